@@ -1,0 +1,90 @@
+"""The typed tables a trace becomes: every column with its type, unit and meaning.
+
+Times are integer nanoseconds relative to the earliest event of the trace (``Trace.origin_ns`` is that event on the
+trace's own clock). Row numbers are positions: ``host.iloc[i]`` is what ``device.launch == i`` points at. ``-1`` means
+"none"; text that is absent is the empty string.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+
+class Column(NamedTuple):
+    """One column: its pandas type, its unit and its one-line meaning."""
+
+    dtype: str
+    unit: str
+    meaning: str
+
+
+HOST: dict[str, Column] = {
+    "start_ns": Column("int64", "ns", "start on the host, relative to the trace's start"),
+    "dur_ns": Column("int64", "ns", "duration"),
+    "name": Column("category", "", "event name; a mark's name is its kind"),
+    "kind": Column("category", "", "op, runtime, annotation, mark, python or overhead"),
+    "tid": Column("int64", "", "thread, numbered 0… in order of first appearance (Trace.threads names them)"),
+    "correlation": Column("int64", "", "links a runtime call to the GPU events it enqueued; -1 if none"),
+    "sequence": Column("int64", "", "autograd sequence number, shared by a forward op and its backward; -1 if none"),
+    "backward": Column("bool", "", "the op runs inside the autograd engine"),
+    "parent": Column("int32", "row", "innermost op, annotation or mark of the same thread that encloses this; -1 if none"),
+    "file": Column("category", "", "source file of the user's line this event belongs to; empty if unknown"),
+    "line": Column("int32", "", "that line's number; -1 if unknown"),
+    "function": Column("category", "", "function that holds the line"),
+    "shapes": Column("category", "", "input shapes as recorded, JSON text; empty if not recorded"),
+    "dtypes": Column("category", "", "input types as recorded, JSON text; empty if not recorded"),
+}
+
+DEVICE: dict[str, Column] = {
+    "start_ns": Column("int64", "ns", "start on the device, relative to the trace's start"),
+    "dur_ns": Column("int64", "ns", "duration"),
+    "name": Column("category", "", "kernel name, or the copy's or set's description"),
+    "kind": Column("category", "", "kernel, memcpy or memset"),
+    "device": Column("int64", "", "device ordinal"),
+    "stream": Column("int64", "", "stream number"),
+    "correlation": Column("int64", "", "links to the launch; -1 if none"),
+    "bytes": Column("int64", "bytes", "bytes copied or set; -1 if unknown"),
+    "direction": Column("category", "", "HtoD, DtoH, DtoD, PtoP, HtoH or empty"),
+    "host_memory": Column("category", "", "pageable, pinned or unknown for copies between host and device; else empty"),
+    "communication": Column("bool", "", "a collective (NCCL, RCCL, …)"),
+    "launch": Column("int32", "row", "host row of the runtime call that enqueued it; -1 if none"),
+    "op": Column("int32", "row", "host row of the innermost op around that call; -1 if none"),
+}
+
+STEPS: dict[str, Column] = {
+    "number": Column("int64", "", "the step's number in the trace"),
+    "start_ns": Column("int64", "ns", "end of the previous step"),
+    "end_ns": Column("int64", "ns", "end of this step"),
+    "complete": Column("bool", "", "both ends recorded and at least one op or GPU event inside"),
+}
+
+
+def empty_table(columns: dict[str, Column]) -> pd.DataFrame:
+    """A table with the given columns, right types, no rows."""
+    return pd.DataFrame({name: pd.Series(dtype=column.dtype) for name, column in columns.items()})
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One recording as tables. ``host`` and ``device`` are sorted by start (ties: longer first)."""
+
+    source: str
+    host: pd.DataFrame
+    device: pd.DataFrame
+    steps: pd.DataFrame
+    step_source: str  # "mark", "ProfilerStep" or "whole trace"
+    training_thread: int  # tid that runs the steps; -1 if the trace has no host events
+    threads: dict[int, str] = field(default_factory=dict)
+    origin_ns: int = 0  # of the first event, on the trace's clock (baseTimeNanoseconds added where given)
+    info: dict[str, Any] = field(default_factory=dict)  # top-level metadata: deviceProperties, distributedInfo, versions, flags
+    notes: tuple[str, ...] = ()  # what was repaired, lost or assumed, in words for the report
+
+    @property
+    def complete_steps(self) -> np.ndarray:
+        """Windows of the complete steps, int64 ns, shape (n, 2)."""
+        rows = self.steps[self.steps["complete"]]
+        return rows[["start_ns", "end_ns"]].to_numpy(dtype=np.int64).reshape(-1, 2)
