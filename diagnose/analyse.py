@@ -1,0 +1,257 @@
+"""The whole analysis: a run folder or a trace file in, the result document out (docs/architecture.md, *The result document*)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import __version__
+from .judge.culprits import Culprit
+from .judge.findings import Evidence, judge
+from .measure.ledger import TITLES
+from .measure.lines import line_costs
+from .measure.measured import METRICS, Measured, Missing
+from .measure.metrics import timings as _registered  # noqa: F401 - importing the module registers the metrics
+from .measure.recording import Recording, load_recording
+from .measure.sources import Sources
+from .predict.plan import Assessed, assess
+from .rules import Rule, load_rules, placeholders
+
+SCHEMA = 1
+
+
+def analyse(source: Path) -> dict[str, Any]:
+    """The result document of a run folder or a trace file. Raises TraceUnreadable (a lone trace) or DiagnoseError (damaged run files)."""
+    recording = load_recording(source)
+    measured = Measured(recording)
+    sources = Sources(recording)
+    assessed = assess(judge(load_rules().values(), measured), measured)
+    findings = [_finding(one, measured, sources) for one in assessed]
+    document = {
+        "schema": SCHEMA,
+        "tool": {"name": "diagnose", "version": __version__},
+        "run": _run(recording),
+        "steps": _steps(measured),
+        "ledger": _ledger(measured),
+        "ledger_device": measured.ledger.device if measured.ledger else None,
+        "findings": findings,
+        "plan": [_plan_row(one) for one in findings if one["group"] == "plan"],
+        "self_replay_error": None,
+        "upper_bound_ms": None,
+        "lines": _lines(measured, sources),
+        "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
+        "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
+        "notes": [*recording.notes, *_trace_notes(recording)],
+    }
+    return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": _verdict(document), **document}
+
+
+def _run(recording: Recording) -> dict[str, Any]:
+    run, facts = recording.run, recording.facts
+    environment = {
+        "torch": facts.get("torch_version"),
+        "python": facts.get("python_version"),
+        "gpu": facts.get("gpu_name") or _gpu_name(recording),
+        "driver": facts.get("driver_version"),
+        "cores": facts.get("cpu_core_count"),
+        "threads": facts.get("thread_count"),
+        "platform": facts.get("platform"),
+        **(facts.get("environment_variables") or {}),
+    }
+    return {
+        "target": run.get("target", str(recording.source.name)),
+        "argv": run.get("argv", []),
+        "module": run.get("module", False),
+        "ended": run.get("ended", "finished"),
+        "exit_code": run.get("exit_code"),
+        "recorded_by_us": bool(run),
+        "device": facts.get("device") or _device(recording),
+        "environment": {name: value for name, value in environment.items() if value is not None},
+    }
+
+
+def _device(recording: Recording) -> str:
+    return "cuda" if recording.timeline is not None and len(recording.timeline.device) else "cpu"
+
+
+def _gpu_name(recording: Recording) -> str | None:
+    if recording.timeline is None or not len(recording.timeline.device):
+        return None
+    devices = recording.timeline.info.get("deviceProperties") or []
+    return next((str(one["name"]) for one in devices if isinstance(one, dict) and one.get("name")), None)
+
+
+def _steps(measured: Measured) -> dict[str, Any]:
+    recording = measured.recording
+    timeline = measured.timeline
+    recorded_ms = (timeline.windows[:, 1] - timeline.windows[:, 0]) / 1e6 if timeline else np.empty(0)
+    plain_ms = recording.step_ns("plain") / 1e6
+    detail = measured.detail
+    return {
+        "clock": recording.clock.get("clock", "trace"),
+        "step_source": recording.timeline.step_source if recording.timeline is not None else None,
+        "complete": len(recorded_ms),
+        "ticks_per_step": recording.ticks_per_step,
+        "phases": {phase["name"]: len(recording.step_ns(phase["name"])) for phase in recording.clock.get("phases", [])},
+        "cold": bool((recording.phase("timeline") or {}).get("cold")),
+        "per_step": recording.clock.get("per_step", {}),
+        "plain_ms": _spread(plain_ms),
+        "timeline_ms": _spread(recorded_ms),
+        "distortion": 1 / measured.scale if len(plain_ms) and len(recorded_ms) else None,
+        "detail_distortion": detail.step_ns / 1e6 / float(np.median(plain_ms)) if detail and len(plain_ms) else None,
+        "plain_series_ms": plain_ms.tolist(),
+        "timeline_series_ms": recorded_ms.tolist(),
+        "noise_ms": _plain(measured.number("noise_ms")),
+    }
+
+
+def _spread(values: np.ndarray) -> dict[str, float] | None:
+    if not len(values):
+        return None
+    median = float(np.median(values))
+    return {"median": median, "mad": float(np.median(np.abs(values - median)))}
+
+
+def _ledger(measured: Measured) -> list[dict[str, Any]]:
+    ledger, view = measured.ledger, measured.timeline
+    if ledger is None or view is None:
+        return []
+    rows = [(row, ledger.share(row), view.ms_per_step(intervals) * measured.scale) for row, intervals in ledger.rows.items()]
+    return [
+        {"row": row, "title": TITLES[row][0], "meaning": TITLES[row][1], "ms_per_step": ms, "share": share} for row, share, ms in rows if share > 0
+    ]
+
+
+def _finding(one: Assessed, measured: Measured, sources: Sources) -> dict[str, Any]:
+    finding, rule = one.finding, one.finding.rule
+    fires = finding.state == "fires"
+    return {
+        "rule": rule.id,
+        "status": rule.status,
+        "state": finding.state,
+        "group": one.group,
+        "severity": one.severity,
+        "refines": rule.refines,
+        "symptom": rule.symptom,
+        "why": rule.why,
+        "innocent": rule.innocent,
+        "references": list(rule.references),
+        "ms_per_step": finding.ms_per_step,
+        "share": one.share,
+        "evidence": [_evidence(evidence) for evidence in finding.evidence],
+        "culprits": [_culprit(culprit, sources) for culprit in finding.culprits],
+        "fix": _fix(rule, measured) if fires else {"title": rule.fix.title},
+        "saving": {"at_most_ms": one.at_most_ms, "scope": rule.saving.scope, "predicted_ms": None, "measured_ms": None, "verdict": None},
+        "because_of": one.because_of,
+        "abstains_for": {"reason": finding.abstains_for.reason, "option": finding.abstains_for.option} if finding.abstains_for else None,
+        "error": finding.error,
+    }
+
+
+def _fix(rule: Rule, measured: Measured) -> dict[str, str]:
+    values = {name: measured.metric(name) for name in placeholders(rule.fix.how)}
+    unknown = [f" `{name}` is not known here: {value.reason}." for name, value in values.items() if isinstance(value, Missing)]
+    shown = {name: name if isinstance(value, Missing) else with_unit(value, METRICS[name].unit) for name, value in values.items()}
+    fix = rule.fix
+    return {
+        "title": fix.title,
+        "how": fix.how.format(**shown) + "".join(unknown),
+        "caution": fix.caution,
+        "safety": fix.safety,
+        "intervention": fix.intervention,
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    condition = evidence.condition
+    return {
+        "metric": condition.metric,
+        "meaning": METRICS[condition.metric].meaning,
+        "value": _plain(evidence.value),
+        "op": condition.op,
+        "threshold": condition.value,
+        "unit": evidence.unit,
+        "because": condition.because,
+    }
+
+
+def _culprit(culprit: Culprit, sources: Sources) -> dict[str, Any]:
+    return {
+        "file": sources.shown(culprit.file),
+        "line": culprit.line,
+        "function": culprit.function,
+        "source": sources.line(culprit.file, culprit.line),
+        "calls_per_step": culprit.calls_per_step,
+        "ms_per_step": culprit.ms_per_step,
+    }
+
+
+def _plan_row(finding: dict[str, Any]) -> dict[str, Any]:
+    first = finding["culprits"][0] if finding["culprits"] else None
+    return {
+        "rule": finding["rule"],
+        "fix": finding["fix"]["title"],
+        "where": f"{first['file']}:{first['line']}" if first else None,
+        "severity": finding["severity"],
+        "at_most_ms": finding["saving"]["at_most_ms"],
+        "share": finding["share"],
+        "alone_ms": None,
+        "cumulative_ms": None,
+        "step_ms_after": None,
+    }
+
+
+def _lines(measured: Measured, sources: Sources) -> list[dict[str, Any]]:
+    step_ms = measured.number("step_ms")
+    return [
+        {
+            "file": sources.shown(cost.file),
+            "line": cost.line,
+            "function": cost.function,
+            "source": sources.line(cost.file, cost.line),
+            "self_ms": cost.self_ms,
+            "total_ms": cost.total_ms,
+            "share": cost.total_ms / step_ms,
+            "calls_per_step": cost.calls_per_step,
+        }
+        for cost in line_costs(measured)
+    ]
+
+
+def _metric(measured: Measured, name: str) -> dict[str, Any]:
+    value = measured.metric(name)
+    if isinstance(value, Missing):
+        return {"missing": value.reason, "option": value.option}
+    return {"value": _plain(value), "unit": METRICS[name].unit}
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN: an unknown number is null."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _trace_notes(recording: Recording) -> list[str]:
+    notes = []
+    for name, trace in (("timeline", recording.timeline), ("detail", recording.detail)):
+        if trace is not None:
+            notes += [f"{name}: {note}" if recording.run else note for note in trace.notes]
+    return notes
+
+
+def _verdict(document: dict[str, Any]) -> str:
+    """One sentence: what is at stake and where, or that nothing is."""
+    if not document["ledger"]:
+        return "No complete step was recorded, so there is nothing to judge."
+    firing = {finding["rule"]: finding for finding in document["findings"]}
+    if document["plan"]:
+        top = document["plan"][0]
+        symptom = firing[top["rule"]]["symptom"].rstrip(".")
+        where = f" ({top['where']})" if top["where"] else ""
+        stake = f"{top['share']:.0%} of each step is at stake: " if top["share"] and top["at_most_ms"] is not None else ""
+        return f"{stake}{symptom}{where}."
+    largest = max(document["ledger"], key=lambda row: row["share"])
+    return f"Nothing worth fixing was found: {largest['share']:.0%} of each step is {largest['title'].lower()}."

@@ -1,0 +1,1 @@
+"""Rules judged on a recording: findings with evidence, culprits and what is at stake."""

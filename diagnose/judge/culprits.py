@@ -1,0 +1,68 @@
+"""Who is to blame: a selector's events grouped by the user's own line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..measure.measured import Measured
+from ..measure.selectors import Selection, Selector
+from ..measure.view import Rows
+
+MOST = 5  # lines named per finding; further ones cost less than these
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """One line of the user's code; ``ms_per_step`` is its part of the finding's time, ms of the plain step."""
+
+    file: str
+    line: int
+    function: str
+    calls_per_step: float
+    ms_per_step: float
+
+
+def culprits(measured: Measured, selector: Selector, ms_per_step: float) -> tuple[Culprit, ...]:
+    """The lines that hold the selector's events, costliest first; none if no line is known."""
+    view, rows = _located(measured, selector)
+    if view is None or not len(rows):
+        return ()
+    table = _places(view, selector, rows)
+    weight = table["dur_ns"].sum()
+    located = table[table["line"] >= 0]
+    lines = located.groupby(["file", "line", "function"], sort=False).agg(count=("dur_ns", "size"), dur_ns=("dur_ns", "sum"))
+    lines = lines.sort_values("dur_ns", ascending=False, kind="stable").head(MOST)
+    return tuple(
+        Culprit(str(file), int(line), str(function), row["count"] / view.step_count, ms_per_step * row["dur_ns"] / weight if weight else 0.0)
+        for (file, line, function), row in lines.iterrows()
+    )
+
+
+def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, Rows]:
+    """The view whose events know their lines: the timeline where marks are exact, else the detail phase, else whatever there is."""
+    timeline, detail = measured.timeline, measured.detail
+    rows = measured.rows(selector)
+    marked = timeline is not None and selector.table == "host" and bool(len(rows)) and bool(np.all(timeline.kind[rows] == "mark"))
+    if detail is None or marked:
+        return timeline, rows
+    detail_rows = selector.rows(detail)
+    has_lines = len(detail_rows) and (_places(detail, selector, detail_rows)["line"] >= 0).any()
+    return (detail, detail_rows) if has_lines else (timeline, rows)
+
+
+def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
+    """Per event: its duration and the user's line it belongs to (line -1 if unknown)."""
+    host_rows, dur_ns = rows, (view.device if selector.table == "device" else view.host)["dur_ns"].to_numpy()[rows]
+    if selector.table == "device":
+        device = view.device.iloc[rows]
+        host_rows = np.where(device["op"] >= 0, device["op"], device["launch"]).astype(np.int64)
+    if not len(view.host):
+        host_rows = rows[:0]
+        dur_ns = dur_ns[:0]
+    places = view.host.iloc[np.maximum(host_rows, 0)][["file", "line", "function"]].astype({"file": str, "function": str}).reset_index(drop=True)
+    places["line"] = np.where(host_rows >= 0, places["line"], -1)
+    places["dur_ns"] = dur_ns
+    return places

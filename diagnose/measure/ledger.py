@@ -1,0 +1,177 @@
+"""The step ledger: every nanosecond of the complete steps under exactly one heading.
+
+It is built by peeling: each row takes its share of what the rows before it left over, so the parts add up to the steps by construction.
+With GPU events it is the ledger of the busiest device: busy time by what ran, idle time by what held the host back.
+Without, it is the ledger of the training thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..trace.intervals import as_intervals, intersect, subtract, total, union
+from .view import NO_INTERVALS, Intervals, View
+
+LOADER_NEXT = r"^enumerate\(DataLoader\)#"
+OPTIMIZER_STEP = r"^Optimizer\.step#"
+SYNC_CALL = r"^(cuda|hip)(Stream|Device|Event|Ctx)Synchronize|^cu(Stream|Ctx|Event)Synchronize|^hipMemcpyWithStream$|^cudaMemcpy$|^hipMemcpy$"
+ALLOCATOR_CALL = r"^(cuda|hip)(Malloc|Free|HostAlloc|HostMalloc|HostFree|FreeHost|MallocHost|MemCreate|MemMap|MemUnmap|MemRelease|HostRegister)|^cuMem(Create|Map|Unmap|Release)"
+COMPILATION = (
+    r"^(Lazy Function Loading|Runtime Triggered Module Loading)|^(cuModuleLoad|cuLibraryLoad|hipModuleLoad|cudaLibraryLoad)"
+    r"|dynamo_timed|compile_fx|CompiledFunction::compile|_compile\.compile_inner|async_compile"
+)
+COPY_OP = r"^aten::(copy_|_to_copy|to)$"
+READ_MARKS = ("item", "tolist", "cpu", "numpy", "bool", "float", "int", "index", "repr", "format", "nonzero")
+
+TITLES: dict[str, tuple[str, str]] = {
+    "compute": ("Compute", "kernels run on the GPU"),
+    "exposed_communication": ("Exposed communication", "the GPU runs a collective and nothing else"),
+    "exposed_copies": ("Exposed copies", "the GPU copies or sets memory and computes nothing"),
+    "input_wait": ("Input wait", "the training thread waits for the next batch"),
+    "compilation": ("Compilation", "kernels or graphs are compiled or loaded"),
+    "allocator": ("Allocator", "the GPU idles while memory is requested from or returned to the driver"),
+    "profiler": ("Profiler", "the profiler's own work"),
+    "host_sync": ("Host sync", "the GPU idles because the host waited for it and had queued nothing"),
+    "launch_bound": ("Launch-bound", "the GPU idles while the host prepares and launches operators"),
+    "forward": ("Forward", "the model's forward, Python included"),
+    "backward": ("Backward", "the backward pass"),
+    "optimizer": ("Optimizer", "the optimizer's step"),
+    "host_reads": ("Reading tensor values", "`.item()`, printing, truth values and other reads of tensor values"),
+    "copies": ("Copies", "tensors copied or converted outside the model"),
+    "operators": ("Other operators", "operators outside forward, backward and optimizer"),
+    "python": ("Python", "no operator runs: the script's own Python, or waiting outside torch"),
+    "unattributed": ("Unattributed", "work was queued but had not started, or no event in the recording explains the time"),
+}
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """``rows``: name → disjoint intervals, int64 ns, in the order of the table; together they are exactly ``span``."""
+
+    device: str
+    span: Intervals
+    rows: dict[str, Intervals]
+
+    def ns(self, row: str) -> int:
+        return total(self.rows.get(row, NO_INTERVALS))
+
+    def share(self, row: str) -> float:
+        whole = total(self.span)
+        return self.ns(row) / whole if whole else float("nan")
+
+
+def step_ledger(view: View) -> Ledger:
+    """The ledger of the view's complete steps."""
+    return _device_ledger(view) if view.has_device else _host_ledger(view)
+
+
+def _peeled(span: Intervals, claims: dict[str, Intervals], rest: str) -> dict[str, Intervals]:
+    """Each claim gets what is left of the span when its turn comes; the remainder is called ``rest``."""
+    rows: dict[str, Intervals] = {}
+    left = span
+    for row, claimed in claims.items():
+        rows[row] = intersect(left, union(claimed))
+        left = subtract(left, rows[row])
+    rows[rest] = left
+    return rows
+
+
+# ---- the training thread (no GPU in the recording)
+
+
+def _host_ledger(view: View) -> Ledger:
+    on_thread = view.on_training_thread
+    mark = view.kind == "mark"
+
+    def of(test: np.ndarray) -> Intervals:
+        return view.host_intervals(np.flatnonzero(test & on_thread))
+
+    ops = view.kind == "op"
+    rows = _peeled(
+        view.span,
+        {
+            "input_wait": of((mark & (view.name == "next")) | view.name_matches(LOADER_NEXT)),
+            "backward": of((mark & (view.name == "backward")) | view.host["backward"].to_numpy()),
+            "forward": of(mark & (view.name == "forward")),
+            "optimizer": of((mark & (view.name == "optimizer")) | view.name_matches(OPTIMIZER_STEP)),
+            "host_reads": of(mark & np.isin(view.name, READ_MARKS)),
+            "compilation": of(view.name_matches(COMPILATION)),
+            "copies": of(ops & view.name_matches(COPY_OP)),
+            "operators": of(ops),
+            "profiler": of(view.kind == "overhead"),
+        },
+        rest="python" if on_thread.any() else "unattributed",
+    )
+    return Ledger("cpu", view.span, rows)
+
+
+# ---- a GPU
+
+
+def _device_ledger(view: View) -> Ledger:
+    ordinal = view.devices[0]
+    here = view.device["device"].to_numpy() == ordinal
+    communication = view.device["communication"].to_numpy()
+    kernel = (view.device["kind"] == "kernel").to_numpy()
+
+    def of(test: np.ndarray) -> Intervals:
+        return view.device_intervals(np.flatnonzero(here & test))
+
+    busy = {"compute": of(kernel & ~communication), "exposed_communication": of(communication), "exposed_copies": of(~kernel)}
+    idle = subtract(view.span, of(np.ones(len(here), bool)))
+    rows = _peeled(view.span, {**busy, **_idle_claims(view, idle)}, rest="unattributed")
+    return Ledger(f"cuda:{ordinal}", view.span, rows)
+
+
+def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
+    """What the host did while the device was idle, most specific cause first."""
+    dispatching = dispatching_threads(view)
+
+    def of(test: np.ndarray) -> Intervals:
+        return intersect(idle, view.host_intervals(np.flatnonzero(test & dispatching)))
+
+    work = of(np.isin(view.kind, ("op", "runtime")))
+    sync_calls = np.flatnonzero(is_sync_call(view) & dispatching)
+    return {
+        "input_wait": of(((view.kind == "mark") & (view.name == "next")) | view.name_matches(LOADER_NEXT)),
+        "compilation": of(view.name_matches(COMPILATION)),
+        "allocator": of(view.name_matches(ALLOCATOR_CALL)),
+        "profiler": of(view.kind == "overhead"),
+        "host_sync": np.concatenate([intersect(idle, view.host_intervals(sync_calls)), intersect(after_sync(view, idle, sync_calls), work)]),
+        "launch_bound": work,
+        "python": subtract(idle, _queued(view)) if dispatching.any() else NO_INTERVALS,
+    }
+
+
+def _queued(view: View) -> Intervals:
+    """While device work was launched but had not started (launch latency, a wait for another stream): not the host's doing."""
+    launch = view.device["launch"].to_numpy()
+    linked = np.flatnonzero(launch >= 0)
+    launched = view.host["start_ns"].to_numpy()[launch[linked]]
+    return union(as_intervals(launched, view.device["start_ns"].to_numpy()[linked] - launched))
+
+
+def is_sync_call(view: View) -> np.ndarray:
+    """Which host events are runtime calls that block the host until the device is done."""
+    return (view.kind == "runtime") & view.name_matches(SYNC_CALL)
+
+
+def dispatching_threads(view: View) -> np.ndarray:
+    """Which host events run on a thread that launches device work (the training thread and the autograd threads)."""
+    tid = view.host["tid"].to_numpy()
+    launches = view.device["launch"].to_numpy()
+    launching = set(np.unique(tid[launches[launches >= 0]]).tolist()) | {view.trace.training_thread}
+    return np.isin(tid, list(launching))
+
+
+def after_sync(view: View, idle: Intervals, sync_calls: np.ndarray) -> Intervals:
+    """From the end of each sync call that left the device drained to the next device event: the queue must be refilled first."""
+    if not len(idle) or not len(sync_calls):
+        return NO_INTERVALS
+    end = view.host["start_ns"].to_numpy()[sync_calls] + view.host["dur_ns"].to_numpy()[sync_calls]
+    gap = np.searchsorted(idle[:, 0], end, side="right") - 1
+    drained = (gap >= 0) & (end < idle[np.maximum(gap, 0), 1])
+    tails = as_intervals(end[drained], idle[gap[drained], 1] - end[drained])
+    return intersect(union(tails), idle)

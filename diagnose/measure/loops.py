@@ -1,0 +1,49 @@
+"""Python loops over the rows of a tensor, found by their rhythm: take a row, run the same few operators, take the next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..trace.intervals import union
+from .view import NO_INTERVALS, Intervals, Rows, View
+
+ROW_OP = r"^aten::select$"
+ROWS_AT_ONCE_OP = r"^aten::unbind$"  # what `for row in tensor` starts with
+MIN_REPEATS = 10  # as torch's own ForLoopIndexingPattern (torch/profiler/_pattern_matcher.py); fewer is a handful of tensors
+MAX_OPS_PER_ROW = 64  # a longer body is no row-by-row loop but a model called per sample
+
+
+def row_loops(view: View) -> list[Rows]:
+    """Each loop's outermost operators on the training thread, inside complete steps, in order."""
+    outer = np.flatnonzero((view.kind == "op") & (_parent_kind(view) != "op") & view.on_training_thread & view.in_steps)
+    codes = view.host["name"].cat.codes.to_numpy()[outer]
+    takes_row, takes_rows = view.name_matches(ROW_OP)[outer], view.name_matches(ROWS_AT_ONCE_OP)[outer]
+    loops, taken = [], np.zeros(len(outer), bool)
+    for period in range(1, min(MAX_OPS_PER_ROW, len(outer) // MIN_REPEATS) + 1):
+        for first, last in _periodic_runs(codes, period):
+            fresh = not taken[first:last].any()
+            by_row = takes_row[first : first + period].any() or takes_rows[max(0, first - 2) : first + 1].any()
+            if fresh and by_row:
+                taken[first:last] = True
+                loops.append(outer[first:last])
+    return loops
+
+
+def loop_time(view: View, loops: list[Rows]) -> Intervals:
+    """From each loop's first operator to the end of its last, ns: the Python between the rows is part of the loop."""
+    start = view.host["start_ns"].to_numpy()
+    end = start + view.host["dur_ns"].to_numpy()
+    return union(np.array([(start[loop[0]], end[loop[-1]]) for loop in loops], np.int64)) if loops else NO_INTERVALS
+
+
+def _parent_kind(view: View) -> np.ndarray:
+    kinds = np.append(view.kind, "")  # row -1: no parent
+    return kinds[view.host["parent"].to_numpy()]
+
+
+def _periodic_runs(codes: np.ndarray, period: int) -> list[tuple[int, int]]:
+    """Maximal [first, last) in which the names repeat with this period at least MIN_REPEATS times."""
+    same = np.concatenate(([False], codes[period:] == codes[:-period], [False])).astype(np.int8)
+    edges = np.diff(same)
+    begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return [(int(b), int(e) + period) for b, e in zip(begins, ends, strict=True) if e - b + period >= MIN_REPEATS * period]

@@ -1,0 +1,125 @@
+"""A recording: everything one run left behind, or a lone trace file, behind one face.
+
+Every part may be missing (the script ended early, somebody else recorded it): then it is empty or ``None``, never zero.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import DiagnoseError, TraceUnreadable
+from ..trace.reader import read_trace
+from ..trace.schema import Trace
+
+FETCH_RECORD = np.dtype([("start_ns", "<u8"), ("dur_ns", "<u8"), ("pid", "<u4"), ("in_worker", "<u4")])
+
+
+@dataclass(frozen=True)
+class Recording:
+    """``run``, ``clock`` (steps.json), ``facts``, ``key_averages``, ``calls``: as in docs/architecture.md; ``fetches``: a row a batch."""
+
+    source: Path
+    timeline: Trace | None
+    detail: Trace | None = None
+    run: dict[str, Any] = field(default_factory=dict)
+    clock: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    key_averages: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, Any] = field(default_factory=dict)
+    fetches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, FETCH_RECORD)))
+    notes: tuple[str, ...] = ()
+
+    def phase(self, name: str) -> dict[str, Any] | None:
+        """The last phase of that name in steps.json."""
+        found = [phase for phase in self.clock.get("phases", []) if phase["name"] == name]
+        return found[-1] if found else None
+
+    def step_ns(self, phase_name: str) -> np.ndarray:
+        """Durations of the whole steps of a phase on the host clock, ns; empty if the phase is missing."""
+        phase = self.phase(phase_name)
+        if phase is None:
+            return np.empty(0, np.int64)
+        return np.diff(np.asarray(phase["tick_ns"], np.int64)[:: self.ticks_per_step])
+
+    @property
+    def ticks_per_step(self) -> int:
+        return int(self.clock.get("ticks_per_step") or 1)
+
+
+def load_recording(path: Path) -> Recording:
+    """The recording in a run folder or a trace file.
+
+    Raises TraceUnreadable if a lone trace cannot be read. In a run folder an unreadable trace becomes a note: the rest is still worth a report.
+    """
+    if path.is_dir():
+        return _load_run_folder(path)
+    return Recording(source=path, timeline=read_trace(path))
+
+
+def _load_run_folder(folder: Path) -> Recording:
+    rank = folder / "rank0"
+    clock = _json(rank / "steps.json")
+    notes: list[str] = list(clock.get("notes", []))
+    recording = Recording(
+        source=folder,
+        timeline=None,
+        run=_json(folder / "run.json"),
+        clock=clock,
+        facts=_json(rank / "facts.json"),
+        key_averages=_json(rank / "key_averages.json"),
+        fetches=_fetches(rank / "fetch.bin"),
+    )
+    timeline = _phase_trace(recording, rank, "timeline", notes)
+    detail = _phase_trace(recording, rank, "detail", notes)
+    calls_name = (recording.phase("detail") or {}).get("calls")
+    calls = _json(rank / calls_name) if calls_name else {}
+    return replace(recording, timeline=timeline, detail=detail, calls=calls, notes=tuple(notes))
+
+
+def _phase_trace(recording: Recording, rank: Path, name: str, notes: list[str]) -> Trace | None:
+    phase = recording.phase(name)
+    if phase is None or not phase.get("trace"):
+        return None
+    calls = rank / phase["calls"] if phase.get("calls") else None
+    try:
+        trace = read_trace(rank / phase["trace"], calls=calls if calls and calls.exists() else None)
+    except (TraceUnreadable, OSError) as error:
+        notes.append(f"The {name} trace could not be read: {error}")
+        return None
+    return grouped_steps(trace, recording.ticks_per_step)
+
+
+def grouped_steps(trace: Trace, ticks_per_step: int) -> Trace:
+    """The trace with every ``ticks_per_step`` tick intervals joined into one step (two optimizers tick twice a step)."""
+    if ticks_per_step <= 1 or trace.step_source != "mark":
+        return trace
+    steps = trace.steps.iloc[: len(trace.steps) // ticks_per_step * ticks_per_step]
+    group = np.arange(len(steps)) // ticks_per_step
+    joined = steps.groupby(group).agg({"number": "first", "start_ns": "min", "end_ns": "max", "complete": "all"})
+    return replace(trace, steps=joined.reset_index(drop=True))
+
+
+def _fetches(path: Path) -> pd.DataFrame:
+    if not path.exists():
+        return pd.DataFrame(np.empty(0, FETCH_RECORD))
+    data = path.read_bytes()
+    whole = len(data) // FETCH_RECORD.itemsize * FETCH_RECORD.itemsize  # a killed worker can leave half a record
+    return pd.DataFrame(np.frombuffer(data[:whole], FETCH_RECORD))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        loaded = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DiagnoseError(f"{path} is damaged", saw=str(error), do="run the script again with `python -m diagnose`") from error
+    if not isinstance(loaded, dict):
+        raise DiagnoseError(f"{path} is damaged", saw=f"a {type(loaded).__name__} where an object belongs", do="run the script again")
+    return loaded

@@ -1,0 +1,32 @@
+"""The user's files: how their paths are shown, and the text of a line."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from pathlib import Path
+
+from .recording import Recording
+
+
+class Sources:
+    """Paths are shown relative to the script's working directory where they lie below it."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._cwd = str(recording.run.get("cwd", ""))
+        folder = recording.source if recording.source.is_dir() else recording.source.parent
+        # A run folder that was moved together with its script still finds it: beside the folder or above it.
+        self._roots = [Path(self._cwd), folder, folder.parent, folder.parent.parent]
+
+    def shown(self, file: str) -> str:
+        if self._cwd and file.startswith(self._cwd.rstrip(os.sep) + os.sep):
+            return os.path.relpath(file, self._cwd)
+        return file
+
+    def line(self, file: str, number: int) -> str:
+        """The line's text without indentation; empty if the file is not at hand."""
+        for root in self._roots:
+            text = linecache.getline(str(root / self.shown(file)), number).strip()
+            if text:
+                return text
+        return ""

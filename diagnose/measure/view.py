@@ -1,0 +1,121 @@
+"""A view: one trace, cut to its complete steps, with the questions selectors and the ledger ask of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from ..trace.intervals import as_intervals, intersect, total, union
+from ..trace.schema import Trace
+
+Rows = np.ndarray  # positions in a table, int64
+Intervals = np.ndarray  # int64 ns, shape (n, 2)
+
+NO_INTERVALS: Intervals = np.empty((0, 2), np.int64)
+
+
+class View:
+    """One trace and the windows that count. All times int64 ns."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.host = trace.host
+        self.device = trace.device
+        self.windows = trace.complete_steps
+        self.step_count = len(self.windows)
+
+    @cached_property
+    def has_device(self) -> bool:
+        return len(self.device) > 0
+
+    @cached_property
+    def has_shapes(self) -> bool:
+        return bool((self.host["shapes"] != "").any())
+
+    @cached_property
+    def devices(self) -> list[int]:
+        """Ordinals of the devices that did anything, busiest first."""
+        busy = self.device.groupby("device")["dur_ns"].sum().sort_values(ascending=False)
+        return [int(ordinal) for ordinal in busy.index]
+
+    @cached_property
+    def step_ns(self) -> float:
+        """Mean duration of the complete steps; nan without one."""
+        return float(np.mean(self.windows[:, 1] - self.windows[:, 0])) if self.step_count else float("nan")
+
+    @cached_property
+    def span(self) -> Intervals:
+        """The complete steps as one set of intervals."""
+        return union(self.windows)
+
+    @cached_property
+    def kind(self) -> np.ndarray:
+        return self.host["kind"].to_numpy(dtype=object)
+
+    @cached_property
+    def name(self) -> np.ndarray:
+        return self.host["name"].to_numpy(dtype=object)
+
+    @cached_property
+    def on_training_thread(self) -> np.ndarray:
+        return self.host["tid"].to_numpy() == self.trace.training_thread
+
+    @cached_property
+    def in_steps(self) -> np.ndarray:
+        """Which host events start inside a complete step."""
+        return started_in(self.host, self.span)
+
+    @cached_property
+    def device_in_steps(self) -> np.ndarray:
+        return started_in(self.device, self.span)
+
+    def named(self, test: pd.Series | np.ndarray) -> Rows:
+        """Positions of the host events inside complete steps for which ``test`` holds."""
+        return np.flatnonzero(np.asarray(test) & self.in_steps)
+
+    def name_matches(self, pattern: str) -> np.ndarray:
+        """Which host events have a name that matches the regular expression (tested once per distinct name)."""
+        return category_matches(self.host["name"], pattern)
+
+    def host_intervals(self, rows: Rows) -> Intervals:
+        return self.clipped(self.host, rows)
+
+    def device_intervals(self, rows: Rows) -> Intervals:
+        return self.clipped(self.device, rows)
+
+    def clipped(self, table: pd.DataFrame, rows: Rows) -> Intervals:
+        """Union of the rows' intervals inside complete steps."""
+        start, dur = table["start_ns"].to_numpy()[rows], table["dur_ns"].to_numpy()[rows]
+        return intersect(union(as_intervals(start, dur)), self.span)
+
+    def ms_per_step(self, intervals: Intervals) -> float:
+        """Length of the intervals per complete step, ms of the recorded (not the plain) step."""
+        return total(intervals) / self.step_count / 1e6
+
+    def ancestors(self, row: int) -> list[int]:
+        """Rows of the events around this one, innermost first."""
+        found, parent = [], self.host["parent"].to_numpy()
+        row = int(parent[row])
+        while row >= 0:
+            found.append(row)
+            row = int(parent[row])
+        return found
+
+
+def started_in(table: pd.DataFrame, span: Intervals) -> np.ndarray:
+    """Which rows of the table start inside the (sorted, disjoint) intervals."""
+    start = table["start_ns"].to_numpy()
+    if not len(span):
+        return np.zeros(len(start), bool)
+    slot = np.searchsorted(span[:, 0], start, side="right") - 1
+    return (slot >= 0) & (start < span[np.maximum(slot, 0), 1])
+
+
+def category_matches(column: pd.Series, pattern: str) -> np.ndarray:
+    """Which values of a categorical column match the regular expression."""
+    categories = pd.Series(column.cat.categories.astype(str))
+    matching = categories.str.contains(pattern, regex=True).to_numpy(dtype=bool)
+    codes = column.cat.codes.to_numpy()
+    return np.where(codes >= 0, matching[codes], False) if len(matching) else np.zeros(len(codes), bool)

@@ -1,0 +1,1 @@
+"""What fixing a finding can gain."""

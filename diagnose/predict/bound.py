@@ -1,0 +1,31 @@
+"""The most a fix can save, from the recorded times alone. An upper bound, not a prediction: the rest of the step may hide part of it."""
+
+from __future__ import annotations
+
+from ..judge.findings import Finding
+from ..measure.measured import Measured
+
+
+def at_most_ms(finding: Finding, measured: Measured) -> float | None:
+    """ms per step of the plain run, never negative; None where the rule names no step time or nothing fires."""
+    rule, cost = finding.rule, finding.ms_per_step
+    if finding.state != "fires" or rule.saving.scope != "step" or cost is None:
+        return None
+    if rule.saving.edit == "overlap":
+        return min(cost, _overlap_ms(cost, measured))
+    return {"remove": cost, "shrink": cost * (1 - rule.saving.ratio), "none": None}[rule.saving.edit]
+
+
+def _overlap_ms(wait_ms: float, measured: Measured) -> float:
+    """The wait moved to worker processes: the step then takes as long as the slowest of three things.
+
+    The rest of the step; one batch's fetch divided among the workers; all the work divided among the cores.
+    """
+    step_ms, fetch_ms = measured.number("step_ms"), measured.number("fetch_ms")
+    workers, cores = measured.number("suggested_workers"), measured.number("cpu_core_count")
+    rest_ms = step_ms - wait_ms
+    limits = [rest_ms]
+    if workers > 0 and fetch_ms > 0:
+        fetched_ms = fetch_ms * max(measured.number("fetches_per_step"), 1.0)
+        limits += [fetched_ms / workers, (fetched_ms + rest_ms) / cores]
+    return max(0.0, step_ms - max(limits))

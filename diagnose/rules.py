@@ -1,0 +1,173 @@
+"""Rules are data: one TOML file a rule in ``rules/``. A file's existence is its registration.
+
+``load_rules`` checks every name a file uses (keys, metrics, selectors, what it refines) and fails with the nearest valid one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import string
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import DiagnoseError
+from .measure.ledger import TITLES
+from .measure.metrics import METRICS
+from .measure.selectors import SELECTORS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+OPS = (">=", ">", "<=", "<", "==", "!=")
+STATUSES = ("preview", "stable", "deprecated")
+SAFETIES = ("exact", "numerics", "manual")
+EDITS = ("remove", "shrink", "overlap", "none")
+SCOPES = ("step", "component", "hypothetical", "information")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``metric op value``, and why the value is what it is."""
+
+    metric: str
+    op: str
+    value: float | int | bool | str
+    because: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    title: str
+    how: str
+    safety: str
+    intervention: str
+    caution: str
+
+
+@dataclass(frozen=True)
+class Saving:
+    """``edit``: what the fix does to the selector's time; ``ratio``: what is left of it (shrink); ``scope``: see ``SCOPES``.
+
+    step: the saving is step time. component: what is gained is not known in step time. hypothetical: costs nothing on this machine,
+    would on a GPU. information: nothing is wrong.
+    """
+
+    edit: str
+    scope: str
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Rule:
+    id: str
+    status: str
+    refines: str
+    symptom: str
+    why: str
+    innocent: str
+    references: tuple[str, ...]
+    when: tuple[Condition, ...]
+    selector: str
+    fix: Fix
+    saving: Saving
+
+
+def rules_folder() -> Path:
+    """``rules/``: inside the installed package, or beside it in a source tree."""
+    installed = Path(__file__).parent / "_rules"
+    return installed if installed.is_dir() else Path(__file__).parent.parent / "rules"
+
+
+def load_rules(folder: Path | None = None) -> dict[str, Rule]:
+    """Every rule in the folder, by id. Raises DiagnoseError for a file that is wrong, naming the file and the nearest valid name."""
+    files = sorted(path for path in (folder or rules_folder()).glob("*.toml") if not path.name.endswith(".cases.toml"))
+    rules = {rule.id: rule for rule in map(_load, files)}
+    for rule in rules.values():
+        _known(rule.refines, [*TITLES, *rules], f"{rule.id}: refines")
+    return rules
+
+
+def _load(path: Path) -> Rule:
+    try:
+        return parse_rule(tomllib.loads(path.read_text(encoding="utf-8")), path.stem)
+    except tomllib.TOMLDecodeError as error:
+        raise DiagnoseError(f"{path} is not valid TOML", saw=str(error)) from error
+
+
+def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
+    """A rule from its TOML data. Raises DiagnoseError for a missing or unknown key, metric, selector or value."""
+    where = expected_id
+    _keys(data, {"id", "status", "refines", "symptom", "why", "references", "when", "culprits", "fix", "saving"}, {"innocent"}, where)
+    if data["id"] != expected_id:
+        raise DiagnoseError(f"{where}: its id is {data['id']!r}", do="id and file name must be the same")
+    _keys(data["culprits"], {"selector"}, set(), f"{where}: [culprits]")
+    return Rule(
+        id=data["id"],
+        status=_known(data["status"], STATUSES, f"{where}: status"),
+        refines=data["refines"],
+        symptom=data["symptom"].strip(),
+        why=data["why"].strip(),
+        innocent=data.get("innocent", "").strip(),
+        references=tuple(data["references"]),
+        when=tuple(_condition(one, where) for one in data["when"]),
+        selector=_known(data["culprits"]["selector"], SELECTORS, f"{where}: selector"),
+        fix=_fix(data["fix"], where),
+        saving=_saving(data["saving"], where),
+    )
+
+
+def _condition(data: Mapping[str, Any], where: str) -> Condition:
+    _keys(data, {"metric", "op", "value", "because"}, set(), f"{where}: [[when]]")
+    return Condition(
+        metric=_known(data["metric"], METRICS, f"{where}: metric"),
+        op=_known(data["op"], OPS, f"{where}: op"),
+        value=data["value"],
+        because=data["because"].strip(),
+    )
+
+
+def _fix(data: Mapping[str, Any], where: str) -> Fix:
+    _keys(data, {"title", "how", "safety"}, {"intervention", "caution"}, f"{where}: [fix]")
+    for name in placeholders(data["how"]):
+        _known(name, METRICS, f"{where}: {{{name}}} in fix.how")
+    return Fix(
+        title=data["title"],
+        how=data["how"].strip(),
+        safety=_known(data["safety"], SAFETIES, f"{where}: safety"),
+        intervention=data.get("intervention", ""),
+        caution=data.get("caution", "").strip(),
+    )
+
+
+def _saving(data: Mapping[str, Any], where: str) -> Saving:
+    _keys(data, {"edit", "scope"}, {"ratio"}, f"{where}: [saving]")
+    return Saving(
+        edit=_known(data["edit"], EDITS, f"{where}: edit"),
+        scope=_known(data["scope"], SCOPES, f"{where}: scope"),
+        ratio=float(data.get("ratio", 0.0)),
+    )
+
+
+def placeholders(text: str) -> list[str]:
+    """The ``{metric}`` names in a text; doubled braces are literal."""
+    return [name for _, name, _, _ in string.Formatter().parse(text) if name]
+
+
+def _keys(data: Mapping[str, Any], required: set[str], optional: set[str], where: str) -> None:
+    for key in required - set(data):
+        raise DiagnoseError(f"{where}: {key!r} is missing")
+    for key in set(data) - required:
+        _known(key, required | optional, f"{where}: key")
+
+
+def _known(name: str, valid: Collection[str] | Iterable[str], where: str) -> str:
+    valid = list(valid)
+    if name in valid:
+        return name
+    near = difflib.get_close_matches(name, valid, n=1)
+    raise DiagnoseError(f"{where}: {name!r} is unknown", do=f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(sorted(valid))}")

@@ -1,0 +1,121 @@
+"""The ledger on steps worked out by hand (synthetic timelines, microseconds)."""
+
+from __future__ import annotations
+
+from diagnose.measure.ledger import Ledger, step_ledger
+from diagnose.measure.selectors import Selection
+from diagnose.trace.intervals import total
+
+from ..timelines import trace_from_text
+
+
+def ledger_of(text: str) -> Ledger:
+    return step_ledger(Selection(trace_from_text(text)))
+
+
+def us(ledger: Ledger) -> dict[str, float]:
+    return {row: ledger.ns(row) / 1000 for row in ledger.rows if ledger.ns(row)}
+
+
+def test_cpu_step() -> None:
+    ledger = ledger_of(
+        """
+        main  0    1000  step        ProfilerStep#1
+        main  0    200   mark        next@10
+        main  50   100   op          aten::stack
+        main  220  300   mark        forward@12
+        main  230  250   op          aten::mm
+        main  520  280   mark        backward@13
+        main  530  260   op          aten::mm
+        main  800  100   annotation  Optimizer.step#SGD.step
+        main  810  80    op          aten::_foreach_add_
+        main  900  30    mark        item@15
+        main  940  20    op          aten::copy_
+        main  970  10    op          aten::add
+        """
+    )
+    # 0-200 wait, 220-520 forward, 520-800 backward, 800-900 optimizer, 900-930 read, 940-960 copy, 970-980 operator.
+    # The gaps 200-220, 930-940, 960-970, 980-1000 are Python: 20 + 10 + 10 + 20.
+    assert us(ledger) == {
+        "input_wait": 200,
+        "forward": 300,
+        "backward": 280,
+        "optimizer": 100,
+        "host_reads": 30,
+        "copies": 20,
+        "operators": 10,
+        "python": 60,
+    }
+    assert ledger.device == "cpu"
+
+
+def test_lbfgs_forward_and_backward_inside_the_optimizer_are_their_own() -> None:
+    ledger = ledger_of(
+        """
+        main  0    1000  step        ProfilerStep#1
+        main  0    900   annotation  Optimizer.step#LBFGS.step
+        main  100  300   mark        forward@12
+        main  110  250   op          aten::mm
+        main  400  200   mark        backward@13
+        """
+    )
+    assert us(ledger) == {"optimizer": 400, "forward": 300, "backward": 200, "python": 100}
+
+
+def test_gpu_busy_time_is_split_by_what_runs() -> None:
+    ledger = ledger_of(
+        """
+        main  0    1000  step     ProfilerStep#1
+        main  0    10    runtime  cudaLaunchKernel  {"correlation": 1}
+        main  10   10    runtime  cudaLaunchKernel  {"correlation": 2}
+        main  20   10    runtime  cudaMemcpyAsync   {"correlation": 3}
+        gpu   100  400   kernel   gemm  {"correlation": 1}
+        gpu   400  300   kernel   ncclDevKernel_AllReduce_Sum_f32  {"correlation": 2, "stream": 20}
+        gpu   650  150   memcpy   Memcpy HtoD (Pinned -> Device)  {"correlation": 3, "stream": 21}
+        """
+    )
+    rows = us(ledger)
+    # gemm 100-500; the collective 400-700 is exposed from 500; the copy 650-800 from 700.
+    assert (rows["compute"], rows["exposed_communication"], rows["exposed_copies"]) == (400, 200, 100)
+    assert total(ledger.span) == sum(ledger.ns(row) for row in ledger.rows)
+
+
+def test_idle_time_is_filed_under_what_the_host_did() -> None:
+    ledger = ledger_of(
+        """
+        main  0    1000  step        ProfilerStep#1
+        main  0    100   annotation  enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
+        main  100  50    op          aten::mm
+        main  140  10    runtime     cudaLaunchKernel  {"correlation": 1}
+        gpu   160  240   kernel      gemm  {"correlation": 1}
+        main  200  210   runtime     cudaStreamSynchronize
+        main  430  70    op          aten::mm
+        main  440  30    runtime     cudaMalloc
+        main  490  10    runtime     cudaLaunchKernel  {"correlation": 2}
+        gpu   510  190   kernel      gemm  {"correlation": 2}
+        main  800  100   op          aten::add
+        """
+    )
+    # Idle: 0-160, 400-510, 700-1000.
+    # 0-100 input wait; 100-150 dispatch; 150-160 launched but not started: unattributed.
+    # 400-410 still in the sync call; 410-430 Python; 430-440 and 470-500 refilling after the sync; 440-470 allocator; 500-510 launched.
+    # 700-800 Python; 800-900 dispatch; 900-1000 Python.
+    assert us(ledger) == {
+        "compute": 430,
+        "input_wait": 100,
+        "allocator": 30,
+        "host_sync": 10 + 10 + 30,
+        "launch_bound": 50 + 100,
+        "python": 20 + 100 + 100,
+        "unattributed": 10 + 10,
+    }
+
+
+def test_a_trace_without_host_events_leaves_idle_time_unattributed() -> None:
+    ledger = ledger_of(
+        """
+        gpu   100  400   kernel   gemm
+        gpu   700  300   kernel   gemm
+        """
+    )
+    assert us(ledger) == {"compute": 700, "unattributed": 200}

@@ -1,0 +1,63 @@
+"""Upper bounds of savings, worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from diagnose.judge.findings import finding
+from diagnose.predict.bound import at_most_ms
+from diagnose.rules import load_rules
+
+from ..timelines import measured_case
+
+RULES = load_rules()
+WAITS_FOR_INPUT = """
+main  0    10000  step  ProfilerStep#1
+main  0    6000   mark  next@12
+main  6000 4000   op    aten::mm
+"""
+
+
+def case(cores: int) -> dict:
+    """A step of 10 ms: 6 ms fetch in the main process, 4 ms of the rest."""
+    facts = {"cpu_core_count": cores, "loaders": [{"num_workers": 0, "dataset_length": 100}]}
+    return {"timeline": WAITS_FOR_INPUT, "facts": facts, "plain_ms": [10, 10, 10], "fetch_ms": [6, 6, 6]}
+
+
+@pytest.mark.parametrize(
+    ("cores", "saving_ms"),
+    [
+        (8, 6.0),  # three workers: 2 ms a batch, hidden behind the 4 ms
+        (2, 5.0),  # all the work on two cores: 10 ms / 2
+        (1, 0.0),  # one core only takes turns
+    ],
+)
+def test_overlap_is_bounded_by_the_rest_the_workers_and_the_cores(cores: int, saving_ms: float) -> None:
+    measured = measured_case(case(cores))
+    assert at_most_ms(finding(RULES["input-wait-no-workers"], measured), measured) == pytest.approx(saving_ms)
+
+
+def test_without_facts_the_wait_itself_is_the_bound() -> None:
+    measured = measured_case({"timeline": WAITS_FOR_INPUT.replace("mark  next@12", "annotation  enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")})
+    assert at_most_ms(finding(RULES["input-wait-no-workers"], measured), measured) == pytest.approx(6.0)
+
+
+def test_shrink_keeps_the_ratio() -> None:
+    text = """
+    main  0    1000  step     ProfilerStep#1
+    main  0    30    op       aten::mm  {"Input Dims": [[64, 64]], "Input type": ["float"]}
+    main  5    10    runtime  cudaLaunchKernel  {"correlation": 1}
+    gpu   20   400   kernel   ampere_sgemm_128x64_tn  {"correlation": 1}
+    """
+    measured = measured_case({"timeline": text, "facts": {"gpu_capability": "8.0"}})
+    rule = RULES["fp32-matmul"]
+    halved = replace(rule, saving=replace(rule.saving, ratio=0.5))
+    assert at_most_ms(finding(halved, measured), measured) == pytest.approx(0.2)
+
+
+def test_plain_time_scales_what_the_profiler_stretched() -> None:
+    # The plain step takes 5 ms where the timeline's took 10: the recorded wait of 6 ms counts 3.
+    measured = measured_case({**case(8), "plain_ms": [5, 5, 5], "fetch_ms": [3, 3, 3]})
+    assert finding(RULES["input-wait-no-workers"], measured).ms_per_step == pytest.approx(3.0)

@@ -1,0 +1,79 @@
+"""Small text timelines (synthetic traces) that pass through the real reader. Used by the rules' cases.
+
+A line is ``lane  start  dur  category  name  [args]``, columns separated by two or more spaces, times in microseconds, args as JSON.
+Lanes: ``main`` and other words are host threads, ``gpu`` is a stream of device 0. Categories are the schema's kinds, and:
+
+- ``step``: a ProfilerStep annotation;
+- ``mark``: one of our own marks; the name is ``kind@line`` in train.py.
+
+``"repeat": n, "every": us`` in the args writes the event n times; ``"correlation"`` then counts up.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from diagnose.measure.measured import Measured
+from diagnose.measure.recording import FETCH_RECORD, Recording
+from diagnose.trace.reader import read_trace
+from diagnose.trace.schema import Trace
+
+HOST_CATEGORIES = {
+    "op": "cpu_op",
+    "runtime": "cuda_runtime",
+    "annotation": "user_annotation",
+    "step": "user_annotation",
+    "mark": "user_annotation",
+    "overhead": "overhead",
+    "python": "python_function",
+}
+DEVICE_CATEGORIES = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset"}
+
+
+def trace_from_text(text: str, info: dict[str, Any] | None = None) -> Trace:
+    """The timeline as the reader sees it."""
+    events = [event for line in text.strip().splitlines() if line.strip() and not line.lstrip().startswith("#") for event in _events(line)]
+    document = {"schemaVersion": 1, "baseTimeNanoseconds": 1_700_000_000_000_000_000, **(info or {}), "traceEvents": events}
+    return read_trace(io.BytesIO(json.dumps(document).encode()))
+
+
+def _events(line: str) -> list[dict[str, Any]]:
+    columns = re.split(r"\s{2,}", line.strip())
+    lane, start, dur, category, name = columns[:5]
+    args = json.loads(columns[5]) if len(columns) > 5 else {}
+    repeat, every = args.pop("repeat", 1), args.pop("every", 0)
+    return [_event(lane, float(start) + i * every, float(dur), category, name, _numbered(args, i)) for i in range(repeat)]
+
+
+def _numbered(args: dict[str, Any], i: int) -> dict[str, Any]:
+    return {**args, "correlation": args["correlation"] + i} if "correlation" in args else dict(args)
+
+
+def _event(lane: str, start: float, dur: float, category: str, name: str, args: dict[str, Any]) -> dict[str, Any]:
+    if category in DEVICE_CATEGORIES:
+        args = {"device": 0, "stream": 7, **args}
+        return {"ph": "X", "cat": DEVICE_CATEGORIES[category], "name": name, "pid": 0, "tid": 7, "ts": start, "dur": dur, "args": args}
+    if category == "mark":
+        kind, _, number = name.partition("@")
+        name = f"diagnose::{kind}|/job/train.py|{number}|main"
+    tid = 100 + sum(map(ord, lane))
+    return {"ph": "X", "cat": HOST_CATEGORIES[category], "name": name, "pid": 100, "tid": tid, "ts": start, "dur": dur, "args": args}
+
+
+def measured_case(case: dict[str, Any]) -> Measured:
+    """A case of a ``.cases.toml`` as a recording: timeline, facts, clock, plain step times, fetch times."""
+    plain_ms = case.get("plain_ms", [])
+    ticks = np.concatenate([[0], np.cumsum(np.asarray(plain_ms) * 1e6)]).astype(np.int64).tolist()
+    phases = [{"name": "plain", "first_tick": 0, "tick_ns": ticks}] if plain_ms else []
+    clock = {"phases": phases, **case.get("clock", {})} if phases or "clock" in case else {}
+    fetches = np.array([(index, int(ms * 1e6), 1, 0) for index, ms in enumerate(case.get("fetch_ms", []))], FETCH_RECORD)
+    trace = trace_from_text(case["timeline"], case.get("info"))
+    return Measured(Recording(source=Path("case.json"), timeline=trace, clock=clock, facts=case.get("facts", {}), fetches=pd.DataFrame(fetches)))
+
