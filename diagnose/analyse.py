@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from . import __version__
-from .judge.culprits import Culprit
-from .judge.findings import Evidence, judge
-from .measure.ledger import TITLES
-from .measure.lines import line_costs
-from .measure.measured import METRICS, Measured, Missing
-from .measure.metrics import timings as _registered  # noqa: F401 - importing the module registers the metrics
-from .measure.recording import Recording, load_recording
-from .measure.sources import Sources
-from .predict.plan import Assessed, assess
-from .rules import Rule, load_rules, placeholders
+from diagnose import __version__
+from diagnose.judge.culprits import Culprit
+from diagnose.judge.findings import Evidence, judge
+from diagnose.measure.ledger import TITLES
+from diagnose.measure.lines import line_costs
+from diagnose.measure.measured import METRICS, Measured, Missing
+from diagnose.measure.metrics import timings as _registered  # noqa: F401 - importing the module registers the metrics
+from diagnose.measure.recording import Recording, load_recording
+from diagnose.measure.sources import Sources
+from diagnose.predict.plan import Assessed, assess
+from diagnose.report.text import ms, quantity, share
+from diagnose.rules import Rule, load_rules, placeholders
 
 SCHEMA = 1
 
@@ -118,9 +119,16 @@ def _ledger(measured: Measured) -> list[dict[str, Any]]:
     ledger, view = measured.ledger, measured.timeline
     if ledger is None or view is None:
         return []
-    rows = [(row, ledger.share(row), view.ms_per_step(intervals) * measured.scale) for row, intervals in ledger.rows.items()]
     return [
-        {"row": row, "title": TITLES[row][0], "meaning": TITLES[row][1], "ms_per_step": ms, "share": share} for row, share, ms in rows if share > 0
+        {
+            "row": row,
+            "title": TITLES[row][0],
+            "meaning": TITLES[row][1],
+            "ms_per_step": view.ms_per_step(intervals) * measured.scale,
+            "share": ledger.share(row),
+        }
+        for row, intervals in ledger.rows.items()
+        if len(intervals)
     ]
 
 
@@ -153,7 +161,7 @@ def _finding(one: Assessed, measured: Measured, sources: Sources) -> dict[str, A
 def _fix(rule: Rule, measured: Measured) -> dict[str, str]:
     values = {name: measured.metric(name) for name in placeholders(rule.fix.how)}
     unknown = [f" `{name}` is not known here: {value.reason}." for name, value in values.items() if isinstance(value, Missing)]
-    shown = {name: name if isinstance(value, Missing) else with_unit(value, METRICS[name].unit) for name, value in values.items()}
+    shown = {name: name if isinstance(value, Missing) else quantity(value, METRICS[name].unit) for name, value in values.items()}
     fix = rule.fix
     return {
         "title": fix.title,
@@ -246,12 +254,11 @@ def _verdict(document: dict[str, Any]) -> str:
     """One sentence: what is at stake and where, or that nothing is."""
     if not document["ledger"]:
         return "No complete step was recorded, so there is nothing to judge."
-    firing = {finding["rule"]: finding for finding in document["findings"]}
     if document["plan"]:
         top = document["plan"][0]
-        symptom = firing[top["rule"]]["symptom"].rstrip(".")
-        where = f" ({top['where']})" if top["where"] else ""
-        stake = f"{top['share']:.0%} of each step is at stake: " if top["share"] and top["at_most_ms"] is not None else ""
-        return f"{stake}{symptom}{where}."
+        symptom = next(finding["symptom"] for finding in document["findings"] if finding["rule"] == top["rule"]).rstrip(".")
+        where = f", at {top['where']}" if top["where"] else ""
+        stake = f" (at most {ms(top['at_most_ms'])} a step, {share(top['share'])})" if top["at_most_ms"] is not None else ""
+        return f"{symptom}{where}{stake}."
     largest = max(document["ledger"], key=lambda row: row["share"])
-    return f"Nothing worth fixing was found: {largest['share']:.0%} of each step is {largest['title'].lower()}."
+    return f"Nothing worth fixing was found: {share(largest['share'])} of each step is {largest['title'].lower()}."

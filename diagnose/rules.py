@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import DiagnoseError
-from .measure.ledger import TITLES
-from .measure.metrics import METRICS
-from .measure.selectors import SELECTORS
+from diagnose.errors import DiagnoseError
+from diagnose.measure.ledger import TITLES
+from diagnose.measure.metrics import METRICS
+from diagnose.measure.selectors import SELECTORS
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -1,6 +1,6 @@
 """Small text timelines (synthetic traces) that pass through the real reader. Used by the rules' cases.
 
-A line is ``lane  start  dur  category  name  [args]``, columns separated by two or more spaces, times in microseconds, args as JSON.
+A line is ``lane start dur category name [args]``: times in microseconds, args as JSON; the name may hold spaces.
 Lanes: ``main`` and other words are host threads, ``gpu`` is a stream of device 0. Categories are the schema's kinds, and:
 
 - ``step``: a ProfilerStep annotation;
@@ -25,6 +25,7 @@ from diagnose.measure.recording import FETCH_RECORD, Recording
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 
+LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s+(.*?)(?:\s+(\{.*\}))?")
 HOST_CATEGORIES = {
     "op": "cpu_op",
     "runtime": "cuda_runtime",
@@ -45,9 +46,8 @@ def trace_from_text(text: str, info: dict[str, Any] | None = None) -> Trace:
 
 
 def _events(line: str) -> list[dict[str, Any]]:
-    columns = re.split(r"\s{2,}", line.strip())
-    lane, start, dur, category, name = columns[:5]
-    args = json.loads(columns[5]) if len(columns) > 5 else {}
+    lane, start, dur, category, name, text = LINE.fullmatch(line.strip()).groups()  # type: ignore[union-attr]
+    args = json.loads(text or "{}")
     repeat, every = args.pop("repeat", 1), args.pop("every", 0)
     return [_event(lane, float(start) + i * every, float(dur), category, name, _numbered(args, i)) for i in range(repeat)]
 
@@ -75,5 +75,6 @@ def measured_case(case: dict[str, Any]) -> Measured:
     clock = {"phases": phases, **case.get("clock", {})} if phases or "clock" in case else {}
     fetches = np.array([(index, int(ms * 1e6), 1, 0) for index, ms in enumerate(case.get("fetch_ms", []))], FETCH_RECORD)
     trace = trace_from_text(case["timeline"], case.get("info"))
-    return Measured(Recording(source=Path("case.json"), timeline=trace, clock=clock, facts=case.get("facts", {}), fetches=pd.DataFrame(fetches)))
+    recording = Recording(Path("case.json"), timeline=trace, clock=clock, facts=case.get("facts", {}), fetches=pd.DataFrame(fetches))
+    return Measured(recording)
 

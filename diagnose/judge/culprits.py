@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from ..measure.measured import Measured
-from ..measure.selectors import Selection, Selector
-from ..measure.view import Rows
+from diagnose.measure.measured import Measured
+from diagnose.measure.selectors import Selection, Selector
+from diagnose.measure.view import Rows
 
+Place = tuple[str, int, str]  # file, line, function
 MOST = 5  # lines named per finding; further ones cost less than these
 
 
@@ -30,15 +32,15 @@ def culprits(measured: Measured, selector: Selector, ms_per_step: float) -> tupl
     view, rows = _located(measured, selector)
     if view is None or not len(rows):
         return ()
+    calls: Counter[Place] = Counter()
+    dur_ns: Counter[Place] = Counter()
     table = _places(view, selector, rows)
-    weight = table["dur_ns"].sum()
-    located = table[table["line"] >= 0]
-    lines = located.groupby(["file", "line", "function"], sort=False).agg(count=("dur_ns", "size"), dur_ns=("dur_ns", "sum"))
-    lines = lines.sort_values("dur_ns", ascending=False, kind="stable").head(MOST)
-    return tuple(
-        Culprit(str(file), int(line), str(function), row["count"] / view.step_count, ms_per_step * row["dur_ns"] / weight if weight else 0.0)
-        for (file, line, function), row in lines.iterrows()
-    )
+    for file, line, function, dur in zip(table["file"], table["line"], table["function"], table["dur_ns"], strict=True):
+        calls[file, line, function] += 1
+        dur_ns[file, line, function] += int(dur)
+    whole_ns = max(dur_ns.total(), 1)
+    known = [place for place, _ in dur_ns.most_common() if place[1] >= 0]
+    return tuple(Culprit(*place, calls[place] / view.step_count, ms_per_step * dur_ns[place] / whole_ns) for place in known[:MOST])
 
 
 def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, Rows]:
@@ -62,7 +64,8 @@ def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
     if not len(view.host):
         host_rows = rows[:0]
         dur_ns = dur_ns[:0]
-    places = view.host.iloc[np.maximum(host_rows, 0)][["file", "line", "function"]].astype({"file": str, "function": str}).reset_index(drop=True)
+    places = view.host.iloc[np.maximum(host_rows, 0)][["file", "line", "function"]].reset_index(drop=True)
+    places = places.astype({"file": str, "function": str})
     places["line"] = np.where(host_rows >= 0, places["line"], -1)
     places["dur_ns"] = dur_ns
     return places

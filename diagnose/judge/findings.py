@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..measure.measured import METRICS, Measured, Missing, Value
-from ..measure.selectors import SELECTORS
-from ..rules import Condition, Rule
-from .culprits import Culprit, culprits
+from diagnose.judge.culprits import Culprit, culprits
+from diagnose.measure.measured import METRICS, Measured, Missing, Value
+from diagnose.measure.selectors import SELECTORS
+from diagnose.rules import Condition, Rule
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -52,7 +52,7 @@ def judge(rules: Iterable[Rule], measured: Measured) -> list[Finding]:
 def _judged(rule: Rule, measured: Measured) -> Finding:
     try:
         return finding(rule, measured)
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong in one rule must not cost the others
+    except Exception as error:
         return Finding(rule, "error", error=f"{type(error).__name__}: {error}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .measured import Measured, Missing, Value, metric
+from diagnose.measure.measured import Measured, Missing, Value, metric
 
 NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose train.py")
 NO_LOADER = Missing("no torch DataLoader was used")
@@ -74,13 +74,7 @@ def _fetch_ms(measured: Measured) -> Value | Missing:
     return NO_FACTS if not measured.recording.facts else Missing("no batch was fetched during the recorded steps")
 
 
-@metric("fetches_per_step", "count", "batches fetched per step")
-def _fetches_per_step(measured: Measured) -> Value | Missing:
-    per_step = measured.recording.clock.get("per_step", {}).get("fetch")
-    return NO_FACTS if per_step is None else float(per_step)
-
-
-@metric("suggested_workers", "count", "workers that hide the fetch: ceil(fetch time per step ÷ the rest of the step) + 1, at most the cores at hand")
+@metric("suggested_workers", "count", "workers that hide the fetch: ceil(fetch ÷ rest of the step) + 1, at most the cores at hand")
 def _suggested_workers(measured: Measured) -> Value | Missing:
     needed = (measured.metric("fetch_ms"), measured.metric("step_ms"), measured.metric("input_wait_ms"), measured.metric("cpu_core_count"))
     for value in needed:
@@ -88,8 +82,7 @@ def _suggested_workers(measured: Measured) -> Value | Missing:
             return value
     fetch_ms, step_ms, wait_ms, cores = (float(value) for value in needed)  # type: ignore[arg-type]
     compute_ms = max(step_ms - wait_ms, 1e-3)
-    per_step = measured.number("fetches_per_step")
-    work_ms = fetch_ms * (per_step if per_step > 0 else 1)
+    work_ms = fetch_ms * measured.fetches_per_step
     return int(max(1, min(math.ceil(work_ms / compute_ms) + 1, cores)))
 
 

@@ -11,18 +11,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..trace.intervals import as_intervals, intersect, subtract, total, union
-from .view import NO_INTERVALS, Intervals, View
+from diagnose.measure.view import NO_INTERVALS, Intervals, View
+from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 
 LOADER_NEXT = r"^enumerate\(DataLoader\)#"
 OPTIMIZER_STEP = r"^Optimizer\.step#"
-SYNC_CALL = r"^(cuda|hip)(Stream|Device|Event|Ctx)Synchronize|^cu(Stream|Ctx|Event)Synchronize|^hipMemcpyWithStream$|^cudaMemcpy$|^hipMemcpy$"
-ALLOCATOR_CALL = r"^(cuda|hip)(Malloc|Free|HostAlloc|HostMalloc|HostFree|FreeHost|MallocHost|MemCreate|MemMap|MemUnmap|MemRelease|HostRegister)|^cuMem(Create|Map|Unmap|Release)"
+SYNC_CALL = (
+    r"^(cuda|hip)(Stream|Device|Event|Ctx)Synchronize|^cu(Stream|Ctx|Event)Synchronize"
+    r"|^(hipMemcpyWithStream|hipMemcpy|cudaMemcpy)$"
+)
+ALLOCATOR_CALL = (
+    r"^(cuda|hip)(Malloc|Free|HostAlloc|HostMalloc|HostFree|FreeHost|MallocHost|HostRegister)"
+    r"|^(cuda|hip|cu)Mem(Create|Map|Unmap|Release)"
+)
 COMPILATION = (
     r"^(Lazy Function Loading|Runtime Triggered Module Loading)|^(cuModuleLoad|cuLibraryLoad|hipModuleLoad|cudaLibraryLoad)"
     r"|dynamo_timed|compile_fx|CompiledFunction::compile|_compile\.compile_inner|async_compile"
 )
 COPY_OP = r"^aten::(copy_|_to_copy|to)$"
+# Dispatching an operator takes microseconds. An idle gap this long has another cause: a library loading, an operator on the host.
+LAUNCH_GAP_NS = 1_000_000
 READ_MARKS = ("item", "tolist", "cpu", "numpy", "bool", "float", "int", "index", "repr", "format", "nonzero")
 
 TITLES: dict[str, tuple[str, str]] = {
@@ -34,7 +42,8 @@ TITLES: dict[str, tuple[str, str]] = {
     "allocator": ("Allocator", "the GPU idles while memory is requested from or returned to the driver"),
     "profiler": ("Profiler", "the profiler's own work"),
     "host_sync": ("Host sync", "the GPU idles because the host waited for it and had queued nothing"),
-    "launch_bound": ("Launch-bound", "the GPU idles while the host prepares and launches operators"),
+    "launch_bound": ("Launch-bound", "the GPU idles for moments while the host prepares and launches operators"),
+    "host_work": ("Host operators", "the GPU idles for longer while an operator works on the host: start-up, or work on CPU tensors"),
     "forward": ("Forward", "the model's forward, Python included"),
     "backward": ("Backward", "the backward pass"),
     "optimizer": ("Optimizer", "the optimizer's step"),
@@ -104,7 +113,7 @@ def _host_ledger(view: View) -> Ledger:
         },
         rest="python" if on_thread.any() else "unattributed",
     )
-    return Ledger("cpu", view.span, rows)
+    return Ledger("CPU", view.span, rows)
 
 
 # ---- a GPU
@@ -122,7 +131,7 @@ def _device_ledger(view: View) -> Ledger:
     busy = {"compute": of(kernel & ~communication), "exposed_communication": of(communication), "exposed_copies": of(~kernel)}
     idle = subtract(view.span, of(np.ones(len(here), bool)))
     rows = _peeled(view.span, {**busy, **_idle_claims(view, idle)}, rest="unattributed")
-    return Ledger(f"cuda:{ordinal}", view.span, rows)
+    return Ledger(f"GPU {ordinal}", view.span, rows)
 
 
 def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
@@ -139,8 +148,9 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
         "compilation": of(view.name_matches(COMPILATION)),
         "allocator": of(view.name_matches(ALLOCATOR_CALL)),
         "profiler": of(view.kind == "overhead"),
-        "host_sync": np.concatenate([intersect(idle, view.host_intervals(sync_calls)), intersect(after_sync(view, idle, sync_calls), work)]),
-        "launch_bound": work,
+        "host_sync": np.concatenate([of(is_sync_call(view)), intersect(after_sync(view, idle, sync_calls), work)]),
+        "launch_bound": intersect(work, idle[idle[:, 1] - idle[:, 0] <= LAUNCH_GAP_NS]),
+        "host_work": work,
         "python": subtract(idle, _queued(view)) if dispatching.any() else NO_INTERVALS,
     }
 

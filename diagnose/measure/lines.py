@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .measured import Measured
+from diagnose.measure.measured import Measured
 
 MOST = 20
 

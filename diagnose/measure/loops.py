@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..trace.intervals import union
-from .view import NO_INTERVALS, Intervals, Rows, View
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View
+from diagnose.trace.intervals import union
 
 ROW_OP = r"^aten::select$"
 ROWS_AT_ONCE_OP = r"^aten::unbind$"  # what `for row in tensor` starts with
@@ -13,9 +13,9 @@ MIN_REPEATS = 10  # as torch's own ForLoopIndexingPattern (torch/profiler/_patte
 MAX_OPS_PER_ROW = 64  # a longer body is no row-by-row loop but a model called per sample
 
 
-def row_loops(view: View) -> list[Rows]:
-    """Each loop's outermost operators on the training thread, inside complete steps, in order."""
-    outer = np.flatnonzero((view.kind == "op") & (_parent_kind(view) != "op") & view.on_training_thread & view.in_steps)
+def row_loops(view: View, ops: Rows) -> list[Rows]:
+    """Each loop's outermost operators among ``ops`` (rows of one thread, in order)."""
+    outer = ops[_parent_kind(view)[ops] != "op"]
     codes = view.host["name"].cat.codes.to_numpy()[outer]
     takes_row, takes_rows = view.name_matches(ROW_OP)[outer], view.name_matches(ROWS_AT_ONCE_OP)[outer]
     loops, taken = [], np.zeros(len(outer), bool)

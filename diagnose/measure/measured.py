@@ -1,6 +1,7 @@
 """Metrics: named numbers with a unit and one line of meaning. A metric that cannot be known is ``Missing``, never zero.
 
-Times are ms per step of the *plain* run: what the timeline measured, scaled by plain ÷ timeline step time, because the profiler slows what it measures.
+Times are ms per step of the *plain* run: what the timeline measured, scaled by plain ÷ timeline step time, because the profiler
+slows what it measures.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DiagnoseError
-from .ledger import Ledger
-from .recording import Recording
-from .selectors import SELECTORS, Selection, Selector
-from .view import Rows
+from diagnose.errors import DiagnoseError
+from diagnose.measure.ledger import Ledger
+from diagnose.measure.recording import Recording
+from diagnose.measure.selectors import Selection, Selector
+from diagnose.measure.view import Rows
 
 Value = float | int | bool | str
 
@@ -41,6 +42,7 @@ class Metric:
 METRICS: dict[str, Metric] = {}
 
 NO_STEPS = Missing("no complete step was recorded", "--steps, or a longer run")
+NO_BORDERS = Missing("the trace marks no steps, so nothing can be counted per step", "profiler.step() in the loop")
 NO_GPU = Missing("no GPU in this recording", "--device cuda, on a machine with a GPU")
 NO_SHAPES = Missing("input shapes were not recorded", "record with record_shapes=True")
 NO_HOST = Missing("the trace holds no host events", "record with ProfilerActivity.CPU")
@@ -83,6 +85,11 @@ class Measured:
         if selector.name not in self._rows:
             self._rows[selector.name] = selector.rows(self.timeline) if self.timeline else np.empty(0, np.int64)
         return self._rows[selector.name]
+
+    @property
+    def fetches_per_step(self) -> float:
+        """Batches fetched per step; 1 where it was not counted (accumulation and GANs fetch otherwise)."""
+        return float(self.recording.clock.get("per_step", {}).get("fetch") or 1.0)
 
     @cached_property
     def scale(self) -> float:

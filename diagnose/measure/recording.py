@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import DiagnoseError, TraceUnreadable
-from ..trace.reader import read_trace
-from ..trace.schema import Trace
+from diagnose.errors import DiagnoseError, TraceUnreadable
+from diagnose.trace.reader import read_trace
+from diagnose.trace.schema import Trace
 
 FETCH_RECORD = np.dtype([("start_ns", "<u8"), ("dur_ns", "<u8"), ("pid", "<u4"), ("in_worker", "<u4")])
 
@@ -55,7 +55,7 @@ class Recording:
 def load_recording(path: Path) -> Recording:
     """The recording in a run folder or a trace file.
 
-    Raises TraceUnreadable if a lone trace cannot be read. In a run folder an unreadable trace becomes a note: the rest is still worth a report.
+    Raises TraceUnreadable if a lone trace cannot be read. In a run folder an unreadable trace becomes a note: the rest is worth a report.
     """
     if path.is_dir():
         return _load_run_folder(path)

@@ -13,8 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..trace.intervals import intersect, union
-from .ledger import (
+from diagnose.measure.ledger import (
     LOADER_NEXT,
     OPTIMIZER_STEP,
     READ_MARKS,
@@ -24,11 +23,12 @@ from .ledger import (
     is_sync_call,
     step_ledger,
 )
-from .loops import loop_time, row_loops
-from .view import NO_INTERVALS, Intervals, Rows, View
+from diagnose.measure.loops import loop_time, row_loops
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View, started_in
+from diagnose.trace.intervals import intersect, union
 
-FACTORY_OP = r"^aten::(rand|randn|randint|randperm|zeros|ones|full|arange|linspace|eye|normal_?|uniform_?|fill_|zero_|bernoulli_?|random_)"
-MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm|matmul|linear|_?convolution|cudnn_convolution|convolution_overrideable|convolution_backward|einsum)$"
+FACTORY_OP = r"^aten::(rand|zeros|ones|full|arange|linspace|eye|normal_?|uniform_?|fill_|zero_|bernoulli_?)"
+MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm|matmul|linear|einsum|_?convolution|cudnn_convolution|convolution_(overrideable|backward))$"
 REDUCED_PRECISION_KERNEL = r"(?i)tf32|f16|bf16|half|h884|h1688|h16816|s16816|s1688|i8|e4m3|e5m2|f8"
 
 
@@ -60,8 +60,16 @@ class Selection(View):
         return found
 
     @cached_property
+    def in_library_work(self) -> np.ndarray:
+        """Which host events start inside the optimizer's step or the loader's `__next__`: not the script's own doing."""
+        marked = (self.kind == "mark") & np.isin(self.name, ("optimizer", "next"))
+        inside = marked | self.name_matches(OPTIMIZER_STEP) | self.name_matches(LOADER_NEXT)
+        return started_in(self.host, self.host_intervals(np.flatnonzero(inside)))
+
+    @cached_property
     def row_loops(self) -> list[Rows]:
-        return row_loops(self)
+        own = (self.kind == "op") & self.on_training_thread & self.in_steps & ~self.in_library_work
+        return row_loops(self, np.flatnonzero(own))
 
     def outermost_op(self, row: int) -> int:
         """The outermost operator around a host event (itself if there is none)."""
@@ -125,7 +133,7 @@ def selector(
 # ---- host
 
 
-@selector("input_wait", "the training thread is inside the data loader's `__next__`", stake=ledger_row("input_wait"))
+@selector("input_wait", "time of the training thread inside the data loader's `__next__`", stake=ledger_row("input_wait"))
 def _input_wait(view: Selection) -> Rows:
     marks = view.named((view.kind == "mark") & (view.name == "next") & view.on_training_thread)
     return marks if len(marks) else view.named(view.name_matches(LOADER_NEXT))
@@ -141,9 +149,10 @@ def _backward(view: Selection) -> Rows:
     return view.named((view.kind == "mark") & (view.name == "backward"))
 
 
-@selector("host_reads", "tensor values read by the host: `.item()`, `print`, truth values, `.tolist()` …")
+@selector("host_reads", "reads of tensor values by the host (`.item()`, `print`, truth values, `.tolist()` …)")
 def _host_reads(view: Selection) -> Rows:
-    return view.named((view.kind == "mark") & np.isin(view.name, READ_MARKS))
+    reads = view.named((view.kind == "mark") & np.isin(view.name, READ_MARKS))
+    return reads[~view.in_library_work[reads]]  # Adam reads its own step counters, samplers their seeds
 
 
 def _loop_time(view: Selection, rows: Rows) -> Intervals:
@@ -155,7 +164,7 @@ def _loop_time(view: Selection, rows: Rows) -> Intervals:
     return intersect(spans, np.concatenate(waiting))
 
 
-@selector("row_loop", "the same few operators repeated for one row after another by a Python loop", stake=_loop_time)
+@selector("row_loop", "Python loops that repeat a few operators for one row of a tensor after another", stake=_loop_time)
 def _row_loop(view: Selection) -> Rows:
     return np.concatenate([np.empty(0, np.int64), *view.row_loops])
 
@@ -201,7 +210,12 @@ def _pageable_htod(view: Selection) -> Rows:
     return _uploads_from(view, "pageable")
 
 
-@selector("pinned_blocking_htod", "copies to the GPU from pinned memory that the host waits for", table="device", stake=_copies_and_their_waits)
+@selector(
+    "pinned_blocking_htod",
+    "copies to the GPU from pinned memory that the host waits for",
+    table="device",
+    stake=_copies_and_their_waits,
+)
 def _pinned_blocking_htod(view: Selection) -> Rows:
     callers = {view.outermost_op(int(row)) for row in view.sync_calls}
     launch = view.device["launch"].to_numpy()
@@ -209,7 +223,13 @@ def _pinned_blocking_htod(view: Selection) -> Rows:
     return np.array([row for row in pinned if launch[row] >= 0 and view.outermost_op(int(launch[row])) in callers], np.int64)
 
 
-@selector("built_on_host", "copies to the GPU of tensors that were only just filled on the host", table="device", needs="shapes", stake=_copies_and_their_waits)
+@selector(
+    "built_on_host",
+    "copies to the GPU of tensors that were only just filled on the host",
+    table="device",
+    needs="shapes",
+    stake=_copies_and_their_waits,
+)
 def _built_on_host(view: Selection) -> Rows:
     factory = view.name_matches(FACTORY_OP)
     ops = np.flatnonzero((view.kind == "op") & view.on_training_thread)
@@ -228,7 +248,12 @@ def _first_shape(shapes: str) -> str:
     return head if head.startswith("[") and head != "[" else ""
 
 
-@selector("launch_bound", "runtime calls that launch GPU work", needs="device", stake=ledger_row("launch_bound"))
+@selector(
+    "launch_bound",
+    "the GPU's short idle times while the host prepares and launches operators",
+    needs="device",
+    stake=ledger_row("launch_bound"),
+)
 def _launch_bound(view: Selection) -> Rows:
     launches = view.device["launch"].to_numpy()
     launches = np.unique(launches[launches >= 0])

@@ -6,7 +6,7 @@ import linecache
 import os
 from pathlib import Path
 
-from .recording import Recording
+from diagnose.measure.recording import Recording
 
 
 class Sources:

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .measured import NO_GPU, NO_HOST, NO_SHAPES, NO_STEPS, Measured, Missing, Value, metric
-from .selectors import SELECTORS, Selection, Selector
-from .view import Rows
+from diagnose.measure.measured import NO_BORDERS, NO_GPU, NO_HOST, NO_SHAPES, NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.selectors import SELECTORS, Selection, Selector
 
 # ---- two metrics for every selector
 
@@ -47,8 +46,8 @@ def _share_of_step(name: str) -> Callable[[Measured], Value | Missing]:
 
 
 for _selector in SELECTORS.values():
-    metric(f"{_selector.name}_ms", "ms", f"per step: {_selector.meaning}")(_stake_ms(_selector))
-    metric(f"{_selector.name}_share", "share", f"of the step: {_selector.meaning}")(_share_of_step(f"{_selector.name}_ms"))
+    metric(f"{_selector.name}_ms", "ms", f"{_selector.meaning}, per step")(_stake_ms(_selector))
+    metric(f"{_selector.name}_share", "share", f"{_selector.meaning}, as a share of the step")(_share_of_step(f"{_selector.name}_ms"))
 
 
 # ---- steps
@@ -74,7 +73,7 @@ def _step_ms(measured: Measured) -> Value | Missing:
     return measured.metric("timeline_step_ms") if isinstance(plain, Missing) else plain
 
 
-@metric("noise_ms", "ms", "below this a saving cannot be told from noise: twice the standard error of the median step, at least 1 % of the step")
+@metric("noise_ms", "ms", "twice the standard error of the median plain step, at least 1 % of it: smaller savings are noise")
 def _noise_ms(measured: Measured) -> Value | Missing:
     steps = measured.recording.step_ns("plain") / 1e6
     step_ms = measured.metric("step_ms")
@@ -127,13 +126,15 @@ def _count_per_step(selector_name: str) -> Callable[[Measured], Value | Missing]
         unknown = _unknown(selector, view)
         if unknown or view is None:
             return unknown or NO_STEPS
+        if view.trace.step_source == "whole trace":
+            return NO_BORDERS
         return len(measured.rows(selector)) / view.step_count
 
     return value
 
 
 for _name in ("host_sync", "host_reads", "optimizer_launches", "pageable_htod", "built_on_host"):
-    metric(f"{_name}_count_per_step", "count", f"per step: {SELECTORS[_name].meaning}")(_count_per_step(_name))
+    metric(f"{_name}_count_per_step", "count", f"{SELECTORS[_name].meaning}, per step")(_count_per_step(_name))
 
 
 @metric("optimizer_fused_op_count", "count", "foreach or fused operators inside the optimizer's step, in all recorded steps")
@@ -152,7 +153,9 @@ def _gpu_capability(measured: Measured) -> Value | Missing:
     if fact:
         return float(fact)
     trace = measured.recording.timeline
-    devices = trace.info.get("deviceProperties") or [] if trace else []
-    majors = [(one.get("computeMajor"), one.get("computeMinor", 0)) for one in devices if isinstance(one, dict) and one.get("computeMajor")]
-    nvidia = trace is not None and not any(key.startswith(("hip", "roctracer")) for key in trace.info)
-    return float(f"{majors[0][0]}.{majors[0][1]}") if majors and nvidia else Missing("the GPU's compute capability is not in this recording")
+    unknown = Missing("the GPU's compute capability is not in this recording")
+    if trace is None or any(key.startswith(("hip", "roctracer")) for key in trace.info):  # AMD's numbers mean something else
+        return unknown
+    devices = trace.info.get("deviceProperties") or []
+    known = [one for one in devices if isinstance(one, dict) and "computeMajor" in one]
+    return float(f"{known[0]['computeMajor']}.{known[0].get('computeMinor', 0)}") if known else unknown

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from ..trace.intervals import as_intervals, intersect, total, union
-from ..trace.schema import Trace
+from diagnose.trace.intervals import as_intervals, intersect, total, union
+from diagnose.trace.schema import Trace
 
 Rows = np.ndarray  # positions in a table, int64
 Intervals = np.ndarray  # int64 ns, shape (n, 2)
@@ -115,7 +116,6 @@ def started_in(table: pd.DataFrame, span: Intervals) -> np.ndarray:
 
 def category_matches(column: pd.Series, pattern: str) -> np.ndarray:
     """Which values of a categorical column match the regular expression."""
-    categories = pd.Series(column.cat.categories.astype(str))
-    matching = categories.str.contains(pattern, regex=True).to_numpy(dtype=bool)
-    codes = column.cat.codes.to_numpy()
-    return np.where(codes >= 0, matching[codes], False) if len(matching) else np.zeros(len(codes), bool)
+    search = re.compile(pattern).search
+    matching = np.array([search(str(category)) is not None for category in column.cat.categories] + [False])
+    return matching[column.cat.codes.to_numpy()]  # code -1, no value, is the last: False

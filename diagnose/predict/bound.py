@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..judge.findings import Finding
-from ..measure.measured import Measured
+from diagnose.judge.findings import Finding
+from diagnose.measure.measured import Measured
 
 
 def at_most_ms(finding: Finding, measured: Measured) -> float | None:
@@ -26,6 +26,6 @@ def _overlap_ms(wait_ms: float, measured: Measured) -> float:
     rest_ms = step_ms - wait_ms
     limits = [rest_ms]
     if workers > 0 and fetch_ms > 0:
-        fetched_ms = fetch_ms * max(measured.number("fetches_per_step"), 1.0)
+        fetched_ms = fetch_ms * measured.fetches_per_step
         limits += [fetched_ms / workers, (fetched_ms + rest_ms) / cores]
     return max(0.0, step_ms - max(limits))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..judge.findings import Finding
-from ..measure.measured import Measured
-from .bound import at_most_ms
+from diagnose.judge.findings import Finding
+from diagnose.measure.measured import Measured
+from diagnose.predict.bound import at_most_ms
 
 SEVERITIES = ("low", "medium", "high")
 HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.05  # of the step: XProf's "high" and torch_tb_profiler's 5 % for input, used here for all

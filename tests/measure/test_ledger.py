@@ -46,7 +46,7 @@ def test_cpu_step() -> None:
         "operators": 10,
         "python": 60,
     }
-    assert ledger.device == "cpu"
+    assert ledger.device == "CPU"
 
 
 def test_lbfgs_forward_and_backward_inside_the_optimizer_are_their_own() -> None:

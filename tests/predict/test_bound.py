@@ -40,7 +40,8 @@ def test_overlap_is_bounded_by_the_rest_the_workers_and_the_cores(cores: int, sa
 
 
 def test_without_facts_the_wait_itself_is_the_bound() -> None:
-    measured = measured_case({"timeline": WAITS_FOR_INPUT.replace("mark  next@12", "annotation  enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")})
+    foreign = WAITS_FOR_INPUT.replace("mark  next@12", "annotation  enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+    measured = measured_case({"timeline": foreign})
     assert at_most_ms(finding(RULES["input-wait-no-workers"], measured), measured) == pytest.approx(6.0)
 
 

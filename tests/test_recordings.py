@@ -1,0 +1,60 @@
+"""Every trace that others recorded ends in a document whose ledger adds up, or in one clear refusal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diagnose.analyse import analyse
+from diagnose.errors import TraceUnreadable
+from diagnose.measure.measured import Measured
+from diagnose.measure.recording import load_recording
+from diagnose.trace.intervals import total
+
+FOLDER = Path(__file__).parents[2] / "shared" / "traces"
+TRACES = sorted(FOLDER.glob("*.gz"))
+
+if not TRACES:
+    pytest.skip("no folder with traces that others recorded", allow_module_level=True)
+
+
+@pytest.mark.parametrize("path", TRACES, ids=[path.name.split(".")[0] for path in TRACES])
+def test_a_document_or_one_refusal(path: Path) -> None:
+    try:
+        recording = load_recording(path)
+    except TraceUnreadable as refusal:
+        assert refusal.what and refusal.do
+        return
+    measured = Measured(recording)
+    if measured.ledger is not None:
+        assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("kineto-rn50-w0-v1", "input-wait-no-workers"),
+        ("kineto-rn50-w0-v2", "input-wait-no-workers"),
+        ("bench-h2d-2", "pageable-htod-copies"),
+        ("luatil-04", "fp32-matmul"),
+        ("ao-gtx1650", "launch-bound-short-kernels"),
+    ],
+)
+def test_what_a_person_saw_comes_first(name: str, rule: str) -> None:
+    assert analyse(FOLDER / f"{name}.json.gz")["plan"][0]["rule"] == rule
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("kineto-rn50-w4-v1", "input-wait-no-workers"),  # four workers keep up
+        ("bench-h2d-1", "pageable-htod-copies"),  # pinned
+        ("ao-moe-syncless", "host-sync"),
+        ("luatil-05", "fp32-matmul"),
+        ("tl-h100-qwen05", "launch-bound-short-kernels"),
+    ],
+)
+def test_the_healthy_twin_stays_quiet(name: str, rule: str) -> None:
+    states = {finding["rule"]: finding["state"] for finding in analyse(FOLDER / f"{name}.json.gz")["findings"]}
+    assert states[rule] != "fires"
