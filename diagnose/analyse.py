@@ -21,6 +21,7 @@ from diagnose.report.text import ms, quantity, share
 from diagnose.rules import Rule, load_rules, placeholders
 
 SCHEMA = 1
+TOO_NOISY_SHARE = 0.05  # the share from which a saving counts as medium: noise above it hides findings worth acting on
 
 
 def analyse(source: Path) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def analyse(source: Path) -> dict[str, Any]:
         "lines": _lines(measured, sources),
         "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
         "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
-        "notes": [*recording.notes, *_trace_notes(recording)],
+        "notes": [*recording.notes, *_trace_notes(recording), *_noise_notes(measured)],
     }
     return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": _verdict(document), **document}
 
@@ -100,7 +101,7 @@ def _steps(measured: Measured) -> dict[str, Any]:
         "per_step": recording.clock.get("per_step", {}),
         "plain_ms": _spread(plain_ms),
         "timeline_ms": _spread(recorded_ms),
-        "distortion": 1 / measured.scale if len(plain_ms) and len(recorded_ms) else None,
+        "distortion": measured.distortion if len(plain_ms) and len(recorded_ms) else None,
         "detail_distortion": detail.step_ns / 1e6 / float(np.median(plain_ms)) if detail and len(plain_ms) else None,
         "plain_series_ms": plain_ms.tolist(),
         "timeline_series_ms": recorded_ms.tolist(),
@@ -116,16 +117,16 @@ def _spread(values: np.ndarray) -> dict[str, float] | None:
 
 
 def _ledger(measured: Measured) -> list[dict[str, Any]]:
-    ledger, view = measured.ledger, measured.timeline
-    if ledger is None or view is None:
+    ledger = measured.ledger
+    if ledger is None:
         return []
     return [
         {
             "row": row,
             "title": TITLES[row][0],
             "meaning": TITLES[row][1],
-            "ms_per_step": view.ms_per_step(intervals) * measured.scale,
-            "share": ledger.share(row),
+            "ms_per_step": measured.row_ms(row),
+            "share": measured.row_ms(row) / measured.number("step_ms"),
         }
         for row, intervals in ledger.rows.items()
         if len(intervals)
@@ -250,6 +251,16 @@ def _trace_notes(recording: Recording) -> list[str]:
     return notes
 
 
+def _noise_notes(measured: Measured) -> list[str]:
+    noise_share = measured.number("noise_ms") / measured.number("step_ms")
+    if not noise_share > TOO_NOISY_SHARE:
+        return []
+    return [
+        f"The plain steps differ so much that savings below {share(noise_share)} of the step cannot be told from noise: "
+        "close other programs on this machine, or record more steps (`--steps`)."
+    ]
+
+
 def _verdict(document: dict[str, Any]) -> str:
     """One sentence: what is at stake and where, or that nothing is."""
     if not document["ledger"]:
@@ -261,4 +272,6 @@ def _verdict(document: dict[str, Any]) -> str:
         stake = f" (at most {ms(top['at_most_ms'])} a step, {share(top['share'])})" if top["at_most_ms"] is not None else ""
         return f"{symptom}{where}{stake}."
     largest = max(document["ledger"], key=lambda row: row["share"])
-    return f"Nothing worth fixing was found: {share(largest['share'])} of each step is {largest['title'].lower()}."
+    costliest = next((line for line in document["lines"] if line["self_ms"] > 0), None)
+    line = f" The costliest of your own lines is {costliest['file']}:{costliest['line']}." if costliest else ""
+    return f"Nothing worth fixing was found: {share(largest['share'])} of each step is {largest['title'].lower()}.{line}"

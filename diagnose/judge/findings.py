@@ -73,9 +73,8 @@ def finding(rule: Rule, measured: Measured) -> Finding:
 def _fired(rule: Rule, evidence: tuple[Evidence, ...], measured: Measured) -> Finding:
     ms = measured.metric(f"{rule.selector}_ms")
     at_stake = None if isinstance(ms, Missing) else float(ms)
-    if at_stake is not None and measured.ledger is not None and rule.refines in measured.ledger.rows and measured.timeline is not None:
-        row_ms = measured.timeline.ms_per_step(measured.ledger.rows[rule.refines]) * measured.scale
-        at_stake = min(at_stake, row_ms)  # a child never claims more than its parent
+    if at_stake is not None and measured.ledger is not None and rule.refines in measured.ledger.rows:
+        at_stake = min(at_stake, measured.row_ms(rule.refines))  # a child never claims more than its parent
     return Finding(rule, "fires", evidence, at_stake, culprits(measured, SELECTORS[rule.selector], at_stake or 0.0))
 
 

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from diagnose.measure.measured import Measured, Missing, Value, metric
 
 NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose train.py")
@@ -56,21 +54,11 @@ def _worker_count_from_names(measured: Measured) -> Value | Missing:
     return Missing("the number of loader workers is not in a trace", NO_FACTS.option)
 
 
-def _fetches(measured: Measured, phase_name: str) -> np.ndarray:
-    """Durations of the fetches (ns) during a phase."""
-    phase, fetches = measured.recording.phase(phase_name), measured.recording.fetches
-    if phase is None or not len(fetches):
-        return np.empty(0)
-    start = fetches["start_ns"].to_numpy()
-    return fetches["dur_ns"].to_numpy()[(start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])]
-
-
 @metric("fetch_ms", "ms", "one batch: reading the samples and collating them, wherever that happens; from the plain phase")
 def _fetch_ms(measured: Measured) -> Value | Missing:
     for phase in ("plain", "timeline"):
-        durations = _fetches(measured, phase)
-        if len(durations):
-            return float(np.mean(durations)) / 1e6
+        if (fetch_ms := measured.fetch_ms(phase)) > 0:
+            return fetch_ms
     return NO_FACTS if not measured.recording.facts else Missing("no batch was fetched during the recorded steps")
 
 

@@ -1,7 +1,7 @@
 """Metrics: named numbers with a unit and one line of meaning. A metric that cannot be known is ``Missing``, never zero.
 
-Times are ms per step of the *plain* run: what the timeline measured, scaled by plain ÷ timeline step time, because the profiler
-slows what it measures.
+Times are ms per step of the *plain* run: what the timeline measured, scaled so that the parts add up to the plain step, because the
+profiler slows what it measures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from diagnose.errors import DiagnoseError
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.recording import Recording
 from diagnose.measure.selectors import Selection, Selector
-from diagnose.measure.view import Rows
+from diagnose.measure.view import NO_INTERVALS, Rows
 
 Value = float | int | bool | str
 
@@ -92,10 +92,41 @@ class Measured:
         return float(self.recording.clock.get("per_step", {}).get("fetch") or 1.0)
 
     @cached_property
-    def scale(self) -> float:
-        """Plain ÷ timeline step time; 1 where no plain phase was recorded."""
+    def distortion(self) -> float:
+        """Timeline ÷ plain step time; 1 where no plain phase was recorded."""
         plain, recorded = self.number("plain_step_ms"), self.number("timeline_step_ms")
-        return plain / recorded if plain > 0 and recorded > 0 else 1.0
+        return recorded / plain if plain > 0 and recorded > 0 else 1.0
+
+    def row_ms(self, row: str) -> float:
+        """A row of the ledger in ms of the plain step; all rows together are the plain step. 0 if the ledger has no such row."""
+        if self.timeline is None or self.ledger is None or row not in self.ledger.rows:
+            return 0.0
+        return self.plain_ms(self.timeline.ms_per_step(self.ledger.rows[row]), of_input_wait=row == "input_wait")
+
+    def plain_ms(self, recorded_ms: float, *, of_input_wait: bool) -> float:
+        """Timeline ms in ms of the plain step. Loading in the main process suffers most from a profiler, so it has a scale of its own."""
+        return recorded_ms * self._scales[0 if of_input_wait else 1]
+
+    @cached_property
+    def _scales(self) -> tuple[float, float]:
+        """Plain ÷ timeline: for input wait, from the fetch times measured in both phases where there are no workers; for all the rest."""
+        whole = 1 / self.distortion
+        wait = self.timeline.ms_per_step(self.ledger.rows.get("input_wait", NO_INTERVALS)) if self.timeline and self.ledger else 0.0
+        plain_fetch, recorded_fetch = self.fetch_ms("plain"), self.fetch_ms("timeline")
+        if not (self.metric("loader_worker_count") == 0 and plain_fetch > 0 and recorded_fetch > 0 and wait > 0):
+            return whole, whole
+        step, plain_step, own = self.number("timeline_step_ms"), self.number("step_ms"), plain_fetch / recorded_fetch
+        rest = (plain_step - wait * own) / (step - wait) if step > wait else 0.0
+        return (own, rest) if rest > 0 else (whole, whole)
+
+    def fetch_ms(self, phase_name: str) -> float:
+        """Mean time to fetch one batch during a phase, wherever that happens; nan if none was fetched."""
+        phase, fetches = self.recording.phase(phase_name), self.recording.fetches
+        if phase is None:
+            return math.nan
+        start = fetches["start_ns"].to_numpy()
+        inside = (start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])
+        return float(fetches["dur_ns"].to_numpy()[inside].mean()) / 1e6 if inside.any() else math.nan
 
 
 def _usable_view(trace: Any) -> Selection | None:

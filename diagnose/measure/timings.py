@@ -32,7 +32,8 @@ def _stake_ms(selector: Selector) -> Callable[[Measured], Value | Missing]:
         unknown = _unknown(selector, view)
         if unknown or view is None:
             return unknown or NO_STEPS
-        return view.ms_per_step(selector.stake(view, measured.rows(selector))) * measured.scale
+        recorded_ms = view.ms_per_step(selector.stake(view, measured.rows(selector)))
+        return measured.plain_ms(recorded_ms, of_input_wait=selector.name == "input_wait")
 
     return value
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from diagnose.judge.findings import finding
+from diagnose.measure.measured import Measured
+from diagnose.measure.recording import FETCH_RECORD
 from diagnose.predict.bound import at_most_ms
 from diagnose.rules import load_rules
 
@@ -59,6 +63,17 @@ def test_shrink_keeps_the_ratio() -> None:
 
 
 def test_plain_time_scales_what_the_profiler_stretched() -> None:
-    # The plain step takes 5 ms where the timeline's took 10: the recorded wait of 6 ms counts 3.
-    measured = measured_case({**case(8), "plain_ms": [5, 5, 5], "fetch_ms": [3, 3, 3]})
-    assert finding(RULES["input-wait-no-workers"], measured).ms_per_step == pytest.approx(3.0)
+    # Workers load, so nothing tells the loader's own distortion: a plain step takes 5 ms, the timeline's 10, and the wait of 6 counts 3.
+    two_workers = {"cpu_core_count": 8, "loaders": [{"num_workers": 2, "dataset_length": 100}]}
+    measured = measured_case({**case(8), "facts": two_workers, "plain_ms": [5, 5, 5], "fetch_ms": [9, 9, 9]})
+    assert finding(RULES["input-wait-few-workers"], measured).ms_per_step == pytest.approx(3.0)
+
+
+def test_loading_in_the_main_process_is_scaled_by_its_own_distortion() -> None:
+    # A fetch takes 1 ms plain and 4 ms under the profiler: of the recorded wait of 6 ms, 1.5 are left, and 3.5 for the rest of 5.
+    phases = [{"name": "plain", "tick_ns": [0, 5_000_000, 10_000_000]}, {"name": "timeline", "tick_ns": [20_000_000, 30_000_000]}]
+    measured = measured_case({**case(8), "plain_ms": [], "clock": {"phases": phases}, "fetch_ms": []})
+    fetches = np.array([(0, 1_000_000, 1, 0), (21_000_000, 4_000_000, 1, 0)], FETCH_RECORD)
+    measured = Measured(replace(measured.recording, fetches=pd.DataFrame(fetches)))
+    assert measured.metric("input_wait_ms") == pytest.approx(1.5)
+    assert measured.row_ms("operators") == pytest.approx(3.5)
