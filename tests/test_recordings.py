@@ -10,6 +10,7 @@ from diagnose.analyse import analyse
 from diagnose.errors import TraceUnreadable
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
+from diagnose.report.schema import problems
 from diagnose.trace.intervals import total
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
@@ -27,6 +28,7 @@ def test_a_document_or_one_refusal(path: Path) -> None:
         assert refusal.what and refusal.do
         return
     measured = Measured(recording)
+    assert problems(analyse(path)) == []
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
 

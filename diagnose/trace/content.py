@@ -1,0 +1,155 @@
+"""The bytes of a trace: from a path, an open file or an fsspec URL; plain, gzip or zstd, told apart by content."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import IO, Any
+
+from diagnose.errors import TraceUnreadable, UsageError
+
+# A torch trace of 8 GiB holds some 30 million events, more than a machine that reports on it has memory for.
+MAX_BYTES = 8 * 2**30
+# Real traces shrink 10 to 40 times; deflate cannot pass 1030. A file that inflates this much beyond the free part is no recording.
+MAX_RATIO = 400
+RATIO_FREE_BYTES = 256 * 2**20
+_BLOCK = 2**20
+
+_FOREIGN_STARTS = (
+    (b"SQLite format 3", "This is an Nsight Systems export (an SQLite database), not a trace of torch.profiler."),
+    (b"QDSTRM", "This is an Nsight Systems recording, not a trace of torch.profiler."),
+    (b"PK\x03\x04", "This is a zip archive, not a trace."),
+    (b"\x80", "This looks like a Python pickle, not a trace."),
+    (b"\x89HDF", "This is an HDF5 file, not a trace."),
+    (b"{'", "This is Python's own notation (single quotes), not JSON."),
+    (b"[{'", "This is Python's own notation (single quotes), not JSON."),
+)
+RECORD_HINT = "Record one with torch.profiler and export_chrome_trace(), or run: python -m diagnose train.py"
+
+
+@dataclass(frozen=True)
+class Content:
+    """The uncompressed bytes of a trace, where they came from, and whether the compressed file was cut off."""
+
+    data: bytes | bytearray
+    source: str
+    cut_off: bool = False
+
+
+def read_content(source: str | os.PathLike[str] | IO[bytes], max_bytes: int = MAX_BYTES) -> Content:
+    """Everything in ``source``, uncompressed.
+
+    Raises UsageError if it cannot be opened, TraceUnreadable if it is empty, no JSON by its start, or inflates beyond
+    ``max_bytes`` or `MAX_RATIO`.
+    """
+    name = _name(source)
+    try:
+        with _opened(source, name) as file:
+            return _read(file, name, max_bytes)
+    except OSError as error:
+        raise UsageError(f"Cannot read {name}.", saw=error.strerror or str(error), do="Check the path and its permissions.") from error
+
+
+def _name(source: str | os.PathLike[str] | IO[bytes]) -> str:
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    return str(getattr(source, "name", "the given file object"))
+
+
+def _opened(source: str | os.PathLike[str] | IO[bytes], name: str) -> AbstractContextManager[IO[bytes]]:
+    if not isinstance(source, (str, os.PathLike)):
+        return nullcontext(source)
+    if "://" not in name:
+        return open(source, "rb")
+    try:
+        import fsspec  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise UsageError(f"Reading {name} needs the package fsspec.", do="pip install fsspec") from error
+    try:
+        opened: AbstractContextManager[IO[bytes]] = fsspec.open(name, "rb")
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"Cannot open {name}.", saw=str(error), do="Install the fsspec package of that protocol.") from error
+    return opened
+
+
+def _read(file: IO[bytes], name: str, max_bytes: int) -> Content:
+    packed = _Counted(file)
+    if not packed.first:
+        raise TraceUnreadable(f"{name} is empty.", do=RECORD_HINT)
+    inflated = _inflated(packed, name)
+    data = bytearray()
+    cut_off = False
+    while True:
+        try:
+            block = inflated.read1(_BLOCK)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            cut_off = True
+            break
+        if not block:
+            break
+        data += block
+        if len(data) == len(block):
+            data = data.removeprefix(b"\xef\xbb\xbf")
+            _refuse_foreign(data, name)
+        _refuse_bomb(len(data), packed.count, name, max_bytes)
+    _refuse_foreign(data, name)
+    return Content(data, name, cut_off)
+
+
+class _Counted:
+    """A binary file that counts what was read of it and whose first block can be looked at beforehand."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.first = file.read(_BLOCK)
+        self._pending = self.first
+        self.count = 0
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._pending[:size] if size >= 0 else self._pending
+        self._pending = self._pending[len(block) :]
+        block = block or self._file.read(size)
+        self.count += len(block)
+        return block
+
+    read1 = read
+
+
+def _inflated(packed: _Counted, name: str) -> Any:
+    if packed.first.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=packed)  # type: ignore[call-overload]
+    if packed.first.startswith(b"\x28\xb5\x2f\xfd"):
+        try:
+            import zstandard
+        except ImportError as error:
+            raise UsageError(f"Reading {name} needs the package zstandard.", do="pip install zstandard") from error
+        return zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)  # type: ignore[arg-type]
+    return packed
+
+
+def _refuse_bomb(inflated: int, packed: int, name: str, max_bytes: int) -> None:
+    if inflated > max_bytes:
+        raise TraceUnreadable(
+            f"{name} is too large.", saw=f"more than {max_bytes / 2**30:.3g} GiB uncompressed", do="Record fewer steps, or no stacks."
+        )
+    if inflated > RATIO_FREE_BYTES and inflated > MAX_RATIO * packed:
+        raise TraceUnreadable(
+            f"{name} inflates like no recording does.",
+            saw=f"{inflated / 2**20:.0f} MiB from {packed / 2**20:.1f} MiB read so far (over {MAX_RATIO} times)",
+            do="If you trust the file, uncompress it first and pass the result.",
+        )
+
+
+def _refuse_foreign(data: bytearray, name: str) -> None:
+    """Refuses what does not begin like JSON, as early as the first block."""
+    start = bytes(data[:_BLOCK]).lstrip()[:64]
+    for magic, what in _FOREIGN_STARTS:
+        if start.startswith(magic):
+            raise TraceUnreadable(f"{name} cannot be read. {what}", saw=f"it starts with {start[:16]!r}", do=RECORD_HINT)
+    if not start:
+        raise TraceUnreadable(f"{name} holds no JSON.", saw="nothing but blanks at its start", do=RECORD_HINT)
+    if start[:1] not in (b"{", b"["):
+        raise TraceUnreadable(f"{name} is no JSON trace.", saw=f"it starts with {start[:16]!r}", do=RECORD_HINT)

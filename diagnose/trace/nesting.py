@@ -1,0 +1,68 @@
+"""Which range encloses which: one pass over a thread, in arrays.
+
+Rows of one thread sorted by start, longer first, have this property: the innermost range that encloses row ``i`` is
+the nearest earlier row whose end is not before the end of ``i`` ("previous greater element"). All rows look for it at
+once, jumping over rows that already know theirs, so the number of rounds grows with the logarithm of the row count.
+An event of no duration counts as one nanosecond long: it lies inside a range that begins with it, not in one that ends there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.int64]
+
+
+def order(start: Rows, dur: Rows) -> Rows:
+    """Row numbers sorted by start, longer first, equal ones as they come."""
+    return np.lexsort((-dur, start))
+
+
+def innermost(start: Rows, dur: Rows, is_range: NDArray[np.bool_], group: Rows) -> Rows:
+    """For each row the innermost earlier row with ``is_range`` of the same group that encloses it; -1 if none.
+
+    Rows must be in `order`. ``group`` (the thread) is any integer; ranges never enclose rows of another group. Of ranges
+    with equal ends and starts the later row counts as the inner one.
+    """
+    parent = np.full(len(start), -1, dtype=np.int64)
+    by_group = np.argsort(group, kind="stable")
+    borders = np.flatnonzero(np.diff(group[by_group])) + 1
+    for rows in np.split(by_group, borders):
+        found = _innermost_of_one(start[rows], dur[rows], is_range[rows])
+        parent[rows] = np.where(found >= 0, rows[found], -1)
+    return parent
+
+
+def _innermost_of_one(start: Rows, dur: Rows, is_range: NDArray[np.bool_]) -> Rows:
+    end = start + np.maximum(dur, 1)
+    index = np.arange(len(start))
+    latest = np.maximum.accumulate(np.where(is_range, index, -1))  # the last range at or before each row
+    parent = np.concatenate(([-1], latest))[: len(start)]
+    open_rows = np.flatnonzero(parent >= 0)
+    while len(open_rows):
+        candidate = parent[open_rows]
+        open_rows = open_rows[end[candidate] < end[open_rows]]
+        parent[open_rows] = parent[parent[open_rows]]
+        open_rows = open_rows[parent[open_rows] >= 0]
+    return parent
+
+
+def inherited(flag: NDArray[np.bool_], parent: Rows) -> NDArray[np.bool_]:
+    """Whether a row or any of its ancestors has the flag."""
+    flag, ancestor = flag.copy(), parent.astype(np.int64)
+    while (ancestor >= 0).any():
+        flag |= np.where(ancestor >= 0, flag[ancestor], False)
+        ancestor = np.where(ancestor >= 0, ancestor[ancestor], -1)
+    return flag
+
+
+def nearest(wanted: NDArray[np.bool_], parent: Rows, of: Rows) -> Rows:
+    """For each row in ``of`` (-1 allowed) the row itself or its nearest ancestor that is wanted; -1 if none."""
+    found = of.astype(np.int64)
+    climbing = np.flatnonzero(found >= 0)
+    while len(climbing):
+        climbing = climbing[~wanted[found[climbing]]]
+        found[climbing] = parent[found[climbing]]
+        climbing = climbing[found[climbing] >= 0]
+    return found

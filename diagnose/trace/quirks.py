@@ -1,0 +1,82 @@
+"""What differs between profiler versions and vendors, as tables.
+
+Sources: libkineto's activity types and Chrome output, torch.profiler 1.8 to 2.13, roctracer and rocprofiler output.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+# Kineto's categories, lower case. torch 1.8–1.11 wrote Operator, Kernel, Memcpy, Memset and Runtime.
+HOST_KINDS = {
+    "cpu_op": "op",
+    "operator": "op",
+    "hpu_op": "op",
+    "user_annotation": "annotation",
+    "python_function": "python",
+    "overhead": "overhead",
+    "runtime": "runtime",
+    "cuda_runtime": "runtime",
+    "cuda_driver": "runtime",
+    "hip_runtime": "runtime",
+    "xpu_runtime": "runtime",
+    "xpu_driver": "runtime",
+    "mtia_runtime": "runtime",
+    "glow_runtime": "runtime",
+    "privateuse1_runtime": "runtime",
+    "privateuse1_driver": "runtime",
+}
+DEVICE_KINDS = {
+    "kernel": "kernel",
+    "gpu_memcpy": "memcpy",
+    "memcpy": "memcpy",
+    "gpu_memset": "memset",
+    "memset": "memset",
+    "mtia_ccp_events": "kernel",
+}
+
+# Before torch 1.12 these ranges had the category of operators.
+ANNOTATION_PREFIXES = ("ProfilerStep#", "enumerate(DataLoader)#", "Optimizer.", "DistributedDataParallel.", "DataParallel.")
+
+# Commands of MTIA's control processor that are no work of their own, and those that copy.
+MTIA_WAITS = frozenset({"event_wait", "event_record"})
+MTIA_COPIES = frozenset({"dma_request"})
+
+MARK = "diagnose::"
+PROFILER_STEP = re.compile(r"ProfilerStep#(\d{1,18})$")
+BACKWARD_ROOT = "autograd::engine::evaluate_function"
+# torch 1.8 has no evaluate_function ranges; its backward nodes are ops called SomethingBackward or torch::autograd::AccumulateGrad.
+BACKWARD_NODE = re.compile(r"(Backward\d*|torch::autograd::AccumulateGrad)$")
+
+# "Memcpy HtoD (Pageable -> Device)"; MTIA writes DEVICE_TO_HOST, roctracer CopyDeviceToHost.
+DIRECTION = re.compile(r"\b([HDP]to[HDP])\b")
+DIRECTION_WORDS = {
+    "devicetohost": "DtoH",
+    "hosttodevice": "HtoD",
+    "devicetodevice": "DtoD",
+    "hosttohost": "HtoH",
+    "peertopeer": "PtoP",
+}
+MEMORY_KINDS = re.compile(r"\((\w+) -> (\w+)\)")
+HOST_MEMORY = {"pageable": "pageable", "pinned": "pinned"}
+
+# Kernel names of collective libraries, and of hand-written collectives (symmetric memory, vLLM, SGLang, FlashInfer).
+COMMUNICATION = re.compile(
+    r"nccl|rccl|oneccl|xccl|hccl|mscclpp|nvshmem|"
+    r"all_?reduce|all_?gather|all_?to_?all|reduce_?scatter|cross_device_reduce|quick_?reduce",
+    re.IGNORECASE,
+)
+
+# A Python frame, as torch writes it: "train.py(41): main".
+FRAME = re.compile(r"(?P<file>.+?)\((?P<line>\d+)\): (?P<function>.+)$", re.DOTALL)
+# Library code by its path, and by the first part of it: torch shortens a path by the sys.path entry it was imported from.
+LIBRARY_PATH = re.compile(r"site-packages/|dist-packages/|(^|/)lib(64)?/python\d|^<|/torch/(nn|utils|optim|autograd|_dynamo|profiler)/")
+LIBRARY_ROOT = re.compile(
+    r"torch|torch(vision|audio|text|ao|metrics|rec|_geometric|_xla)|functorch|numpy|scipy|pandas|sklearn|PIL|cv2|matplotlib|tqdm|"
+    r"transformers|accelerate|datasets|diffusers|peft|timm|pytorch_lightning|lightning|lightning_fabric|ignite|fastai|apex|deepspeed|"
+    r"megatron|fairscale|xformers|flash_attn|triton|vllm|sglang|aiter|tensorboard|wandb|mlflow|fsspec|requests|urllib3|huggingface_hub|"
+    r"tokenizers|safetensors|einops|jax|tensorflow|onnx|onnxruntime|ray|dask|click|typer|hydra|omegaconf|absl|fbgemm_gpu|detectron2|"
+    r"mmcv|mmengine|bitsandbytes|ipykernel|IPython|debugpy|_pytest|pytest|pluggy|diagnose|"
+    + "|".join(map(re.escape, sys.stdlib_module_names))
+)

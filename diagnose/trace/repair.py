@@ -1,0 +1,114 @@
+"""Damaged trace files: every event that is whole is read, one by one, and what was lost is told.
+
+A profiler that died leaves a file without its end; a full disk leaves one cut anywhere; some writers leave invalid
+UTF-8, NaN, trailing commas or stray backslashes. The file is split between events (a ``}`` and a ``{"`` that follow
+each other cannot occur inside a JSON string, where quotes are escaped), so damage costs no more than the event it is in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+from diagnose.trace.decode import DECODE_ERRORS, Event, TraceFile, decode_event, decode_file, decode_without_args, is_list
+
+_EVENTS_START = re.compile(rb'"traceEvents"\s*:\s*\[')
+_BETWEEN_EVENTS = re.compile(rb'(?<=\})(?:\s*,)?\s*(?=\{\s*"|\{\s*\})')
+_LIST_START = re.compile(rb"\s*\[")
+_MAX_TAIL = 2**24  # what follows the last event is small; a file without borders between events is no trace
+
+# What is wrong, its pattern, its replacement: applied only to an event that cannot be decoded as it is.
+_REPAIRS = (
+    ("invalid UTF-8", None, b""),
+    ("NaN or Infinity", re.compile(rb"(?<=[:\[,\s])-?(?:NaN|Infinity|nan|inf)(?=\s*[,\]}])"), b"null"),
+    ("trailing commas", re.compile(rb",(?=\s*[\]}])"), b""),
+    ("stray backslashes", re.compile(rb'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})'), rb"\\\\"),
+    ("control characters", re.compile(rb"[\x00-\x1f]"), b" "),
+)
+
+
+def salvage(data: bytes | bytearray, decimals: bool = False) -> tuple[TraceFile, list[str]]:
+    """All whole events of a damaged file, its top-level fields as far as they are whole, and sentences on what was lost.
+
+    ``TraceFile.events`` is None where no list of events begins.
+    """
+    start = _LIST_START.match(data) if is_list(data) else _EVENTS_START.search(data)
+    if start is None:
+        return TraceFile(), []
+    pieces = _BETWEEN_EVENTS.split(data[start.end() :])
+    last = pieces.pop()
+    wrong: Counter[str] = Counter()
+    lost = 0
+    events: list[Event] = []
+    for piece in pieces:
+        event = _event(piece, decimals, wrong)
+        if event is None:
+            lost += 1
+        else:
+            events.append(event)
+    final, rest = _last_event(last, decimals, wrong)
+    events.extend(final)
+    file, ended = _top_level(bytes(data[: start.end()]), rest)
+    file.events = events
+    return file, _sentences(wrong, lost, len(events), last if not final else b"", ended)
+
+
+def _event(text: bytes, decimals: bool, wrong: Counter[str]) -> Event | None:
+    try:
+        return decode_event(text, decimals)
+    except DECODE_ERRORS:
+        repaired = _repaired(text, wrong)
+    try:
+        return decode_event(repaired, decimals)
+    except DECODE_ERRORS:
+        pass
+    try:
+        event = decode_without_args(repaired)
+    except DECODE_ERRORS:
+        return None
+    wrong["arguments of an unknown form"] += 1
+    return event
+
+
+def _repaired(text: bytes, wrong: Counter[str]) -> bytes:
+    for what, pattern, replacement in _REPAIRS:
+        better = text.decode("utf-8", "replace").encode() if pattern is None else pattern.sub(replacement, text)
+        if better != text:
+            wrong[what] += 1
+        text = better
+    return text
+
+
+def _last_event(text: bytes, decimals: bool, wrong: Counter[str]) -> tuple[list[Event], bytes]:
+    """The last event (a list of one, or none) and the bytes behind it: the end of the file, if that was written."""
+    readable = _repaired(text[:_MAX_TAIL], Counter())
+    try:
+        _, end = json.JSONDecoder(strict=False).raw_decode(readable.decode("utf-8", "replace").lstrip())
+    except (ValueError, RecursionError):
+        return [], text
+    whole = readable.decode("utf-8", "replace").lstrip()
+    event = _event(whole[:end].encode(), decimals, wrong)
+    return ([event] if event is not None else []), whole[end:].encode()
+
+
+def _top_level(head: bytes, rest: bytes) -> tuple[TraceFile, bool]:
+    """The fields around the list of events, and whether the file's end is there."""
+    if not head.lstrip().startswith(b"{"):
+        return TraceFile(), rest.strip().startswith(b"]")
+    for tail, ended in ((rest.lstrip(b", \t\r\n"), True), (b"]}", False)):
+        try:
+            return decode_file(_repaired(head + tail, Counter())), ended
+        except DECODE_ERRORS:
+            continue
+    return TraceFile(), False
+
+
+def _sentences(wrong: Counter[str], lost: int, kept: int, tail: bytes, ended: bool) -> list[str]:
+    notes = [f"{count:,} event{'s' * (count != 1)} held {what}; that part was replaced or left out." for what, count in wrong.items()]
+    if lost:
+        notes.append(f"{lost:,} of {kept + lost:,} events are damaged and were left out.")
+    if not ended:
+        loss = f"; the last {len(tail):,} bytes, a part of one event, are lost" if tail.strip(b", \t\r\n]}") else ""
+        notes.append(f"The file has no end (the recording may have been cut off): {kept:,} whole events were read{loss}.")
+    return notes
