@@ -219,7 +219,7 @@ def _nearest(path: Path) -> str:
 def _run(options: argparse.Namespace) -> int:
     kind = kind_of(options.target, module=options.module)
     if kind in ("rules", "metrics"):
-        print(_catalogue(kind, options.args))
+        print(_catalogue(kind, options.args), flush=True)
         return EXIT_OK
     if kind in ("script", "module"):
         return _record(options)
@@ -282,9 +282,8 @@ def _analyse_folder(options: argparse.Namespace) -> int:
     codes = []
     with _out_folder(options.out) as out:
         for trace in traces_in(Path(options.target)):
-            print(f"\n{trace}", file=sys.stderr)
             try:
-                codes.append(_report(trace, _fresh(out / _trace_name(trace)), options))
+                codes.append(_report(trace, _fresh(out / _trace_name(trace)), options, brief=True))
             except DiagnoseError as error:
                 _failed(f"diagnose: {error}", EXIT_FAILURE, options)
         if not codes:
@@ -297,16 +296,16 @@ def _trace_name(trace: Path) -> str:
     return trace.name.removesuffix(suffix).removesuffix(".pt.trace") or "trace"
 
 
-def _report(source: Path, out: Path, options: argparse.Namespace) -> int:
-    """Analyse, write every report into `out`, print the summary; the exit code that --fail-on asks for."""
+def _report(source: Path, out: Path, options: argparse.Namespace, *, brief: bool = False) -> int:
+    """Analyse, write every report into `out`, print the summary (`brief`: its two main lines); the exit code that --fail-on asks for."""
     from .analyse import analyse
     from .report.document import severest, to_json
-    from .report.terminal import print_summary, stderr_console
+    from .report.terminal import print_headline, print_summary, stderr_console
     from .report.write import write_reports
 
     document = analyse(source)
     write_reports(document, source, out)
-    print_summary(document, out, stderr_console())
+    (print_headline if brief else print_summary)(document, out, stderr_console())
     if options.json:
         print(to_json(document), flush=True)
     worst = severest(document)

@@ -1,0 +1,51 @@
+"""Building blocks of the Markdown report. Cells are Markdown already: escape foreign text with `code` or `prose` first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tabulate import tabulate
+
+from .text import prose
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> str:
+    """A pipe table; `right` are the headers of the columns that hold numbers. Empty without rows."""
+    body = [[_unbroken(cell) for cell in row] for row in rows]
+    if not body:
+        return ""
+    aligned = ["right" if header in right else "left" for header in headers]
+    return tabulate(body, list(headers), tablefmt="pipe", disable_numparse=True, colalign=aligned)
+
+
+def _unbroken(cell: str) -> str:
+    """The cell with its numbers held to their units: narrow columns would part them. Cells with code stay as they are, to be copied."""
+    return cell if "`" in cell or "<code>" in cell else re.sub(r"(?<=\d) (?=ms|%)", "\N{NO-BREAK SPACE}", cell)
+
+
+def section(title: str, *blocks: str) -> str:
+    """A second-level section; empty if all its blocks are."""
+    filled = [block for block in blocks if block]
+    return "\n\n".join([f"## {title}", *filled]) if filled else ""
+
+
+def folded(title: str, *blocks: str, collapsible: bool) -> str:
+    """A section that GitHub shows closed. TensorBoard strips the tags, so there it is an ordinary section."""
+    filled = [block for block in blocks if block]
+    if not filled or not collapsible:
+        return section(title, *filled)
+    return "\n\n".join([f"<details>\n<summary><b>{title}</b></summary>", *filled, "</details>"])
+
+
+def bullets(sentences: Iterable[str]) -> str:
+    """A list of plain sentences."""
+    return "\n".join(f"- {prose(sentence)}" for sentence in sentences)
+
+
+def shell(command: str) -> str:
+    """A command to copy; it may hold anything the user typed, so the fence is longer than any run of back-ticks in it."""
+    fence = "```"
+    while fence in command:
+        fence += "`"
+    return f"{fence}sh\n{command}\n{fence}"

@@ -1,0 +1,83 @@
+"""The result document on disk, and the questions every renderer asks it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+Document = dict[str, Any]
+Finding = dict[str, Any]
+
+SEVERITIES = ("low", "medium", "high")
+
+
+def to_json(document: Document, indent: int | None = None) -> str:
+    """Strict JSON: numbers that are not finite become null, for JSON has no name for them."""
+    return json.dumps(_finite(document), ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return value
+
+
+def write_text(text: str, path: Path) -> None:
+    """The whole file or none of it, so that a reader never sees half a report. Raises OSError."""
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.write_text(text, encoding="utf-8", errors="replace")
+    os.replace(unfinished, path)
+
+
+def in_group(document: Document, group: str) -> list[Finding]:
+    """The findings that fire in a group (`plan`, `minor`, `hypothetical`, `information`), best first."""
+    return [finding for finding in document["findings"] if finding["group"] == group]
+
+
+def in_state(document: Document, state: str) -> list[Finding]:
+    return [finding for finding in document["findings"] if finding["state"] == state]
+
+
+def planned(document: Document) -> list[Finding]:
+    """The findings worth acting on, in the plan's order."""
+    by_rule = {finding["rule"]: finding for finding in document["findings"]}
+    return [by_rule[row["rule"]] for row in document["plan"]]
+
+
+def step_ms(document: Document) -> float | None:
+    """The median step: plain where it was measured, else as recorded."""
+    steps = document["steps"]
+    best = steps["plain_ms"] or steps["timeline_ms"]
+    return best["median"] if best else None
+
+
+def is_complete(document: Document) -> bool:
+    """Whether at least one whole step was recorded, without which nothing can be judged."""
+    return bool(document["ledger"])
+
+
+def recorded_by_us(document: Document) -> bool:
+    """False for a trace that somebody else recorded."""
+    return bool(document["run"].get("recorded_by_us", True))
+
+
+def run_command(document: Document, *options: str) -> str:
+    """What to type to record the script (again)."""
+    run = document["run"]
+    if not recorded_by_us(document):
+        return shlex.join(["python", "-m", "diagnose", *options, "train.py"])
+    module = ["-m"] if run.get("module") else []
+    return shlex.join(["python", "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]])
+
+
+def severest(document: Document) -> str | None:
+    """The highest severity in the plan; None if nothing is planned."""
+    return max((finding["severity"] for finding in planned(document)), key=SEVERITIES.index, default=None)

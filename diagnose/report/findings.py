@@ -1,0 +1,122 @@
+"""The findings' part of the Markdown report."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from . import sentences, text
+from .blocks import folded, section, table
+from .document import Document, Finding, in_group, in_state, planned
+from .text import code, prose
+
+
+def found(document: Document) -> str:
+    """Everything in the plan, each with its evidence."""
+    return section("Findings", *(whole(finding, number) for number, finding in enumerate(planned(document), 1)))
+
+
+def bounding(document: Document) -> str:
+    """What is not a fault and yet bounds the step."""
+    return section("What bounds the step", *map(whole, in_group(document, "information")))
+
+
+def hypothetical(document: Document) -> str:
+    found = in_group(document, "hypothetical")
+    intro = "These cost next to nothing in this run. On a GPU they would." if found else ""
+    return section("Would matter on a GPU", intro, *map(whole, found))
+
+
+def minor(document: Document, *, collapsible: bool) -> str:
+    rows = [
+        (prose(one["fix"]["title"]), where(one), text.gain(one["saving"], one["share"]), prose(sentences.why_minor(one, document)))
+        for one in in_group(document, "minor")
+    ]
+    return folded("Seen, not worth your time", table(("Fix", "Where", "Gain per step", "Why not"), rows), collapsible=collapsible)
+
+
+def not_judged(document: Document, *, collapsible: bool) -> str:
+    """Rules that lacked something, grouped by what they lacked, and rules that failed."""
+    lacking: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for finding in in_state(document, "abstains"):
+        lacking[finding["abstains_for"]["reason"], finding["abstains_for"]["option"]].append(code(finding["rule"]))
+    rows = [(prose(reason), code(option) or text.UNKNOWN, ", ".join(rules)) for (reason, option), rules in lacking.items()]
+    failed = [(code(one["rule"]), code(one["error"] or "", 300)) for one in in_state(document, "error")]
+    return folded(
+        "Not judged",
+        table(("Because", "What would tell", "Rules"), rows),
+        table(("Rule that failed (please report it)", "Error"), failed),
+        collapsible=collapsible,
+    )
+
+
+def where(finding: Finding) -> str:
+    """`train.py:41` as inline code; a dash if no line is known."""
+    return code(text.place(finding["culprits"][0])) if finding["culprits"] else text.UNKNOWN
+
+
+def whole(finding: Finding, number: int | None = None) -> str:
+    """One finding from its heading to its reference."""
+    lead = f"{number}. " if number else ""
+    at = f" – {where(finding)}" if finding["culprits"] else ""
+    blocks = [
+        f"### {lead}{prose(finding['fix']['title'])}{at}",
+        " ".join(filter(None, [prose(finding["symptom"]), cost(finding)])),
+        evidence(finding),
+        culprits(finding),
+        advice(finding),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def cost(finding: Finding) -> str:
+    """What the finding's events take, and what is to be gained; empty where neither is known."""
+    parts = []
+    if finding["ms_per_step"] is not None:
+        parts.append(f"It takes {text.ms(finding['ms_per_step'])} per step.")
+    if any(finding["saving"][name] is not None for name in ("at_most_ms", "predicted_ms", "measured_ms")):
+        parts.append(f"**Gain: {text.gain(finding['saving'], finding['share'])} per step.**")
+    return " ".join(parts)
+
+
+def evidence(finding: Finding) -> str:
+    """The conditions that fired, with what was measured."""
+    return table(("Evidence", "Measured", "The rule asks for", "Because"), map(_evidence, finding["evidence"]), right=["Measured"])
+
+
+def _evidence(one: dict[str, Any]) -> tuple[str, str, str, str]:
+    meaning = one.get("meaning")
+    named = f"{code(one['metric'])}: {prose(meaning)}" if meaning else code(one["metric"])
+    value, asked = text.quantity(one["value"], one["unit"]), text.condition(one["op"], one["threshold"], one["unit"])
+    return named, code(value) if isinstance(one["value"], str) else prose(value), prose(asked), prose(one["because"])
+
+
+def culprits(finding: Finding) -> str:
+    """The lines to blame, costliest first."""
+    rows = [
+        (code(text.place(one)), code(one["source"]), code(one["function"]), text.count(one["calls_per_step"]), text.ms(one["ms_per_step"]))
+        for one in finding["culprits"]
+    ]
+    return table(("Line", "Source", "Function", "Calls per step", "Per step"), rows, right=["Calls per step", "Per step"])
+
+
+def advice(finding: Finding) -> str:
+    """Why, how, caution, how sure: each on its own line."""
+    fix = finding["fix"]
+    parts = {
+        "Why": finding["why"],
+        "How": fix["how"],
+        "Caution": fix["caution"],
+        "When it is fine": finding.get("innocent", ""),
+        "How sure": sentences.how_sure(finding) if finding["group"] == "plan" else "",
+    }
+    lines = [f"**{title}.** {prose(sentence)}" for title, sentence in parts.items() if sentence]
+    links = ", ".join(map(_link, finding["references"]))
+    about = f"`python -m diagnose rules {finding['rule']}` explains the rule" if finding["rule"] else ""
+    lines.append(f"**More.** {', '.join(filter(None, [links, about]))}.")
+    return "\n\n".join(lines)
+
+
+def _link(reference: str) -> str:
+    is_url = reference.startswith(("https://", "http://")) and not set(reference) & set("<> \n|")
+    return f"<{reference}>" if is_url else prose(reference)

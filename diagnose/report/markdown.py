@@ -1,0 +1,187 @@
+"""report.md: the answer first, then the evidence, then how it was measured. A pure function of the result document."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from . import findings, sentences, text
+from .blocks import bullets, folded, section, shell, table
+from .document import Document, is_complete, planned, recorded_by_us, run_command, step_ms
+from .text import code, prose
+
+TOP_LINES = 10
+TOP_OPERATORS = 10
+TOP_NOTES = 3
+BAR_WIDTH = 16  # TensorBoard's narrow columns would break a longer one
+
+
+def markdown(document: Document, *, collapsible: bool = True) -> str:
+    """The whole report. `collapsible`: side matters are closed `<details>`, which GitHub knows and TensorBoard does not."""
+    parts = [
+        f"# Diagnosis of {code(document['run']['target'])}",
+        f"**{prose(document['verdict'])}**",
+        _setting(document),
+        _what_to_do(document) if is_complete(document) else _what_happened(document),
+        _ledger(document),
+        findings.found(document),
+        findings.bounding(document),
+        findings.hypothetical(document),
+        findings.minor(document, collapsible=collapsible),
+        findings.not_judged(document, collapsible=collapsible),
+        _lines(document),
+        _operators(document),
+        _how_measured(document, collapsible=collapsible),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plan_table(document: Document) -> str:
+    """The plan, best first; empty if there is nothing to do."""
+    rows = [
+        (
+            str(number),
+            prose(finding["fix"]["title"]),
+            findings.where(finding),
+            text.gain(finding["saving"], finding["share"]),
+            finding["severity"],
+            sentences.sureness(finding),
+        )
+        for number, finding in enumerate(planned(document), 1)
+    ]
+    return table(("#", "Fix", "Where", "Gain per step", "Severity", "How sure"), rows)
+
+
+def _setting(document: Document) -> str:
+    """One line: how long a step is and where it ran; below it what asks for caution: a bad end, and what was lost or assumed."""
+    run, duration = document["run"], step_ms(document)
+    parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
+    parts += [f"device: {code(run['device'])}", f"{text.count(document['steps']['complete'])} complete steps recorded"]
+    cautions = [sentences.ending(document)] if sentences.ended_badly(document) and is_complete(document) else []
+    notes = document["notes"]
+    cautions += notes[:TOP_NOTES] + (
+        [f"{text.count(len(notes) - TOP_NOTES)} more notes are at the end of this report."] if len(notes) > TOP_NOTES else []
+    )
+    quoted = "\n".join(f"> - {prose(caution)}" for caution in cautions)
+    return "\n\n".join(filter(None, [" · ".join(parts), quoted]))
+
+
+def _what_to_do(document: Document) -> str:
+    plan = planned(document)
+    if not plan:
+        return section("What to do", prose(_nothing_to_do(document)))
+    how = plan[0]["fix"]["how"]
+    return section(
+        "What to do",
+        plan_table(document),
+        f"**Start with 1.** {prose(how)}",
+        "Then run it again and compare:" if recorded_by_us(document) else "A run of the script itself knows more, and finds the lines:",
+        shell(run_command(document)),
+    )
+
+
+def _nothing_to_do(document: Document) -> str:
+    further = "To go further, look at your costliest lines and at the operators below." if document["lines"] else ""
+    nothing = "Nothing: no fix we know of would shorten this step by more than the noise of the run."
+    return " ".join(filter(None, [nothing, sentences.bound(document), further]))
+
+
+def _what_happened(document: Document) -> str:
+    """In place of the plan when no complete step was recorded."""
+    phases = sentences.phases(document)
+    recorded = f"Steps recorded: {phases}." if phases else "No step ended while it was recorded."
+    tries = sentences.remedies(document)
+    return section(
+        "What happened", prose(f"{sentences.ending(document)} {recorded}"), "What to try:", bullets(tries), shell(run_command(document))
+    )
+
+
+def _ledger(document: Document) -> str:
+    rows = sorted(document["ledger"], key=lambda row: -row["share"])
+    body = [
+        (
+            prose(row["title"]),
+            text.ms(row["ms_per_step"]),
+            text.share(row["share"]),
+            f"`{text.bar(row['share'], BAR_WIDTH):<{BAR_WIDTH}}`",
+            prose(row["meaning"]),
+        )
+        for row in rows
+    ]
+    whole = (sum(row["ms_per_step"] for row in rows), sum(row["share"] for row in rows))
+    total = [("**Step**", text.ms(whole[0]), text.share(whole[1]), "", "")] if rows else []
+    return section(
+        "Where a step's time goes",
+        table(("Part", "Per step", "Share", "", "Meaning"), body + total, right=["Per step", "Share"]),
+    )
+
+
+def _lines(document: Document) -> str:
+    rows = [
+        (
+            code(text.place(line)),
+            code(line["source"]),
+            text.ms(line["self_ms"]),
+            text.ms(line["total_ms"]),
+            text.share(line["share"]),
+            text.count(line["calls_per_step"]),
+        )
+        for line in document["lines"][:TOP_LINES]
+    ]
+    note = "*Self* is the time under a line that no other of your lines explains. These times rank lines; they are no stopwatch readings."
+    return section(
+        "Your lines",
+        table(("Line", "Source", "Self", "Total", "Share", "Calls per step"), rows, right=["Self", "Total", "Share", "Calls per step"]),
+        note if rows else "",
+    )
+
+
+def _operators(document: Document) -> str:
+    rows, note = document["key_averages"]["rows"], document["key_averages"]["note"]
+    on_device = [row for row in rows if row["self_device_ms"]]
+    return section(
+        "Operators",
+        _averages("By self CPU time", rows, "self_cpu_ms", has_device=bool(on_device)),
+        _averages("By self device time", on_device, "self_device_ms", has_device=True),
+        prose(note),
+    )
+
+
+def _averages(title: str, rows: list[dict[str, Any]], key: str, *, has_device: bool) -> str:
+    headers = ["Operator", "Calls per step", "Self CPU", "CPU"] + ["Self device"] * has_device
+    top = sorted(rows, key=lambda row: -row[key])[:TOP_OPERATORS]
+    body = [
+        [code(row["name"]), text.count(row["calls"]), *(text.ms(row[time]) for time in ("self_cpu_ms", "cpu_ms", "self_device_ms"))]
+        for row in top
+    ]
+    cells = [row[: len(headers)] for row in body]
+    return f"{title}, as torch's `key_averages()` counts it:\n\n{table(headers, cells, right=headers[1:])}" if body else ""
+
+
+def _how_measured(document: Document, *, collapsible: bool) -> str:
+    fold = functools.partial(folded, collapsible=collapsible)
+    environment = [(code(str(name)), code(str(value))) for name, value in document["run"]["environment"].items()]
+    facts = [*_measurement(document), sentences.ending(document), sentences.judged(document), *document["notes"]]
+    return fold("How this was measured", bullets(facts), table(("Environment", "Value"), environment))
+
+
+def _measurement(document: Document) -> list[str]:
+    steps, phases = document["steps"], sentences.phases(document)
+    said = [f"Step clock: {sentences.clock(document)}."]
+    if phases:
+        said.append(f"Steps recorded: {phases}.")
+    if steps["plain_ms"]:
+        said.append(f"A plain step, without profiler: {_spread(steps['plain_ms'])}.")
+    if steps["timeline_ms"]:
+        said.append(f"A step while the timeline was recorded: {_spread(steps['timeline_ms'])}.")
+    if steps["distortion"] is not None:
+        slower = text.factor(steps["distortion"])
+        said.append(f"The profiler slows a step ({slower} its plain time, by the mean); the times above are scaled back.")
+    if steps.get("cold"):
+        said.append("The script had so few steps that the warm-up itself was recorded: its times include one-time costs.")
+    tool = document["tool"]
+    return [*said, f"Analysed by {tool['name']} {tool['version']}, result document schema {document['schema']}."]
+
+
+def _spread(times: dict[str, float]) -> str:
+    return f"median {text.ms(times['median'])}, median deviation {text.ms(times['mad'])}"

@@ -1,0 +1,110 @@
+"""`<out>/tb/`: a folder that TensorBoard opens. Written with TensorBoard's own record format, without torch and without TensorFlow.
+
+The recorded traces lie in one folder each, the layout that the PyTorch profiler plugin (torch_tb_profiler) calls a run. XProf shows none
+of them: it reads no Chrome traces.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .document import Document
+from .markdown import markdown, plan_table
+from .text import prose
+
+if TYPE_CHECKING:
+    from tensorboard.compat.proto.summary_pb2 import Summary
+
+_SUFFIX = ".diagnose"  # tells our event files from others in the folder
+_SERIES = {
+    "plain_series_ms": ("step_ms/plain", "A step without profiler, ms"),
+    "timeline_series_ms": ("step_ms/recorded", "A step while the timeline was recorded, ms: the profiler slows it"),
+}
+
+
+def write_tensorboard(document: Document, source: Path, out: Path) -> Path:
+    """Write `<out>/tb/` and return it; `source` is the run folder or the trace file. Raises OSError."""
+    folder = out / "tb"
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
+        stale.unlink()
+    _write_events(document, folder)
+    for name, trace in _traces(source):
+        _link(trace, folder / name / ("rank0.pt.trace.json" + (".gz" if trace.suffix == ".gz" else "")))
+    return folder
+
+
+# ---- events: text and scalars
+
+
+def _write_events(document: Document, folder: Path) -> None:
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.summary.writer.record_writer import RecordWriter
+
+    now = time.time()
+    path = folder / f"events.out.tfevents.{int(now)}.{socket.gethostname()}.{os.getpid()}.0{_SUFFIX}"
+    with path.open("wb") as file:
+        records = RecordWriter(file)
+        records.write(Event(wall_time=now, file_version="brain.Event:2").SerializeToString())
+        for step, summary in _summaries(document):
+            records.write(Event(wall_time=now, step=step, summary=summary).SerializeToString())
+
+
+def _summaries(document: Document) -> Iterator[tuple[int, Summary]]:
+    yield 0, _text("diagnose/report", markdown(document, collapsible=False))
+    yield 0, _text("diagnose/findings", plan_table(document) or prose(document["verdict"]))
+    for series, (tag, description) in _SERIES.items():
+        for step, value in enumerate(document["steps"][series]):
+            yield step, _scalar(tag, value, description)
+    for row in document["ledger"]:
+        yield 0, _scalar(f"ledger_share/{row['row']}", row["share"], f"{row['title']}, share of the step: {row['meaning']}")
+
+
+def _text(tag: str, body: str) -> Summary:
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto
+    from tensorboard.compat.proto.types_pb2 import DT_STRING
+    from tensorboard.plugins.text.metadata import create_summary_metadata
+
+    tensor = TensorProto(dtype=DT_STRING, string_val=[body.encode("utf-8", "replace")])
+    return Summary(value=[Summary.Value(tag=tag, tensor=tensor, metadata=create_summary_metadata(display_name=None, description=""))])
+
+
+def _scalar(tag: str, value: float, description: str) -> Summary:
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto
+    from tensorboard.compat.proto.types_pb2 import DT_FLOAT
+    from tensorboard.plugins.scalar.metadata import create_summary_metadata
+
+    tensor = TensorProto(dtype=DT_FLOAT, float_val=[value])
+    return Summary(
+        value=[Summary.Value(tag=tag, tensor=tensor, metadata=create_summary_metadata(display_name=None, description=prose(description)))]
+    )
+
+
+# ---- traces
+
+
+def _traces(source: Path) -> Iterator[tuple[str, Path]]:
+    """The traces a profiler plugin can read, by the name of the plugin's run."""
+    if source.is_dir():
+        for path in sorted((source / "rank0").glob("*.pt.trace.json*")):
+            yield path.name.split(".", 1)[0], path
+    elif source.suffix in (".json", ".gz"):
+        yield "trace", source
+
+
+def _link(trace: Path, link: Path) -> None:
+    """A hard link where the file system allows one: traces are large."""
+    link.parent.mkdir(exist_ok=True)
+    link.unlink(missing_ok=True)
+    try:
+        os.link(trace.resolve(), link)
+    except OSError:
+        shutil.copyfile(trace, link)

@@ -1,0 +1,111 @@
+"""What is shown in the terminal: a line per phase while the script runs, a short summary at the end."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from . import sentences, text
+from .document import Document, Finding, is_complete, planned, run_command
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+TOP_FIXES = 3
+TOP_ROWS = 3
+_ERASE_LINE = "\r\x1b[K"
+_COLOURS = {"high": "bold red", "medium": "yellow", "low": "cyan"}
+
+
+class Progress:
+    """Says what is going on, a whole line at a time.
+
+    The script owns the terminal meanwhile: a line of ours that updated itself would be torn apart by its output. In a terminal a half-drawn
+    progress bar of the script's is erased first; it draws itself again on the next line.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._lead = _ERASE_LINE if self._stream.isatty() else ""
+
+    def __call__(self, phase: str) -> None:
+        if phase:
+            self._stream.write(f"{self._lead}diagnose: {text.clean(phase)} …\n")
+            self._stream.flush()
+
+
+def stderr_console() -> Console:
+    """Colours and wrapping in a terminal, plain unwrapped lines elsewhere; respects NO_COLOR."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False, emoji=False)
+    return console if console.is_terminal else Console(stderr=True, highlight=False, emoji=False, width=1000, color_system=None)
+
+
+def print_summary(document: Document, out: Path, console: Console) -> None:
+    """At most about fifteen lines: verdict, ledger, the best fixes, where the report lies, what to type next."""
+    from rich.text import Text
+
+    lines = [Text(), Text(_plain(document["verdict"]), style="bold")]
+    if sentences.ended_badly(document):
+        lines.append(Text(_plain(sentences.ending(document)), style="yellow"))
+    lines += [Text(), *_ledger(document)] if document["ledger"] else []
+    lines += [Text(), *_fixes(document)] if planned(document) else []
+    for line in [*lines, Text()]:
+        console.print(line)
+    for pointer in _pointers(document, out):
+        console.print(pointer, soft_wrap=True)  # to be copied, so never broken into lines
+
+
+def print_headline(document: Document, out: Path, console: Console) -> None:
+    """Two lines, for one of many traces: the verdict and where its report lies."""
+    from rich.text import Text
+
+    console.print(Text.assemble((text.clean(document["run"]["target"]), "bold"), f": {_plain(document['verdict'])}"), soft_wrap=True)
+    console.print(Text(f"  {out / 'report.md'}"), soft_wrap=True)
+
+
+def _plain(sentence: str) -> str:
+    """A sentence of the document without the back-ticks that Markdown needs and without anything a terminal obeys."""
+    return text.clean(sentence).replace("`", "")
+
+
+def _ledger(document: Document) -> list[Text]:
+    from rich.text import Text
+
+    rows = sorted(document["ledger"], key=lambda row: -row["share"])
+    shown = [(row["title"], row["ms_per_step"], row["share"]) for row in rows[:TOP_ROWS]]
+    if rest := rows[TOP_ROWS:]:
+        shown.append(("the rest", sum(row["ms_per_step"] for row in rest), sum(row["share"] for row in rest)))
+    return [Text(f"{text.clean(title):<22} {text.ms(ms):>11} {text.share(part):>8}  {text.bar(part, 30)}") for title, ms, part in shown]
+
+
+def _fixes(document: Document) -> list[Text]:
+    from rich.text import Text
+
+    plan = planned(document)
+    lines = [line for number, finding in enumerate(plan[:TOP_FIXES], 1) for line in _fix(number, finding)]
+    more = len(plan) - TOP_FIXES
+    return lines + ([Text(f"   {more} more in the report")] if more > 0 else [])
+
+
+def _fix(number: int, finding: Finding) -> tuple[Text, Text]:
+    """What to do, and below it where, for how much, and how sure that is."""
+    from rich.text import Text
+
+    where = text.clean(text.place(finding["culprits"][0]), text.LONGEST_NAME) if finding["culprits"] else ""
+    gain = f"{text.gain(finding['saving'], finding['share'])} per step"
+    title = Text.assemble(f"{number}. ", (_plain(finding["fix"]["title"]), _COLOURS[finding["severity"]]))
+    return title, Text(f"   {' · '.join(filter(None, [where, gain, sentences.sureness(finding)]))}")
+
+
+def _pointers(document: Document, out: Path) -> list[Text]:
+    from rich.text import Text
+
+    lines = [Text(f"Report       {out / 'report.md'}"), Text(f"TensorBoard  tensorboard --logdir {shlex.quote(str(out / 'tb'))}")]
+    if planned(document) or not is_complete(document):
+        lines.append(Text(f"Then         {text.clean(run_command(document))}"))
+    return lines

@@ -1,0 +1,168 @@
+"""Numbers and foreign text as every report shows them: rounding, units and escaping are decided here and nowhere else."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import unicodedata
+from typing import Any
+
+UNKNOWN = "–"
+LONGEST_NAME = 100  # characters; kernel names can have thousands
+LONGEST_PROSE = 2000
+
+OPS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "==": "exactly", "!=": "other than"}
+
+
+# ---- numbers
+
+
+def ms(value: float | None) -> str:
+    """`4.10 ms`: three significant digits, at most whole microseconds, whole milliseconds from 1,000 on."""
+    return UNKNOWN if value is None or not math.isfinite(value) else f"{significant(value)} ms"
+
+
+def share(value: float | None) -> str:
+    """A share of 0–1 as `33 %`, below 10 % as `4.2 %`."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    percent = 100 * value
+    if 0 < percent < 0.05:
+        return "< 0.1 %"
+    return f"{percent:.0f} %" if percent == 0 or abs(percent) >= 9.95 else f"{percent:.1f} %"
+
+
+def count(value: float | None) -> str:
+    """`30,000`, `2.5`, `0.04`: whole where it is whole, else two significant digits at least."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    if value == round(value) or abs(value) >= 100:
+        return f"{round(value):,}"
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2g}"
+
+
+def size(byte_count: float | None) -> str:
+    """`512 bytes`, `1.50 MiB`."""
+    if byte_count is None or not math.isfinite(byte_count):
+        return UNKNOWN
+    value, unit = float(byte_count), "bytes"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.0f} bytes" if unit == "bytes" else f"{significant(value)} {unit}"
+
+
+def factor(value: float | None) -> str:
+    """`1.14 ×`."""
+    return UNKNOWN if value is None or not math.isfinite(value) else f"{significant(value)} ×"
+
+
+def significant(value: float) -> str:
+    """Three significant digits without an exponent, but never more than three decimals; whole numbers from 1,000 on."""
+    if value == 0:
+        return "0"
+    if abs(value) < 0.001:
+        return "< 0.001"
+    decimals = max(0, min(3, 2 - math.floor(math.log10(abs(value)))))
+    return f"{value:,.{decimals}f}"
+
+
+def quantity(value: Any, unit: str) -> str:
+    """A metric's value in its unit; plain text, to be escaped like any other."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, (int, float)):
+        return clean(str(value))
+    formats = {"ms": ms, "share": share, "count": count, "bytes": size}
+    if unit in formats:
+        return formats[unit](value)
+    return f"{count(value)} {'µs' if unit == 'us' else unit}".rstrip()
+
+
+def condition(op: str, threshold: Any, unit: str) -> str:
+    """`at least 5.0 %`; a flag that must hold is just `yes`."""
+    wanted = quantity(threshold, unit)
+    return wanted if isinstance(threshold, (bool, str)) and op == "==" else f"{OPS[op]} {wanted}"
+
+
+def gain(saving: dict[str, Any], at_stake: float | None) -> str:
+    """What a fix gains, the surest number there is: measured, else predicted, else an upper bound with its share of the step."""
+    for name in ("measured_ms", "predicted_ms"):
+        if saving.get(name) is not None:
+            return f"{name.removesuffix('_ms')} {span_ms(saving[name])}"
+    if saving.get("at_most_ms") is None:
+        return "not known in ms"
+    return f"at most {ms(saving['at_most_ms'])}" + (f" ({share(at_stake)})" if at_stake is not None else "")
+
+
+def span_ms(value: float | dict[str, float]) -> str:
+    """`2.00–3.90 ms` from `{"low": 2.0, "high": 3.9}`, or a single time."""
+    return f"{significant(value['low'])}–{ms(value['high'])}" if isinstance(value, dict) else ms(value)
+
+
+def bar(part: float, width: int = 20) -> str:
+    """A share of 0–1 as a row of blocks, eighths included; whatever is there at all shows."""
+    eighths = max(round(max(0.0, min(1.0, part)) * width * 8), int(part > 0))
+    full, rest = divmod(eighths, 8)
+    return "█" * full + ("▏▎▍▌▋▊▉"[rest - 1] if rest else "")
+
+
+def place(row: dict[str, Any]) -> str:
+    """`train.py:41` of a culprit or a line."""
+    return f"{row['file']}:{row['line']}"
+
+
+# ---- text that others wrote
+
+
+def clean(text: str, longest: int = LONGEST_PROSE) -> str:
+    """One line without control, invisible or direction-changing characters, cut to `longest`."""
+    line = " ".join("".join(_visible(letter) for letter in text[: 4 * longest]).split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def _visible(letter: str) -> str:
+    if letter.isspace():
+        return " "
+    return "\N{REPLACEMENT CHARACTER}" if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Cn") else letter
+
+
+def code(text: str, longest: int = LONGEST_NAME) -> str:
+    """Foreign text as inline code in Markdown, literal in a table cell too.
+
+    Back-ticks do where they can. Otherwise `<code>` with every mark that Markdown reads replaced by its entity.
+    """
+    name = clean(text, longest)
+    if not name:
+        return ""
+    if not set(name) & set("`|\\"):
+        return f"`{name}`"
+    return f"<code>{re.sub(r'[^0-9A-Za-z _.,:;/(){}=+-]', lambda found: _entity(found[0]), name)}</code>"
+
+
+def _entity(letter: str) -> str:
+    return f"&#{ord(letter)};" if letter.isascii() else html.escape(letter)
+
+
+def prose(text: str) -> str:
+    """Sentences as Markdown: `back-ticked` parts become inline code, everything else is literal, on one line."""
+    parts = clean(text).split("`")
+    if len(parts) % 2 == 0:  # an unpaired back-tick opens nothing
+        parts[-2:] = ["`".join(parts[-2:])]
+    return "".join(code(part, LONGEST_PROSE) if index % 2 else _literal(part) for index, part in enumerate(parts))
+
+
+def _literal(text: str) -> str:
+    escaped = re.sub(r"[\\`*\[\]<>|~&]", lambda found: _entity(found[0]) if found[0] in "<>|&" else "\\" + found[0], text)
+    escaped = re.sub(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", r"\\_", escaped)
+    return re.sub(r"^(\s*)([#+=-]|\d+(?=[.)]))", _unheaded, escaped)
+
+
+def _unheaded(found: re.Match[str]) -> str:
+    """A line that would begin a heading, a list or a rule begins with the plain character instead."""
+    lead, mark = found[1], found[2]
+    return f"{lead}{mark[:-1]}&#{ord(mark[-1])};" if mark[-1].isdigit() else f"{lead}\\{mark}"

@@ -1,0 +1,266 @@
+"""Result documents to render, in the shape of docs/architecture.md: a sick run, a healthy one, a crash, an empty profile, hostile names."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+Document = dict[str, Any]
+
+HOSTILE_NAMES = (
+    "void at::native::(anonymous)<float, 4>(int|bool)`x`",
+    "a|b`c``d```e<script>alert(1)</script>",
+    "![pixel](https://evil.example/p.png) [click](javascript:alert(1))",
+    "line one\nline two\r\n\n# heading\n- item\n| x | y |",
+    "\x1b[31mred\x1b[0m\x00\x07 \u202egnp.exe\u200b",
+    "**bold** _it_ ~~no~~ &lt;b&gt; <!-- --> </details>",
+    "\\`\\|\\",
+    "x" * 5000,
+    "\ud800 lone surrogate",
+)
+
+
+def sick() -> Document:
+    """A training run whose loader has no workers, with one minor, one hypothetical and one rule that could not be judged."""
+    return {
+        "schema": 1,
+        "tool": {"name": "diagnose", "version": "0.1.0"},
+        "verdict": "33 % of each step is at stake: The training thread waits for the next batch and nothing loads ahead (train.py:41).",
+        "run": {
+            "target": "train.py",
+            "argv": ["train.py", "--epochs", "3"],
+            "module": False,
+            "ended": "stopped",
+            "exit_code": 0,
+            "recorded_by_us": True,
+            "device": "cpu",
+            "environment": {"torch": "2.13.0", "python": "3.11.7", "cores": 2, "OMP_NUM_THREADS": "2"},
+        },
+        "steps": {
+            "clock": "optimizer",
+            "step_source": "mark",
+            "complete": 8,
+            "ticks_per_step": 1,
+            "phases": {"warmup": 5, "plain": 20, "timeline": 8, "detail": 2},
+            "cold": False,
+            "per_step": {"backward": 1.0, "fetch": 1.0},
+            "plain_ms": {"median": 12.3, "mad": 0.2},
+            "timeline_ms": {"median": 14.0, "mad": 0.3},
+            "distortion": 1.138,
+            "detail_distortion": 3.1,
+            "plain_series_ms": [12.1, 12.3, 12.6],
+            "timeline_series_ms": [13.8, 14.0, 14.4],
+            "noise_ms": 0.31,
+        },
+        "ledger": [
+            ledger_row("input_wait", "Input wait", "the training thread waits for the next batch", 4.1, 0.333),
+            ledger_row("forward", "Forward", "the model's forward, Python included", 3.0, 0.244),
+            ledger_row("backward", "Backward", "the backward pass", 3.7, 0.301),
+            ledger_row("optimizer", "Optimizer", "the optimizer's step", 1.2, 0.0976),
+            ledger_row("python", "Python", "no operator runs: the script's own Python, or waiting outside torch", 0.3, 0.0244),
+        ],
+        "ledger_device": "cpu",
+        "findings": [
+            finding(
+                "input-wait-no-workers",
+                severity="high",
+                ms_per_step=4.1,
+                share=0.317,
+                at_most_ms=3.9,
+                symptom="The training thread waits for the next batch and nothing loads ahead.",
+                why="The loader has no worker processes, so every batch is read and collated while the model stands still.",
+                title="Load batches in worker processes",
+                how="Pass `num_workers=2, persistent_workers=True` to the DataLoader.",
+                caution="Each worker holds its own copy of the dataset object.",
+                evidence=[
+                    evidence("input_wait_share", 0.333, ">=", 0.05, "share", "below a twentieth of the step the gain drowns in noise"),
+                    evidence("loader_worker_count", 0, "==", 0, "count", "with workers the remedy is another one"),
+                ],
+                culprits=[culprit(41, "for x, y in loader:", 1.0, 4.1)],
+            ),
+            finding(
+                "conv-bias-before-norm",
+                group="minor",
+                severity="low",
+                ms_per_step=0.05,
+                share=0.004,
+                at_most_ms=0.05,
+                title="Drop the bias",
+            ),
+            finding(
+                "host-reads-every-step",
+                group="hypothetical",
+                severity="low",
+                symptom="Every step reads tensor values on the host.",
+                title="Read tensor values less often before moving to a GPU",
+                how="Collect with `total += loss.detach()` and read it every hundred steps.",
+                culprits=[culprit(47, "running += loss.item()", 1.0, 0.001)],
+            ),
+            finding(
+                "pageable-htod-copies", state="abstains", abstains_for={"reason": "no GPU in this recording", "option": "--device cuda"}
+            ),
+            finding("host-sync", state="abstains", abstains_for={"reason": "no GPU in this recording", "option": "--device cuda"}),
+            finding("row-loop", state="error", error="ZeroDivisionError: division by zero"),
+            finding("debug-mode-on", state="quiet"),
+        ],
+        "plan": [plan_row("input-wait-no-workers", "Load batches in worker processes", "train.py:41", 3.9, 0.317, "high")],
+        "self_replay_error": None,
+        "upper_bound_ms": None,
+        "lines": [
+            line(41, "for x, y in loader:", 4.1, 4.1, 0.333),
+            line(44, "loss.backward()", 3.7, 3.7, 0.301),
+        ],
+        "key_averages": {
+            "rows": [
+                {"name": "aten::addmm", "calls": 6.0, "self_cpu_ms": 1.9, "cpu_ms": 2.2, "self_device_ms": None},
+                {"name": "Optimizer.step#Adam.step", "calls": 1.0, "self_cpu_ms": 0.4, "cpu_ms": 1.2, "self_device_ms": None},
+            ],
+            "note": "",
+        },
+        "metrics": {"input_wait_share": {"value": 0.333, "unit": "share"}, "sync_ms": {"missing": "no GPU", "option": "--device cuda"}},
+        "notes": ["timeline: 2 events without an end were cut at the end of the recording."],
+    }
+
+
+def healthy() -> Document:
+    """The twin: nothing fires but the statement that the step is compute-bound, on a GPU."""
+    document = sick()
+    document["verdict"] = "Nothing worth fixing was found: 95 % of each step is compute."
+    document["run"]["device"] = "cuda:0"
+    document["ledger"] = [
+        ledger_row("compute", "Compute", "kernels run on the GPU", 11.7, 0.951),
+        ledger_row("launch_bound", "Launch-bound", "", 0.6, 0.049),
+    ]
+    document["findings"] = [
+        finding(
+            "compute-bound",
+            group="information",
+            severity="low",
+            symptom="The GPU computes nearly all the time.",
+            title="Look at the kernels",
+        ),
+        finding("input-wait-no-workers", state="quiet"),
+    ]
+    document["plan"] = []
+    document["key_averages"]["rows"][0]["self_device_ms"] = 7.5
+    return document
+
+
+def empty() -> Document:
+    """A trace with nothing in it."""
+    document = sick()
+    document["verdict"] = "No complete step was recorded, so there is nothing to judge."
+    document["run"] |= {
+        "target": "trace.json",
+        "argv": [],
+        "ended": "finished",
+        "exit_code": None,
+        "recorded_by_us": False,
+        "environment": {},
+    }
+    document["steps"] |= {"clock": "trace", "complete": 0, "phases": {}, "plain_ms": None, "timeline_ms": None, "distortion": None}
+    document["steps"] |= {"plain_series_ms": [], "timeline_series_ms": [], "noise_ms": None, "detail_distortion": None, "per_step": {}}
+    document |= {"ledger": [], "ledger_device": None, "findings": [], "plan": [], "lines": [], "metrics": {}, "notes": []}
+    document["key_averages"] = {"rows": [], "note": ""}
+    return document
+
+
+def crashed() -> Document:
+    """A script that failed before its first step was complete."""
+    document = empty()
+    document["run"] |= {"target": "train.py", "argv": ["train.py"], "ended": "crashed", "exit_code": 1, "recorded_by_us": True}
+    document["steps"] |= {"clock": "optimizer", "phases": {"warmup": 1}}
+    document["findings"] = [
+        finding("host-sync", state="abstains", abstains_for={"reason": "no complete step was recorded", "option": "--steps"})
+    ]
+    return document
+
+
+def hostile(name: str) -> Document:
+    """The sick run with `name` wherever a trace, a script or an exception can put text of its own."""
+    document = copy.deepcopy(sick())
+    document["run"] |= {"target": name, "argv": [name, name], "device": name, "environment": {name: name}}
+    document["verdict"] = f"33 % of each step is at stake ({name}:41)."
+    document["notes"] = [name, f"`{name}"]
+    document["key_averages"]["note"] = name
+    for row in document["key_averages"]["rows"]:
+        row["name"] = name
+    for row in [*document["lines"], *(culprit for finding in document["findings"] for culprit in finding["culprits"])]:
+        row |= {"file": name, "function": name, "source": name}
+    for finding_ in document["findings"]:
+        finding_["error"] = name if finding_["state"] == "error" else None
+        if finding_["abstains_for"]:
+            finding_["abstains_for"]["reason"] = name
+    document["findings"][0]["evidence"].append(evidence("debug_modes", name, "!=", name, "", "names come from the script"))
+    return document
+
+
+# ---- parts
+
+
+def finding(
+    rule: str,
+    *,
+    state: str = "fires",
+    group: str = "plan",
+    severity: str = "medium",
+    symptom: str = "Something is slow.",
+    why: str = "It waits.",
+    title: str = "Mend it",
+    how: str = "Change the line.",
+    caution: str = "",
+    ms_per_step: float | None = None,
+    share: float | None = None,
+    at_most_ms: float | None = None,
+    evidence: list[dict[str, Any]] | None = None,
+    culprits: list[dict[str, Any]] | None = None,
+    abstains_for: dict[str, str] | None = None,
+    error: str | None = None,
+) -> dict[str, Any]:
+    fires = state == "fires"
+    fix = {"title": title, "how": how, "caution": caution, "safety": "exact", "intervention": ""} if fires else {"title": title}
+    return {
+        "rule": rule,
+        "status": "preview",
+        "state": state,
+        "group": group if fires else None,
+        "severity": severity if fires else None,
+        "refines": "input_wait",
+        "symptom": symptom,
+        "why": why,
+        "innocent": "",
+        "references": ["https://docs.pytorch.org/docs/stable/data.html"],
+        "ms_per_step": ms_per_step,
+        "share": share,
+        "evidence": evidence or [],
+        "culprits": culprits or [],
+        "fix": fix,
+        "saving": {"at_most_ms": at_most_ms, "scope": "step", "predicted_ms": None, "measured_ms": None, "verdict": None},
+        "because_of": None,
+        "abstains_for": abstains_for,
+        "error": error,
+    }
+
+
+def evidence(metric: str, value: Any, op: str, threshold: Any, unit: str, because: str) -> dict[str, Any]:
+    meaning = "what it means"
+    return {"metric": metric, "meaning": meaning, "value": value, "op": op, "threshold": threshold, "unit": unit, "because": because}
+
+
+def culprit(number: int, source: str, calls_per_step: float, ms_per_step: float) -> dict[str, Any]:
+    place = {"file": "train.py", "line": number, "function": "main", "source": source}
+    return place | {"calls_per_step": calls_per_step, "ms_per_step": ms_per_step}
+
+
+def line(number: int, source: str, self_ms: float, total_ms: float, share: float) -> dict[str, Any]:
+    place = {"file": "train.py", "line": number, "function": "main", "source": source}
+    return place | {"self_ms": self_ms, "total_ms": total_ms, "share": share, "calls_per_step": 1.0}
+
+
+def ledger_row(row: str, title: str, meaning: str, ms_per_step: float, share: float) -> dict[str, Any]:
+    return {"row": row, "title": title, "meaning": meaning, "ms_per_step": ms_per_step, "share": share}
+
+
+def plan_row(rule: str, fix: str, where: str | None, at_most_ms: float | None, share: float | None, severity: str) -> dict[str, Any]:
+    gain = {"at_most_ms": at_most_ms, "alone_ms": None, "cumulative_ms": None, "step_ms_after": None}
+    return {"rule": rule, "fix": fix, "where": where, "severity": severity, "share": share} | gain

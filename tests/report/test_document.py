@@ -1,0 +1,56 @@
+"""The result document on disk, its shape, and what renderers ask of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from diagnose.report.document import run_command, severest, to_json, write_text
+from diagnose.report.schema import problems
+
+from . import documents
+
+
+@pytest.mark.parametrize("make", [documents.sick, documents.healthy, documents.crashed, documents.empty])
+def test_the_fixtures_have_the_promised_shape(make: object) -> None:
+    assert problems(make()) == []  # type: ignore[operator]
+
+
+def test_a_missing_key_a_wrong_type_and_a_contradiction_are_named() -> None:
+    document = documents.sick()
+    del document["run"]["ended"]
+    document["lines"][1]["line"] = "44"
+    assert problems(document) == ["run.ended is missing", "lines[1].line is a str"]
+    document = documents.sick()
+    document["plan"] = []
+    document["ledger"].pop()
+    document["findings"][0]["share"] = math.nan
+    assert [problem.split(" ")[0] for problem in problems(document)] == ["the", "the", "document.findings.0.share"]
+
+
+def test_json_is_strict() -> None:
+    text = to_json({"a": math.nan, "b": [math.inf, 1.5], "c": "×"})
+    assert json.loads(text) == {"a": None, "b": [None, 1.5], "c": "×"}
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    write_text("old", path)
+    write_text("new \ud800", path)
+    assert path.read_text() == "new ?"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.md"]
+
+
+def test_the_command_repeats_what_was_typed() -> None:
+    document = documents.sick()
+    assert run_command(document) == "python -m diagnose train.py --epochs 3"
+    document["run"] |= {"target": "pkg.train", "argv": ["pkg.train", "--name", "two words"], "module": True}
+    assert run_command(document) == "python -m diagnose -m pkg.train --name 'two words'"
+
+
+def test_severest_looks_only_at_the_plan() -> None:
+    assert severest(documents.sick()) == "high"
+    assert severest(documents.healthy()) is None

@@ -1,0 +1,73 @@
+"""The summary fits a small terminal, and nothing in it commands the terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from diagnose.report.terminal import Progress, print_headline, print_summary
+
+from . import documents
+from .documents import HOSTILE_NAMES, Document
+
+
+def summary(document: Document, width: int = 80) -> str:
+    stream = io.StringIO()
+    print_summary(document, Path("diagnosis/run"), Console(file=stream, width=width, color_system=None))
+    return stream.getvalue()
+
+
+def test_the_summary_says_what_where_how_much_and_what_next() -> None:
+    shown = summary(documents.sick())
+    for part in ("The training thread waits", "Input wait", "train.py:41", "at most 3.90 ms (32 %)", "diagnosis/run/report.md"):
+        assert part in shown
+    assert "tensorboard --logdir diagnosis/run/tb" in shown
+    assert "python -m diagnose train.py --epochs 3" in shown
+
+
+def test_a_long_plan_still_fits_24_lines() -> None:
+    document = documents.sick()
+    document["findings"] = [documents.finding(f"rule-{number}", at_most_ms=1.0, share=0.1) for number in range(9)]
+    document["plan"] = [documents.plan_row(f"rule-{number}", "Mend it", None, 1.0, 0.1, "medium") for number in range(9)]
+    shown = summary(document)
+    assert len(shown.splitlines()) <= 24
+    assert "6 more in the report" in shown
+
+
+@pytest.mark.parametrize("make", [documents.healthy, documents.crashed, documents.empty])
+def test_every_kind_of_document_has_a_summary(make: object) -> None:
+    document = make()  # type: ignore[operator]
+    assert document["verdict"] in summary(document, width=200)
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_names_cannot_command_the_terminal(name: str) -> None:
+    shown = summary(documents.hostile(name))
+    assert not {letter for letter in shown if ord(letter) < 32 and letter != "\n"}
+    assert "\u202e" not in shown
+
+
+def test_one_of_many_traces_gets_two_lines() -> None:
+    stream = io.StringIO()
+    print_headline(documents.sick(), Path("out/a"), Console(file=stream, width=80, color_system=None))
+    first, second = stream.getvalue().splitlines()
+    assert first.startswith("train.py: 33 % of each step is at stake")
+    assert second == "  out/a/report.md"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_writes_whole_lines_and_erases_only_in_a_terminal() -> None:
+    pipe, terminal = io.StringIO(), Terminal()
+    for stream in (pipe, terminal):
+        progress = Progress(stream)
+        progress("timing plain steps")
+        progress("")
+    assert pipe.getvalue() == "diagnose: timing plain steps …\n"
+    assert terminal.getvalue() == "\r\x1b[Kdiagnose: timing plain steps …\n"

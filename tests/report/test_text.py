@@ -1,0 +1,103 @@
+"""Numbers, units and escaping."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from diagnose.report import text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0 ms"),
+        (0.0004, "< 0.001 ms"),
+        (0.0123, "0.012 ms"),
+        (0.3, "0.300 ms"),
+        (4.1, "4.10 ms"),
+        (12.345, "12.3 ms"),
+        (999.4, "999 ms"),
+        (6600.4, "6,600 ms"),
+        (None, "–"),
+        (math.nan, "–"),
+    ],
+)
+def test_ms_has_three_significant_digits(value: float | None, shown: str) -> None:
+    assert text.ms(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0, "0 %"), (0.0001, "< 0.1 %"), (0.042, "4.2 %"), (0.0996, "10 %"), (0.333, "33 %"), (1.0, "100 %"), (math.inf, "–")],
+)
+def test_share_has_a_decimal_only_below_ten_percent(value: float, shown: str) -> None:
+    assert text.share(value) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(1.0, "1"), (2.5, "2.5"), (0.04, "0.04"), (30000, "30,000"), (123.4, "123"), (None, "–")])
+def test_count(value: float | None, shown: str) -> None:
+    assert text.count(value) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(512, "512 bytes"), (1024, "1.00 KiB"), (1.5 * 2**20, "1.50 MiB"), (5e12, "4.55 TiB")])
+def test_size(value: float, shown: str) -> None:
+    assert text.size(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (True, "yes/no", "yes"),
+        (False, "yes/no", "no"),
+        (0.05, "share", "5.0 %"),
+        (7, "count", "7"),
+        (12.0, "us", "12 µs"),
+        (2048, "bytes", "2.00 KiB"),
+        ("highest", "", "highest"),
+        (8.0, "", "8"),
+        (None, "ms", "–"),
+    ],
+)
+def test_quantity_speaks_the_unit(value: object, unit: str, shown: str) -> None:
+    assert text.quantity(value, unit) == shown
+
+
+def test_condition_reads_like_a_sentence() -> None:
+    assert text.condition(">=", 0.05, "share") == "at least 5.0 %"
+    assert text.condition("==", 0, "count") == "exactly 0"
+    assert text.condition("==", False, "yes/no") == "no"
+    assert text.condition("!=", "highest", "") == "other than highest"
+
+
+def test_gain_is_the_surest_number_there_is() -> None:
+    saving = {"at_most_ms": 4.1, "predicted_ms": None, "measured_ms": None}
+    assert text.gain(saving, 0.333) == "at most 4.10 ms (33 %)"
+    assert text.gain(saving | {"predicted_ms": {"low": 2.0, "high": 3.9}}, 0.333) == "predicted 2.00–3.90 ms"
+    assert text.gain(saving | {"predicted_ms": {"low": 2.0, "high": 3.9}, "measured_ms": 3.0}, 0.333) == "measured 3.00 ms"
+    assert text.gain(saving | {"at_most_ms": None}, None) == "not known in ms"
+
+
+def test_bar_is_as_long_as_its_share() -> None:
+    assert text.bar(0.5, 20) == "█" * 10
+    assert text.bar(0.0001, 20) == "▏"
+    assert text.bar(0, 20) == ""
+    assert text.bar(1.2, 20) == "█" * 20
+
+
+def test_clean_leaves_one_visible_line_of_bounded_length() -> None:
+    assert text.clean("a\n\tb\r\n c") == "a b c"
+    assert text.clean("\x1b[31m\u202ex\u200b\ud800") == "�[31m�x��"
+    assert len(text.clean("x" * 10**6)) == text.LONGEST_PROSE
+
+
+def test_plain_names_stay_readable() -> None:
+    assert text.code("aten::mm<float, 4>") == "`aten::mm<float, 4>`"
+    assert (
+        text.prose("Pass `num_workers=2` to the loader, snake_case and all.") == "Pass `num_workers=2` to the loader, snake_case and all."
+    )
+
+
+def test_what_back_ticks_cannot_hold_becomes_entities() -> None:
+    assert text.code("a|b`c") == "<code>a&#124;b&#96;c</code>"

@@ -1,0 +1,345 @@
+"""The command line: what belongs to whom, what a target is, exit codes, and what is imported."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnose import analyse as analysis
+from diagnose import cli
+from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
+from diagnose.run import launch as launching
+from diagnose.run.settings import RunOutcome, Settings, Target
+
+from .report import documents
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# ---- what belongs to whom
+
+
+def test_everything_after_the_script_is_the_scripts() -> None:
+    options = cli.parse(["--steps", "3", "train.py", "--epochs", "3", "--out", "x", "--help", "-m"])
+    assert (options.steps, options.target, options.args) == (3, "train.py", ["--epochs", "3", "--out", "x", "--help", "-m"])
+    assert options.out is None
+
+
+def test_everything_after_the_module_is_the_modules() -> None:
+    options = cli.parse(["--no-stacks", "-m", "pkg.mod", "--x", "--steps=9"])
+    assert (options.module, options.target, options.args, options.stacks) == (True, "pkg.mod", ["--x", "--steps=9"], False)
+
+
+def test_an_option_may_be_joined_to_its_value_and_a_double_dash_ends_the_options() -> None:
+    options = cli.parse(["--steps=3", "--", "--odd.py", "--x"])
+    assert (options.steps, options.target, options.args) == (3, "--odd.py", ["--x"])
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--stpes", "3", "train.py"], "did you mean --steps?"),
+        (["--steps", "0", "train.py"], "not a positive number"),
+        (["--timeout", "nan", "train.py"], "not a positive number"),
+        (["--device", "tpu", "train.py"], "invalid choice"),
+        (["--fail-on", "severe", "train.py"], "invalid choice"),
+        (["--steps"], "expected one argument"),
+        ([], "TARGET is missing"),
+    ],
+)
+def test_a_wrong_command_line_is_explained_in_one_message(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err and "Traceback" not in err
+
+
+# ---- what the target is
+
+FILES: dict[str, bytes] = {
+    "train.py": b"print(1)",
+    "train": b"#!/usr/bin/env python\nprint(1)",
+    "empty.json": b"",
+    "trace.json": b"{}",
+    "trace.json.gz": gzip.compress(b"{}"),
+    "trace.json.zst": b"\x28\xb5\x2f\xfd",
+    "nameless-gz": gzip.compress(b"{}"),
+    "nameless-json": b'  \n{"traceEvents": []}',
+    "nameless-binary": b"SQLite format 3\0",
+    "run/run.json": b"{}",
+    "traces/a.json.gz": b"",
+    "package/__main__.py": b"",
+    "rules": b"print(1)",
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("train.py", "script"),
+        ("./rules", "script"),
+        ("train", "script"),
+        ("package", "script"),
+        ("rules", "rules"),
+        ("metrics", "metrics"),
+        ("empty.json", "trace"),
+        ("trace.json", "trace"),
+        ("trace.json.gz", "trace"),
+        ("trace.json.zst", "trace"),
+        ("nameless-gz", "trace"),
+        ("nameless-json", "trace"),
+        ("nameless-binary", "trace"),
+        ("run", "run"),
+        ("traces", "traces"),
+    ],
+)
+def test_the_kind_of_a_target(target: str, kind: str, workplace: Path) -> None:
+    for name, content in FILES.items():
+        (workplace / name).parent.mkdir(exist_ok=True)
+        (workplace / name).write_bytes(content)
+    assert cli.kind_of(target) == kind
+    assert cli.kind_of(target, module=True) == "module"
+
+
+def test_what_is_no_target_is_said_with_the_nearest_name(workplace: Path) -> None:
+    (workplace / "train.py").write_text("")
+    (workplace / "nothing").mkdir()
+    with pytest.raises(UsageError, match="did you mean train") as missing:
+        cli.kind_of("trian.py")
+    assert "there is no trian.py" in missing.value.what
+    with pytest.raises(UsageError, match="no traces in this folder"):
+        cli.kind_of("nothing")
+
+
+# ---- what is done, with recorder and analysis replaced
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What `launch` was called with; set `ended` to choose how the run ends."""
+    calls: dict[str, Any] = {"ended": "stopped"}
+
+    def launch(target: Target, settings: Settings, out: Path, progress: Callable[[str], None]) -> RunOutcome:
+        calls.update(target=target, settings=settings, out=out)
+        (out / "run.json").write_text("{}")
+        progress("timing plain steps")
+        return RunOutcome(calls["ended"], 0, None, 1.0)
+
+    monkeypatch.setattr(launching, "launch", launch)
+    return calls
+
+
+@pytest.fixture
+def analysed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What `analyse` answers by file name, `*` for all others; an exception is raised."""
+    answers: dict[str, Any] = {"*": documents.sick()}
+
+    def analyse(source: Path) -> dict[str, Any]:
+        answer = answers.get(source.name, answers["*"])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(analysis, "analyse", analyse)
+    return answers
+
+
+@pytest.fixture
+def script(workplace: Path) -> str:
+    (workplace / "train.py").write_text("print(1)")
+    return "train.py"
+
+
+def test_a_script_is_recorded_and_reported(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["--steps", "4", "--no-stacks", "--timeout", "9", script, "--epochs", "3"]) == 0
+    assert launched["target"] == Target("train.py", False, ("--epochs", "3"))
+    assert launched["settings"] == Settings(steps=4, stacks=False, timeout_s=9.0)
+    assert launched["out"].parent == Path("diagnosis")
+    assert {"report.json", "report.md", "tb"} < {path.name for path in launched["out"].iterdir()}
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "diagnose: timing plain steps" in err and "report.md" in err
+
+
+@pytest.mark.parametrize(
+    ("ended", "code"), [("stopped", 0), ("finished", 0), ("timeout", 0), ("crashed", 3), ("killed", 3), ("interrupted", 130)]
+)
+def test_exit_codes_follow_the_script(ended: str, code: int, script: str, launched: dict[str, Any], analysed: dict[str, Any]) -> None:
+    launched["ended"] = ended
+    assert cli.main(["--out", "out", script]) == code
+    assert Path("out/report.md").exists()
+
+
+def test_a_crash_with_nothing_to_analyse_is_still_the_scripts_failure(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    launched["ended"], analysed["*"] = "crashed", DiagnoseError("nothing was recorded")
+    assert cli.main([script]) == 3
+    assert "nothing was recorded" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("severity", "worst", "code"), [("high", "medium", 0), ("medium", "medium", 4), ("low", "high", 4)])
+def test_fail_on_looks_at_the_plan(
+    severity: str, worst: str, code: int, script: str, launched: dict[str, Any], analysed: dict[str, Any]
+) -> None:
+    analysed["*"]["findings"][0]["severity"] = worst
+    assert cli.main(["--fail-on", severity, "--out", "out", script]) == code
+
+
+def test_a_healthy_run_never_fails(script: str, launched: dict[str, Any], analysed: dict[str, Any]) -> None:
+    analysed["*"] = documents.healthy()
+    assert cli.main(["--fail-on", "low", script]) == 0
+
+
+def test_json_is_the_document_and_nothing_else(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["--json", "--out", "out", script]) == 0
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == analysed["*"] == json.loads(Path("out/report.json").read_text())
+
+
+def test_nothing_is_ever_overwritten(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "strftime", lambda *given: "now")
+    names = []
+    for _ in range(3):
+        assert cli.main([script]) == 0
+        names.append(launched["out"].name)
+    assert names == ["now", "now-2", "now-3"]
+    assert cli.main(["--out", "diagnosis/now", script]) == 2
+    Path("ready").mkdir()
+    assert cli.main(["--out", "ready", script]) == 0
+
+
+def test_a_run_folder_is_analysed_again_in_place(workplace: Path, analysed: dict[str, Any]) -> None:
+    (workplace / "run").mkdir()
+    (workplace / "run" / "run.json").write_text("{}")
+    assert cli.main(["run"]) == 0
+    assert (workplace / "run" / "report.md").exists()
+    assert cli.main(["--out", "elsewhere", "run"]) == 0
+    assert (workplace / "elsewhere" / "report.md").exists()
+
+
+def test_a_bad_trace_in_a_folder_costs_only_itself(workplace: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    (workplace / "traces").mkdir()
+    for name in ("a.pt.trace.json.gz", "a.json", "bad.json"):
+        (workplace / "traces" / name).write_text("")
+    analysed["bad.json"] = TraceUnreadable("bad.json is empty")
+    assert cli.main(["--out", "out", "--json", "traces"]) == 0
+    assert sorted(path.name for path in Path("out").iterdir()) == ["a", "a-2"]
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2
+    assert "bad.json is empty" in err
+
+
+def test_a_folder_of_nothing_but_bad_traces_is_an_error(
+    workplace: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workplace / "traces").mkdir()
+    (workplace / "traces" / "bad.json").write_text("")
+    analysed["*"] = TraceUnreadable("bad.json is empty")
+    assert cli.main(["--out", "out", "traces"]) == 2
+    assert "none of the traces" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_recording_options_are_refused_for_what_is_already_recorded(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (workplace / "trace.json").write_text("{}")
+    assert cli.main(["--steps", "3", "trace.json"]) == 2
+    assert "--steps would change nothing" in capsys.readouterr().err
+    assert cli.main(["trace.json", "--epochs", "3"]) == 2
+    assert "already recorded" in capsys.readouterr().err
+
+
+def test_our_own_failure_is_one_clear_line(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    analysed["*"] = KeyError("surprise")
+    assert cli.main([script]) == 1
+    err = capsys.readouterr().err
+    assert "diagnose failed: KeyError" in err and "--debug" in err and "Traceback" not in err
+    assert cli.main(["--debug", script]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+# ---- rules and metrics
+
+
+def test_rules_and_metrics_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["rules"]) == 0
+    assert "input-wait-no-workers" in capsys.readouterr().out
+    assert cli.main(["rules", "input-wait-no-workers"]) == 0
+    page = capsys.readouterr().out
+    assert "input_wait_share: at least 5.0 %" in page and "num_workers" in page
+    assert cli.main(["metrics"]) == 0
+    assert "input_wait_share" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"), [(["rules", "input-wait-no-worker"], "did you mean input-wait-no-workers?"), (["metrics", "x"], "./metrics")]
+)
+def test_an_unknown_rule_is_said_with_the_nearest(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(argv) == 2
+    assert said in capsys.readouterr().err
+
+
+# ---- as a process
+
+
+def run(*argv: str) -> subprocess.CompletedProcess[str]:
+    """`python -m diagnose`, and afterwards on stderr which of the heavy modules were imported."""
+    script = (
+        "import atexit, runpy, sys\n"
+        "heavy = ('torch', 'pandas', 'numpy', 'rich', 'tensorboard', 'tabulate', 'msgspec')\n"
+        "atexit.register(lambda: print('imported:', *(name for name in heavy if name in sys.modules), file=sys.stderr))\n"
+        "runpy.run_module('diagnose', run_name='__main__', alter_sys=True)"
+    )
+    return subprocess.run([sys.executable, "-W", "error", "-c", script, *argv], capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+@pytest.mark.parametrize(("argv", "code"), [(["--help"], 0), (["--version"], 0), (["--oops"], 2), (["missing.py"], 2), ([], 2)])
+def test_what_needs_no_analysis_imports_nothing_heavy(argv: list[str], code: int) -> None:
+    done = run(*argv)
+    assert done.returncode == code
+    assert done.stderr.splitlines()[-1].strip() == "imported:"
+
+
+def test_listing_rules_does_not_import_torch() -> None:
+    done = run("rules")
+    assert done.returncode == 0
+    assert "torch" not in done.stderr
+
+
+def test_help_is_short_and_shows_examples() -> None:
+    text = run("--help").stdout
+    assert len(text.splitlines()) <= 45
+    assert text.count("python -m diagnose ") >= 5
+
+
+def test_a_closed_pipe_is_no_failure() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "diagnose", "metrics"], stdout=writing, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False
+    )
+    os.close(writing)
+    assert (done.stderr, done.returncode) == ("", 0)
