@@ -68,6 +68,7 @@ def _run(recording: Recording) -> dict[str, Any]:
         "module": run.get("module", False),
         "ended": run.get("ended", "finished"),
         "exit_code": run.get("exit_code"),
+        "signal": run.get("signal"),
         "recorded_by_us": bool(run),
         "device": facts.get("device") or _device(recording),
         "environment": {name: value for name, value in environment.items() if value is not None},
@@ -101,7 +102,7 @@ def _steps(measured: Measured) -> dict[str, Any]:
         "per_step": recording.clock.get("per_step", {}),
         "plain_ms": _spread(plain_ms),
         "timeline_ms": _spread(recorded_ms),
-        "distortion": measured.distortion if len(plain_ms) and len(recorded_ms) else None,
+        "distortion": float(np.median(recorded_ms) / np.median(plain_ms)) if len(plain_ms) and len(recorded_ms) else None,
         "detail_distortion": detail.step_ns / 1e6 / float(np.median(plain_ms)) if detail and len(plain_ms) else None,
         "plain_series_ms": plain_ms.tolist(),
         "timeline_series_ms": recorded_ms.tolist(),
@@ -268,10 +269,10 @@ def _verdict(document: dict[str, Any]) -> str:
     if document["plan"]:
         top = document["plan"][0]
         symptom = next(finding["symptom"] for finding in document["findings"] if finding["rule"] == top["rule"]).rstrip(".")
-        where = f", at {top['where']}" if top["where"] else ""
+        where = f", at `{top['where']}`" if top["where"] else ""
         stake = f" (at most {ms(top['at_most_ms'])} a step, {share(top['share'])})" if top["at_most_ms"] is not None else ""
         return f"{symptom}{where}{stake}."
     largest = max(document["ledger"], key=lambda row: row["share"])
     costliest = next((line for line in document["lines"] if line["self_ms"] > 0), None)
-    line = f" The costliest of your own lines is {costliest['file']}:{costliest['line']}." if costliest else ""
+    line = f" The costliest of your own lines is `{costliest['file']}:{costliest['line']}`." if costliest else ""
     return f"Nothing worth fixing was found: {share(largest['share'])} of each step is {largest['title'].lower()}.{line}"

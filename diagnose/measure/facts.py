@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from diagnose.measure.measured import Measured, Missing, Value, metric
+from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
 
 NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose train.py")
 NO_LOADER = Missing("no torch DataLoader was used")
@@ -89,7 +89,7 @@ def _trains(measured: Measured) -> Value | Missing:
         return clock in ("optimizer", "backward")
     view = measured.timeline
     if view is None:
-        return Missing("no complete step was recorded", "--steps, or a longer run")
+        return NO_STEPS
     return bool(view.host["backward"].any() or view.name_matches(r"^Optimizer\.step#").any())
 
 

@@ -41,11 +41,11 @@ class Metric:
 
 METRICS: dict[str, Metric] = {}
 
-NO_STEPS = Missing("no complete step was recorded", "--steps, or a longer run")
+NO_STEPS = Missing("no complete step was recorded", "--steps")
 NO_BORDERS = Missing("the trace marks no steps, so nothing can be counted per step", "profiler.step() in the loop")
-NO_GPU = Missing("no GPU in this recording", "--device cuda, on a machine with a GPU")
-NO_SHAPES = Missing("input shapes were not recorded", "record with record_shapes=True")
-NO_HOST = Missing("the trace holds no host events", "record with ProfilerActivity.CPU")
+NO_GPU = Missing("no GPU in this recording", "--device cuda")
+NO_SHAPES = Missing("input shapes were not recorded", "record_shapes=True")
+NO_HOST = Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
 
 
 class Measured:

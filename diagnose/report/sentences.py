@@ -12,11 +12,17 @@ _ENDED = {
     "interrupted": "The run was interrupted (Ctrl-C or SIGTERM).",
     "running": "The script was still running, or diagnose itself was ended, when this was written.",
 }
+_STEP_SOURCES = {
+    "mark": "the marks of diagnose's own recorder",
+    "ProfilerStep": "the trace's ProfilerStep ranges",
+    "optimizer": "the ends of the optimizer's steps in the trace",
+    "repetition": "repetition: nothing marks the steps, but the sequence of kernels (or operators) repeats",
+    "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
+}
 _CLOCKS = {
     "optimizer": "a step ends with `optimizer.step()`",
     "backward": "no optimizer was used, so a step ends with `backward()`",
     "forward": "nothing was trained, so a step is one outermost module call",
-    "trace": "steps are read from the trace",
     "none": "no optimizer step, backward pass or module call was seen",
 }
 
@@ -40,8 +46,8 @@ def ended_badly(document: Document) -> bool:
 
 def clock(document: Document) -> str:
     """Which events were taken for the ends of steps."""
-    name = document["steps"]["clock"]
-    return _CLOCKS.get(name, name)
+    name, source = document["steps"]["clock"], document["steps"].get("step_source")
+    return _CLOCKS.get(name) or f"steps are read from {_STEP_SOURCES.get(source, 'the trace')}"
 
 
 def phases(document: Document) -> str:

@@ -60,7 +60,7 @@ def read_trace(path: str | os.PathLike[str] | IO[bytes], calls: Path | None = No
         threads=host.threads,
         origin_ns=origin_ns,
         info=_info(file) | {"line_source": host.line_source},
-        notes=tuple(notes),
+        notes=(*notes, *steps.notes),
     )
 
 

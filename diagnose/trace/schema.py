@@ -76,7 +76,7 @@ class Trace:
     host: pd.DataFrame
     device: pd.DataFrame
     steps: pd.DataFrame
-    step_source: str  # "mark", "ProfilerStep" or "whole trace"
+    step_source: str  # "mark" (ours), "ProfilerStep", "optimizer", "repetition" (of kernels or ops, nothing marks them) or "whole trace"
     training_thread: int  # tid that runs the steps; -1 if the trace has no host events
     threads: dict[int, str] = field(default_factory=dict)
     origin_ns: int = 0  # of the first event, on the trace's clock (baseTimeNanoseconds added where given)

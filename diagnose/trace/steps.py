@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,17 +11,21 @@ from numpy.typing import NDArray
 
 from diagnose.trace.columns import table
 from diagnose.trace.intervals import as_intervals, total
+from diagnose.trace.nesting import nearest
+from diagnose.trace.quirks import MODULE_CALL, OPTIMIZER_STEP
+from diagnose.trace.repetition import MIN_REPETITIONS, border_phase, find_repetition
 from diagnose.trace.schema import STEPS
 
 Rows = NDArray[np.int64]
 
 
 class Steps(NamedTuple):
-    """The STEPS table, what it was made from and the training thread."""
+    """The STEPS table, what it was made from (see `Trace.step_source`), the training thread, and what was assumed, in words."""
 
     table: pd.DataFrame
     source: str
     training_thread: int
+    notes: tuple[str, ...] = ()
 
 
 class Borders(NamedTuple):
@@ -31,27 +36,36 @@ class Borders(NamedTuple):
     finished: NDArray[np.bool_]
 
 
+class Windows(NamedTuple):
+    """Candidate steps: start and end, number, whether they are complete, the thread that marks them and notes."""
+
+    spans: NDArray[np.int64]
+    number: Rows
+    complete: NDArray[np.bool_]
+    thread: int
+    notes: tuple[str, ...] = ()
+
+
 def find_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> Steps:
-    """Steps from the recorder's ticks, else from ProfilerStep ranges, else the whole recording as one."""
-    thread = host["tid"].to_numpy()
-    start = host["start_ns"].to_numpy()
-    end = start + host["dur_ns"].to_numpy()
-    ticks = _on_busiest_thread(np.flatnonzero(borders.tick >= 0), thread)
-    ranges = _on_busiest_thread(np.flatnonzero(borders.profiler_step >= 0), thread)
-    if len(ticks) >= 2:
-        ticks = ticks[np.argsort(end[ticks], kind="stable")]
-        windows, number = np.stack([end[ticks[:-1]], end[ticks[1:]]], axis=1), borders.tick[ticks[1:]]
-        closed, source, training = np.ones(len(number), dtype=bool), "mark", int(thread[ticks[0]])
-    elif len(ranges):
-        ranges = _disjoint(ranges, start, end)
-        windows, number = np.stack([start[ranges], end[ranges]], axis=1), borders.profiler_step[ranges]
-        closed, source, training = borders.finished[ranges], "ProfilerStep", int(thread[ranges[0]])
-    else:
-        windows, number = _whole(host, device), np.zeros(1, dtype=np.int64)
-        closed, source, training = np.ones(1, dtype=bool), "whole trace", busiest_thread(host)
-    complete = closed & _works(windows, host, device)
-    columns = {"number": number, "start_ns": windows[:, 0], "end_ns": windows[:, 1], "complete": complete}
-    return Steps(table(STEPS, columns), source, training)
+    """Steps from the best there is: the recorder's ticks, ProfilerStep ranges, optimizer steps, repetition, the whole recording as one."""
+    source, found = _best(host, device, borders)
+    complete = found.complete if source == "repetition" else found.complete & _works(found.spans, host, device)
+    columns = {"number": found.number, "start_ns": found.spans[:, 0], "end_ns": found.spans[:, 1], "complete": complete}
+    return Steps(table(STEPS, columns), source, found.thread, found.notes)
+
+
+def _best(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> tuple[str, Windows]:
+    finders: dict[str, Callable[[], Windows | None]] = {
+        "mark": lambda: _from_ticks(host, borders),
+        "ProfilerStep": lambda: _from_profiler_steps(host, borders),
+        "optimizer": lambda: _from_optimizer(host),
+        "repetition": lambda: _from_kernels(host, device) if len(device) else _from_ops(host),
+    }
+    for source, find in finders.items():
+        found = find()
+        if found is not None:
+            return source, found
+    return "whole trace", Windows(_whole(host, device), np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool), busiest_thread(host))
 
 
 def busiest_thread(host: pd.DataFrame) -> int:
@@ -63,6 +77,60 @@ def busiest_thread(host: pd.DataFrame) -> int:
         if threads:
             return max(threads, key=lambda tid: total(spans[(rows["tid"] == tid).to_numpy()]))
     return -1
+
+
+# ---- from marks
+
+
+def _from_ticks(host: pd.DataFrame, borders: Borders) -> Windows | None:
+    thread, end = host["tid"].to_numpy(), _ends(host)
+    ticks = _on_busiest_thread(np.flatnonzero(borders.tick >= 0), thread)
+    if len(ticks) < 2:
+        return None
+    ticks = ticks[np.argsort(end[ticks], kind="stable")]
+    return _between(end[ticks], borders.tick[ticks[1:]], int(thread[ticks[0]]))
+
+
+def _from_profiler_steps(host: pd.DataFrame, borders: Borders) -> Windows | None:
+    thread, start, end = host["tid"].to_numpy(), host["start_ns"].to_numpy(), _ends(host)
+    ranges = _on_busiest_thread(np.flatnonzero(borders.profiler_step >= 0), thread)
+    if len(ranges) == 0:
+        return None
+    ranges = _disjoint(ranges, start, end)
+    spans = np.stack([start[ranges], end[ranges]], axis=1)
+    return Windows(spans, borders.profiler_step[ranges], borders.finished[ranges], int(thread[ranges[0]]))
+
+
+def _from_optimizer(host: pd.DataFrame) -> Windows | None:
+    """Between the ends of the optimizer's steps; where several optimizers take turns, between the ends of the turns."""
+    thread, end = host["tid"].to_numpy(), _ends(host)
+    is_step = _has_prefix(host, OPTIMIZER_STEP)
+    rows = np.flatnonzero(is_step)
+    parent = host["parent"].to_numpy().astype(np.int64)
+    rows = _on_busiest_thread(rows[nearest(is_step, parent, parent[rows]) < 0], thread)
+    turns = _turns(host, rows)
+    if turns is None or len(rows[turns - 1 :: turns]) < MIN_REPETITIONS:
+        return None
+    ends = np.sort(end[rows])[turns - 1 :: turns]
+    return _between(ends, np.arange(1, len(ends)), int(thread[rows[0]]))
+
+
+def _turns(host: pd.DataFrame, rows: Rows) -> int | None:
+    """How many optimizer steps make one turn; None if their order has no period.
+
+    Optimizers of the same class have the same name: the number of ops inside tells them apart, where it is steady.
+    """
+    start, end, thread = host["start_ns"].to_numpy(), _ends(host), host["tid"].to_numpy()
+    ops = start[(host["kind"] == "op").to_numpy() & (thread == thread[rows[0]])] if len(rows) else start[:0]
+    inside = np.searchsorted(ops, end[rows]) - np.searchsorted(ops, start[rows])
+    name = host["name"].cat.codes.to_numpy()[rows].astype(np.int64)
+    _, both = np.unique(np.stack([name, inside], axis=1), axis=0, return_inverse=True)
+    found = find_repetition(both.reshape(-1)) or find_repetition(name)
+    return found.period if found else None
+
+
+def _between(ends: Rows, number: Rows, thread: int) -> Windows:
+    return Windows(np.stack([ends[:-1], ends[1:]], axis=1), number, np.ones(len(number), dtype=bool), thread)
 
 
 def _on_busiest_thread(rows: Rows, thread: Rows) -> Rows:
@@ -77,6 +145,69 @@ def _disjoint(rows: Rows, start: Rows, end: Rows) -> Rows:
     """Without ranges that begin inside an earlier one (nested or repeated marks)."""
     reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end[rows])[:-1]))
     return np.asarray(rows[start[rows] >= reach])
+
+
+# ---- from repetition
+
+
+def _from_kernels(host: pd.DataFrame, device: pd.DataFrame) -> Windows | None:
+    """Repetitions of the kernel sequence on the stream that computes most, on the device's clock."""
+    kernels = device[((device["kind"] == "kernel") & ~device["communication"]).to_numpy()]
+    if len(kernels) < MIN_REPETITIONS:
+        return None
+    busy = kernels.groupby(["device", "stream"], sort=True)["dur_ns"].sum()
+    ordinal, stream = busy.index[int(np.argmax(busy.to_numpy()))]
+    kernels = kernels[((kernels["device"] == ordinal) & (kernels["stream"] == stream)).to_numpy()]
+    return _repetitions(host, kernels, kernels["launch"].to_numpy().astype(np.int64), "kernels")
+
+
+def _from_ops(host: pd.DataFrame) -> Windows | None:
+    """Repetitions of the outermost ops of the busiest thread."""
+    is_op = (host["kind"] == "op").to_numpy()
+    parent = host["parent"].to_numpy().astype(np.int64)
+    outermost = np.flatnonzero(is_op & (host["tid"].to_numpy() == busiest_thread(host)))
+    outermost = outermost[nearest(is_op, parent, parent[outermost]) < 0]
+    return _repetitions(host, host.iloc[outermost], outermost, "operators")
+
+
+def _repetitions(host: pd.DataFrame, items: pd.DataFrame, asked_by: Rows, what: str) -> Windows | None:
+    """A step from each border of the repetition to the next; ``asked_by`` is the host row behind each item, -1 if unknown.
+
+    A stack of equal layers repeats too. But there is something else before and behind it (an embedding, a head), so all items have to
+    repeat; and it runs within one call.
+    """
+    codes = items["name"].cat.codes.to_numpy().astype(np.int64)
+    run = find_repetition(codes)
+    if run is None or run.length < len(codes):
+        return None
+    start = items["start_ns"].to_numpy()
+    border = np.arange(border_phase(start, items["dur_ns"].to_numpy(), run), len(codes), run.period)
+    if _inside_one_call(host, asked_by[border]):
+        return None
+    note = (
+        f"The trace marks no steps. Its {what} repeat every {run.period:,}, {run.length // run.period:,} times, and each repetition counts "
+        "as a step; it may be a layer or a part of one. Call profiler.step() after each step to be sure."
+    )
+    return _between(start[border], np.arange(1, len(border)), busiest_thread(host))._replace(notes=(note,))
+
+
+def _inside_one_call(host: pd.DataFrame, rows: Rows) -> bool:
+    """Whether one launch, op, annotation, mark or module call holds two of the rows that follow each other."""
+    thread, start, end = host["tid"].to_numpy(), host["start_ns"].to_numpy(), _ends(host)
+    known = rows[rows >= 0]
+    before, after = known[:-1], known[1:]
+    is_call = host["kind"].isin(["op", "annotation", "mark"]).to_numpy() | _has_prefix(host, MODULE_CALL)
+    for tid in np.unique(thread[before]).tolist():
+        calls = np.flatnonzero(is_call & (thread == tid))
+        reach = np.maximum.accumulate(np.concatenate(([-1], end[calls])))
+        pairs = (thread[before] == tid) & (thread[after] == tid)
+        earlier = np.searchsorted(start[calls], start[before[pairs]], side="right")
+        if (reach[earlier] > start[after[pairs]]).any():
+            return True
+    return bool((before == after).any())
+
+
+# ---- the whole recording
 
 
 def _whole(host: pd.DataFrame, device: pd.DataFrame) -> NDArray[np.int64]:
@@ -96,3 +227,14 @@ def _works(windows: NDArray[np.int64], host: pd.DataFrame, device: pd.DataFrame)
     begins = np.sort(ops if len(ops) else device["start_ns"].to_numpy())
     first, last = np.searchsorted(begins, windows[:, 0]), np.searchsorted(begins, windows[:, 1])
     return np.asarray((last > first) & (windows[:, 1] > windows[:, 0]))
+
+
+def _ends(host: pd.DataFrame) -> Rows:
+    return host["start_ns"].to_numpy() + host["dur_ns"].to_numpy()
+
+
+def _has_prefix(host: pd.DataFrame, prefix: str) -> NDArray[np.bool_]:
+    """Which rows have a name that begins so (tested once per distinct name)."""
+    names = host["name"].cat
+    starts = np.array([str(name).startswith(prefix) for name in names.categories] + [False], dtype=bool)
+    return np.asarray(starts[names.codes.to_numpy()])

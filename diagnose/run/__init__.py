@@ -1,0 +1,1 @@
+"""Run the user's script in a child process and record it."""

@@ -1,0 +1,58 @@
+"""Waits for the script to import torch, and starts the session then."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from collections.abc import Callable, Sequence
+
+
+class _Watcher(importlib.abc.MetaPathFinder):
+    """Calls back once, right after the named module has run; finds nothing itself."""
+
+    def __init__(self, name: str, callback: Callable[[], None]) -> None:
+        self.name, self.callback = name, callback
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self.name:
+            return None
+        for finder in sys.meta_path:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = find(fullname, path, target) if find else None
+            if spec is not None:
+                if spec.loader is not None:
+                    self._call_after_execution(spec.loader)
+                sys.meta_path.remove(self)
+                return spec
+        return None
+
+    def _call_after_execution(self, loader: importlib.abc.Loader) -> None:
+        execute = loader.exec_module
+
+        def exec_module(module: types.ModuleType) -> None:
+            del loader.exec_module  # the loader is itself again
+            execute(module)
+            self.callback()
+
+        loader.exec_module = exec_module  # type: ignore[method-assign]
+
+
+def arm() -> None:
+    """Start the session as soon as torch is there."""
+    if "torch" in sys.modules:
+        _begin()
+    else:
+        sys.meta_path.insert(0, _Watcher("torch", _begin))
+
+
+def _begin() -> None:
+    try:
+        from .session import begin
+
+        begin()
+    except Exception as error:  # the script must run, with or without us
+        sys.stderr.write(f"diagnose: nothing will be recorded: {error!r}\n")

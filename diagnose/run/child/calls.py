@@ -1,0 +1,83 @@
+"""The calls that the user's own lines made during the detail phase, from the profiler's event tree.
+
+The tree, unlike the exported trace, gives the line that a call was made *from*.
+"""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+from typing import Any
+
+from .places import Places
+from .writing import write_json
+
+_SECONDS_AT_MOST = 15.0
+
+
+class _Table:
+    """Columns, with files and functions numbered."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[int]] = {name: [] for name in ("file", "line", "function", "start_ns", "dur_ns", "tid")}
+        self._files: dict[str, int] = {}
+        self._functions: dict[str, int] = {}
+
+    def add(self, file: str, line: int, function: str, event: Any) -> None:
+        row = (
+            self._files.setdefault(file, len(self._files)),
+            line,
+            self._functions.setdefault(function, len(self._functions)),
+            event.start_time_ns,
+            event.end_time_ns - event.start_time_ns,
+            event.start_tid,
+        )
+        for column, value in zip(self.columns.values(), row, strict=True):
+            column.append(value)
+
+    def name_threads(self, events: Any) -> None:
+        """Turn torch's thread numbers, which the tree has, into the system's, which the trace has."""
+        wanted = set(self.columns["tid"])
+        known: dict[int, int] = {}
+        for event in events:
+            if len(known) == len(wanted):
+                break
+            if event.start_thread_id() in wanted:
+                known.setdefault(event.start_thread_id(), event.device_resource_id())
+        self.columns["tid"] = [known.get(number, number) for number in self.columns["tid"]]
+
+    def as_json(self, truncated: bool) -> dict[str, Any]:
+        return {"schema": 1, "files": list(self._files), "functions": list(self._functions), **self.columns, "truncated": truncated}
+
+
+def write_calls(profiler: Any, path: str, places: Places) -> None:
+    """Write the calls of `profiler`'s recording, as far as a bounded time allows. Raises OSError."""
+    table = _Table()
+    truncated = True
+    try:
+        results = profiler.profiler.kineto_results
+        truncated = not _collect(results.experimental_event_tree(), table, places)
+        table.name_threads(results.events())
+    except Exception:  # private API of torch: what has been collected is still right
+        truncated = True
+    write_json(path, table.as_json(truncated))
+
+
+def _collect(roots: list[Any], table: _Table, places: Places) -> bool:
+    """Walk the whole tree; False if time ran out. The roots are whole threads, not calls."""
+    deadline = perf_counter() + _SECONDS_AT_MOST
+    stack = [root.children for root in roots]
+    while stack:
+        siblings = stack.pop()
+        for event in siblings:
+            caller = getattr(event.extra_fields, "caller", None)
+            if caller is not None and os.path.isabs(caller.file_name):
+                file = places.user_file(caller.file_name)
+                if file:
+                    table.add(file, caller.line_number, caller.function_name, event)
+            children = event.children
+            if children:
+                stack.append(children)
+        if perf_counter() > deadline:
+            return False
+    return True

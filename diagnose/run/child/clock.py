@@ -1,0 +1,173 @@
+"""The step clock: optimizer steps, else outermost backward calls, else outermost forwards of modules that own parameters.
+
+Nothing but the hooks that can still matter is installed: an optimizer that steps removes the wrappers of backward and forward.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import FrameType, SimpleNamespace
+from typing import Any, Protocol
+
+import torch
+from torch.optim.optimizer import Optimizer, _global_optimizer_post_hooks, register_optimizer_step_post_hook
+
+from .closer import compiler_in_use
+from .patching import Patches
+
+graph_entry: Any = torch.autograd  # its `_engine_run_backward` is private, and the one name that all backward calls go through
+
+_TRUST = {"none": 0, "forward": 1, "backward": 2, "optimizer": 3}
+_PATIENCE = 50  # backward calls without a step before an optimizer that was constructed is taken for unused
+
+
+class Listener(Protocol):
+    """What the clock calls."""
+
+    def tick(self, source: object) -> None:
+        """A tick; `source` tells several optimizers apart. May raise, to stop the script."""
+
+    def clock_upgraded(self, kind: str) -> None:
+        """Called before the first tick of a better clock."""
+
+    def step_ended(self) -> None:
+        """Every optimizer step, in any thread, before the tick it may be."""
+
+    def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None: ...
+
+
+class Clock:
+    """Tells a listener of ticks, of better clocks, and of the optimizers it sees on the way."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.kind = "none"
+        self._listener = listener
+        self._optimizer_constructed = False
+        self._backwards = 0
+        # what our wrappers call; marks go here, inside the wrapper, so that they have ended when the tick comes
+        self.calls = SimpleNamespace(forward=torch.nn.Module.__call__, backward=graph_entry._engine_run_backward)
+        self._nesting = threading.local()
+        self._thread: threading.Thread | None = None
+        self._construction, self._backward, self._forward = Patches(), Patches(), Patches()
+        self._hook: Any = None
+
+    def install(self) -> None:
+        self._hook = register_optimizer_step_post_hook(self._after_step)
+        self._construction.replace(Optimizer, "__init__", self._noticing_optimizers(Optimizer.__init__))
+        self._backward.replace(graph_entry, "_engine_run_backward", self._ticking("backward"))
+        self._forward_wrapper = self._ticking("forward")
+        self._forward.replace(torch.nn.Module, "__call__", self._forward_wrapper)
+        self._construction.replace(torch, "compile", self._noticing_compilation(torch.compile))
+
+    def place_for(self, kind: str) -> tuple[Any, str]:
+        """Where a wrapper of `kind` (forward, backward) goes: (owner, attribute)."""
+        if {"forward": self._forward, "backward": self._backward}[kind]:
+            return self.calls, kind
+        if kind == "backward":
+            return graph_entry, "_engine_run_backward"
+        return (_compiled_module_class() if compiler_in_use() else torch.nn.Module), "__call__"
+
+    def forward_unwrapped(self) -> AbstractContextManager[None]:
+        """A context without our `Module.__call__`: a profiler with stacks learns at its first start what a module's call looks like."""
+        return self._forward.suspended()
+
+    def remove(self) -> None:
+        if self._hook is not None and self._hook.id in _global_optimizer_post_hooks:
+            # torch may be iterating over the hooks right now, so this one can be replaced but not taken out
+            _global_optimizer_post_hooks[self._hook.id] = _no_hook
+        for patches in (self._forward, self._backward, self._construction):
+            patches.restore()
+
+    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        self._listener.step_ended()
+        self._tick("optimizer", optimizer)
+
+    def _tick(self, kind: str, source: object) -> None:
+        if kind != self.kind:
+            if _TRUST[kind] < _TRUST[self.kind]:
+                return
+            self._upgrade(kind)
+        thread = threading.current_thread()
+        if thread is not self._thread:  # one thread trains; another one takes over only when it has ended
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self._thread = thread
+        self._listener.tick(source)
+
+    def _upgrade(self, kind: str) -> None:
+        self.kind, self._thread = kind, None
+        if kind != "forward":
+            self._forward.restore()
+        if kind == "optimizer":
+            self._backward.restore()
+        self._listener.clock_upgraded(kind)
+
+    def _may_tick(self, kind: str) -> bool:
+        self._backwards += kind == "backward"
+        if kind == "forward":
+            return not self._backwards
+        return not self._optimizer_constructed or self._backwards > _PATIENCE
+
+    def _ticking(self, kind: str) -> Callable[..., Any]:
+        nesting, calls = self._nesting, self.calls
+        is_compiling = torch.compiler.is_compiling
+
+        original = getattr(calls, kind)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or getattr(nesting, kind, False):
+                return original(*args, **kwargs)
+            setattr(nesting, kind, True)
+            try:
+                result = getattr(calls, kind)(*args, **kwargs)
+            finally:
+                setattr(nesting, kind, False)
+            counts = kind == "backward" or _owns_parameters(args[0])
+            if counts and not getattr(nesting, "backward", False) and self._may_tick(kind):
+                self._tick(kind, kind)
+            return result
+
+        return call
+
+    def _noticing_compilation(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Compiled modules must be what they are without us, so from then on only the calls of the compiled model are wrapped."""
+
+        def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
+            module = getattr(model, "__self__", model)
+            if not isinstance(module, torch.nn.Module):
+                return original(model, *args, **kwargs)
+            ticks_by_forward = bool(self._forward)
+            self._forward.restore()
+            compiled = original(model, *args, **kwargs)
+            if ticks_by_forward:
+                called = type(compiled if isinstance(compiled, torch.nn.Module) else module)
+                self.calls.forward = called.__call__
+                self._forward.replace(called, "__call__", self._forward_wrapper)
+            return compiled
+
+        return functools.wraps(original)(compile)
+
+    def _noticing_optimizers(self, original: Callable[..., None]) -> Callable[..., None]:
+        def __init__(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+            original(optimizer, *args, **kwargs)
+            self._optimizer_constructed = True
+            self._forward.restore()
+            self._listener.optimizer_constructed(optimizer, sys._getframe(1))
+
+        return __init__
+
+
+def _no_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+    return None
+
+
+def _compiled_module_class() -> type:
+    return sys.modules["torch._dynamo.eval_frame"].OptimizedModule  # type: ignore[no-any-return]
+
+
+def _owns_parameters(module: torch.nn.Module) -> bool:
+    return next(module.parameters(), None) is not None

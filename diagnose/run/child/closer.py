@@ -1,0 +1,64 @@
+"""A closer look at one forward of a model, during the detail phase where times do not count."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
+
+
+def compiler_in_use() -> bool:
+    """Hooks are part of what a compiled graph is valid for, so they would cause a recompilation."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return dynamo is not None and bool(dynamo.counters["frames"])
+
+
+@contextlib.contextmanager
+def biased_convolutions(model: nn.Module, found: list[dict[str, str]]) -> Iterator[None]:
+    """Adds to `found` every convolution with a bias whose very output a norm gets as its input."""
+    names = {module: name for name, module in model.named_modules()}
+    convolutions = [module for module in names if isinstance(module, CONVOLUTIONS) and module.bias is not None]
+    norms = [module for module in names if isinstance(module, NORMS)] if convolutions else []
+    outputs: list[tuple[weakref.ref[torch.Tensor], nn.Module]] = []
+
+    def convolved(module: nn.Module, inputs: Any, output: torch.Tensor) -> None:
+        outputs.append((weakref.ref(output), module))
+
+    def normed(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+        for output, convolution in outputs:
+            if inputs and output() is inputs[0]:
+                pair = {"conv": names[convolution], "norm": names[module]}
+                if pair not in found:
+                    found.append(pair)
+
+    handles = [module.register_forward_hook(convolved) for module in convolutions] if norms else []
+    handles += [module.register_forward_pre_hook(normed) for module in norms]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextlib.contextmanager
+def saved_for_backward(model: nn.Module, bytes_by_storage: dict[int, int]) -> Iterator[None]:
+    """Adds to `bytes_by_storage` what autograd keeps of this forward, the model's own parameters and buffers excepted."""
+    own = {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *model.buffers())}
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        with contextlib.suppress(RuntimeError, NotImplementedError):  # sparse and wrapped tensors have no storage
+            storage = tensor.untyped_storage()
+            if storage.data_ptr() not in own:
+                bytes_by_storage[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        yield

@@ -1,0 +1,138 @@
+"""Marks: named ranges with the user's file:line around forward, backward, optimizer, loader, and every read that can make the host wait.
+
+The wrappers exist only while a profiler of ours records; then every attribute is what it was before.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.utils.data import dataloader
+
+from .closer import compiler_in_use
+from .patching import Patches
+from .places import Places
+
+try:  # a tenth of record_function's cost
+    from torch._C._profiler import _RecordFunctionFast as mark
+except ImportError:  # pragma: no cover - private, so it may go
+    from torch.autograd.profiler import record_function as mark  # type: ignore[assignment]
+
+_READS = ("item", "tolist", "cpu", "numpy", "to", "cuda", "nonzero")
+_DUNDER_READS = ("bool", "float", "int", "index", "repr", "format")
+
+
+_OPERATORS = tuple(
+    f"__{name}__"
+    for plain in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+    for name in (plain, "r" + plain, "i" + plain)
+) + tuple(f"__{name}__" for name in ("neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "contains"))
+
+
+class Observer:
+    """What the facts want to know of the marked calls, told before each call; a forward may be run inside a context."""
+
+    def forward(self, module: torch.nn.Module, frame: Any) -> AbstractContextManager[None] | None: ...
+    def backward(self) -> None: ...
+    def fetch(self) -> None: ...
+
+
+class Marks:
+    """Installs the wrappers and removes them again; reports the marked calls to `observer`."""
+
+    def __init__(self, places: Places, observer: Observer, place_for: Callable[[str], tuple[Any, str]]) -> None:
+        """`place_for(kind)` is the attribute to wrap for forward and backward, which the clock may have wrapped already."""
+        self._place_for = place_for
+        self._places, self._observer = places, observer
+        self._patches = Patches()
+        self._step_hook: Any = None
+        self._inside = threading.local()
+
+    def install(self, *, operators: bool) -> None:
+        """`operators`: also make ``a @ b`` a Python call, so that a profiler with stacks sees the line it is made from.
+
+        Compiled code is valid for the functions it was compiled with, so with torch.compile in use only what it never sees is wrapped.
+        """
+        replace, wrap = self._patches.replace, self._wrap
+        observer = self._observer
+        if not compiler_in_use():
+            self._wrap_reads()
+            if operators:
+                self._wrap_operators()
+        for kind, notice in (("forward", observer.forward), ("backward", lambda *_: observer.backward())):
+            owner, name = self._place_for(kind)
+            replace(owner, name, wrap(kind, kind, getattr(owner, name), notice))
+        iterator = dataloader._BaseDataLoaderIter
+        replace(iterator, "__next__", wrap("next", "next", iterator.__next__, lambda *_: observer.fetch()))
+        self._step_hook = register_optimizer_step_pre_hook(self._step_begins)
+
+    def _wrap_reads(self) -> None:
+        replace, wrap, tensor = self._patches.replace, self._wrap, torch.Tensor
+        for name in _READS:
+            replace(tensor, name, wrap("read", name, getattr(tensor, name)))
+        for name in _DUNDER_READS:
+            replace(tensor, f"__{name}__", wrap("read", name, getattr(tensor, f"__{name}__")))
+        replace(torch, "nonzero", wrap("read", "nonzero", torch.nonzero))
+        replace(torch.cuda, "synchronize", wrap("read", "synchronize", torch.cuda.synchronize))
+
+    def _wrap_operators(self) -> None:
+        for name in _OPERATORS:
+            if hasattr(torch.Tensor, name):
+                self._patches.replace(torch.Tensor, name, _called(getattr(torch.Tensor, name)))
+
+    def remove(self) -> None:
+        self._patches.restore()
+        if self._step_hook is not None:
+            self._step_hook.remove()
+            self._step_hook = None
+
+    def _wrap(self, group: str, kind: str, original: Callable[..., Any], notice: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """`original` inside a mark, unless a mark of the same group is open already."""
+        inside, nearest = self._inside, self._places.nearest
+        is_compiling, frame_of = torch.compiler.is_compiling, sys._getframe
+        prefix = f"diagnose::{kind}|"
+
+        def marked(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or getattr(inside, group, False):
+                return original(*args, **kwargs)
+            setattr(inside, group, True)
+            try:
+                frame = frame_of(1)
+                context = notice(args[0], frame) if notice is not None else None
+                file, line, function = nearest(frame)
+                with mark(f"{prefix}{file}|{line}|{function}"):
+                    if context is None:
+                        return original(*args, **kwargs)
+                    with context:
+                        return original(*args, **kwargs)
+            finally:
+                setattr(inside, group, False)
+
+        return marked
+
+    def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if torch.compiler.is_compiling() or getattr(self._inside, "optimizer", None):
+            return
+        file, line, function = self._places.nearest(sys._getframe(1))
+        self._inside.optimizer = opened = mark(f"diagnose::optimizer|{file}|{line}|{function}")
+        opened.__enter__()
+
+    def step_ended(self) -> None:
+        """Close the optimizer's mark: called by the clock, whose own hook ends the step."""
+        opened = getattr(self._inside, "optimizer", None)
+        if opened is not None:
+            self._inside.optimizer = None
+            opened.__exit__(None, None, None)
+
+
+def _called(original: Callable[..., Any]) -> Callable[..., Any]:
+    def operator(*args: Any) -> Any:
+        return original(*args)
+
+    return operator

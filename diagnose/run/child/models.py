@@ -1,0 +1,130 @@
+"""What the marked calls tell about the models: how they are called, and what they are made of."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import weakref
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import nn
+
+from .closer import CONVOLUTIONS, NORMS, biased_convolutions, compiler_in_use, saved_for_backward
+from .marks import Observer
+from .places import NOWHERE, Place, Places
+
+
+class CallCounts(Observer):
+    """Counts forwards, backwards and fetches while marks are installed, and looks once at one forward of each model."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self.look_closely = False
+        self.autocast = self.anomaly_mode = False
+        self._forwards = self._with_grad = self._training = self._backwards = self._fetches = 0
+        self._models: dict[int, tuple[weakref.ref[nn.Module], Place]] = {}
+        self.biased: dict[int, list[dict[str, str]]] = {}
+        self.saved_bytes: int | None = None
+
+    def forward(self, module: nn.Module, frame: FrameType) -> contextlib.AbstractContextManager[None] | None:
+        self._forwards += 1
+        self._with_grad += torch.is_grad_enabled()
+        self._training += module.training
+        self.autocast = self.autocast or _autocast_enabled()
+        if id(module) not in self._models and next(module.parameters(), None) is not None:
+            self._models[id(module)] = weakref.ref(module), _defined_at(module, frame, self._places)
+        return self._closer_look(module) if self.look_closely and not compiler_in_use() else None
+
+    @contextlib.contextmanager
+    def _closer_look(self, module: nn.Module) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            if id(module) not in self.biased:
+                stack.enter_context(biased_convolutions(module, self.biased.setdefault(id(module), [])))
+            if not self._backwards and torch.is_grad_enabled():  # in training, hooks could meet transforms that refuse them
+                kept: dict[int, int] = {}
+                stack.enter_context(saved_for_backward(module, kept))
+                stack.callback(self._add_saved, kept)
+            yield
+
+    def _add_saved(self, kept: dict[int, int]) -> None:
+        self.saved_bytes = (self.saved_bytes or 0) + sum(kept.values())
+
+    def backward(self) -> None:
+        self._backwards += 1
+        self.anomaly_mode = self.anomaly_mode or torch.is_anomaly_enabled()
+
+    def fetch(self) -> None:
+        self._fetches += 1
+
+    def per_step(self, steps: float) -> dict[str, float | None]:
+        """Calls of each kind per step, over the steps with marks; None if there was none."""
+        counts = {"backward": self._backwards, "fetch": self._fetches, "forward": self._forwards}
+        return {name: count / steps if steps else None for name, count in counts.items()}
+
+    def forward_facts(self) -> dict[str, int | None]:
+        return {
+            "count": self._forwards,
+            "grad_count": self._with_grad,
+            "training_count": self._training,
+            "backward_count": self._backwards,
+            "saved_bytes": self.saved_bytes,
+        }
+
+    def models(self) -> Iterator[tuple[nn.Module, Place]]:
+        for known, place in self._models.values():
+            model = known()
+            if model is not None:
+                yield model, place
+
+
+def model_facts(model: nn.Module, place: Place, biased: dict[int, list[dict[str, str]]]) -> dict[str, Any]:
+    parameters = list(model.parameters())
+    convolutions = [module for module in model.modules() if isinstance(module, CONVOLUTIONS)]
+    return {
+        "class": type(model).__name__,
+        **place._asdict(),
+        "device": str(parameters[0].device) if parameters else "cpu",
+        "parameter_count": sum(parameter.numel() for parameter in parameters),
+        "parameter_bytes": sum(parameter.numel() * parameter.element_size() for parameter in parameters),
+        "dtypes": sorted({str(parameter.dtype).removeprefix("torch.") for parameter in parameters}),
+        "training": model.training,
+        "convolution_count": len(convolutions),
+        "channels_last": any(_is_channels_last(module.weight) for module in convolutions),
+        "conv_bias_before_norm": biased.get(id(model), _biased_in_sequence(model)),
+    }
+
+
+def _biased_in_sequence(model: nn.Module) -> list[dict[str, str]]:
+    """Convolutions with a bias that a norm directly follows in an nn.Sequential, where order of definition is order of use."""
+    pairs = []
+    for prefix, module in model.named_modules():
+        if not isinstance(module, nn.Sequential):
+            continue
+        children = list(module.named_children())
+        for (name, child), (next_name, next_child) in zip(children, children[1:], strict=False):
+            if isinstance(child, CONVOLUTIONS) and child.bias is not None and isinstance(next_child, NORMS):
+                pairs.append({"conv": f"{prefix}.{name}".lstrip("."), "norm": f"{prefix}.{next_name}".lstrip(".")})
+    return pairs
+
+
+def _is_channels_last(weight: torch.Tensor) -> bool:
+    """A layout that is channels_last and not also the default one, as it is for 1x1 kernels."""
+    return weight.dim() == 4 and weight.is_contiguous(memory_format=torch.channels_last) and not weight.is_contiguous()
+
+
+def _autocast_enabled() -> bool:
+    return torch.is_autocast_enabled() or torch.is_autocast_enabled("cpu")
+
+
+def _defined_at(module: nn.Module, frame: FrameType, places: Places) -> Place:
+    """The class's own definition where it is the user's, else the line that calls the model."""
+    try:
+        file = places.user_file(inspect.getsourcefile(type(module)) or "")
+        if file:
+            return Place(file, inspect.getsourcelines(type(module))[1], type(module).__name__)
+    except (OSError, TypeError):  # defined interactively or in C
+        pass
+    return places.nearest(frame) if frame is not None else NOWHERE

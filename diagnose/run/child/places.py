@@ -1,0 +1,78 @@
+"""Which source lines are the user's own, and the nearest of them to a call."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+import sysconfig
+from types import FrameType
+from typing import NamedTuple
+
+_LIBRARY_FOLDERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+class Place(NamedTuple):
+    """A line of source; line -1 and empty text when there is no user frame."""
+
+    file: str
+    line: int
+    function: str
+
+
+NOWHERE = Place("", -1, "")
+
+
+class Places:
+    """Decides by file: below the script's folder or the working directory, and not part of any library there."""
+
+    def __init__(self, script_folder: str, cwd: str) -> None:
+        self._cwd = cwd
+        self._roots = _with_separator({script_folder, os.path.realpath(script_folder), cwd, os.path.realpath(cwd)})
+        self._libraries = _with_separator(_library_folders(self._roots))
+        self._files: dict[str, str] = {}  # co_filename -> absolute path, empty if not the user's
+
+    def user_file(self, filename: str) -> str:
+        """The absolute path of `filename` if it is the user's own, else empty."""
+        known = self._files.get(filename)
+        if known is None:
+            known = self._files[filename] = self._classify(filename)
+        return known
+
+    def nearest(self, frame: FrameType | None) -> Place:
+        """The innermost frame of the user's own code, from `frame` outwards."""
+        files = self._files
+        while frame is not None:
+            code = frame.f_code
+            file = files.get(code.co_filename)
+            if file is None:
+                file = self.user_file(code.co_filename)
+            if file:
+                return Place(file, frame.f_lineno or -1, code.co_name)
+            frame = frame.f_back
+        return NOWHERE
+
+    def _classify(self, filename: str) -> str:
+        if not filename or filename[0] == "<":
+            return ""
+        path = os.path.normpath(os.path.join(self._cwd, filename))
+        if path.startswith(_OWN_FOLDER) or path.startswith(self._libraries):
+            return ""
+        for root in self._roots:
+            if path.startswith(root) and not any(folder in path[len(root) - 1 :] for folder in _LIBRARY_FOLDERS):
+                return path
+        return ""
+
+
+def _with_separator(folders: set[str]) -> tuple[str, ...]:
+    return tuple(sorted((folder.rstrip(os.sep) + os.sep for folder in folders), key=len, reverse=True))
+
+
+def _library_folders(roots: tuple[str, ...]) -> set[str]:
+    """Folders of installed packages; one that contains the script itself is no library here."""
+    paths = sysconfig.get_paths()
+    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {sys.prefix, sys.base_prefix}
+    folders |= {entry for entry in sys.path if entry and glob.glob(os.path.join(glob.escape(entry), "*.dist-info"))}
+    folders = {os.path.abspath(folder) for folder in folders}
+    return {folder for folder in folders if not any(root.startswith(folder.rstrip(os.sep) + os.sep) for root in roots)}

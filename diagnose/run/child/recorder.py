@@ -1,0 +1,150 @@
+"""One recording at a time with torch's profiler: start, stop, export."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile, python_tracer
+
+from .foreign import ForeignProfilers
+from .marks import Marks, mark
+from .patching import Patches
+
+
+def _all_threads() -> Any:
+    """The setting that sees training in a thread; None where torch does not offer it."""
+    try:
+        from torch._C._profiler import _ExperimentalConfig
+
+        return _ExperimentalConfig(profile_all_threads=True)
+    except (ImportError, TypeError):
+        return None
+
+
+_ALL_THREADS = _all_threads()
+
+
+@contextlib.contextmanager
+def _without_needless_import() -> Iterator[None]:
+    """torch's profiler asks whether CUDA graphs are on and imports the whole compiler for it: seconds, unless the script has done so."""
+    lazy: set[str] = getattr(torch, "_lazy_modules", set())
+    needless = set() if "torch._inductor" in sys.modules else {"_inductor"} & lazy
+    lazy -= needless
+    try:
+        yield
+    finally:
+        lazy |= needless
+
+
+@contextlib.contextmanager
+def _full_paths() -> Iterator[None]:
+    """The profiler cuts known folders off the names of files; which file "train.py" is cannot be told afterwards."""
+    patches = Patches()
+    if hasattr(python_tracer, "_prefix_regex"):
+        patches.replace(python_tracer, "_prefix_regex", lambda: [])
+    try:
+        yield
+    finally:
+        patches.restore()
+
+
+class Recording:
+    """A profiler with the marks that belong to it, from `start` to `stop`; `export` may follow later, or never."""
+
+    def __init__(self, marks: Marks, foreign: ForeignProfilers, *, cuda: bool, stacks: bool) -> None:
+        self.running = False
+        self._thread = 0
+        self._marks, self._foreign = marks, foreign
+        self._stacks = stacks
+        self._one_thread = stacks or _ALL_THREADS is None  # stacks of all threads crash torch 2.13 in the garbage collector
+        activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if cuda else [])
+        self.profiler: profile | None = profile(
+            activities=activities,
+            record_shapes=True,
+            with_stack=stacks,
+            with_modules=stacks,
+            experimental_config=None if self._one_thread else _ALL_THREADS,
+        )
+
+    def start(self, tick: int) -> None:
+        assert self.profiler is not None
+        self._thread = threading.get_ident()
+        with _without_needless_import():
+            self.profiler.start()
+        self._foreign.ours_started(self.profiler.profiler)
+        self.running = True
+        self._marks.install(operators=self._stacks)
+        mark_tick(tick)
+
+    def stop(self) -> None:
+        """Stop recording. Raises RuntimeError in another thread than the one that started, where that would crash torch."""
+        if self._one_thread and self._thread != threading.get_ident():
+            raise RuntimeError("the thread that trained has ended")
+        assert self.profiler is not None
+        self._marks.remove()
+        self._foreign.ours_stops()
+        self.running = False
+        with _full_paths():
+            self.profiler.stop()
+
+    def export(self, path: str) -> None:
+        """Write the trace to `path` (.json or .json.gz), complete or not at all. Raises OSError, RuntimeError."""
+        assert self.profiler is not None
+        folder, name = os.path.split(path)
+        unfinished = os.path.join(folder, "unfinished-" + name)
+        export_trace(self.profiler, unfinished)
+        os.replace(unfinished, path)
+
+    def discard(self) -> None:
+        """Stop if need be and free what was recorded."""
+        if self.running:
+            self.stop()
+        self.profiler = None
+
+
+def mark_tick(number: int) -> None:
+    """The border between two steps, an instant on the recording."""
+    with mark(f"diagnose::tick|{number}"):
+        pass
+
+
+def export_trace(profiler: Any, path: str) -> None:
+    """`export_chrome_trace` with the lightest compression; torch's own spends most of its time in gzip level 9."""
+    if not path.endswith(".gz"):
+        profiler.export_chrome_trace(path)
+        return
+    import gzip
+    import shutil
+
+    plain = path[: -len(".gz")]
+    profiler.export_chrome_trace(plain)
+    try:
+        with open(plain, "rb") as source, gzip.open(path, "wb", compresslevel=1) as packed:
+            shutil.copyfileobj(source, packed, 1 << 20)
+    finally:
+        os.remove(plain)
+
+
+def measured_mark_ns(repeats: int = 200) -> int:
+    """What one mark costs while a recording runs, in ns: the median of a few hundred, in a recording of their own."""
+    costs = []
+    with _without_needless_import(), profile(activities=[ProfilerActivity.CPU]):
+        for _ in range(repeats):
+            begin = time.perf_counter_ns()
+            with mark("diagnose::cost"):
+                pass
+            costs.append(time.perf_counter_ns() - begin)
+    return sorted(costs)[repeats // 2]
+
+
+def synchronize(cuda: bool) -> None:
+    """At phase borders only: what the GPU still has to do belongs to the phase that enqueued it."""
+    if cuda:
+        torch.cuda.synchronize()

@@ -1,0 +1,193 @@
+"""One process of the run: listens to the clock, and if it is the one that is recorded leads it through the phases."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+from dataclasses import dataclass
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.optim.optimizer import Optimizer
+
+from .clock import Clock
+from .facts import Facts
+from .foreign import ForeignProfilers
+from .live import Live
+from .marks import Marks
+from .phases import Phases
+from .places import Places
+from .stop import Stopper, StopRun, flush_standard_streams
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the parent asks for, from the environment."""
+
+    folder: str  # the run folder
+    steps: int
+    stacks: bool
+    keep_going: bool
+    device: str
+    script_folder: str
+    cwd: str
+
+    @classmethod
+    def from_environment(cls) -> Plan:
+        """Raises KeyError, ValueError or TypeError if the parent did not write it."""
+        return cls(**json.loads(os.environ["DIAGNOSE_PLAN"]))
+
+
+class Session:
+    """The clock's listener."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._rank_folder = os.path.join(plan.folder, "rank0")
+        self._live = Live(plan.folder)
+        self._stopper = Stopper()
+        self._places = Places(plan.script_folder, plan.cwd)
+        self.facts = Facts(self._places, self._rank_folder, self._live)
+        self._clock = Clock(self)
+        self._marks = Marks(self._places, self.facts.calls, self._clock.place_for)
+        self._foreign = ForeignProfilers(self._clock.forward_unwrapped)
+        self._ticks = 0
+        self._elected: bool | None = None  # None: nobody has ticked in this process yet
+        self._phases: Phases | None = None
+        self._finished = False
+
+    def install(self) -> None:
+        """Raises StopRun if the run is to be recorded on a GPU and there is none."""
+        if self.plan.device == "cuda" and not torch.cuda.is_available():
+            self._live.set_no_gpu()
+            raise StopRun
+        self._clock.install()
+        self._foreign.install()
+        self.facts.install()
+
+    # the clock's listener
+
+    def tick(self, source: object) -> None:
+        now = perf_counter_ns()
+        self._ticks += 1
+        if self._elected is None:
+            self._elect()
+        live = self._live
+        if live.last_tick and self._ticks >= live.last_tick:
+            self._stopper.stop()
+        if self._phases is None or self._finished:
+            if live.stop_requested:
+                self._stopper.stop()
+            return
+        try:
+            self._phases.tick(now, source)
+        except Exception as error:
+            self._phases.abandon(error)
+        if self._phases.over or live.stop_requested:
+            self._finish(stop=not self.plan.keep_going or live.stop_requested)
+
+    def clock_upgraded(self, kind: str) -> None:
+        self._ticks = 0
+        if self._phases is not None and not self._finished:
+            self._phases.discard()
+            self._phases = self._new_phases()
+
+    def step_ended(self) -> None:
+        self._marks.step_ended()
+
+    def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
+        self.facts.optimizer_constructed(optimizer, frame)
+
+    # one process is recorded
+
+    def _elect(self) -> None:
+        """The first process that ticks is the one that is recorded; a loader worker never is."""
+        if torch.utils.data.get_worker_info() is not None:
+            self._elected = False
+            return
+        os.makedirs(self._rank_folder, exist_ok=True)
+        try:
+            os.close(os.open(os.path.join(self._rank_folder, "elected"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            self._elected = True
+        except FileExistsError:
+            self._elected = False
+        self._live.ranks += 1
+        if self._elected:
+            self._live.recorder_pid = os.getpid()
+            self._phases = self._new_phases()
+
+    def _new_phases(self) -> Phases:
+        cuda = self.plan.device != "cpu" and torch.cuda.is_available()
+        return Phases(
+            self._rank_folder,
+            self._live,
+            marks=self._marks,
+            foreign=self._foreign,
+            facts=self.facts,
+            clock=self._clock.kind,
+            steps=self.plan.steps,
+            stacks=self.plan.stacks,
+            cuda=cuda,
+        )
+
+    def _finish(self, *, stop: bool) -> None:
+        """Everything is written; then stop all ranks at the same tick, or take every hook away and let the script go on."""
+        assert self._phases is not None
+        self.flush()
+        if not stop:
+            self._live.phase = "recorded; the script runs on"
+            self.remove()
+            return
+        self._live.set_done()
+        if self._live.ranks > 1:  # the others are at this tick or one ahead, waiting for this process
+            self._live.last_tick = self._ticks + 2
+        else:
+            self._live.last_tick = self._ticks
+            self._stopper.stop()
+
+    def remove(self) -> None:
+        """Take every hook of ours out of torch."""
+        self._clock.remove()
+        self._foreign.remove()
+        self.facts.remove()
+
+    # ends that are not ours
+
+    def flush(self) -> None:
+        """Write what there is. Called at every way out of the process, and harmless when repeated."""
+        if self._phases is not None and not self._finished:
+            self._finished = True
+            try:
+                self._phases.close()
+            except OSError as error:
+                sys.stderr.write(f"diagnose: the recording could not be written: {error}\n")
+
+    def forked(self) -> None:
+        """In a forked child: what the parent records is not ours, and nothing may be recorded here by its profiler."""
+        was_recording = self._phases is not None and self._phases.recording
+        self._phases, self._elected, self._ticks, self._finished = None, None, 0, False
+        if was_recording:
+            self._marks.remove()
+            self._foreign.ours_stops()
+            torch.autograd._enable_record_function(False)
+            sys.setprofile(None)
+
+
+def begin() -> None:
+    """Start listening in this process; torch has just been imported."""
+    session = Session(Plan.from_environment())
+    session.install()
+    os.register_at_fork(after_in_child=session.forked)
+    atexit.register(session.flush)
+    leave: Any = os._exit
+
+    def _exit(status: int) -> None:
+        session.flush()
+        flush_standard_streams()
+        leave(status)
+
+    os._exit = _exit  # type: ignore[assignment]

@@ -1,0 +1,208 @@
+"""Start the user's script as plain Python would, with our hooks in its environment, and see it to its end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import UsageError
+from .child.live import Live
+from .settings import RunOutcome, Settings, Target
+from .target import check
+from .tree import MARKER, end_all, processes_of
+
+Progress = Callable[[str], None]
+
+_SITE = Path(__file__).resolve().parent / "child" / "site"
+_POLL_S = 0.1
+_GRACE_AFTER_DONE_S = 15.0  # for the script's own `finally`, atexit and checkpoints once everything is recorded
+_GRACE_AFTER_ASKING_S = 5.0  # for a stop at the next tick
+_GRACE_AFTER_SIGNAL_S = 3.0
+_GRACE_LEFTOVERS_S = 2.0  # for loader workers to notice that their parent has gone
+
+
+def launch(target: Target, settings: Settings, out: Path, progress: Progress | None = None) -> RunOutcome:
+    """Run `target` and leave what was recorded in the run folder `out`, which is created.
+
+    `progress` is called with a short text whenever the phase changes. Raises UsageError if there is no such target and ScriptFailed if it
+    is not valid Python, and UsageError if a GPU is asked for and torch sees none. Every other end of the script is an outcome.
+    """
+    folder = check(target)
+    out = out.resolve()
+    (out / "rank0").mkdir(parents=True, exist_ok=True)
+    record: dict[str, Any] = {
+        "schema": 1,
+        "tool": {"name": "diagnose", "version": __version__},
+        "target": target.script,
+        "module": target.module,
+        "argv": [target.script, *target.args],
+        "cwd": os.getcwd(),
+        "python": sys.executable,
+        "started_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "settings": asdict(settings),
+        "ended": "running",
+        "exit_code": None,
+        "signal": None,
+        "wall_s": None,
+    }
+    _write(out, record)
+    run = _Run(target, settings, out, folder, progress)
+    outcome = run.to_its_end()
+    _write(out, record | asdict(outcome))
+    if run.found_no_gpu:
+        raise UsageError("There is no GPU to record on.", saw="torch.cuda.is_available() is False", do="Leave out --device cuda.")
+    return outcome
+
+
+class _Run:
+    """One child process, from start to end."""
+
+    def __init__(self, target: Target, settings: Settings, out: Path, folder: Path, progress: Progress | None) -> None:
+        self._settings, self._out = settings, out
+        self._progress = progress or (lambda text: None)
+        self._id = uuid.uuid4().hex
+        self._live = Live(str(out))
+        self._command = [sys.executable, *_interpreter_flags(), *(["-m"] if target.module else []), target.script, *target.args]
+        self._environment = _environment(self._id, settings, out, folder)
+        self._interrupts = 0
+        self._terminate = False
+
+    @property
+    def found_no_gpu(self) -> bool:
+        return self._live.no_gpu
+
+    def to_its_end(self) -> RunOutcome:
+        began = time.monotonic()
+        with _handlers({signal.SIGINT: self._on_interrupt, signal.SIGTERM: self._on_terminate}):
+            child = subprocess.Popen(self._command, env=self._environment)
+            reason = self._watch(child, began)
+            if reason is not None:
+                self._end(child, ask_first=reason in ("interrupted", "timeout"))
+            elif child.returncode < 0:
+                reason = "killed"
+            if reason is not None:
+                self._sweep(child.pid)
+        with contextlib.suppress(OSError):
+            (self._out / Live.FILE).unlink()
+            (self._out / "rank0" / "elected").unlink(missing_ok=True)
+        code = child.returncode
+        name = signal.Signals(-code).name if code < 0 else None
+        return RunOutcome(reason or ("crashed" if code else "finished"), code if code >= 0 else None, name, time.monotonic() - began)
+
+    def _watch(self, child: subprocess.Popen[bytes], began: float) -> str | None:
+        """Wait for the child. The reason why it ends or is to be ended; None if the script came to its own end."""
+        shown = ""
+        done_at = None
+        while not _ended(child, _POLL_S):
+            now = time.monotonic()
+            if self._live.phase != shown:
+                shown = self._live.phase
+                self._progress(shown)
+            if self._terminate or self._interrupts > 1:
+                return "interrupted"
+            if self._settings.timeout_s is not None and now - began >= self._settings.timeout_s:
+                return "timeout"
+            if self._live.done:
+                done_at = done_at or now
+                if now - done_at >= _GRACE_AFTER_DONE_S:
+                    return "stopped"
+            elif self._interrupts:
+                self._live.request_stop()  # in case the signal did not reach the child, or it goes on regardless
+        if self._interrupts:
+            return "interrupted"
+        return "stopped" if self._live.done else None
+
+    def _end(self, child: subprocess.Popen[bytes], *, ask_first: bool) -> None:
+        """Ask for a stop at the next tick, then SIGINT; whatever is still there is swept away afterwards."""
+        if ask_first and self._interrupts < 2:
+            self._live.request_stop()
+            if _ended(child, _GRACE_AFTER_ASKING_S):
+                return
+        if child.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                child.send_signal(signal.SIGINT)
+        if not _ended(child, _GRACE_AFTER_SIGNAL_S):
+            end_all(processes_of(self._id, child.pid), _GRACE_AFTER_SIGNAL_S)
+            child.wait()
+
+    def _sweep(self, child_pid: int) -> None:
+        """No process of a run that did not end by itself is left behind."""
+        deadline = time.monotonic() + _GRACE_LEFTOVERS_S
+        while leftovers := processes_of(self._id, child_pid):
+            if time.monotonic() >= deadline:
+                end_all(leftovers, _GRACE_AFTER_SIGNAL_S)
+                return
+            time.sleep(_POLL_S)
+
+    def _on_interrupt(self, number: int, frame: object) -> None:
+        self._interrupts += 1
+
+    def _on_terminate(self, number: int, frame: object) -> None:
+        self._terminate = True
+
+
+def _environment(run_id: str, settings: Settings, out: Path, folder: Path) -> dict[str, str]:
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_SITE), environment.get("PYTHONPATH")]))
+    environment[MARKER] = run_id
+    environment["DIAGNOSE_PLAN"] = json.dumps(
+        {
+            "folder": str(out),
+            "steps": settings.steps,
+            "stacks": settings.stacks,
+            "keep_going": settings.keep_going,
+            "device": settings.device,
+            "script_folder": str(folder),
+            "cwd": os.getcwd(),
+        }
+    )
+    environment.setdefault("KINETO_LOG_LEVEL", "99")  # its exporter writes on the script's stderr
+    if settings.device == "cpu":
+        environment["CUDA_VISIBLE_DEVICES"] = ""
+    return environment
+
+
+def _interpreter_flags() -> list[str]:
+    """The flags we were started with, but for those that would shut out PYTHONPATH."""
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return [flag for flag in flags if flag not in ("-I", "-E")]
+
+
+def _ended(child: subprocess.Popen[bytes], within_s: float) -> bool:
+    try:
+        child.wait(within_s)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _handlers(handlers: dict[signal.Signals, Callable[[int, object], None]]) -> Iterator[None]:
+    """Signal handlers for as long as the child runs; only the main thread may have any."""
+    before = {}
+    try:
+        with contextlib.suppress(ValueError):
+            for number, handler in handlers.items():
+                before[number] = signal.signal(number, handler)
+        yield
+    finally:
+        for number, handler_before in before.items():
+            signal.signal(number, handler_before)
+
+
+def _write(out: Path, record: dict[str, Any]) -> None:
+    unfinished = out / "run.json.unfinished"
+    unfinished.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    unfinished.replace(out / "run.json")

@@ -1,0 +1,36 @@
+"""What to run, how to record it, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`steps`: steps of the timeline, the other phases scale with it; `timeout_s`: end the run after that many seconds."""
+
+    steps: int = 8
+    keep_going: bool = False
+    stacks: bool = True
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """A script file, or with `module` a dotted module name, and its own arguments."""
+
+    script: str
+    module: bool
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """`ended`: stopped, finished, crashed, killed, interrupted or timeout; `signal`: name of the signal that ended the script."""
+
+    ended: str
+    exit_code: int | None
+    signal: str | None
+    wall_s: float

@@ -1,0 +1,3 @@
+"""The user's own module of that name."""
+
+NAME = "mine"

@@ -1,0 +1,119 @@
+"""What the files say: lines, marks, clocks, facts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .running import SCRIPTS, Recorded
+
+Run = Callable[..., Recorded]
+LINES = SCRIPTS / "lines.py"
+
+
+def line_of(comment: str) -> int:
+    return next(number for number, line in enumerate(LINES.read_text().splitlines(), 1) if line.endswith(f"# {comment}"))
+
+
+def events(run: Recorded, phase: str) -> tuple[list[dict[str, Any]], int]:
+    with gzip.open(run.folder / "rank0" / f"{phase}.pt.trace.json.gz", "rt", encoding="utf-8", errors="replace") as file:
+        trace = json.load(file)
+    return trace["traceEvents"], trace["baseTimeNanoseconds"]
+
+
+@pytest.fixture
+def recorded_lines(run_script: Run) -> Recorded:
+    return run_script("lines")
+
+
+def test_marks_and_calls_carry_exact_lines(recorded_lines: Recorded) -> None:
+    run = recorded_lines
+    timeline, _ = events(run, "timeline")
+    marks = Counter(event["name"] for event in timeline if event["name"].startswith("diagnose::"))
+    ticks = sorted(name for name in marks if "::tick|" in name)
+    assert len(ticks) == 5  # four steps have five borders
+    for kind, comment, function in [
+        ("item", "item", "read"),
+        ("bool", "bool", "main"),
+        ("format", "format", "main"),
+        ("repr", "repr", "main"),
+        ("cpu", "cpu", "main"),
+        ("numpy", "cpu", "main"),
+        ("float", "float", "main"),
+        ("int", "float", "main"),
+        ("forward", "forward", "main"),
+        ("backward", "backward", "main"),
+        ("optimizer", "optimizer", "main"),
+    ]:
+        assert marks[f"diagnose::{kind}|{LINES}|{line_of(comment)}|{function}"] == 4, kind
+    assert sum(marks.values()) == 5 + 4 * 11  # nothing nested is marked twice
+
+    detail, base = events(run, "detail")
+    spans = {(round(event["ts"] * 1000) + base, event["tid"]) for event in detail if event.get("ph") == "X"}
+    calls = run.json("rank0/detail.calls.json")
+    assert not calls["truncated"]
+    starts = list(zip(calls["start_ns"], calls["tid"], strict=True))
+    assert all(any((start + slack, tid) in spans for slack in (-1, 0, 1)) for start, tid in starts)
+    places = Counter(
+        (calls["functions"][function], line) for function, line in zip(calls["function"], calls["line"], strict=True)
+    )
+    assert calls["files"] == [str(LINES)]
+    for function, comment in [("forward", "inner"), ("forward", "tanh"), ("forward", "operators"), ("main", "zero"), ("main", "read"), ("read", "item")]:
+        assert places[function, line_of(comment)] >= 1, comment
+    assert places["forward", line_of("tanh")] == 2
+    assert places["forward", line_of("operators")] >= 4  # two operators, twice
+
+
+def test_a_tick_comes_after_the_mark_of_the_call_that_ticks(run_script: Run) -> None:
+    for script, kind in (("conv", "forward"), ("by_hand", "backward"), ("gan", "optimizer")):
+        timeline, _ = events(run_script(script), "timeline")
+        spans = [(event["ts"], event["ts"] + event["dur"]) for event in timeline if event["name"].startswith(f"diagnose::{kind}|")]
+        ticks = [event["ts"] for event in timeline if event["name"].startswith("diagnose::tick|")]
+        assert spans
+        assert not any(start <= tick <= end for start, end in spans for tick in ticks)
+
+
+def test_every_tick_of_a_phase_is_on_its_trace(recorded_lines: Recorded) -> None:
+    for name in ("timeline", "detail"):
+        phase = next(phase for phase in recorded_lines.steps["phases"] if phase["name"] == name)
+        trace, _ = events(recorded_lines, name)
+        numbers = sorted(int(match[1]) for event in trace if (match := re.fullmatch(r"diagnose::tick\|(\d+)", event["name"])))
+        assert numbers == list(range(phase["first_tick"], phase["first_tick"] + len(phase["tick_ns"])))
+
+
+def test_key_averages_are_per_step(recorded_lines: Recorded) -> None:
+    averages = recorded_lines.json("rank0/key_averages.json")
+    assert averages["note"] == ""
+    rows = {row["name"]: row for row in averages["rows"]}
+    assert rows["Optimizer.step#SGD.step"]["calls"] == 1
+    assert rows["aten::tanh"]["calls"] == 2
+    assert rows["aten::tanh"]["self_device_ms"] is None
+    assert not any(name.startswith("diagnose::") for name in rows)
+
+
+def test_facts_of_an_inference_without_no_grad(run_script: Run) -> None:
+    facts = run_script("conv").facts
+    assert facts["forward"]["count"] == facts["forward"]["grad_count"] > 0
+    assert facts["forward"]["training_count"] == facts["forward"]["backward_count"] == 0
+    assert facts["forward"]["saved_bytes"] > 0
+    (model,) = facts["models"]
+    assert model["conv_bias_before_norm"] == [{"conv": "conv", "norm": "norm"}]
+    assert (model["class"], model["convolution_count"], model["training"], model["dtypes"]) == ("Net", 2, False, ["float32"])
+    assert facts["optimizers"] == facts["loaders"] == []
+    assert facts["mark_overhead_ns"] > 0
+    assert facts["device"] == "cpu"
+
+
+def test_facts_of_a_training_loop(run_script: Run) -> None:
+    facts = run_script("plain").facts
+    (optimizer,), (loader,) = facts["optimizers"], facts["loaders"]
+    assert (optimizer["class"], optimizer["tensor_count"], optimizer["line"], optimizer["function"]) == ("Adam", 4, 17, "main")
+    assert (loader["num_workers"], loader["batch_size"], loader["line"], loader["dataset_length"]) == (0, 8, 15, 256)
+    assert facts["forward"]["backward_count"] == facts["forward"]["count"]
+    assert facts["own_profiler_share"] == 0

@@ -1,0 +1,106 @@
+"""Every shape of loop finds its clock and goes through all phases."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import pytest
+
+from .running import Recorded
+
+Run = Callable[..., Recorded]
+
+
+@pytest.mark.parametrize(
+    ("script", "clock", "ticks_per_step", "backwards"),
+    [
+        (("plain",), "optimizer", 1, 1),
+        (("gan",), "optimizer", 2, 2),
+        (("accumulation",), "optimizer", 1, 4),
+        (("by_hand",), "backward", 1, 1),
+        (("by_hand", "unused-optimizer"), "backward", 1, 1),
+        (("conv",), "forward", 1, 0),
+    ],
+    ids=str,
+)
+def test_the_clock_and_all_phases(run_script: Run, script: tuple[str, ...], clock: str, ticks_per_step: int, backwards: int) -> None:
+    run = run_script(*script)
+    assert run.outcome.ended == "stopped"
+    assert run.stderr == ""
+    assert (run.steps["clock"], run.steps["ticks_per_step"]) == (clock, ticks_per_step)
+    assert run.steps["per_step"]["backward"] == backwards
+    assert {name: run.steps_in(name) for name in ("plain", "timeline", "detail")} == {"plain": 10, "timeline": 4, "detail": 1}
+    assert run.steps["notes"] == []
+
+
+def test_a_closure_runs_forward_and_backward_inside_the_step(run_script: Run) -> None:
+    run = run_script("lbfgs")
+    assert run.outcome.ended == "stopped"
+    assert run.steps["clock"] == "optimizer"
+    assert run.steps["per_step"]["backward"] > 1
+    assert run.steps_in("timeline") == 4
+
+
+def test_a_skipped_step_is_no_tick(run_script: Run) -> None:
+    run = run_script("scaler")
+    assert run.outcome.ended == "stopped"
+    assert run.steps["ticks_per_step"] == 1
+    assert run.steps["per_step"]["backward"] == pytest.approx(1.5, abs=0.3)
+
+
+@pytest.mark.parametrize(("steps", "plain", "timeline"), [(1, 0, 0), (2, 0, 1), (3, 0, 2), (9, 3, 2)])
+def test_a_short_script_gets_what_is_possible(run_script: Run, steps: int, plain: int, timeline: int) -> None:
+    run = run_script("ending", "normally", str(steps))
+    assert (run.outcome.ended, run.outcome.exit_code) == ("finished", 0)
+    assert run.steps["tick_count"] == steps
+    assert run.steps_in("timeline") == timeline
+    assert run.steps_in("plain") <= plain
+    if timeline:
+        phase = next(phase for phase in run.steps["phases"] if phase["name"] == "timeline")
+        assert phase["cold"]
+        assert (run.folder / "rank0" / phase["trace"]).stat().st_size > 0
+        assert run.steps["notes"]
+
+
+def test_no_stacks_skips_the_detail_phase(run_script: Run) -> None:
+    run = run_script("plain", stacks=False)
+    assert run.outcome.ended == "stopped"
+    assert [phase["name"] for phase in run.steps["phases"]] == ["warmup", "plain", "timeline"]
+
+
+def test_training_in_a_thread(run_script: Run) -> None:
+    run = run_script("in_thread", "100000")
+    assert run.outcome.ended == "stopped"
+    assert run.stdout == "main thread ends\n"
+    assert run.steps["thread"] != "MainThread"
+    assert run.steps_in("detail") == 1
+
+
+def test_a_thread_that_ends_by_itself_leaves_its_recording(run_script: Run) -> None:
+    run = run_script("in_thread", "3", "wait")
+    assert run.outcome.ended == "finished"
+    assert run.steps_in("timeline") == 2
+
+
+@pytest.mark.parametrize("how", ["spawn", "fork"])
+def test_children_that_train(run_script: Run, how: str) -> None:
+    run = run_script("children", how, "100000")
+    assert run.outcome.ended == "stopped"
+    assert run.stderr == ""
+    assert run.stdout == "parent ends\n"
+    assert run.steps_in("timeline") == 4
+
+
+@pytest.mark.parametrize("how", ["spawn", "fork"])
+def test_loader_workers_are_timed_but_never_recorded(run_script: Run, how: str) -> None:
+    run = run_script("workers", how, "1000")
+    assert run.outcome.ended == "stopped"
+    assert run.stderr == ""
+    records = list(struct.iter_unpack("<QQII", (run.folder / "rank0" / "fetch.bin").read_bytes()))
+    assert {worker for *_, worker in records} == {1}
+    assert len({pid for *_, pid, _ in records}) >= 2
+    assert run.steps["pid"] not in {pid for *_, pid, _ in records}
+    assert all(duration >= 4_000_000 for _, duration, _, _ in records)  # four items of a millisecond
+    (loader,) = run.facts["loaders"]
+    assert (loader["num_workers"], loader["dataset"], loader["dataset_length"], loader["line"]) == (2, "Slow", 64, 26)

@@ -1,0 +1,52 @@
+"""The wheel carries the rules and works where the source tree is not."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*command, **options):
+    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    run("-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """Runs Python in an empty folder with the installed wheel before everything else on the path."""
+    site, elsewhere = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("elsewhere")
+    run("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel)
+    return lambda *command: run(*command, cwd=elsewhere, env=os.environ | {"PYTHONPATH": str(site)})
+
+
+def test_every_rule_is_in_the_wheel(wheel):
+    names = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("diagnose/_rules/")}
+    assert names == {path.name for path in (ROOT / "rules").iterdir()}
+
+
+def test_the_hooks_of_the_child_process_are_in_the_wheel(wheel):
+    assert "diagnose/run/child/site/sitecustomize.py" in zipfile.ZipFile(wheel).namelist()
+
+
+def test_the_installed_package_lists_its_rules_from_another_folder(installed):
+    assert not Path(installed("-c", "import diagnose; print(diagnose.__file__)")).is_relative_to(ROOT)
+    listed = installed("-m", "diagnose", "rules")
+    assert all(path.stem in listed for path in (ROOT / "rules").glob("*.toml") if not path.name.endswith(".cases.toml"))
+
+
+def test_the_installed_package_knows_its_version(installed):
+    printed = installed("-c", "import importlib.metadata as m, diagnose; print(m.version('torch-diagnose'), diagnose.__version__)")
+    assert len(set(printed.split())) == 1
