@@ -3,8 +3,10 @@
 #   make demo      the environment, then a report on a bundled slow script
 #   make test      the environment, the linters, all tests
 #   make lint      ruff and mypy only
+#   make fuzz      20,000 damaged and hostile traces; prints its seed (SEED=n repeats a run)
 #   make bench     what the recorder costs the script it watches
-#   make gpu       the sample scripts on a CUDA device
+#   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
+#   make gpu       reports on the sample scripts on a CUDA device (PYTHON needs a torch with CUDA)
 #   make samples   record the bundled samples again
 #
 # PYTHON chooses the interpreter of the environment: make test PYTHON=python3.12
@@ -14,7 +16,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint bench gpu samples
+.PHONY: demo test lint fuzz bench bench-trace gpu samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -26,11 +28,19 @@ lint: $(ENVIRONMENT)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+fuzz: $(ENVIRONMENT)
+	$(BIN)/python tests/fuzz.py --count 20000 $(if $(SEED),--seed $(SEED))
+
 bench: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/hooks.py
 
-gpu: $(ENVIRONMENT)
-	$(BIN)/python sample_traces/gpu.py
+bench-trace: $(ENVIRONMENT)
+	$(BIN)/python tests/benchmarks/trace.py $(if $(SIZE),--size $(SIZE))
+
+# The environment of `make` has no CUDA: this one uses PYTHON as it is, which needs torch with CUDA and the package's dependencies.
+gpu:
+	$(PYTHON) -c "import sys, torch; torch.cuda.is_available() or sys.exit('make gpu: no CUDA device, or a torch without CUDA: ' + torch.__version__)"
+	for script in sample_traces/*/*.py; do $(PYTHON) -m diagnose --device cuda $$script || exit 1; done
 
 samples: $(ENVIRONMENT)
 	$(BIN)/python sample_traces/record.py

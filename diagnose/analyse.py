@@ -26,8 +26,12 @@ TOO_NOISY_SHARE = 0.05  # the share from which a saving counts as medium: noise 
 
 def analyse(source: Path) -> dict[str, Any]:
     """The result document of a run folder or a trace file. Raises TraceUnreadable (a lone trace) or DiagnoseError (damaged run files)."""
-    recording = load_recording(source)
-    measured = Measured(recording)
+    return result_document(Measured(load_recording(source)))
+
+
+def result_document(measured: Measured) -> dict[str, Any]:
+    """The result document of what was measured."""
+    recording = measured.recording
     sources = Sources(recording)
     assessed = assess(judge(load_rules().values(), measured), measured)
     findings = [_finding(one, measured, sources) for one in assessed]
@@ -161,17 +165,21 @@ def _finding(one: Assessed, measured: Measured, sources: Sources) -> dict[str, A
 
 
 def _fix(rule: Rule, measured: Measured) -> dict[str, str]:
-    values = {name: measured.metric(name) for name in placeholders(rule.fix.how)}
-    unknown = [f" `{name}` is not known here: {value.reason}." for name, value in values.items() if isinstance(value, Missing)]
-    shown = {name: name if isinstance(value, Missing) else quantity(value, METRICS[name].unit) for name, value in values.items()}
     fix = rule.fix
     return {
         "title": fix.title,
-        "how": fix.how.format(**shown) + "".join(unknown),
+        "how": _how(rule, measured),
         "caution": fix.caution,
         "safety": fix.safety,
         "intervention": fix.intervention,
     }
+
+
+def _how(rule: Rule, measured: Measured) -> str:
+    values = {name: measured.metric(name) for name in placeholders(rule.fix.how)}
+    if any(isinstance(value, Missing) for value in values.values()):
+        return rule.fix.otherwise
+    return rule.fix.how.format(**{name: quantity(value, METRICS[name].unit) for name, value in values.items()})
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:

@@ -293,7 +293,9 @@ def _analyse_folder(options: argparse.Namespace) -> int:
 
 def _trace_name(trace: Path) -> str:
     suffix = next(suffix for suffix in sorted(TRACE_SUFFIXES, key=len, reverse=True) if trace.name.endswith(suffix))
-    return trace.name.removesuffix(suffix).removesuffix(".pt.trace") or "trace"
+    name = trace.name.removesuffix(suffix).removesuffix(".pt.trace")
+    name = "".join(character if character.isprintable() else "_" for character in name)
+    return name if name.strip(".") else "trace"  # "..json" must not name the folder itself or the one above
 
 
 def _report(source: Path, out: Path, options: argparse.Namespace, *, brief: bool = False) -> int:

@@ -42,8 +42,11 @@ class Condition:
 
 @dataclass(frozen=True)
 class Fix:
+    """``how`` may hold ``{metric}`` names; ``otherwise`` is said instead where one of them is unknown."""
+
     title: str
     how: str
+    otherwise: str
     safety: str
     intervention: str
     caution: str
@@ -132,12 +135,15 @@ def _condition(data: Mapping[str, Any], where: str) -> Condition:
 
 
 def _fix(data: Mapping[str, Any], where: str) -> Fix:
-    _keys(data, {"title", "how", "safety"}, {"intervention", "caution"}, f"{where}: [fix]")
+    _keys(data, {"title", "how", "safety"}, {"intervention", "caution", "otherwise"}, f"{where}: [fix]")
+    if placeholders(data["how"]) and "otherwise" not in data:
+        raise DiagnoseError(f"{where}: [fix] 'otherwise' is missing", do="say what to do where the numbers in 'how' are unknown")
     for name in placeholders(data["how"]):
         _known(name, METRICS, f"{where}: {{{name}}} in fix.how")
     return Fix(
         title=data["title"],
         how=data["how"].strip(),
+        otherwise=data.get("otherwise", "").strip(),
         safety=_known(data["safety"], SAFETIES, f"{where}: safety"),
         intervention=data.get("intervention", ""),
         caution=data.get("caution", "").strip(),

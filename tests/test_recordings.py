@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.analyse import analyse
+from diagnose.analyse import analyse, result_document
 from diagnose.errors import TraceUnreadable
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
@@ -28,7 +28,7 @@ def test_a_document_or_one_refusal(path: Path) -> None:
         assert refusal.what and refusal.do
         return
     measured = Measured(recording)
-    assert problems(analyse(path)) == []
+    assert problems(result_document(measured)) == []
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from diagnose.analyse import analyse
+from diagnose.report.markdown import markdown
 from sample_traces.samples import FOLDER, SAMPLES
 
 LIVE = [sample for sample in SAMPLES if str(sample) in ("input-wait/sick", "healthy/gan")]
@@ -37,6 +38,14 @@ def test_the_recording_fits_the_script(sample):
     """Every recorded line of the script still has a text, so the report shows sources."""
     lines = [line for line in analyse(sample.run)["lines"] if line["file"] == sample.script.name]
     assert lines and all(line["source"] for line in lines)
+
+
+def test_the_readme_quotes_the_report_of_a_recorded_sample():
+    report = markdown(analyse(FOLDER / "input-wait" / "sick"))
+    readme = (FOLDER.parent / "README.md").read_text()
+    quoted = [line.lstrip("># ") for line in readme.splitlines() if line.startswith("> ")]
+    assert quoted
+    assert [line for line in quoted if line not in report] == []
 
 
 def test_every_folder_has_expectations():

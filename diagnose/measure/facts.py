@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.sources import Sources
 
 NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose train.py")
 NO_LOADER = Missing("no torch DataLoader was used")
@@ -44,6 +45,16 @@ def _loader_worker_count(measured: Measured) -> Value | Missing:
     if not isinstance(loader, Missing):
         return int(loader["num_workers"])
     return _worker_count_from_names(measured) if loader is NO_FACTS else loader
+
+
+@metric("loader_place", "", "where the script makes that DataLoader")
+def _loader_place(measured: Measured) -> Value | Missing:
+    loader = _loader(measured)
+    if isinstance(loader, Missing):
+        return loader
+    if not loader.get("file"):
+        return Missing("the loader is not made by a line of the script's own")
+    return f"{Sources(measured.recording).shown(loader['file'])}:{loader['line']}"
 
 
 def _worker_count_from_names(measured: Measured) -> Value | Missing:

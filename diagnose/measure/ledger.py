@@ -28,9 +28,16 @@ COMPILATION = (
     r"^(Lazy Function Loading|Runtime Triggered Module Loading)|^(cuModuleLoad|cuLibraryLoad|hipModuleLoad|cudaLibraryLoad)"
     r"|dynamo_timed|compile_fx|CompiledFunction::compile|_compile\.compile_inner|async_compile"
 )
+LAUNCH_CALL = r"^(cu|cuda|hip)(?!\w*Graph)\w*Launch"
+COPY_CALL = r"^(cu|cuda|hip)Memcpy"
+BEGIN_CAPTURE, END_CAPTURE = r"^(cuda|hip|cu)StreamBeginCapture", r"^(cuda|hip|cu)StreamEndCapture"
 COPY_OP = r"^aten::(copy_|_to_copy|to)$"
 # Dispatching an operator takes microseconds. An idle gap this long has another cause: a library loading, an operator on the host.
 LAUNCH_GAP_NS = 1_000_000
+# So does a call that launches a kernel. One that takes this long while the GPU idles is loading the kernel first.
+LOADING_LAUNCH_NS = 500_000
+# And a call that enqueues a copy. One that takes this long waits for the copy, which pageable memory makes it do.
+BLOCKING_COPY_NS = 100_000
 READ_MARKS = ("item", "tolist", "cpu", "numpy", "bool", "float", "int", "index", "repr", "format", "nonzero")
 
 TITLES: dict[str, tuple[str, str]] = {
@@ -105,7 +112,7 @@ def _host_ledger(view: View) -> Ledger:
             "backward": of((mark & (view.name == "backward")) | view.host["backward"].to_numpy()),
             "forward": of(mark & (view.name == "forward")),
             "optimizer": of((mark & (view.name == "optimizer")) | view.name_matches(OPTIMIZER_STEP)),
-            "host_reads": of(mark & np.isin(view.name, READ_MARKS)),
+            "host_reads": of(mark & view.name.isin(READ_MARKS)),
             "compilation": of(view.name_matches(COMPILATION)),
             "copies": of(ops & view.name_matches(COPY_OP)),
             "operators": of(ops),
@@ -141,12 +148,12 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
     def of(test: np.ndarray) -> Intervals:
         return intersect(idle, view.host_intervals(np.flatnonzero(test & dispatching)))
 
-    work = of(np.isin(view.kind, ("op", "runtime")))
+    work = of(view.kind.isin(("op", "runtime")))
     sync_calls = np.flatnonzero(is_sync_call(view) & dispatching)
     return {
         "input_wait": of(((view.kind == "mark") & (view.name == "next")) | view.name_matches(LOADER_NEXT)),
-        "compilation": of(view.name_matches(COMPILATION)),
-        "allocator": of(view.name_matches(ALLOCATOR_CALL)),
+        "compilation": np.concatenate([of(view.name_matches(COMPILATION) | _is_loading(view)), intersect(idle, _captures(view))]),
+        "allocator": of(view.name_matches(ALLOCATOR_CALL) & _after_start_up(view)),
         "profiler": of(view.kind == "overhead"),
         "host_sync": np.concatenate([of(is_sync_call(view)), intersect(after_sync(view, idle, sync_calls), work)]),
         "launch_bound": intersect(work, idle[idle[:, 1] - idle[:, 0] <= LAUNCH_GAP_NS]),
@@ -164,8 +171,28 @@ def _queued(view: View) -> Intervals:
 
 
 def is_sync_call(view: View) -> np.ndarray:
-    """Which host events are runtime calls that block the host until the device is done."""
-    return (view.kind == "runtime") & view.name_matches(SYNC_CALL)
+    """Which host events are runtime calls that block the host until the device is done, or is done with a copy."""
+    blocking_copy = view.name_matches(COPY_CALL) & (view.host["dur_ns"].to_numpy() >= BLOCKING_COPY_NS)
+    return (view.kind == "runtime") & (view.name_matches(SYNC_CALL) | blocking_copy)
+
+
+def _is_loading(view: View) -> np.ndarray:
+    """Which host events are launches that load the kernel first (a graph's launch takes long without that)."""
+    return (view.kind == "runtime") & view.name_matches(LAUNCH_CALL) & (view.host["dur_ns"].to_numpy() >= LOADING_LAUNCH_NS)
+
+
+def _captures(view: View) -> Intervals:
+    """While a graph is captured: what is launched then is recorded, not run."""
+    start = view.host["start_ns"].to_numpy()
+    begin, end = (np.sort(start[(view.kind == "runtime") & view.name_matches(name)]) for name in (BEGIN_CAPTURE, END_CAPTURE))
+    closing = np.searchsorted(end, begin)
+    closed = closing < len(end)
+    return union(as_intervals(begin[closed], end[closing[closed]] - begin[closed]))
+
+
+def _after_start_up(view: View) -> np.ndarray:
+    """Which host events follow the first work of a device. A call before it may be creating the driver's context, which takes seconds."""
+    return view.host["start_ns"].to_numpy() >= int(view.device["start_ns"].min())
 
 
 def dispatching_threads(view: View) -> np.ndarray:
@@ -177,11 +204,11 @@ def dispatching_threads(view: View) -> np.ndarray:
 
 
 def after_sync(view: View, idle: Intervals, sync_calls: np.ndarray) -> Intervals:
-    """From the end of each sync call that left the device drained to the next device event: the queue must be refilled first."""
+    """From the end of each sync call that left the device drained to the next device event, as long as refilling the queue may take."""
     if not len(idle) or not len(sync_calls):
         return NO_INTERVALS
     end = view.host["start_ns"].to_numpy()[sync_calls] + view.host["dur_ns"].to_numpy()[sync_calls]
     gap = np.searchsorted(idle[:, 0], end, side="right") - 1
     drained = (gap >= 0) & (end < idle[np.maximum(gap, 0), 1])
-    tails = as_intervals(end[drained], idle[gap[drained], 1] - end[drained])
+    tails = as_intervals(end[drained], np.minimum(idle[gap[drained], 1] - end[drained], LAUNCH_GAP_NS))
     return intersect(union(tails), idle)

@@ -15,7 +15,7 @@ MAX_OPS_PER_ROW = 64  # a longer body is no row-by-row loop but a model called p
 
 def row_loops(view: View, ops: Rows) -> list[Rows]:
     """Each loop's outermost operators among ``ops`` (rows of one thread, in order)."""
-    outer = ops[_parent_kind(view)[ops] != "op"]
+    outer = ops[~_inside_op(view)[ops]]
     codes = view.host["name"].cat.codes.to_numpy()[outer]
     takes_row, takes_rows = view.name_matches(ROW_OP)[outer], view.name_matches(ROWS_AT_ONCE_OP)[outer]
     loops, taken = [], np.zeros(len(outer), bool)
@@ -36,9 +36,9 @@ def loop_time(view: View, loops: list[Rows]) -> Intervals:
     return union(np.array([(start[loop[0]], end[loop[-1]]) for loop in loops], np.int64)) if loops else NO_INTERVALS
 
 
-def _parent_kind(view: View) -> np.ndarray:
-    kinds = np.append(view.kind, "")  # row -1: no parent
-    return kinds[view.host["parent"].to_numpy()]
+def _inside_op(view: View) -> np.ndarray:
+    is_op = np.append(view.kind == "op", False)  # row -1: no parent
+    return is_op[view.host["parent"].to_numpy()]
 
 
 def _periodic_runs(codes: np.ndarray, period: int) -> list[tuple[int, int]]:

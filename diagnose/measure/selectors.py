@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from diagnose.measure.ledger import (
     LOADER_NEXT,
@@ -24,11 +25,12 @@ from diagnose.measure.ledger import (
     step_ledger,
 )
 from diagnose.measure.loops import loop_time, row_loops
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View, started_in
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View, category_matches, started_in
 from diagnose.trace.intervals import intersect, union
 
 FACTORY_OP = r"^aten::(rand|zeros|ones|full|arange|linspace|eye|normal_?|uniform_?|fill_|zero_|bernoulli_?)"
 MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm|matmul|linear|einsum|_?convolution|cudnn_convolution|convolution_(overrideable|backward))$"
+OPS_BEFORE_COPY = 6  # among these many operators before a copy, one that fills a tensor of its shape is taken for its origin
 REDUCED_PRECISION_KERNEL = r"(?i)tf32|f16|bf16|half|h884|h1688|h16816|s16816|s1688|i8|e4m3|e5m2|f8"
 
 
@@ -52,17 +54,15 @@ class Selection(View):
     @cached_property
     def copies_by_call(self) -> dict[int, int]:
         """Outermost copying op (host row) → the device row of a host-to-device copy launched below it."""
-        found = {}
         upload = (self.device["direction"] == "HtoD").to_numpy() & self.device_in_steps
         launch = self.device["launch"].to_numpy()
-        for row in np.flatnonzero(upload & (launch >= 0)):
-            found[self.outermost_op(int(launch[row]))] = int(row)
-        return found
+        rows = np.flatnonzero(upload & (launch >= 0))
+        return dict(zip(self.outermost_ops(launch[rows]).tolist(), rows.tolist(), strict=True))
 
     @cached_property
     def in_library_work(self) -> np.ndarray:
         """Which host events start inside the optimizer's step or the loader's `__next__`: not the script's own doing."""
-        marked = (self.kind == "mark") & np.isin(self.name, ("optimizer", "next"))
+        marked = (self.kind == "mark") & self.name.isin(("optimizer", "next"))
         inside = marked | self.name_matches(OPTIMIZER_STEP) | self.name_matches(LOADER_NEXT)
         return started_in(self.host, self.host_intervals(np.flatnonzero(inside)))
 
@@ -71,10 +71,9 @@ class Selection(View):
         own = (self.kind == "op") & self.on_training_thread & self.in_steps & ~self.in_library_work
         return row_loops(self, np.flatnonzero(own))
 
-    def outermost_op(self, row: int) -> int:
-        """The outermost operator around a host event (itself if there is none)."""
-        ops = [ancestor for ancestor in self.ancestors(row) if self.kind[ancestor] == "op"]
-        return ops[-1] if ops else row
+    def syncs_below(self, callers: Rows) -> Rows:
+        """The sync calls whose outermost operator is one of these."""
+        return self.sync_calls[np.isin(self.outermost_ops(self.sync_calls), callers)]
 
     def sync_idle(self, calls: Rows) -> Intervals:
         """Idle time the ledger files under host sync that follows from these calls."""
@@ -151,7 +150,7 @@ def _backward(view: Selection) -> Rows:
 
 @selector("host_reads", "reads of tensor values by the host (`.item()`, `print`, truth values, `.tolist()` …)")
 def _host_reads(view: Selection) -> Rows:
-    reads = view.named((view.kind == "mark") & np.isin(view.name, READ_MARKS))
+    reads = view.named((view.kind == "mark") & view.name.isin(READ_MARKS))
     return reads[~view.in_library_work[reads]]  # Adam reads its own step counters, samplers their seeds
 
 
@@ -186,15 +185,13 @@ def _host_sync(view: Selection) -> Rows:
     "blocking_htod", "waits of the host for a copy to the GPU to finish", needs="device", stake=lambda view, rows: view.sync_idle(rows)
 )
 def _blocking_htod(view: Selection) -> Rows:
-    uploads = view.copies_by_call
-    return np.array([row for row in view.sync_calls if view.outermost_op(int(row)) in uploads], np.int64)
+    return view.syncs_below(np.fromiter(view.copies_by_call, np.int64))
 
 
 def _copies_and_their_waits(view: Selection, rows: Rows) -> Intervals:
     """The exposed part of the copies, and the idle time of the waits inside the same operators."""
     launch = view.device["launch"].to_numpy()[rows]
-    callers = {view.outermost_op(int(row)) for row in launch if row >= 0}
-    waits = np.array([row for row in view.sync_calls if view.outermost_op(int(row)) in callers], np.int64)
+    waits = view.syncs_below(view.outermost_ops(launch[launch >= 0]))
     exposed = intersect(view.device_intervals(rows), view.ledger.rows["exposed_copies"])
     return union(np.concatenate([exposed, view.sync_idle(waits)]))
 
@@ -217,10 +214,10 @@ def _pageable_htod(view: Selection) -> Rows:
     stake=_copies_and_their_waits,
 )
 def _pinned_blocking_htod(view: Selection) -> Rows:
-    callers = {view.outermost_op(int(row)) for row in view.sync_calls}
     launch = view.device["launch"].to_numpy()
     pinned = _uploads_from(view, "pinned")
-    return np.array([row for row in pinned if launch[row] >= 0 and view.outermost_op(int(launch[row])) in callers], np.int64)
+    pinned = pinned[launch[pinned] >= 0]
+    return pinned[np.isin(view.outermost_ops(launch[pinned]), view.outermost_ops(view.sync_calls))]
 
 
 @selector(
@@ -233,13 +230,22 @@ def _pinned_blocking_htod(view: Selection) -> Rows:
 def _built_on_host(view: Selection) -> Rows:
     factory = view.name_matches(FACTORY_OP)
     ops = np.flatnonzero((view.kind == "op") & view.on_training_thread)
-    shapes = view.host["shapes"].to_numpy(dtype=object)
-    found = []
-    for caller, copy in view.copies_by_call.items():
-        before = ops[max(0, np.searchsorted(ops, caller) - 6) : np.searchsorted(ops, caller)]
-        if any(factory[row] and _first_shape(shapes[row]) == _first_shape(shapes[caller]) != "" for row in before):
-            found.append(copy)
-    return np.array(sorted(found), np.int64)
+    shape = _first_shapes(view.host["shapes"].array)
+    callers, copies = (np.fromiter(part, np.int64) for part in (view.copies_by_call, view.copies_by_call.values()))
+    position = np.searchsorted(ops, callers)
+    found = np.zeros(len(callers), bool)
+    for back in range(1, OPS_BEFORE_COPY + 1):
+        there = np.flatnonzero(position >= back)
+        before = ops[position[there] - back]
+        found[there] |= factory[before] & (shape[before] == shape[callers[there]]) & (shape[before] >= 0)
+    return np.sort(copies[found])
+
+
+def _first_shapes(shapes: pd.Categorical) -> np.ndarray:
+    """A number for the first input's shape of each event, -1 where there is none."""
+    numbers: dict[str, int] = {"": -1}
+    of_category = [numbers.setdefault(_first_shape(text), len(numbers)) for text in shapes.categories]
+    return np.array(of_category, np.int64)[shapes.codes]
 
 
 def _first_shape(shapes: str) -> str:
@@ -284,9 +290,9 @@ def _kernels_of(view: Selection, op_pattern: str) -> Rows:
     matching = view.name_matches(op_pattern)
     op = view.device["op"].to_numpy()
     parent = view.host["parent"].to_numpy()
-    linked = (op >= 0) & (view.device["kind"] == "kernel").to_numpy() & view.device_in_steps
-    above = np.where(op >= 0, parent[op], -1)
-    return np.flatnonzero(linked & (matching[op] | ((above >= 0) & matching[above])))
+    rows = np.flatnonzero((op >= 0) & (view.device["kind"] == "kernel").to_numpy() & view.device_in_steps)
+    above = parent[op[rows]]
+    return rows[matching[op[rows]] | ((above >= 0) & matching[above])]
 
 
 @selector("kernels", "all kernels", table="device")
@@ -298,9 +304,8 @@ def _kernels(view: Selection) -> Rows:
 def _fp32_matmul(view: Selection) -> Rows:
     rows = _kernels_of(view, MATMUL_OP)
     op = view.device["op"].to_numpy()[rows]
-    single = view.host["dtypes"].astype(str).str.startswith('["float"').to_numpy()[op]
-    names = view.device["name"].iloc[rows].astype(str)
-    reduced = names.str.contains(REDUCED_PRECISION_KERNEL, regex=True).to_numpy(dtype=bool)
+    single = category_matches(view.host["dtypes"].array, r'^\["float"')[op]
+    reduced = category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)[rows]
     return rows[single & ~reduced]
 
 
@@ -308,6 +313,6 @@ def _fp32_matmul(view: Selection) -> Rows:
 def _conv_bias(view: Selection) -> Rows:
     op, parent = view.device["op"].to_numpy(), view.host["parent"].to_numpy()
     adds, convolution = view.name_matches(r"^aten::add_$"), view.name_matches(r"^aten::(_convolution|cudnn_convolution|convolution)$")
-    linked = (op >= 0) & view.device_in_steps
-    above = np.where(op >= 0, parent[op], -1)
-    return np.flatnonzero(linked & adds[op] & (above >= 0) & convolution[above])
+    rows = np.flatnonzero((op >= 0) & view.device_in_steps)
+    above = parent[op[rows]]
+    return rows[adds[op[rows]] & (above >= 0) & convolution[above]]

@@ -52,12 +52,12 @@ class View:
         return union(self.windows)
 
     @cached_property
-    def kind(self) -> np.ndarray:
-        return self.host["kind"].to_numpy(dtype=object)
+    def kind(self) -> pd.Categorical:
+        return self.host["kind"].array
 
     @cached_property
-    def name(self) -> np.ndarray:
-        return self.host["name"].to_numpy(dtype=object)
+    def name(self) -> pd.Categorical:
+        return self.host["name"].array
 
     @cached_property
     def on_training_thread(self) -> np.ndarray:
@@ -78,7 +78,7 @@ class View:
 
     def name_matches(self, pattern: str) -> np.ndarray:
         """Which host events have a name that matches the regular expression (tested once per distinct name)."""
-        return category_matches(self.host["name"], pattern)
+        return category_matches(self.name, pattern)
 
     def host_intervals(self, rows: Rows) -> Intervals:
         return self.clipped(self.host, rows)
@@ -95,13 +95,13 @@ class View:
         """Length of the intervals per complete step, ms of the recorded (not the plain) step."""
         return total(intervals) / self.step_count / 1e6
 
-    def ancestors(self, row: int) -> list[int]:
-        """Rows of the events around this one, innermost first."""
-        found, parent = [], self.host["parent"].to_numpy()
-        row = int(parent[row])
-        while row >= 0:
-            found.append(row)
-            row = int(parent[row])
+    def outermost_ops(self, rows: Rows) -> Rows:
+        """For each host event the outermost operator around it, or itself if there is none."""
+        parent, is_op = self.host["parent"].to_numpy(), self.kind == "op"
+        found, around = rows.copy(), parent[rows]
+        while (around >= 0).any():
+            found = np.where((around >= 0) & is_op[around], around, found)
+            around = np.where(around >= 0, parent[around], -1)
         return found
 
 
@@ -114,8 +114,8 @@ def started_in(table: pd.DataFrame, span: Intervals) -> np.ndarray:
     return (slot >= 0) & (start < span[np.maximum(slot, 0), 1])
 
 
-def category_matches(column: pd.Series, pattern: str) -> np.ndarray:
-    """Which values of a categorical column match the regular expression."""
+def category_matches(values: pd.Categorical, pattern: str) -> np.ndarray:
+    """Which of the values match the regular expression (tested once per distinct value)."""
     search = re.compile(pattern).search
-    matching = np.array([search(str(category)) is not None for category in column.cat.categories] + [False])
-    return matching[column.cat.codes.to_numpy()]  # code -1, no value, is the last: False
+    matching = np.array([search(str(category)) is not None for category in values.categories] + [False])
+    return matching[values.codes]  # code -1, no value, is the last: False

@@ -8,6 +8,7 @@ double (its step is 0.25 µs there): `needs_decimals` finds them, and the reader
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -21,22 +22,35 @@ INVALID = int(np.iinfo(np.int64).min)
 
 def needs_decimals(values: Sequence[object]) -> bool:
     """Whether some time was rounded by decoding it as a double."""
-    if float not in set(map(type, values)):
+    exact = _doubles(values)
+    if exact is None:
+        exact = np.array([v for v in values if type(v) is float], dtype=np.float64)
+    if not (exact > EXACT_BELOW_US).any():
         return False
-    floats = np.array([v for v in values if type(v) is float], dtype=np.float64)
-    return bool(((floats > EXACT_BELOW_US) & (floats < LIMIT_US) & (floats != np.floor(floats))).any())
+    return bool(((exact > EXACT_BELOW_US) & (exact < LIMIT_US) & (exact != np.floor(exact))).any())
 
 
 def nanoseconds(values: Sequence[object]) -> NDArray[np.int64]:
     """Integer ns of times in µs given as float, Decimal, text or None; `INVALID` where there is no usable time."""
-    if not set(map(type, values)) <= {float, type(None)}:
+    exact = _doubles(values)
+    if exact is None:
         return np.array([_one(v) for v in values], dtype=np.int64)
-    exact = np.array(values, dtype=np.float64)
-    usable = np.abs(exact) < LIMIT_US  # false for NaN, which is what None became
-    safe = np.where(usable, exact, 0.0)
-    whole = np.floor(safe)
-    ns = whole.astype(np.int64) * 1000 + np.rint((safe - whole) * 1000).astype(np.int64)
-    return np.where(usable, ns, INVALID)
+    usable = np.abs(exact) < LIMIT_US  # false for NaN
+    if not usable.all():
+        exact = np.where(usable, exact, 0.0)
+    whole = np.floor(exact)
+    ns = whole.astype(np.int64) * 1000 + np.rint((exact - whole) * 1000).astype(np.int64)
+    return ns if usable.all() else np.where(usable, ns, INVALID)
+
+
+def _doubles(values: Sequence[object]) -> NDArray[np.float64] | None:
+    """The values as doubles; None unless all are."""
+    if len(values) and isinstance(values[0], Decimal):  # which would become a double without a word
+        return None
+    try:
+        return np.frombuffer(array("d", values), dtype=np.float64)  # type: ignore[type-var]
+    except TypeError:  # text or None
+        return None
 
 
 def _one(value: object) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,17 +18,57 @@ _DIGITS = re.compile(r"-?\d+")
 _INT64_LIMIT = 2**63
 
 
+class Computed(dict[Any, Any]):
+    """A dictionary that works out what it lacks."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def __missing__(self, key: Any) -> Any:
+        self[key] = value = self._function(key)
+        return value
+
+
+class Codes(dict[T, int]):
+    """Distinct values, numbered in order of first appearance."""
+
+    def __missing__(self, value: T) -> int:
+        self[value] = number = len(self)
+        return number
+
+    def of(self, values: Iterable[T], count: int) -> NDArray[np.int32]:
+        """The number of each of so many values."""
+        return np.fromiter(map(self.__getitem__, values), dtype=np.int32, count=count)
+
+
+class Parts:
+    """Columns that come in parts."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[NDArray[Any]]] = {}
+        self.nbytes = 0
+
+    def add(self, **columns: NDArray[Any]) -> None:
+        for name, part in columns.items():
+            self._parts.setdefault(name, []).append(part)
+            self.nbytes += part.nbytes
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A whole column; its parts are let go."""
+        return np.concatenate(self._parts.pop(name))
+
+
 def integers(values: Sequence[object]) -> NDArray[np.int64]:
     """Int64 of numbers or text that holds one ("stream 7"); -1 where there is none or it does not fit."""
     try:
-        return np.array([v if type(v) is int else -1 if v is None else _integer(v) for v in values], dtype=np.int64)
-    except OverflowError:
+        return np.frombuffer(array("q", values), dtype=np.int64)  # type: ignore[type-var]
+    except (TypeError, OverflowError):
         return np.array([_integer(v) for v in values], dtype=np.int64)
 
 
-def at_rows(rows: NDArray[np.int64], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """A column of ``count`` values: the given ones at the given rows, -1 elsewhere."""
-    column = np.full(count, -1, dtype=np.int64)
+def at_rows(rows: NDArray[np.int64], values: NDArray[Any], count: int, elsewhere: int = -1) -> NDArray[Any]:
+    """A column of ``count`` values: the given ones at the given rows, another everywhere else."""
+    column = np.full(count, elsewhere, dtype=values.dtype)
     column[rows] = values
     return column
 
@@ -45,6 +86,16 @@ def interned(values: Sequence[T]) -> tuple[NDArray[np.int32], list[T]]:
     """Codes into the list of distinct values, which is in order of first appearance."""
     numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
     return np.fromiter(map(numbers.__getitem__, values), dtype=np.int32, count=len(values)), list(numbers)
+
+
+def renumbered(codes: NDArray[np.integer], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Codes (below ``count``) numbered anew in order of first appearance, and the old number of each new one."""
+    first = np.full(count, len(codes), dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of equal codes the one written last is the first of them
+    by_appearance = np.argsort(first, kind="stable")[: int((first < len(codes)).sum())]
+    number = np.full(count, -1, dtype=np.int64)
+    number[by_appearance] = np.arange(len(by_appearance))
+    return number[codes], by_appearance
 
 
 def categorical(codes: NDArray[np.integer], texts: Sequence[str]) -> pd.Categorical:

@@ -1,12 +1,15 @@
-"""The bytes of a trace: from a path, an open file or an fsspec URL; plain, gzip or zstd, told apart by content."""
+"""The bytes of a trace: from a path, an open file or an fsspec URL; plain, gzip or zstd, told apart by content.
+
+They come a block at a time: a trace of several GB never lies in memory as a whole.
+"""
 
 from __future__ import annotations
 
 import gzip
 import os
 import zlib
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import IO, Any
 
 from diagnose.errors import TraceUnreadable, UsageError
@@ -16,7 +19,8 @@ MAX_BYTES = 8 * 2**30
 # Real traces shrink 10 to 40 times; deflate cannot pass 1030. A file that inflates this much beyond the free part is no recording.
 MAX_RATIO = 400
 RATIO_FREE_BYTES = 256 * 2**20
-_BLOCK = 2**20
+BLOCK = 2**19  # what is decoded from it stays in the processor's cache: larger blocks were slower, smaller ones no faster
+_START = 4096
 
 _FOREIGN_STARTS = (
     (b"SQLite format 3", "This is an Nsight Systems export (an SQLite database), not a trace of torch.profiler."),
@@ -30,27 +34,62 @@ _FOREIGN_STARTS = (
 RECORD_HINT = "Record one with torch.profiler and export_chrome_trace(), or run: python -m diagnose train.py"
 
 
-@dataclass(frozen=True)
 class Content:
-    """The uncompressed bytes of a trace, where they came from, and whether the compressed file was cut off."""
+    """The uncompressed bytes of a trace, to be read once. While that goes on, ``progress`` is told the share of the file that is read."""
 
-    data: bytes | bytearray
-    source: str
-    cut_off: bool = False
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | IO[bytes],
+        max_bytes: int = MAX_BYTES,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        self.name = _name(source)
+        self.start = b""  # the first bytes, uncompressed
+        self.cut_off = False  # the compressed file is cut off or damaged
+        self._source = source
+        self._max_bytes = max_bytes
+        self._progress = progress
 
+    def blocks(self) -> Iterator[bytes]:
+        """Everything in the source, uncompressed, in order.
 
-def read_content(source: str | os.PathLike[str] | IO[bytes], max_bytes: int = MAX_BYTES) -> Content:
-    """Everything in ``source``, uncompressed.
+        Raises UsageError if it cannot be opened, TraceUnreadable if it is empty, no JSON by its start, or inflates beyond
+        ``max_bytes`` or `MAX_RATIO`.
+        """
+        try:
+            with _opened(self._source, self.name) as file:
+                yield from self._checked(_Counted(file))
+        except OSError as error:
+            saw = error.strerror or str(error)
+            raise UsageError(f"Cannot read {self.name}.", saw=saw, do="Check the path and its permissions.") from error
 
-    Raises UsageError if it cannot be opened, TraceUnreadable if it is empty, no JSON by its start, or inflates beyond
-    ``max_bytes`` or `MAX_RATIO`.
-    """
-    name = _name(source)
-    try:
-        with _opened(source, name) as file:
-            return _read(file, name, max_bytes)
-    except OSError as error:
-        raise UsageError(f"Cannot read {name}.", saw=error.strerror or str(error), do="Check the path and its permissions.") from error
+    def _checked(self, packed: _Counted) -> Iterator[bytes]:
+        if not packed.first:
+            raise TraceUnreadable(f"{self.name} is empty.", do=RECORD_HINT)
+        blocks = self._inflated(packed)
+        self.start = start = _start(blocks)
+        _refuse_foreign(start, self.name)
+        yield start
+        count = len(start)
+        for block in blocks:
+            count += len(block)
+            _refuse_bomb(count, packed.count, self.name, self._max_bytes)
+            if self._progress and packed.size:
+                self._progress(packed.count / packed.size)
+            yield block
+        _refuse_bomb(count, packed.count, self.name, self._max_bytes)
+
+    def _inflated(self, packed: _Counted) -> Iterator[bytes]:
+        inflated = _inflating(packed, self.name)
+        while True:
+            try:
+                block = inflated.read1(BLOCK)
+            except (EOFError, zlib.error, gzip.BadGzipFile):
+                self.cut_off = True
+                return
+            if not block:
+                return
+            yield block
 
 
 def _name(source: str | os.PathLike[str] | IO[bytes]) -> str:
@@ -75,36 +114,23 @@ def _opened(source: str | os.PathLike[str] | IO[bytes], name: str) -> AbstractCo
     return opened
 
 
-def _read(file: IO[bytes], name: str, max_bytes: int) -> Content:
-    packed = _Counted(file)
-    if not packed.first:
-        raise TraceUnreadable(f"{name} is empty.", do=RECORD_HINT)
-    inflated = _inflated(packed, name)
-    data = bytearray()
-    cut_off = False
-    while True:
-        try:
-            block = inflated.read1(_BLOCK)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            cut_off = True
+def _start(blocks: Iterator[bytes]) -> bytes:
+    """The first blocks, enough of them to tell what the file is; without a byte order mark."""
+    start = b""
+    for block in blocks:
+        start += block
+        if len(start) >= _START:
             break
-        if not block:
-            break
-        data += block
-        if len(data) == len(block):
-            data = data.removeprefix(b"\xef\xbb\xbf")
-            _refuse_foreign(data, name)
-        _refuse_bomb(len(data), packed.count, name, max_bytes)
-    _refuse_foreign(data, name)
-    return Content(data, name, cut_off)
+    return start.removeprefix(b"\xef\xbb\xbf")
 
 
 class _Counted:
     """A binary file that counts what was read of it and whose first block can be looked at beforehand."""
 
     def __init__(self, file: IO[bytes]) -> None:
+        self.size = _size(file)  # 0 if unknown
         self._file = file
-        self.first = file.read(_BLOCK)
+        self.first = file.read(BLOCK)
         self._pending = self.first
         self.count = 0
 
@@ -118,7 +144,17 @@ class _Counted:
     read1 = read
 
 
-def _inflated(packed: _Counted, name: str) -> Any:
+def _size(file: IO[bytes]) -> int:
+    try:
+        here = file.tell()
+        size = file.seek(0, os.SEEK_END) - here
+        file.seek(here)
+    except (OSError, AttributeError, ValueError):
+        return 0
+    return size
+
+
+def _inflating(packed: _Counted, name: str) -> Any:
     if packed.first.startswith(b"\x1f\x8b"):
         return gzip.GzipFile(fileobj=packed)  # type: ignore[call-overload]
     if packed.first.startswith(b"\x28\xb5\x2f\xfd"):
@@ -143,9 +179,9 @@ def _refuse_bomb(inflated: int, packed: int, name: str, max_bytes: int) -> None:
         )
 
 
-def _refuse_foreign(data: bytearray, name: str) -> None:
-    """Refuses what does not begin like JSON, as early as the first block."""
-    start = bytes(data[:_BLOCK]).lstrip()[:64]
+def _refuse_foreign(data: bytes, name: str) -> None:
+    """Raises TraceUnreadable for what does not begin like JSON."""
+    start = data.lstrip()[:64]
     for magic, what in _FOREIGN_STARTS:
         if start.startswith(magic):
             raise TraceUnreadable(f"{name} cannot be read. {what}", saw=f"it starts with {start[:16]!r}", do=RECORD_HINT)

@@ -14,25 +14,27 @@ _START = 2**20
 
 
 class Args(Struct, gc=False):
-    """What an event's ``args`` may tell. Raw fields keep the JSON text."""
+    """What an event's ``args`` may tell. Numbers that are absent are -1; Raw fields keep the JSON text."""
 
-    correlation: Number = None
-    external_id: Number = field(default=None, name="External id")
-    external_id_old: Number = field(default=None, name="external id")
-    sequence: Number = field(default=None, name="Sequence number")
+    correlation: Number = -1
+    external_id: Number = field(default=-1, name="External id")
+    external_id_old: Number = field(default=-1, name="external id")
+    sequence: Number = field(default=-1, name="Sequence number")
     dims: Raw = field(default=NO_TEXT, name="Input Dims")
     dims_old: Raw = field(default=NO_TEXT, name="Input dims")
     types: Raw = field(default=NO_TEXT, name="Input type")
     call_stack: str | None = field(default=None, name="Call stack")
-    device: Number = None
-    stream: Number = None
-    bytes: Number = None
-    size: Number = None
+    device: Number = -1
+    stream: Number = -1
+    bytes: Number = -1
+    size: Number = -1
     direction: Number = None
     kind: Number = None
     collective: Number = field(default=None, name="Collective name")
     finished: bool | None = None
     name: Number = None
+    wait_on_stream: Number = -1
+    wait_on_record: Number = field(default=-1, name="wait_on_cuda_event_record_corr_id")
 
 
 class Event(Struct, gc=False):
@@ -44,7 +46,7 @@ class Event(Struct, gc=False):
     pid: Number = None
     tid: Number = None
     ts: float | str | None = None
-    dur: float | str | None = None
+    dur: float | str | None = 0.0
     args: Args | None = None
 
 
@@ -117,6 +119,12 @@ def decode_file(data: bytes | bytearray, decimals: bool = False) -> TraceFile:
         return TraceFile(events=_DECODERS["list", decimals].decode(data))
     file: TraceFile = _DECODERS["object", decimals].decode(data)
     return file
+
+
+def decode_events(text: bytes | memoryview, decimals: bool = False) -> list[Event]:
+    """A list of events; raises DECODE_ERRORS."""
+    events: list[Event] = _DECODERS["list", decimals].decode(text)
+    return events
 
 
 def decode_event(text: bytes, decimals: bool = False) -> Event:

@@ -1,69 +1,181 @@
-"""Decoded events sorted into host rows and device rows, with times in integer nanoseconds."""
+"""Decoded events to columns of host rows and of device rows: events are looked at a batch at a time and let go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diagnose.trace.clock import INVALID, nanoseconds
-from diagnose.trace.decode import Args, Event
+from diagnose.trace.columns import Codes, Computed, Parts, at_rows, integers
+from diagnose.trace.decode import NO_TEXT, Args, Event
+from diagnose.trace.foreign import Others
 from diagnose.trace.nesting import order
-from diagnose.trace.quirks import DEVICE_KINDS, HOST_KINDS, MTIA_WAITS
+from diagnose.trace.quirks import DEVICE_KINDS, HOST_KINDS, MTIA_COPIES, MTIA_WAITS, SYNC_CATEGORY
 
 Rows = NDArray[np.int64]
+HOST_KIND_NAMES = ["op", "runtime", "annotation", "mark", "python", "overhead"]
+DEVICE_KIND_NAMES = ["kernel", "memcpy", "memset"]
+OP, RUNTIME, ANNOTATION, MARK, PYTHON = range(5)
+KERNEL, MEMCPY = range(2)
 NO_ARGS = Args()
 
 
-class Lane(NamedTuple):
-    """The events of the host or of the devices, sorted by start (ties: longer first): ns on the trace's own clock."""
+class Lanes:
+    """Where the events of a file go: host rows, device rows, waits, and what is none of these."""
 
-    events: list[Event]
-    args: list[Args]
-    kinds: list[str]
-    start: Rows
-    dur: Rows
-    dropped: int  # events without a usable time
+    def __init__(self) -> None:
+        self.count = 0
+        self.host = HostColumns()
+        self.device = DeviceColumns()
+        self.waits: list[Event] = []
+        self.others = Others()
+        self._batch: tuple[list[Event], list[Event], list[Event]] = [], [], []
+        self._lane = Computed(self._lane_of)
 
+    def add(self, events: Sequence[Event]) -> None:
+        """The next batch of events, in the file's order."""
+        host, device, others = self._batch
+        lane = self._lane
+        for event in events:
+            (lane[event.cat] if event.ph == "X" else others).append(event)
+        self.count += len(events)
+        self.host.add(host)
+        self.device.add([event for event in device if event.name not in MTIA_WAITS])
+        self.others.add(others)
+        for part in self._batch:
+            part.clear()
 
-def split(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
-    """The events that become host rows and those that become device rows, in file order."""
-    host: list[Event] = []
-    device: list[Event] = []
-    lanes: dict[str | None, list[Event] | None] = {}
-    for event in events:
-        if event.ph != "X":
-            continue
-        cat = event.cat
-        if cat not in lanes:
-            key = (cat or "").lower()
-            lanes[cat] = host if key in HOST_KINDS else device if key in DEVICE_KINDS else None
-        lane = lanes[cat]
-        if lane is not None:
-            lane.append(event)
-    return host, [event for event in device if event.name not in MTIA_WAITS]
-
-
-def lane(events: Sequence[Event], kinds: dict[str, str]) -> Lane:
-    """The events in order of time, those without a usable time left out; ``kinds`` maps lower-case categories."""
-    start = nanoseconds([event.ts for event in events])
-    dur = nanoseconds([0.0 if event.dur is None else event.dur for event in events])
-    by_start = order(start, dur)
-    usable = by_start[(start[by_start] != INVALID) & (dur[by_start] >= 0)]
-    kept = [events[i] for i in usable.tolist()]
-    kind_of = {cat: kinds[(cat or "").lower()] for cat in {event.cat for event in kept}}
-    return Lane(
-        kept,
-        [event.args or NO_ARGS for event in kept],
-        [kind_of[event.cat] for event in kept],
-        start[usable],
-        dur[usable],
-        len(events) - len(kept),
-    )
+    def _lane_of(self, category: str | None) -> list[Event]:
+        host, device, others = self._batch
+        self.others.categories.add(category or "")
+        key = (category or "").lower()
+        if category == SYNC_CATEGORY:
+            return self.waits
+        return host if key in HOST_KINDS else device if key in DEVICE_KINDS else others
 
 
-def shifted(lane: Lane, origin: int) -> Lane:
-    """The lane with times counted from ``origin``."""
-    return lane._replace(start=lane.start - origin)
+class HostColumns:
+    """What the HOST table is made of, in the file's order. Codes number distinct values."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.parts = Parts()
+        self.names: Codes[str | None] = Codes()
+        self.threads: Codes[tuple[Any, Any]] = Codes()
+        self.stacks: Codes[str | None] = Codes({None: 0})
+        self.shapes: Codes[bytes] = Codes({b"": 0})
+        self.dtypes: Codes[bytes] = Codes({b"": 0})
+        self._kind = Computed(lambda category: HOST_KIND_NAMES.index(HOST_KINDS[category.lower()]))
+
+    def add(self, events: Sequence[Event]) -> None:
+        count = len(events)
+        self.count += count
+        args = [event.args or NO_ARGS for event in events]
+        kind = np.fromiter(map(self._kind.__getitem__, [event.cat for event in events]), np.int8, count)
+        ops, calls = np.flatnonzero(kind == OP), np.flatnonzero(kind == RUNTIME)
+        of_op, of_call = [args[row] for row in ops.tolist()], [args[row] for row in calls.tolist()]
+        stacks, finished = [one.call_stack for one in args], [one.finished for one in args]
+        dims = [one.dims_old if one.dims is NO_TEXT else one.dims for one in of_op]
+        self.parts.add(
+            **_times(events),
+            kind=kind,
+            name=self.names.of([event.name for event in events], count),
+            thread=self.threads.of(zip([event.pid for event in events], [event.tid for event in events], strict=True), count),
+            correlation=at_rows(calls, correlations(of_call), count),
+            external=at_rows(ops, external_ids(of_op), count),
+            sequence=at_rows(ops, integers([one.sequence for one in of_op]), count),
+            shapes=at_rows(ops, self.shapes.of(map(bytes, dims), len(dims)), count, 0),
+            dtypes=at_rows(ops, self.dtypes.of([bytes(one.types) for one in of_op], len(of_op)), count, 0),
+            stack=self.stacks.of(stacks, count) if any(stacks) else np.zeros(count, dtype=np.int32),
+            unfinished=np.array([one is False for one in finished]) if False in finished else np.zeros(count, dtype=bool),
+        )
+
+
+class DeviceColumns:
+    """What the DEVICE table is made of, in the file's order."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.parts = Parts()
+        self.names: Codes[str | None] = Codes()
+        self.copies: Codes[tuple[Any, Any, Any]] = Codes()  # name, ``kind``, ``direction``
+        self._kind = Computed(lambda category: DEVICE_KIND_NAMES.index(DEVICE_KINDS[category.lower()]))
+
+    def add(self, events: Sequence[Event]) -> None:
+        count = len(events)
+        self.count += count
+        args = [event.args or NO_ARGS for event in events]
+        name = self.names.of([event.name for event in events], count)
+        kind = np.fromiter(map(self._kind.__getitem__, [event.cat for event in events]), np.int8, count)
+        kind[np.isin(name, [self.names.get(one, -1) for one in MTIA_COPIES])] = MEMCPY
+        copies = np.flatnonzero(kind == MEMCPY)
+        told = [(events[row].name, args[row].kind, args[row].direction) for row in copies.tolist()]
+        correlated = integers([one.correlation for one in args]) >= 0
+        self.parts.add(
+            **_times(events),
+            kind=kind,
+            name=name,
+            device=_known([one.device for one in args], lambda: [event.pid for event in events]),
+            stream=_known([one.stream for one in args], lambda: [event.tid for event in events]),
+            correlation=correlations(args),
+            external=np.where(correlated, external_ids(args), -1),  # without a correlation it is not the op's, see `correlations`
+            bytes=_known([one.bytes for one in args], lambda: [one.size for one in args]),
+            copy=at_rows(copies, self.copies.of(told, len(told)), count),
+            collective=np.array([one.collective is not None for one in args], dtype=bool),
+        )
+
+
+def correlations(args: Sequence[Args]) -> Rows:
+    """The correlation id, -1 if none. Some ROCm builds write it as External id, and no correlation."""
+    return _known([one.correlation for one in args], lambda: [one.external_id for one in args])
+
+
+def external_ids(args: Sequence[Args]) -> Rows:
+    """The number that joins an op with what it caused, -1 if none."""
+    return _known([one.external_id for one in args], lambda: [one.external_id_old for one in args])
+
+
+def _known(values: Sequence[object], others: Callable[[], Sequence[object]]) -> Rows:
+    """The values as integers; those of ``others`` where there is none."""
+    first = integers(values)
+    unknown = first < 0
+    return np.where(unknown, integers(others()), first) if unknown.any() else first
+
+
+def _times(events: Sequence[Event]) -> dict[str, Rows]:
+    dur = [event.dur for event in events]
+    if None in dur:
+        dur = [0.0 if one is None else one for one in dur]
+    return {"start": nanoseconds([event.ts for event in events]), "dur": nanoseconds(dur)}
+
+
+class Lane:
+    """The events of the host or of the devices, sorted by start (ties: longer first), those without a usable time left out."""
+
+    def __init__(self, parts: Parts) -> None:
+        start, dur = parts.column("start"), parts.column("dur")
+        by_start = order(start, dur)
+        self._parts = parts
+        self._rows = by_start[(start[by_start] != INVALID) & (dur[by_start] >= 0)]
+        self.start, self.dur = start[self._rows], dur[self._rows]  # ns on the trace's own clock
+        self.dropped = len(start) - len(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def take(self, name: str) -> NDArray[Any]:
+        """A column; to be asked for once."""
+        return self._parts.column(name)[self._rows]
+
+
+def looked_up(wanted: Rows, keys: Rows, rows: Rows) -> Rows:
+    """``rows[i]`` of the first ``keys[i]`` equal to each wanted value; -1 where there is none or the value is negative."""
+    if len(keys) == 0 or len(wanted) == 0:
+        return np.full(len(wanted), -1, dtype=np.int64)
+    by_key = np.argsort(keys, kind="stable")
+    at = np.minimum(np.searchsorted(keys[by_key], wanted), len(keys) - 1)
+    found = by_key[at]
+    return np.where((wanted >= 0) & (keys[found] == wanted), rows[found], -1)

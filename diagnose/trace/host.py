@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from diagnose.trace.columns import at_rows, categorical, integers, interned, table
-from diagnose.trace.decode import Args
-from diagnose.trace.events import Lane
+from diagnose.trace.columns import categorical, integers, renumbered, table
+from diagnose.trace.events import ANNOTATION, HOST_KIND_NAMES, MARK, OP, PYTHON, HostColumns, Lane
 from diagnose.trace.lines import Calls, Candidates, Mark, Place, find_lines, frame_place, numbered, parse_mark, stack_place
 from diagnose.trace.nesting import inherited, innermost
 from diagnose.trace.quirks import ANNOTATION_PREFIXES, BACKWARD_NODE, BACKWARD_ROOT, PROFILER_STEP
@@ -19,9 +18,7 @@ from diagnose.trace.schema import HOST
 from diagnose.trace.steps import Borders
 
 Rows = NDArray[np.int64]
-Codes = NDArray[np.int32]
-KINDS = ["op", "runtime", "annotation", "mark", "python", "overhead"]
-_OP, _RUNTIME, _ANNOTATION, _MARK, _PYTHON = range(5)
+Codes = NDArray[Any]
 
 
 class Host(NamedTuple):
@@ -42,77 +39,70 @@ class Threads(NamedTuple):
     recorded: list[int]
 
 
-def number_threads(lane: Lane) -> Threads:
+def number_threads(lane: Lane, columns: HostColumns) -> Threads:
     """Threads numbered in order of first appearance; a thread is a process id and a thread id as recorded."""
-    codes, pairs = interned([(event.pid, event.tid) for event in lane.events])
-    return Threads(codes.astype(np.int64), integers([tid for _, tid in pairs]).tolist())
+    recorded = integers([tid for _, tid in columns.threads])
+    row, distinct = renumbered(lane.take("thread"), len(recorded))
+    return Threads(row, recorded[distinct].tolist())
 
 
-def host_table(lane: Lane, threads: Threads, thread_names: dict[int, str], calls: Calls) -> Host:
+def host_table(lane: Lane, columns: HostColumns, threads: Threads, thread_names: dict[int, str], calls: Calls) -> Host:
     """The HOST table of a lane of host events. ``thread_names`` are by recorded thread id."""
-    name_code, names = interned([event.name or "" for event in lane.events])
+    names = [name or "" for name in columns.names]
+    name_code = lane.take("name")
     marks = [parse_mark(name) for name in names]
-    kind = _kinds(lane, name_code, names, marks)
-    is_range = (kind == _OP) | (kind == _ANNOTATION) | (kind == _MARK)
-    parent = innermost(lane.start, lane.dur, is_range, threads.row)
+    kind = _kinds(lane.take("kind"), name_code, names, marks)
+    parent = innermost(lane.start, lane.dur, np.isin(kind, (OP, ANNOTATION, MARK)), threads.row)
     places: dict[Place, int] = {}
-    own = _candidates(lane, kind, name_code, names, marks, places)
+    stack_places = [stack_place(stack or "") for stack in columns.stacks]
+    own = _candidates(kind, name_code, names, marks, lane.take("stack"), stack_places, places)
     place, line_source = find_lines(lane.start, lane.dur, threads.row, own, calls, numbered(calls.places, places))
     backward_name = np.array([name.startswith(BACKWARD_ROOT) or bool(BACKWARD_NODE.search(name)) for name in names], dtype=bool)
-    op_rows = np.flatnonzero(kind == _OP)
-    op_args = [lane.args[row] for row in op_rows.tolist()]
+    is_op = kind == OP
     values = {
         "start_ns": lane.start,
         "dur_ns": lane.dur,
         "name": categorical(name_code, [mark.kind if mark else name for name, mark in zip(names, marks, strict=True)]),
-        "kind": categorical(kind, KINDS),
+        "kind": categorical(kind, HOST_KIND_NAMES),
         "tid": threads.row,
-        "correlation": correlations(lane, np.flatnonzero(kind == _RUNTIME)),
-        "sequence": at_rows(op_rows, integers([args.sequence for args in op_args]), len(kind)),
-        "backward": inherited((kind == _OP) & backward_name[name_code], parent) & (kind == _OP),
+        "correlation": lane.take("correlation"),
+        "sequence": np.where(is_op, lane.take("sequence"), -1),
+        "backward": inherited(is_op & backward_name[name_code], parent) & is_op,
         "parent": parent,
         **_place_columns(place, list(places)),
-        "shapes": _json_text([bytes(args.dims) or bytes(args.dims_old) for args in op_args], op_rows, len(kind)),
-        "dtypes": _json_text([bytes(args.types) for args in op_args], op_rows, len(kind)),
+        "shapes": _json_text(lane.take("shapes"), is_op, columns.shapes),
+        "dtypes": _json_text(lane.take("dtypes"), is_op, columns.dtypes),
     }
     names_of_threads = {number: thread_names.get(tid, f"thread {tid}") for number, tid in enumerate(threads.recorded)}
-    external = at_rows(op_rows, external_ids(op_args), len(kind))
-    return Host(table(HOST, values), parent, external, _borders(lane, kind, name_code, names, marks), names_of_threads, line_source)
+    external = np.where(is_op, lane.take("external"), -1)
+    borders = _borders(kind, name_code, names, marks, ~lane.take("unfinished"))
+    return Host(table(HOST, values), parent, external, borders, names_of_threads, line_source)
 
 
-def correlations(lane: Lane, rows: Rows) -> Rows:
-    """The correlation id of the given rows, -1 elsewhere. Some ROCm builds write it as External id, and no correlation."""
-    found = [lane.args[row] for row in rows.tolist()]
-    ids = integers([args.external_id if args.correlation is None else args.correlation for args in found])
-    return at_rows(rows, ids, len(lane.events))
-
-
-def external_ids(args: Sequence[Args]) -> Rows:
-    """The number that joins an op with what it caused, -1 if none."""
-    return integers([one.external_id_old if one.external_id is None else one.external_id for one in args])
-
-
-def _kinds(lane: Lane, name_code: Codes, names: Sequence[str], marks: Sequence[Mark | None]) -> Rows:
-    kind_number = {kind: number for number, kind in enumerate(KINDS)}
-    kind = np.array([kind_number[kind] for kind in lane.kinds], dtype=np.int64)
-    ranges = (kind == _OP) | (kind == _ANNOTATION)
+def _kinds(kind: Codes, name_code: Codes, names: Sequence[str], marks: Sequence[Mark | None]) -> Codes:
+    ranges = (kind == OP) | (kind == ANNOTATION)
     is_mark = np.array([mark is not None for mark in marks], dtype=bool)
     is_annotation = np.array([name.startswith(ANNOTATION_PREFIXES) for name in names], dtype=bool)
-    kind[ranges & is_annotation[name_code]] = _ANNOTATION
-    kind[ranges & is_mark[name_code]] = _MARK
+    kind[ranges & is_annotation[name_code]] = ANNOTATION
+    kind[ranges & is_mark[name_code]] = MARK
     return kind
 
 
 def _candidates(
-    lane: Lane, kind: Rows, name_code: Codes, names: Sequence[str], marks: Sequence[Mark | None], places: dict[Place, int]
+    kind: Codes,
+    name_code: Codes,
+    names: Sequence[str],
+    marks: Sequence[Mark | None],
+    stack_code: Codes,
+    stack_places: Sequence[Place],
+    places: dict[Place, int],
 ) -> Candidates:
     of_mark = numbered([mark.place if mark else Place() for mark in marks], places)
     of_frame = numbered([frame_place(name) for name in names], places)
-    stack_code, stacks = interned([args.call_stack for args in lane.args])
-    of_stack = numbered([stack_place(stack or "") for stack in stacks], places)
+    of_stack = numbered(stack_places, places)
     return Candidates(
-        mark=np.where(kind == _MARK, of_mark[name_code], -1),
-        frame=np.where(kind == _PYTHON, of_frame[name_code], -1),
+        mark=np.where(kind == MARK, of_mark[name_code], -1),
+        frame=np.where(kind == PYTHON, of_frame[name_code], -1),
         stack=of_stack[stack_code],
     )
 
@@ -126,21 +116,17 @@ def _place_columns(place: Rows, places: Sequence[Place]) -> dict[str, object]:
     }
 
 
-def _json_text(texts: Sequence[bytes], rows: Rows, count: int) -> pd.Categorical:
-    """A column of ``count`` texts: the given JSON at the given rows, empty elsewhere."""
-    codes, distinct = interned([b"", *texts])
-    all_codes = np.zeros(count, dtype=np.int32)
-    all_codes[rows] = codes[1:]
-    return categorical(all_codes, [text.decode("utf-8", "replace") for text in distinct])
+def _json_text(codes: Codes, is_op: NDArray[np.bool_], texts: Iterable[bytes]) -> pd.Categorical:
+    """JSON text of ops, empty elsewhere (the first text is empty)."""
+    return categorical(np.where(is_op, codes, 0), [text.decode("utf-8", "replace") for text in texts])
 
 
-def _borders(lane: Lane, kind: Rows, name_code: Codes, names: Sequence[str], marks: Sequence[Mark | None]) -> Borders:
+def _borders(kind: Codes, name_code: Codes, names: Sequence[str], marks: Sequence[Mark | None], finished: NDArray[np.bool_]) -> Borders:
     tick = np.array([mark.number if mark and mark.kind == "tick" else -1 for mark in marks], dtype=np.int64)
     numbers = [PROFILER_STEP.match(name) for name in names]
     step = np.array([int(match[1]) if match else -1 for match in numbers], dtype=np.int64)
-    finished = np.array([args.finished is not False for args in lane.args], dtype=bool)
     return Borders(
-        tick=np.where(kind == _MARK, tick[name_code], -1),
-        profiler_step=np.where(kind == _ANNOTATION, step[name_code], -1),
+        tick=np.where(kind == MARK, tick[name_code], -1),
+        profiler_step=np.where(kind == ANNOTATION, step[name_code], -1),
         finished=finished,
     )

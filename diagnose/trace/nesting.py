@@ -1,8 +1,8 @@
 """Which range encloses which: one pass over a thread, in arrays.
 
 Rows of one thread sorted by start, longer first, have this property: the innermost range that encloses row ``i`` is
-the nearest earlier row whose end is not before the end of ``i`` ("previous greater element"). All rows look for it at
-once, jumping over rows that already know theirs, so the number of rounds grows with the logarithm of the row count.
+the nearest earlier range whose end is not before the end of ``i`` ("previous greater element"). All ranges look for it at
+once, jumping over those that already know theirs; then all other rows climb from the last range before them.
 An event of no duration counts as one nanosecond long: it lies inside a range that begins with it, not in one that ends there.
 """
 
@@ -16,7 +16,13 @@ Rows = NDArray[np.int64]
 
 def order(start: Rows, dur: Rows) -> Rows:
     """Row numbers sorted by start, longer first, equal ones as they come."""
-    return np.lexsort((-dur, start))
+    by_start = np.argsort(start, kind="stable")
+    sorted_start = start[by_start]
+    equal = np.flatnonzero(sorted_start[1:] == sorted_start[:-1])
+    tied = np.union1d(equal, equal + 1)
+    rows = by_start[tied]
+    by_start[tied] = rows[np.lexsort((-dur[rows], start[rows]))]
+    return by_start
 
 
 def innermost(start: Rows, dur: Rows, is_range: NDArray[np.bool_], group: Rows) -> Rows:
@@ -36,16 +42,27 @@ def innermost(start: Rows, dur: Rows, is_range: NDArray[np.bool_], group: Rows) 
 
 def _innermost_of_one(start: Rows, dur: Rows, is_range: NDArray[np.bool_]) -> Rows:
     end = start + np.maximum(dur, 1)
-    index = np.arange(len(start))
-    latest = np.maximum.accumulate(np.where(is_range, index, -1))  # the last range at or before each row
-    parent = np.concatenate(([-1], latest))[: len(start)]
-    open_rows = np.flatnonzero(parent >= 0)
+    ranges = np.flatnonzero(is_range)
+    around = _previous_reaching(end[ranges])
+    found = np.cumsum(is_range) - 1  # the last range at or before each row, as a position in `ranges`
+    found[ranges] = around
+    climbing = np.flatnonzero(~is_range & (found >= 0))
+    while len(climbing):
+        climbing = climbing[end[ranges[found[climbing]]] < end[climbing]]
+        found[climbing] = around[found[climbing]]
+        climbing = climbing[found[climbing] >= 0]
+    return np.where(found >= 0, ranges[found], -1) if len(ranges) else found
+
+
+def _previous_reaching(end: Rows) -> Rows:
+    """For each position the nearest earlier one whose end is not before its own; -1 if none."""
+    found = np.arange(-1, len(end) - 1)
+    open_rows = np.flatnonzero(found >= 0)
     while len(open_rows):
-        candidate = parent[open_rows]
-        open_rows = open_rows[end[candidate] < end[open_rows]]
-        parent[open_rows] = parent[parent[open_rows]]
-        open_rows = open_rows[parent[open_rows] >= 0]
-    return parent
+        open_rows = open_rows[end[found[open_rows]] < end[open_rows]]
+        found[open_rows] = found[found[open_rows]]
+        open_rows = open_rows[found[open_rows] >= 0]
+    return found
 
 
 def inherited(flag: NDArray[np.bool_], parent: Rows) -> NDArray[np.bool_]:

@@ -36,6 +36,9 @@ DEVICE_KINDS = {
     "mtia_ccp_events": "kernel",
 }
 
+SYNC_CATEGORY = "cuda_sync"
+SYNC_KINDS = {"Stream Wait Event": "stream wait", "Event Sync": "event sync", "Stream Sync": "stream sync", "Context Sync": "context sync"}
+
 # Before torch 1.12 these ranges had the category of operators.
 ANNOTATION_PREFIXES = ("ProfilerStep#", "enumerate(DataLoader)#", "Optimizer.", "DistributedDataParallel.", "DataParallel.")
 

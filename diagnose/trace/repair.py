@@ -13,9 +13,9 @@ from collections import Counter
 
 from diagnose.trace.decode import DECODE_ERRORS, Event, TraceFile, decode_event, decode_file, decode_without_args, is_list
 
-_EVENTS_START = re.compile(rb'"traceEvents"\s*:\s*\[')
+EVENTS_START = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN_EVENTS = re.compile(rb'(?<=\})(?:\s*,)?\s*(?=\{\s*"|\{\s*\})')
-_LIST_START = re.compile(rb"\s*\[")
+LIST_START = re.compile(rb"\s*\[")
 _MAX_TAIL = 2**24  # what follows the last event is small; a file without borders between events is no trace
 
 # What is wrong, its pattern, its replacement: applied only to an event that cannot be decoded as it is.
@@ -28,12 +28,12 @@ _REPAIRS = (
 )
 
 
-def salvage(data: bytes | bytearray, decimals: bool = False) -> tuple[TraceFile, list[str]]:
+def salvage(data: bytes | bytearray, decimals: bool = False, before: int = 0) -> tuple[TraceFile, list[str]]:
     """All whole events of a damaged file, its top-level fields as far as they are whole, and sentences on what was lost.
 
-    ``TraceFile.events`` is None where no list of events begins.
+    ``TraceFile.events`` is None where no list of events begins. ``before``: how many events of the file were read already.
     """
-    start = _LIST_START.match(data) if is_list(data) else _EVENTS_START.search(data)
+    start = LIST_START.match(data) if is_list(data) else EVENTS_START.search(data)
     if start is None:
         return TraceFile(), []
     pieces = _BETWEEN_EVENTS.split(data[start.end() :])
@@ -51,7 +51,7 @@ def salvage(data: bytes | bytearray, decimals: bool = False) -> tuple[TraceFile,
     events.extend(final)
     file, ended = _top_level(bytes(data[: start.end()]), rest)
     file.events = events
-    return file, _sentences(wrong, lost, len(events), last if not final else b"", ended)
+    return file, _sentences(wrong, lost, before + len(events), last if not final else b"", ended)
 
 
 def _event(text: bytes, decimals: bool, wrong: Counter[str]) -> Event | None:

@@ -62,6 +62,19 @@ STEPS: dict[str, Column] = {
     "complete": Column("bool", "", "both ends recorded and at least one op or GPU event inside"),
 }
 
+WAITS: dict[str, Column] = {
+    "start_ns": Column("int64", "ns", "when the wait was recorded, relative to the trace's start"),
+    "dur_ns": Column("int64", "ns", "duration; of a stream wait that of the call, not of the wait"),
+    "kind": Column(
+        "category", "", "stream wait (of a stream for an event), event sync, stream sync, context sync (of the host); else empty"
+    ),
+    "device": Column("int64", "", "device ordinal"),
+    "stream": Column("int64", "", "the stream that waits; of a stream sync the stream the host waits for; else -1"),
+    "on_stream": Column("int64", "", "the stream whose work up to the event is waited for; -1 if none or unknown"),
+    "record": Column("int32", "row", "host row of the call that recorded the event; -1 if none"),
+    "call": Column("int32", "row", "host row of the runtime call that waits or makes the stream wait; -1 if none"),
+}
+
 
 def empty_table(columns: dict[str, Column]) -> pd.DataFrame:
     """A table with the given columns, right types, no rows."""
@@ -81,6 +94,7 @@ class Trace:
     threads: dict[int, str] = field(default_factory=dict)
     origin_ns: int = 0  # of the first event, on the trace's clock (baseTimeNanoseconds added where given)
     info: dict[str, Any] = field(default_factory=dict)  # top-level metadata: deviceProperties, distributedInfo, versions, flags
+    waits: pd.DataFrame = field(default_factory=lambda: empty_table(WAITS))  # empty unless the profiler was told to record them
     notes: tuple[str, ...] = ()  # what was repaired, lost or assumed, in words for the report
 
     @property

@@ -119,3 +119,77 @@ def test_a_trace_without_host_events_leaves_idle_time_unattributed() -> None:
         """
     )
     assert us(ledger) == {"compute": 700, "unattributed": 200}
+
+
+def test_a_copy_that_blocks_is_a_sync_and_one_that_only_enqueues_is_not() -> None:
+    ledger = ledger_of(
+        """
+        main  0     2000  step     ProfilerStep#1
+        main  0     1500  op       aten::to
+        main  100   400   runtime  cudaMemcpyAsync  {"correlation": 1}
+        gpu   490   5     memcpy   Memcpy DtoH (Device -> Pageable)  {"correlation": 1}
+        main  600   20    runtime  cudaMemcpyAsync  {"correlation": 2}
+        gpu   640   1360  memcpy   Memcpy HtoD (Pinned -> Device)  {"correlation": 2}
+        """
+    )
+    # Idle: 0-490 and 495-640. The blocking call holds 100-490 and 495-500; the operator goes on at 500, refilling the queue after it.
+    assert us(ledger) == {"exposed_copies": 5 + 1360, "launch_bound": 100, "host_sync": 390 + 5 + 140}
+
+
+def test_only_the_first_millisecond_after_a_sync_is_its_fault() -> None:
+    ledger = ledger_of(
+        """
+        main  0     10000  step     ProfilerStep#1
+        main  0     10     runtime  cudaLaunchKernel  {"correlation": 1}
+        gpu   20    480    kernel   gemm  {"correlation": 1}
+        main  100   400    runtime  cudaStreamSynchronize
+        main  500   8000   op       aten::sort
+        main  8490  10     runtime  cudaLaunchKernel  {"correlation": 2}
+        gpu   8500  1500   kernel   gemm  {"correlation": 2}
+        """
+    )
+    # 10-20: launched, not started. 500-1500 after the sync; 1500-8500 the operator works on the host.
+    assert us(ledger) == {"compute": 480 + 1500, "launch_bound": 10, "unattributed": 10, "host_sync": 1000, "host_work": 7000}
+
+
+def test_a_launch_that_takes_half_a_millisecond_loads_the_kernel_but_a_graph_s_launch_does_not() -> None:
+    ledger = ledger_of(
+        """
+        main  0     3000  step     ProfilerStep#1
+        main  0     800   runtime  cudaLaunchKernel  {"correlation": 1}
+        gpu   800   200   kernel   gemm  {"correlation": 1}
+        main  1000  800   runtime  cudaGraphLaunch  {"correlation": 2}
+        gpu   1800  1200  kernel   gemm  {"correlation": 2}
+        """
+    )
+    assert us(ledger) == {"compute": 200 + 1200, "compilation": 800, "launch_bound": 800}
+
+
+def test_a_graph_s_capture_is_compilation() -> None:
+    ledger = ledger_of(
+        """
+        main  0     1000  step     ProfilerStep#1
+        main  100   5     runtime  hipStreamBeginCapture
+        main  200   300   op       aten::mm
+        main  590   20    runtime  hipStreamEndCapture
+        main  700   5     runtime  hipGraphLaunch  {"correlation": 2}
+        gpu   705   295   kernel   gemm  {"correlation": 2}
+        main  900   5     runtime  hipStreamBeginCapture
+        """
+    )
+    # 0-100 and 610-700 Python, 100-590 captured, 590-610 the end of the capture and 700-705 the launch: dispatch. The last has no end.
+    assert us(ledger) == {"compute": 295, "compilation": 490, "launch_bound": 20 + 5, "python": 100 + 90}
+
+
+def test_memory_calls_before_the_first_gpu_work_are_start_up() -> None:
+    ledger = ledger_of(
+        """
+        main  0     9000  step     ProfilerStep#1
+        main  0     5000  op       aten::empty
+        main  0     5000  runtime  cudaFree
+        gpu   5000  1000  kernel   gemm
+        main  6000  2000  runtime  cudaMalloc
+        gpu   8000  1000  kernel   gemm
+        """
+    )
+    assert us(ledger) == {"compute": 2000, "host_work": 5000, "allocator": 2000}

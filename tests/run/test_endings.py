@@ -65,7 +65,7 @@ def test_a_script_without_torch_runs_unharmed(run_script: Run) -> None:
 def test_a_script_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no script .*nowhere\.py"):
         launch(Target("nowhere.py", False, ()), Settings(), tmp_path / "run")
-    with pytest.raises(UsageError, match="no module json.nowhere"):
+    with pytest.raises(UsageError, match=r"no module json\.nowhere"):
         launch(Target("json.nowhere", True, ()), Settings(), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -126,6 +126,6 @@ def test_signals(tmp_path: Path, to_group: bool, number: int, arguments: tuple[s
     stdout, stderr = driver.communicate(timeout=30)
     assert driver.returncode == 0
     assert stdout == shows
-    assert ("KeyboardInterrupt" in stderr) == ("interrupted\n" == shows[:12])
+    assert ("KeyboardInterrupt" in stderr) == (shows[:12] == "interrupted\n")
     steps = json.loads((tmp_path / "run/rank0/steps.json").read_text())
     assert any(phase["name"] == "timeline" for phase in steps["phases"])

@@ -103,4 +103,4 @@ def test_loader_workers_are_timed_but_never_recorded(run_script: Run, how: str) 
     assert run.steps["pid"] not in {pid for *_, pid, _ in records}
     assert all(duration >= 4_000_000 for _, duration, _, _ in records)  # four items of a millisecond
     (loader,) = run.facts["loaders"]
-    assert (loader["num_workers"], loader["dataset"], loader["dataset_length"], loader["line"]) == (2, "Slow", 64, 26)
+    assert (loader["num_workers"], loader["dataset"], loader["dataset_length"], loader["function"]) == (2, "Slow", 64, "main")

@@ -13,11 +13,15 @@ import pytest
 
 from diagnose.errors import TraceUnreadable, UsageError
 from diagnose.trace import content
-from diagnose.trace.content import read_content
+from diagnose.trace.content import Content
 from diagnose.trace.reader import read_trace
 from tests.trace.build import encoded, event
 
 DATA = encoded(event("aten::add", 1))
+
+
+def everything(source: str | Path | io.BytesIO, **limits: int) -> bytes:
+    return b"".join(Content(source, **limits).blocks())
 
 
 def test_plain_gzip_and_zstd_by_content_not_by_name(tmp_path: Path) -> None:
@@ -31,16 +35,16 @@ def test_plain_gzip_and_zstd_by_content_not_by_name(tmp_path: Path) -> None:
     ):
         path = tmp_path / "trace.bin"
         path.write_bytes(packed)
-        assert bytes(read_content(path).data) == DATA
-        assert bytes(read_content(str(path)).data) == DATA
-        assert bytes(read_content(io.BytesIO(packed)).data) == DATA
+        assert everything(path) == DATA
+        assert everything(str(path)) == DATA
+        assert everything(io.BytesIO(packed)) == DATA
 
 
 def test_larger_than_one_block(tmp_path: Path) -> None:
     data = encoded(*(event(f"op{i}", i) for i in range(30_000)))
     assert len(data) > 2**21
-    assert bytes(read_content(io.BytesIO(gzip.compress(data))).data) == data
-    assert bytes(read_content(io.BytesIO(data)).data) == data
+    assert everything(io.BytesIO(gzip.compress(data))) == data
+    assert everything(io.BytesIO(data)) == data
 
 
 def test_fsspec_url() -> None:
@@ -75,19 +79,19 @@ def bomb(block: bytes, count: int, head: bytes = b"") -> io.BytesIO:
 @pytest.mark.parametrize("filler", [b"\x00", b" ", b"a"])
 def test_a_bomb_without_json_is_refused_by_its_first_block(filler: bytes) -> None:
     with pytest.raises(TraceUnreadable, match="JSON"):
-        read_content(bomb(filler * 2**20, 64))
+        everything(bomb(filler * 2**20, 64))
 
 
 def test_a_bomb_that_starts_like_a_trace_is_refused_by_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content, "RATIO_FREE_BYTES", 8 * 2**20)
     with pytest.raises(TraceUnreadable, match="inflates like no recording") as refusal:
-        read_content(bomb(b" " * 2**20, 60, head=b'{"traceEvents": ['))
+        everything(bomb(b" " * 2**20, 60, head=b'{"traceEvents": ['))
     assert "uncompress it first" in refusal.value.do
 
 
 def test_absolute_limit() -> None:
     with pytest.raises(TraceUnreadable, match="too large"):
-        read_content(io.BytesIO(gzip.compress(DATA)), max_bytes=100)
+        everything(io.BytesIO(gzip.compress(DATA)), max_bytes=100)
 
 
 def test_reading_a_trace_needs_neither_torch_nor_the_optional_packages(tmp_path: Path) -> None:

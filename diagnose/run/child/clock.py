@@ -166,7 +166,7 @@ def _no_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
 
 
 def _compiled_module_class() -> type:
-    return sys.modules["torch._dynamo.eval_frame"].OptimizedModule  # type: ignore[no-any-return]
+    return sys.modules["torch._dynamo.eval_frame"].OptimizedModule
 
 
 def _owns_parameters(module: torch.nn.Module) -> bool:

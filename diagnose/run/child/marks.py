@@ -19,10 +19,8 @@ from .closer import compiler_in_use
 from .patching import Patches
 from .places import Places
 
-try:  # a tenth of record_function's cost
-    from torch._C._profiler import _RecordFunctionFast as mark
-except ImportError:  # pragma: no cover - private, so it may go
-    from torch.autograd.profiler import record_function as mark  # type: ignore[assignment]
+# a tenth of record_function's cost; private, so it may go
+mark: Any = getattr(torch._C._profiler, "_RecordFunctionFast", torch.autograd.profiler.record_function)
 
 _READS = ("item", "tolist", "cpu", "numpy", "to", "cuda", "nonzero")
 _DUNDER_READS = ("bool", "float", "int", "index", "repr", "format")

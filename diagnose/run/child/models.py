@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import weakref
 from collections.abc import Iterator
 from types import FrameType
@@ -24,10 +25,14 @@ class CallCounts(Observer):
         self._places = places
         self.look_closely = False
         self.autocast = self.anomaly_mode = False
-        self._forwards = self._with_grad = self._training = self._backwards = self._fetches = 0
+        self.forget()
         self._models: dict[int, tuple[weakref.ref[nn.Module], Place]] = {}
         self.biased: dict[int, list[dict[str, str]]] = {}
         self.saved_bytes: int | None = None
+
+    def forget(self) -> None:
+        """Start counting again: what was counted belongs to no step."""
+        self._forwards = self._with_grad = self._training = self._backwards = self._fetches = 0
 
     def forward(self, module: nn.Module, frame: FrameType) -> contextlib.AbstractContextManager[None] | None:
         self._forwards += 1
@@ -104,7 +109,7 @@ def _biased_in_sequence(model: nn.Module) -> list[dict[str, str]]:
         if not isinstance(module, nn.Sequential):
             continue
         children = list(module.named_children())
-        for (name, child), (next_name, next_child) in zip(children, children[1:], strict=False):
+        for (name, child), (next_name, next_child) in itertools.pairwise(children):
             if isinstance(child, CONVOLUTIONS) and child.bias is not None and isinstance(next_child, NORMS):
                 pairs.append({"conv": f"{prefix}.{name}".lstrip("."), "norm": f"{prefix}.{next_name}".lstrip(".")})
     return pairs

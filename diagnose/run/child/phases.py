@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
 from time import perf_counter_ns
@@ -101,11 +102,11 @@ class Phases:
                 self._stop_cold(now_ns)
             return
         self._period = self._find_period()
-        if (number + 1) % self._period or len(self._sources) < 2 * len(set(self._sources)) and number < schedule.WARMUP_TICKS:
+        if (number + 1) % self._period or (len(self._sources) < 2 * len(set(self._sources)) and number < schedule.WARMUP_TICKS):
             return
         borders = self._tick_ns[:: -self._period][::-1]
         borders = [ns for ns in borders if ns >= self._settling_from]
-        step_ns = [later - earlier for earlier, later in zip(borders, borders[1:], strict=False)]
+        step_ns = [later - earlier for earlier, later in itertools.pairwise(borders)]
         if schedule.settled(step_ns, now_ns - self._tick_ns[0]):
             self._begin("plain", number, now_ns)
 

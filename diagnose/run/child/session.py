@@ -94,6 +94,7 @@ class Session:
         self._ticks = 0
         if self._phases is not None and not self._finished:
             self._phases.discard()
+            self.facts.calls.forget()
             self._phases = self._new_phases()
 
     def step_ended(self) -> None:

@@ -23,8 +23,7 @@ class Net(nn.Module):
 
 def read(loss):
     return (
-        loss
-        .item()  # item
+        loss.item()  # item
     )
 
 

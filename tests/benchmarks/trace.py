@@ -1,0 +1,273 @@
+"""What reading and judging a trace costs, as ratios from one run; every measurement in a fresh process.
+
+    python tests/benchmarks/trace.py [--size MB] [--no-peer]
+
+For the largest traces at hand, and for one made larger by repeating its steps with times and ids shifted (10 MB, 100 MB, 1 GB;
+``--size`` is the largest): the bare msgspec decode of the bytes into the reader's own types; bytes in memory to the finished result
+document; inflation; peak memory; HolisticTraceAnalysis loading the same file (installed into an environment of its own, without torch).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import gzip
+import importlib
+import io
+import json
+import math
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+RECORDED = ROOT.parent / "shared" / "traces"
+SAMPLE = ROOT / "sample_traces" / "healthy" / "train" / "rank0" / "timeline.pt.trace.json.gz"
+REPEATED = "hta-dfindex-v100.json.gz"  # the largest of them with several marked steps
+SIZES_MB = (10, 100, 1000)
+PEER = "traceinsight"  # HolisticTraceAnalysis since 0.6
+PEER_NEEDS = ("numpy", "pandas", "networkx", "plotly", "pydot", "psutil", "pyyaml")  # what loading imports; not its notebooks
+INFLATERS = {"gzip": "gzip", "isal": "isal.igzip", "zlib-ng": "zlib_ng.gzip_ng"}
+BLOCK = 2**19
+
+
+# ---- what is measured; each runs in a process of its own
+
+
+def _best(action: Callable[[], Any], size: int) -> float:
+    """Seconds of the fastest of up to five runs; one is enough for a large file."""
+    seconds = []
+    for _ in range(5 if size < 2e8 else 1):
+        started = time.perf_counter()
+        action()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
+
+
+def decode(path: Path) -> float:
+    from diagnose.trace.decode import decode_file
+
+    data = path.read_bytes()
+    gc.disable()
+    return _best(lambda: decode_file(data), len(data))
+
+
+def document(path: Path) -> float:
+    """From the bytes in memory: what `analyse` does with a path, less opening the file."""
+    from diagnose import analyse
+    from diagnose.measure.recording import Recording
+    from diagnose.trace.reader import read_trace
+
+    data = path.read_bytes()
+    setattr(analyse, "load_recording", lambda source: Recording(source, read_trace(io.BytesIO(data))))  # noqa: B010
+    return _best(lambda: analyse.analyse(path), len(data))
+
+
+def report(path: Path) -> float:
+    """From the file, as a user has it."""
+    from diagnose.analyse import analyse
+
+    return _best(lambda: analyse(path), path.stat().st_size)
+
+
+def start(path: Path) -> float:
+    return _best(lambda: subprocess.run([sys.executable, "-c", "import diagnose.analyse"], check=True, cwd=ROOT), 0)
+
+
+def inflate(path: Path, module: str) -> float:
+    def whole() -> None:
+        with importlib.import_module(module).open(path) as file:
+            while file.read1(BLOCK):
+                pass
+
+    return _best(whole, path.stat().st_size)
+
+
+PEER_LOAD = """
+import sys, time, resource
+from hta.common.trace import Trace
+started = time.perf_counter()
+Trace(trace_files={0: sys.argv[1]}, trace_dir=".").parse_traces(use_multiprocessing=False)
+print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def measured(what: str, path: Path, *more: str) -> tuple[float, float]:
+    """Seconds and peak memory (MB) of one of the functions above in a fresh process; NaN where it cannot run."""
+    command = [sys.executable, __file__, "--measure", what, str(path), *more]
+    return _answer(subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}))
+
+
+def _answer(done: subprocess.CompletedProcess[str]) -> tuple[float, float]:
+    if done.returncode:
+        print(f"  {' '.join(done.args[2:4])}: {(done.stderr.strip().splitlines() or ['failed'])[-1]}", file=sys.stderr)
+        return math.nan, math.nan
+    seconds, peak_kb = done.stdout.split()[-2:]
+    return float(seconds), float(peak_kb) * 1024 / 1e6
+
+
+def _measure(what: str, path: Path, *more: str) -> None:
+    seconds = globals()[what](path, *more)
+    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+# ---- the peer
+
+
+def peer_python() -> Path | None:
+    """The interpreter of an environment that has the peer; None, with the reason printed, if it cannot be had."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "torch-diagnose" / f"bench-{PEER}"
+    python = folder / "bin" / "python"
+    pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    try:
+        if not python.exists():
+            subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, capture_output=True)
+        subprocess.run([*pip, "--no-deps", PEER], check=True, capture_output=True)
+        subprocess.run([*pip, *PEER_NEEDS], check=True, capture_output=True)
+    except (subprocess.CalledProcessError, OSError) as error:
+        reason = getattr(error, "stderr", None) or str(error).encode()
+        print(f"HolisticTraceAnalysis is left out: {reason.decode(errors='replace').strip().splitlines()[-1]}")
+        return None
+    return python
+
+
+def peer_load(python: Path | None, path: Path) -> float:
+    if python is None:
+        return math.nan
+    with tempfile.TemporaryDirectory() as empty:
+        done = subprocess.run([str(python), "-c", PEER_LOAD, str(path)], capture_output=True, text=True, cwd=empty)
+    return _answer(done)[0]
+
+
+# ---- a large file
+
+
+SHIFTED = re.compile(
+    rb'("ts": ?)(\d+)|("(?:correlation|External id|external id|Ev Idx|Record function id|id)": ?)(\d+)|(ProfilerStep#|diagnose::tick\|)(\d+)'
+)
+
+
+def write_repeated(recorded: Path, target: Path, size: int) -> None:
+    """A trace of at least ``size`` bytes: the events of the recorded one again and again, each time later and with ids of their own."""
+    data = gzip.decompress(recorded.read_bytes())
+    first = re.search(rb'"traceEvents"\s*:\s*\[\s*', data)
+    if first is None:
+        raise SystemExit(f"{recorded.name} has no traceEvents")
+    head, events, tail = data[: first.end()], *_parted(data[first.end() :])
+    steps = len(set(re.findall(rb"(?:ProfilerStep#|diagnose::tick\|)\d+", events))) or 1
+    times = [int(text) for text in re.findall(rb'"ts": ?(\d+)', events) if int(text)]
+    span_us = max(times) - min(times) + 1000
+    most = max(int(text) for text in re.findall(rb'"(?:correlation|id)": ?(\d+)', events)) + 1
+    with target.open("wb") as file:
+        file.write(head)
+        for number in range(max(1, math.ceil(size / len(events)))):
+            file.write(b",\n" * (number > 0) + _shifted(events, number * span_us, number * most, number * steps))
+        file.write(tail)
+
+
+def _parted(text: bytes) -> tuple[bytes, bytes]:
+    """The events, and the end of the file that follows the last of them."""
+    end = [match.start() for match in re.finditer(rb"\s*\]", text[-(2**20) :]) if _closes(text, match.start())]
+    at = max(0, len(text) - 2**20) + end[-1]
+    return text[:at], text[at:]
+
+
+def _closes(text: bytes, at: int) -> bool:
+    """Whether what follows there completes the file after its list of events."""
+    tail = text[max(0, len(text) - 2**20) + at :]
+    try:
+        json.loads(b'{"traceEvents": [' + tail)
+    except ValueError:
+        return False
+    return True
+
+
+def _shifted(events: bytes, by_us: int, by_id: int, by_step: int) -> bytes:
+    def shift(match: re.Match[bytes]) -> bytes:
+        ts, time_us, key, number, step, step_number = match.groups()
+        if ts:
+            return ts + str(int(time_us) + by_us).encode()
+        return (key or step) + str(int(number or step_number) + (by_id if key else by_step)).encode()
+
+    return SHIFTED.sub(shift, events) if by_us else events
+
+
+# ---- the table
+
+
+def files(folder: Path, largest_mb: int) -> Iterator[tuple[str, Path, Path | None]]:
+    """Name, uncompressed file and compressed file: recorded traces first, then the repeated one by size."""
+    recorded = sorted(RECORDED.glob("*.json.gz"), key=_inflated_size)[-3:] or [SAMPLE]
+    for packed in recorded:
+        plain = folder / packed.stem
+        plain.write_bytes(gzip.decompress(packed.read_bytes()))
+        yield packed.name.split(".")[0], plain, packed
+        plain.unlink()
+    origin = RECORDED / REPEATED if (RECORDED / REPEATED).exists() else SAMPLE
+    for size in SIZES_MB:
+        if size <= largest_mb:
+            plain = folder / f"repeated-{size}.json"
+            write_repeated(origin, plain, size * 10**6)
+            yield f"{origin.name.split('.')[0]} repeated", plain, None
+            plain.unlink()
+
+
+def _inflated_size(packed: Path) -> int:
+    """What gzip says about itself in its last four bytes."""
+    with packed.open("rb") as file:
+        file.seek(-4, os.SEEK_END)
+        return int.from_bytes(file.read(), "little")
+
+
+def main(largest_mb: int, with_peer: bool) -> None:
+    python = peer_python() if with_peer else None
+    print(f"Start of a process and imports, beside all below: {measured('start', ROOT)[0]:.2f} s\n")
+    columns = ("file", "MB", "decode s", "MB/s", "document s", "÷ decode", "peak MB", "÷ size", "HTA s", "HTA ÷ document")
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    inflation, seconds_by_size = [], []
+    with tempfile.TemporaryDirectory() as name:
+        for title, plain, packed in files(Path(name), largest_mb):
+            size = plain.stat().st_size / 1e6
+            bare, (whole, _), (_, peak) = measured("decode", plain)[0], measured("document", plain), measured("report", plain)
+            peer = peer_load(python, plain)
+            row = (title, f"{size:.0f}", f"{bare:.2f}", f"{size / bare:.0f}", f"{whole:.2f}", f"{whole / bare:.2f}", f"{peak:.0f}",
+                   f"{peak / size:.2f}", f"{peer:.1f}", f"{peer / whole:.1f}")  # fmt: skip
+            print("| " + " | ".join(row) + " |", flush=True)
+            if packed is None:
+                seconds_by_size.append((size, whole))
+            else:
+                inflation.append((title, size, bare, {name: measured("inflate", packed, module)[0] for name, module in INFLATERS.items()}))
+    _print_inflation(inflation)
+    _print_exponent(seconds_by_size)
+
+
+def _print_inflation(rows: list[tuple[str, float, float, dict[str, float]]]) -> None:
+    print("\nInflation, beside the above (÷ decode):\n\n| file | " + " | ".join(INFLATERS) + " |\n|" + "---|" * (len(INFLATERS) + 1))
+    for title, size, bare, seconds in rows:
+        cells = [f"{one:.2f} s, {size / one:.0f} MB/s ({one / bare:.2f})" for one in seconds.values()]
+        print(f"| {title} | " + " | ".join(cells) + " |")
+
+
+def _print_exponent(points: list[tuple[float, float]]) -> None:
+    """The slope of log time over log size, the sizes' ends."""
+    if len(points) > 1:
+        (small, fast), (large, slow) = points[0], points[-1]
+        print(f"\nTime grows with size to the power {math.log(slow / fast) / math.log(large / small):.2f} ({small:.0f} to {large:.0f} MB).")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--measure"]:
+        _measure(sys.argv[2], Path(sys.argv[3]), *sys.argv[4:])
+    else:
+        parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("--size", type=int, default=1000, metavar="MB", help="the largest repeated file (1000)")
+        parser.add_argument("--no-peer", action="store_true", help="leave HolisticTraceAnalysis out")
+        options = parser.parse_args()
+        main(options.size, not options.no_peer)

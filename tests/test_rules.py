@@ -1,0 +1,60 @@
+"""A rule file that is wrong is refused with the nearest valid name."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from typing import Any
+
+import pytest
+
+from diagnose.errors import DiagnoseError
+from diagnose.rules import load_rules, parse_rule, rules_folder
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+GOOD = tomllib.loads((rules_folder() / "input-wait-no-workers.toml").read_text(encoding="utf-8"))
+
+
+def refusal(change: Any) -> str:
+    data = copy.deepcopy(GOOD)
+    change(data)
+    with pytest.raises(DiagnoseError) as caught:
+        parse_rule(data, GOOD["id"])
+    return str(caught.value)
+
+
+def test_the_good_one_is_accepted() -> None:
+    assert parse_rule(GOOD, GOOD["id"]).selector == "input_wait"
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (lambda rule: rule["when"][0].update(metric="input_wait_shar"), "did you mean 'input_wait_share'?"),
+        (lambda rule: rule["culprits"].update(selector="input_wai"), "did you mean 'input_wait'?"),
+        (lambda rule: rule.update(symptoms="x"), "did you mean 'symptom'?"),
+        (lambda rule: rule.update(status="stabel"), "did you mean 'stable'?"),
+        (lambda rule: rule["fix"].update(how="Use {suggested_worker}."), "did you mean 'suggested_workers'?"),
+        (lambda rule: rule["fix"].pop("otherwise"), "'otherwise' is missing"),
+        (lambda rule: rule["when"][0].pop("because"), "'because' is missing"),
+        (lambda rule: rule.update(id="another"), "must be the same"),
+    ],
+)
+def test_a_mistake_is_named(change: Any, hint: str) -> None:
+    assert hint in refusal(change)
+
+
+def test_refines_names_a_ledger_row_or_a_rule(tmp_path: Any) -> None:
+    text = (rules_folder() / "compute-bound.toml").read_text(encoding="utf-8")
+    (tmp_path / "compute-bound.toml").write_text(text.replace('refines = "compute"', 'refines = "comput"'), encoding="utf-8")
+    with pytest.raises(DiagnoseError, match="did you mean 'compute'"):
+        load_rules(tmp_path)
+
+
+def test_every_rule_has_cases_beside_it() -> None:
+    for rule_id in load_rules():
+        assert (rules_folder() / f"{rule_id}.cases.toml").exists()

@@ -1,0 +1,95 @@
+"""Forward ↔ backward, and what waits for what on the GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diagnose.trace.links import forward_rows
+from diagnose.trace.reader import read_trace
+from diagnose.trace.schema import WAITS, Trace
+from tests.trace.build import Json, event, launch, read
+
+FOLDER = Path(__file__).parents[2].parent / "shared" / "traces"
+
+
+def forwards(trace: Trace) -> dict[str, str]:
+    """The name of each backward op's forward op, by its own name."""
+    names = trace.host["name"].tolist()
+    return {names[row]: names[forward] for row, forward in enumerate(forward_rows(trace.host).tolist()) if forward >= 0}
+
+
+def backward(name: str, ts: float, sequence: int) -> Json:
+    return event(f"autograd::engine::evaluate_function: {name}", ts, 5, tid=2, Sequence_number=sequence)
+
+
+def test_a_backward_op_belongs_to_the_last_forward_op_with_its_number() -> None:
+    trace = read(
+        event("aten::view", 0, 2, Sequence_number=4),  # makes no node: it only sees the number that comes next
+        event("aten::linear", 5, 20, Sequence_number=4),
+        event("aten::addmm", 6, 10, Sequence_number=4),
+        event("aten::relu", 30, 5, Sequence_number=5),
+        backward("ReluBackward0", 50, 5),
+        backward("AddmmBackward0", 60, 4),
+        backward("OldBackward0", 70, 3),  # its forward was before the recording
+        event("aten::add", 80, 5, Sequence_number=4),  # a later op does not count
+        event("torch::autograd::AccumulateGrad", 90, 5, tid=2),
+    )
+    assert forwards(trace) == {
+        "autograd::engine::evaluate_function: ReluBackward0": "aten::relu",
+        "autograd::engine::evaluate_function: AddmmBackward0": "aten::addmm",
+    }
+
+
+def test_numbers_that_come_again_in_the_next_step_belong_to_it() -> None:
+    trace = read(
+        event("aten::mm", 0, 2, Sequence_number=1), backward("A", 10, 1),
+        event("aten::bmm", 20, 2, Sequence_number=1), backward("B", 30, 1), backward("before", -5, 1),
+    )  # fmt: skip
+    assert list(forwards(trace).values()) == ["aten::mm", "aten::bmm"]
+
+
+def test_without_numbers_nothing_is_linked() -> None:
+    assert forward_rows(read(event("aten::mm", 0)).host).tolist() == [-1]
+
+
+def sync(name: str, ts: float, correlation: int, stream: int, **args: int) -> Json:
+    arguments = {"correlation": correlation, "stream": stream, "device": 0, **args}
+    return {**event(name, ts, 2, "cuda_sync", tid=stream, pid=0), "args": arguments}
+
+
+def test_waits_of_streams_and_of_the_host() -> None:
+    trace = read(
+        launch(0, 2, 10, "cudaEventRecord"),
+        launch(5, 2, 11, "cudaStreamWaitEvent"),
+        launch(9, 4, 12, "cudaStreamSynchronize"),
+        sync("Stream Wait Event", 6, 11, 24, wait_on_stream=20, wait_on_cuda_event_record_corr_id=10),
+        sync("Stream Sync", 9, 12, 7),
+        sync("Event Sync", 20, 99, -1, wait_on_stream=20, wait_on_cuda_event_record_corr_id=-1),
+    )
+    assert {name: str(dtype) for name, dtype in trace.waits.dtypes.items()} == {name: column.dtype for name, column in WAITS.items()}
+    columns = ["start_ns", "kind", "stream", "on_stream", "record", "call"]
+    assert trace.waits[columns].to_numpy().tolist() == [
+        [6000, "stream wait", 24, 20, 0, 1],
+        [9000, "stream sync", 7, -1, -1, 2],
+        [20000, "event sync", -1, 20, -1, -1],
+    ]
+    assert len(trace.host) == 3 and len(trace.device) == 0, "a wait is neither"
+
+
+def test_traces_without_them_have_an_empty_table() -> None:
+    assert read(event("aten::mm", 0)).waits.columns.tolist() == list(WAITS)
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="no folder with traces that others recorded")
+def test_a_recorded_stream_wait_by_hand() -> None:
+    """hta-cp-evsync-multistream: stream 24 waits for what cudaEventRecord (correlation 1385) marked on stream 20."""
+    trace = read_trace(FOLDER / "hta-cp-evsync-multistream.json.gz")
+    assert trace.waits["kind"].value_counts().to_dict() == {"event sync": 3, "stream wait": 1, "context sync": 1}
+    wait = trace.waits[trace.waits["kind"] == "stream wait"].iloc[0]
+    assert (wait["stream"], wait["on_stream"]) == (24, 20)
+    record, call = trace.host.iloc[wait["record"]], trace.host.iloc[wait["call"]]
+    assert (record["name"], record["correlation"]) == ("cudaEventRecord", 1385)
+    assert (call["name"], call["correlation"]) == ("cudaStreamWaitEvent", 1389)
+    assert (int(record["start_ns"]) + trace.origin_ns) // 1000 == 1712867402367666
