@@ -12,7 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -334,6 +334,9 @@ def _out_folder(wanted: Path | None, in_place: Path | None = None) -> Iterator[P
     finally:
         if is_ours and not any(out.iterdir()):
             out.rmdir()
+            if wanted is None:
+                with suppress(OSError):  # earlier reports lie there
+                    out.parent.rmdir()
 
 
 def _fresh(folder: Path) -> Path:
