@@ -4,6 +4,7 @@
 #   make test      the environment, the linters, all tests
 #   make lint      ruff and mypy only
 #   make fuzz      20,000 damaged and hostile traces; prints its seed (SEED=n repeats a run)
+#   make docs      docs/tables.md from the tables' schema
 #   make bench     what the recorder costs the script it watches
 #   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
 #   make gpu       reports on the sample scripts on a CUDA device (PYTHON needs a torch with CUDA)
@@ -16,7 +17,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz bench bench-trace gpu samples
+.PHONY: demo test lint fuzz docs bench bench-trace gpu samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -30,6 +31,9 @@ lint: $(ENVIRONMENT)
 
 fuzz: $(ENVIRONMENT)
 	$(BIN)/python tests/fuzz.py --count 20000 $(if $(SEED),--seed $(SEED))
+
+docs: $(ENVIRONMENT)
+	$(BIN)/python -c "from diagnose.trace.schema import markdown; print(markdown(), end='')" > docs/tables.md
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/hooks.py

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
+import io
 import json
 import os
+import tracemalloc
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from diagnose.analyse import analyse
 from diagnose.cli import main, traces_in
 from diagnose.errors import TraceUnreadable
 from diagnose.report.markdown import markdown
-from tests.fuzz import ARGUMENTS, CATEGORIES, FIELDS, NUMBERS, OTHERS, TEXTS, Json, analyse, corpus, mutant, outcome
+from tests.fuzz import outcome
+from tests.mutants import ARGUMENTS, CATEGORIES, FIELDS, NUMBERS, OTHERS, TEXTS, Json, corpus, mutant
 from tests.trace.build import encoded, event, kernel, launch
 
 
@@ -120,12 +127,31 @@ def test_duplicate_keys(tmp_path: Path) -> None:
     assert outcome(data, tmp_path) == "document"
 
 
-def test_a_bomb_is_refused_soon_and_in_little_memory(tmp_path: Path) -> None:
-    bomb = gzip.compress(b'{"traceEvents": [' + b" " * 2**26, 9)
-    path = tmp_path / "bomb.json.gz"
-    path.write_bytes(gzip.compress(b'{"traceEvents": [', 9) + bomb * 8)
-    with pytest.raises(TraceUnreadable, match="inflates like no recording does"):
+@functools.cache
+def bombs() -> dict[str, bytes]:
+    """A kilobyte or a megabyte that would become gigabytes, or that nobody should unpack."""
+    start, blanks = b'{"traceEvents": [', b" " * 2**24
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("trace.json", blanks)
+    return {
+        "gzip": gzip.compress(start) + gzip.compress(blanks, 9) * 64,
+        "zstd": zstandard.compress(start) + zstandard.compress(blanks, 9) * 64,
+        "gzip in gzip": gzip.compress(gzip.compress(blanks, 9) * 1000, 9),
+        "zip": zipped.getvalue(),
+    }
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd", "gzip in gzip", "zip"])
+def test_a_bomb_is_refused_soon_and_in_little_memory(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "bomb"
+    path.write_bytes(bombs()[kind])
+    tracemalloc.start()
+    with pytest.raises(TraceUnreadable, match=r"inflates like no recording does|is no JSON trace|This is a zip archive"):
         analyse(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**29
 
 
 def test_a_folder_of_odd_names_and_links(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

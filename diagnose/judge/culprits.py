@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,6 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.selectors import Selection, Selector
 from diagnose.measure.view import Rows
 
-Place = tuple[str, int, str]  # file, line, function
 MOST = 5  # lines named per finding; further ones cost less than these
 
 
@@ -32,15 +30,14 @@ def culprits(measured: Measured, selector: Selector, ms_per_step: float) -> tupl
     view, rows = _located(measured, selector)
     if view is None or not len(rows):
         return ()
-    calls: Counter[Place] = Counter()
-    dur_ns: Counter[Place] = Counter()
-    table = _places(view, selector, rows)
-    for file, line, function, dur in zip(table["file"], table["line"], table["function"], table["dur_ns"], strict=True):
-        calls[file, line, function] += 1
-        dur_ns[file, line, function] += int(dur)
-    whole_ns = max(dur_ns.total(), 1)
-    known = [place for place, _ in dur_ns.most_common() if place[1] >= 0]
-    return tuple(Culprit(*place, calls[place] / view.step_count, ms_per_step * dur_ns[place] / whole_ns) for place in known[:MOST])
+    events = _places(view, selector, rows)
+    whole_ns = max(int(events["dur_ns"].sum()), 1)
+    by_line = events[events["line"] >= 0].groupby(["file", "line", "function"], sort=False, observed=True)["dur_ns"]
+    costliest = by_line.agg(["size", "sum"]).sort_values("sum", ascending=False, kind="stable")[:MOST]
+    return tuple(
+        Culprit(str(file), int(line), str(function), int(calls) / view.step_count, ms_per_step * int(dur_ns) / whole_ns)
+        for (file, line, function), calls, dur_ns in costliest.itertuples()
+    )
 
 
 def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, Rows]:
@@ -59,13 +56,12 @@ def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
     """Per event: its duration and the user's line it belongs to (line -1 if unknown)."""
     host_rows, dur_ns = rows, (view.device if selector.table == "device" else view.host)["dur_ns"].to_numpy()[rows]
     if selector.table == "device":
-        device = view.device.iloc[rows]
+        device = view.device[["op", "launch"]].iloc[rows]
         host_rows = np.where(device["op"] >= 0, device["op"], device["launch"]).astype(np.int64)
     if not len(view.host):
         host_rows = rows[:0]
         dur_ns = dur_ns[:0]
-    places = view.host.iloc[np.maximum(host_rows, 0)][["file", "line", "function"]].reset_index(drop=True)
-    places = places.astype({"file": str, "function": str})
+    places = view.host[["file", "line", "function"]].iloc[np.maximum(host_rows, 0)].reset_index(drop=True)
     places["line"] = np.where(host_rows >= 0, places["line"], -1)
     places["dur_ns"] = dur_ns
     return places

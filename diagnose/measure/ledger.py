@@ -19,10 +19,12 @@ OPTIMIZER_STEP = r"^Optimizer\.step#"
 SYNC_CALL = (
     r"^(cuda|hip)(Stream|Device|Event|Ctx)Synchronize|^cu(Stream|Ctx|Event)Synchronize"
     r"|^(hipMemcpyWithStream|hipMemcpy|cudaMemcpy)$"
+    r"|^(ur|pi)(EventWait|EventsWait|QueueFinish)$|^ze\w+Synchronize$"  # Intel's: Unified Runtime, PI, Level Zero
 )
 ALLOCATOR_CALL = (
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostMalloc|HostFree|FreeHost|MallocHost|HostRegister)"
     r"|^(cuda|hip|cu)Mem(Create|Map|Unmap|Release)"
+    r"|^(ur|piext)USM(Device|Host|Shared)?(Alloc|Free)|^zeMem(Alloc|Free)"
 )
 COMPILATION = (
     r"^(Lazy Function Loading|Runtime Triggered Module Loading)|^(cuModuleLoad|cuLibraryLoad|hipModuleLoad|cudaLibraryLoad)"
@@ -158,7 +160,8 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
         "host_sync": np.concatenate([of(is_sync_call(view)), intersect(after_sync(view, idle, sync_calls), work)]),
         "launch_bound": intersect(work, idle[idle[:, 1] - idle[:, 0] <= LAUNCH_GAP_NS]),
         "host_work": work,
-        "python": subtract(idle, _queued(view)) if dispatching.any() else NO_INTERVALS,
+        # Without operators in the recording, nothing tells Python from dispatching.
+        "python": subtract(idle, _queued(view)) if (dispatching & (view.kind == "op")).any() else NO_INTERVALS,
     }
 
 
@@ -199,8 +202,10 @@ def dispatching_threads(view: View) -> np.ndarray:
     """Which host events run on a thread that launches device work (the training thread and the autograd threads)."""
     tid = view.host["tid"].to_numpy()
     launches = view.device["launch"].to_numpy()
-    launching = set(np.unique(tid[launches[launches >= 0]]).tolist()) | {view.trace.training_thread}
-    return np.isin(tid, list(launching))
+    launching = np.zeros(int(tid.max(initial=-1)) + 2, bool)  # by thread; the last is for training thread -1, which is none
+    launching[tid[launches[launches >= 0]]] = True
+    launching[view.trace.training_thread] = True
+    return launching[tid]
 
 
 def after_sync(view: View, idle: Intervals, sync_calls: np.ndarray) -> Intervals:

@@ -73,7 +73,13 @@ class Selection(View):
 
     def syncs_below(self, callers: Rows) -> Rows:
         """The sync calls whose outermost operator is one of these."""
-        return self.sync_calls[np.isin(self.outermost_ops(self.sync_calls), callers)]
+        return self.sync_calls[self.is_among(callers)[self.outermost_ops(self.sync_calls)]]
+
+    def is_among(self, rows: Rows) -> np.ndarray:
+        """Which host events are these."""
+        among = np.zeros(len(self.host), bool)
+        among[rows] = True
+        return among
 
     def sync_idle(self, calls: Rows) -> Intervals:
         """Idle time the ledger files under host sync that follows from these calls."""
@@ -217,7 +223,7 @@ def _pinned_blocking_htod(view: Selection) -> Rows:
     launch = view.device["launch"].to_numpy()
     pinned = _uploads_from(view, "pinned")
     pinned = pinned[launch[pinned] >= 0]
-    return pinned[np.isin(view.outermost_ops(launch[pinned]), view.outermost_ops(view.sync_calls))]
+    return pinned[view.is_among(view.outermost_ops(view.sync_calls))[view.outermost_ops(launch[pinned])]]
 
 
 @selector(
@@ -262,8 +268,7 @@ def _first_shape(shapes: str) -> str:
 )
 def _launch_bound(view: Selection) -> Rows:
     launches = view.device["launch"].to_numpy()
-    launches = np.unique(launches[launches >= 0])
-    return launches[view.in_steps[launches]]
+    return view.named(view.is_among(launches[launches >= 0]))
 
 
 @selector(

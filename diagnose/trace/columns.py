@@ -60,6 +60,8 @@ class Parts:
 
 def integers(values: Sequence[object]) -> NDArray[np.int64]:
     """Int64 of numbers or text that holds one ("stream 7"); -1 where there is none or it does not fit."""
+    if values and values[0] == -1 and values.count(-1) == len(values):
+        return np.full(len(values), -1, dtype=np.int64)
     try:
         return np.frombuffer(array("q", values), dtype=np.int64)  # type: ignore[type-var]
     except (TypeError, OverflowError):

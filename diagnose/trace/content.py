@@ -19,7 +19,7 @@ MAX_BYTES = 8 * 2**30
 # Real traces shrink 10 to 40 times; deflate cannot pass 1030. A file that inflates this much beyond the free part is no recording.
 MAX_RATIO = 400
 RATIO_FREE_BYTES = 256 * 2**20
-BLOCK = 2**19  # what is decoded from it stays in the processor's cache: larger blocks were slower, smaller ones no faster
+BLOCK = 2**20
 _START = 4096
 
 _FOREIGN_STARTS = (

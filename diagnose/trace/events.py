@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ DEVICE_KIND_NAMES = ["kernel", "memcpy", "memset"]
 OP, RUNTIME, ANNOTATION, MARK, PYTHON = range(5)
 KERNEL, MEMCPY = range(2)
 NO_ARGS = Args()
+OTHER_PHASES = ("M", "B")  # metadata; begin events. The rest, mostly the arrows that link events, is passed over.
 
 
 class Lanes:
@@ -34,13 +36,14 @@ class Lanes:
         self.others = Others()
         self._batch: tuple[list[Event], list[Event], list[Event]] = [], [], []
         self._lane = Computed(self._lane_of)
+        self._other = Computed(lambda phase: self._batch[2] if phase in OTHER_PHASES else deque(maxlen=0))
 
     def add(self, events: Sequence[Event]) -> None:
         """The next batch of events, in the file's order."""
         host, device, others = self._batch
-        lane = self._lane
+        lane, other = self._lane, self._other
         for event in events:
-            (lane[event.cat] if event.ph == "X" else others).append(event)
+            (lane[event.cat] if event.ph == "X" else other[event.ph]).append(event)
         self.count += len(events)
         self.host.add(host)
         self.device.add([event for event in device if event.name not in MTIA_WAITS])
@@ -113,15 +116,15 @@ class DeviceColumns:
         kind[np.isin(name, [self.names.get(one, -1) for one in MTIA_COPIES])] = MEMCPY
         copies = np.flatnonzero(kind == MEMCPY)
         told = [(events[row].name, args[row].kind, args[row].direction) for row in copies.tolist()]
-        correlated = integers([one.correlation for one in args]) >= 0
+        correlation = integers([one.correlation for one in args])
         self.parts.add(
             **_times(events),
             kind=kind,
             name=name,
             device=_known([one.device for one in args], lambda: [event.pid for event in events]),
             stream=_known([one.stream for one in args], lambda: [event.tid for event in events]),
-            correlation=correlations(args),
-            external=np.where(correlated, external_ids(args), -1),  # without a correlation it is not the op's, see `correlations`
+            correlation=correlation if (correlation >= 0).all() else correlations(args),
+            external=np.where(correlation >= 0, external_ids(args), -1),  # without a correlation it is not the op's, see `correlations`
             bytes=_known([one.bytes for one in args], lambda: [one.size for one in args]),
             copy=at_rows(copies, self.copies.of(told, len(told)), count),
             collective=np.array([one.collective is not None for one in args], dtype=bool),

@@ -22,10 +22,12 @@ def as_intervals(start: ArrayLike, dur: ArrayLike) -> Intervals:
 def union(a: ArrayLike) -> Intervals:
     """The time covered by at least one interval of ``a``."""
     intervals = _as_pairs(a)
-    intervals = intervals[intervals[:, 1] > intervals[:, 0]]
-    if len(intervals) < 2:
+    if (intervals[:, 1] <= intervals[:, 0]).any():
+        intervals = intervals[intervals[:, 1] > intervals[:, 0]]
+    if (intervals[1:, 0] > intervals[:-1, 1]).all():  # it is one already
         return intervals
-    intervals = intervals[np.argsort(intervals[:, 0], kind="stable")]
+    if (intervals[1:, 0] < intervals[:-1, 0]).any():
+        intervals = intervals[np.argsort(intervals[:, 0], kind="stable")]
     reach = np.maximum.accumulate(intervals[:, 1])
     opens = np.concatenate(([True], intervals[1:, 0] > reach[:-1]))
     closes = np.concatenate((opens[1:], [True]))

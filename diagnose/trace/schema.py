@@ -76,6 +76,28 @@ WAITS: dict[str, Column] = {
 }
 
 
+TABLES: dict[str, tuple[str, dict[str, Column]]] = {
+    "host": ("What ran on the host: operators, runtime calls, annotations, marks, Python frames, the profiler's own work.", HOST),
+    "device": ("What ran on the GPUs: kernels, copies, sets.", DEVICE),
+    "steps": ("The steps of the recording; `Trace.step_source` says what they were made from.", STEPS),
+    "waits": ("What waited for what on the GPUs. Empty unless the profiler was told to record it (`enable_cuda_sync_events`).", WAITS),
+}
+
+
+def markdown() -> str:
+    """The tables for a reader: docs/tables.md."""
+    pages = [
+        "# Tables",
+        "What `diagnose.trace.reader.read_trace` makes of a trace. Written by `make docs` from `diagnose/trace/schema.py`.",
+        "Times are integer nanoseconds from the earliest event of the trace. A unit of *row* means a position in the host table. "
+        "`-1` means none or unknown; text that is absent is empty.",
+    ]
+    for name, (meaning, columns) in TABLES.items():
+        rows = [f"| `{column}` | {dtype} | {unit} | {says} |" for column, (dtype, unit, says) in columns.items()]
+        pages.append("\n".join([f"## {name}", "", meaning, "", "| column | type | unit | meaning |", "|---|---|---|---|", *rows]))
+    return "\n\n".join(pages) + "\n"
+
+
 def empty_table(columns: dict[str, Column]) -> pd.DataFrame:
     """A table with the given columns, right types, no rows."""
     return pd.DataFrame({name: pd.Series(dtype=column.dtype) for name, column in columns.items()})

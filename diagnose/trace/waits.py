@@ -23,14 +23,13 @@ def wait_table(events: Sequence[Event], origin: int, host: pd.DataFrame) -> pd.D
     rows = by_start[(start[by_start] != INVALID) & (dur[by_start] >= 0)]
     args = [events[row].args or NO_ARGS for row in rows.tolist()]
     kinds = [*SYNC_KINDS.values(), ""]
+    kind_of = [SYNC_KINDS.get(events[row].name or "", "") for row in rows.tolist()]
     runtime = np.flatnonzero(host["correlation"].to_numpy() >= 0)
     correlation = host["correlation"].to_numpy()[runtime]
     values = {
         "start_ns": start[rows] - origin,
         "dur_ns": dur[rows],
-        "kind": categorical(
-            np.array([kinds.index(SYNC_KINDS.get(events[row].name or "", "")) for row in rows.tolist()], dtype=np.int32), kinds
-        ),
+        "kind": categorical(np.array([kinds.index(kind) for kind in kind_of], dtype=np.int32), kinds),
         "device": integers([one.device for one in args]),
         "stream": integers([one.stream for one in args]),
         "on_stream": integers([one.wait_on_stream for one in args]),

@@ -14,7 +14,6 @@ import gc
 import gzip
 import importlib
 import io
-import json
 import math
 import os
 import re
@@ -42,12 +41,12 @@ BLOCK = 2**19
 
 
 def _best(action: Callable[[], Any], size: int) -> float:
-    """Seconds of the fastest of up to five runs; one is enough for a large file."""
+    """Processor seconds (one thread works, other programs may run beside it) of the fastest of five runs; of two for a large file."""
     seconds = []
-    for _ in range(5 if size < 2e8 else 1):
-        started = time.perf_counter()
+    for _ in range(5 if size < 2e8 else 2):
+        started = time.process_time()
         action()
-        seconds.append(time.perf_counter() - started)
+        seconds.append(time.process_time() - started)
     return min(seconds)
 
 
@@ -78,7 +77,8 @@ def report(path: Path) -> float:
 
 
 def start(path: Path) -> float:
-    return _best(lambda: subprocess.run([sys.executable, "-c", "import diagnose.analyse"], check=True, cwd=ROOT), 0)
+    importlib.import_module("diagnose.analyse")
+    return time.process_time()
 
 
 def inflate(path: Path, module: str) -> float:
@@ -93,9 +93,9 @@ def inflate(path: Path, module: str) -> float:
 PEER_LOAD = """
 import sys, time, resource
 from hta.common.trace import Trace
-started = time.perf_counter()
+started = time.process_time()
 Trace(trace_files={0: sys.argv[1]}, trace_dir=".").parse_traces(use_multiprocessing=False)
-print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -149,54 +149,52 @@ def peer_load(python: Path | None, path: Path) -> float:
 # ---- a large file
 
 
-SHIFTED = re.compile(
-    rb'("ts": ?)(\d+)|("(?:correlation|External id|external id|Ev Idx|Record function id|id)": ?)(\d+)|(ProfilerStep#|diagnose::tick\|)(\d+)'
+BETWEEN_EVENTS = re.compile(rb'(?<=\}),\s*(?=\{\s*"ph")')
+STEP = re.compile(rb'"ProfilerStep#\d+".*?"ts": ?([\d.]+),\s*"dur": ?([\d.]+)', re.DOTALL)
+TIME = re.compile(rb'"ts": ?(\d+)')
+# What differs from one step to the next.
+NUMBERS = re.compile(
+    rb'"ts": ?(?P<time>\d+)|"(?:correlation|External id|external id|Ev Idx|Record function id|id)": ?(?P<id>\d+)'
+    rb"|(?:ProfilerStep#|diagnose::tick\|)(?P<step>\d+)"
 )
 
 
 def write_repeated(recorded: Path, target: Path, size: int) -> None:
-    """A trace of at least ``size`` bytes: the events of the recorded one again and again, each time later and with ids of their own."""
+    """A trace of at least ``size`` bytes: a step of the recorded one again and again, each time later and with ids of its own."""
     data = gzip.decompress(recorded.read_bytes())
-    first = re.search(rb'"traceEvents"\s*:\s*\[\s*', data)
-    if first is None:
-        raise SystemExit(f"{recorded.name} has no traceEvents")
-    head, events, tail = data[: first.end()], *_parted(data[first.end() :])
-    steps = len(set(re.findall(rb"(?:ProfilerStep#|diagnose::tick\|)\d+", events))) or 1
-    times = [int(text) for text in re.findall(rb'"ts": ?(\d+)', events) if int(text)]
-    span_us = max(times) - min(times) + 1000
-    most = max(int(text) for text in re.findall(rb'"(?:correlation|id)": ?(\d+)', events)) + 1
+    start = data.index(b"[", data.index(b'"traceEvents"')) + 1
+    step, span_us = _one_step(BETWEEN_EVENTS.split(data[start:])[:-1])  # the last one has the end of the file behind it
+    texts, numbers, kinds = _numbered(step)
+    stride = {"time": span_us, "id": 1 + max(number for number, kind in zip(numbers, kinds, strict=True) if kind == "id"), "step": 1}
+    strides = [stride[kind] for kind in kinds]
     with target.open("wb") as file:
-        file.write(head)
-        for number in range(max(1, math.ceil(size / len(events)))):
-            file.write(b",\n" * (number > 0) + _shifted(events, number * span_us, number * most, number * steps))
-        file.write(tail)
+        file.write(data[:start])
+        for repetition in range(math.ceil(size / len(step))):
+            written = [b"%b%d" % pair for pair in zip(texts, numbers, strict=False)]
+            file.write(b",\n  " * (repetition > 0) + b"".join(written) + texts[-1])
+            numbers = [number + by for number, by in zip(numbers, strides, strict=True)]
+        file.write(b"\n]}")
 
 
-def _parted(text: bytes) -> tuple[bytes, bytes]:
-    """The events, and the end of the file that follows the last of them."""
-    end = [match.start() for match in re.finditer(rb"\s*\]", text[-(2**20) :]) if _closes(text, match.start())]
-    at = max(0, len(text) - 2**20) + end[-1]
-    return text[:at], text[at:]
+def _one_step(events: list[bytes]) -> tuple[bytes, int]:
+    """The events that begin in the second marked step, and its length in µs; all events where none is marked."""
+    times = [int(match[1]) if (match := TIME.search(event)) else 0 for event in events]
+    marks = sorted((float(match[1]), float(match[2])) for event in events if b"ProfilerStep#" in event and (match := STEP.search(event)))
+    begin, length = marks[1] if len(marks) > 1 else (min(filter(None, times)), max(times))
+    inside = [event for event, time_us in zip(events, times, strict=True) if begin <= time_us < begin + length]
+    return b",\n  ".join(inside), math.ceil(length) + 10
 
 
-def _closes(text: bytes, at: int) -> bool:
-    """Whether what follows there completes the file after its list of events."""
-    tail = text[max(0, len(text) - 2**20) + at :]
-    try:
-        json.loads(b'{"traceEvents": [' + tail)
-    except ValueError:
-        return False
-    return True
-
-
-def _shifted(events: bytes, by_us: int, by_id: int, by_step: int) -> bytes:
-    def shift(match: re.Match[bytes]) -> bytes:
-        ts, time_us, key, number, step, step_number = match.groups()
-        if ts:
-            return ts + str(int(time_us) + by_us).encode()
-        return (key or step) + str(int(number or step_number) + (by_id if key else by_step)).encode()
-
-    return SHIFTED.sub(shift, events) if by_us else events
+def _numbered(step: bytes) -> tuple[list[bytes], list[int], list[str]]:
+    """The step's text between the numbers that differ from step to step, those numbers, and what each is."""
+    texts, numbers, kinds, at = [], [], [], 0
+    for match in NUMBERS.finditer(step):
+        kind = str(match.lastgroup)
+        texts.append(step[at : match.start(kind)])
+        numbers.append(int(match[kind]))
+        kinds.append(kind)
+        at = match.end()
+    return [*texts, step[at:]], numbers, kinds
 
 
 # ---- the table

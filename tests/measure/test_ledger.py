@@ -111,6 +111,36 @@ def test_idle_time_is_filed_under_what_the_host_did() -> None:
     }
 
 
+def test_without_operators_nothing_tells_python_from_dispatching() -> None:
+    timeline = """
+        main  0     1000  step     ProfilerStep#1
+        main  0     10    runtime  hipLaunchKernel  {"correlation": 1}
+        gpu   20    400   kernel   gemm  {"correlation": 1}
+        main  900   10    runtime  hipLaunchKernel  {"correlation": 2}
+        gpu   915   85    kernel   gemm  {"correlation": 2}
+        """
+    # 10-20 and 910-915: launched, not started. 420-900: the host called nothing that was recorded.
+    assert us(ledger_of(timeline)) == {"compute": 485, "launch_bound": 20, "unattributed": 10 + 5 + 480}
+    with_op = timeline + "main  950   10    op       aten::mm"
+    assert us(ledger_of(with_op)) == {"compute": 485, "launch_bound": 20, "unattributed": 10 + 5, "python": 480}
+
+
+def test_calls_of_an_intel_gpu() -> None:
+    ledger = ledger_of(
+        """
+        main  0     1000  step     ProfilerStep#1
+        gpu   0     100   kernel   gemm
+        main  50    100   runtime  urEventWait
+        main  150   200   op       aten::empty
+        main  200   100   runtime  urUSMDeviceAlloc
+        main  350   10    runtime  urEnqueueKernelLaunch  {"correlation": 1}
+        gpu   360   640   kernel   gemm  {"correlation": 1}
+        """
+    )
+    # 100-150 in the wait, 150-200 and 300-360 refilling the queue after it, 200-300 the allocation.
+    assert us(ledger) == {"compute": 740, "host_sync": 50 + 50 + 60, "allocator": 100}
+
+
 def test_a_trace_without_host_events_leaves_idle_time_unattributed() -> None:
     ledger = ledger_of(
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,28 +13,41 @@ import pytest
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
 
-from .running import SCRIPTS, Recorded, processes_of
+from .running import SCRIPTS, Recorded, captured_descriptors, processes_of
 
 
-@pytest.fixture
-def no_process_left(tmp_path: Path) -> Iterator[None]:
-    yield
+def assert_no_process_left(folder: Path) -> None:
     deadline = time.monotonic() + 5  # a resource tracker of the script's own needs a moment
-    while (left := processes_of(tmp_path)) and time.monotonic() < deadline:
+    while (left := processes_of(folder)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not left
 
 
 @pytest.fixture
-def run_script(tmp_path: Path, capfd: pytest.CaptureFixture[str], no_process_left: None) -> Callable[..., Recorded]:
-    """`run_script(name, *args, module=False, steps=4, …)` records one of the scripts."""
+def no_process_left(tmp_path: Path) -> Iterator[None]:
+    yield
+    assert_no_process_left(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def recordings() -> dict[object, Recorded]:
+    """What has been recorded: the same run serves several tests."""
+    return {}
+
+
+@pytest.fixture
+def run_script(recordings: dict[object, Recorded], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Recorded]:
+    """`run_script(name, *args, module=False, steps=4, …)` records one of the scripts, and sees that no process of it is left."""
 
     def run(name: str, *args: str, module: bool = False, steps: int = 4, **settings: Any) -> Recorded:
-        target = Target(name if module else str(SCRIPTS / f"{name}.py"), module, args)
-        folder = tmp_path / "run"
-        capfd.readouterr()
-        outcome = launch(target, Settings(steps=steps, **settings), folder)
-        printed = capfd.readouterr()
-        return Recorded(outcome, folder, printed.out, printed.err)
+        key = (name, args, module, steps, tuple(settings.items()), os.getcwd(), os.environ.get("PYTHONPATH"))
+        if key not in recordings:
+            folder = tmp_path_factory.mktemp("recorded")
+            target = Target(name if module else str(SCRIPTS / f"{name}.py"), module, args)
+            with captured_descriptors(folder) as (stdout, stderr):
+                outcome = launch(target, Settings(steps=steps, **settings), folder / "run")
+            assert_no_process_left(folder)
+            recordings[key] = Recorded(outcome, folder / "run", stdout.read_text(), stderr.read_text())
+        return recordings[key]
 
     return run

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,8 +58,30 @@ def processes_of(folder: Path) -> set[int]:
     return found
 
 
+@contextlib.contextmanager
+def captured_descriptors(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Everything written to stdout and stderr, by any process, goes to two files in `folder`."""
+    files = folder / "stdout", folder / "stderr"
+    before = [os.dup(number) for number in (1, 2)]
+    for number, file in zip((1, 2), files, strict=True):
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    try:
+        yield files
+    finally:
+        for number, descriptor in zip((1, 2), before, strict=True):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+
+
 def run_plain(name: str, *args: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """The same script without us."""
     environment = {**os.environ, "KINETO_LOG_LEVEL": "99"}
     command = [sys.executable, str(SCRIPTS / f"{name}.py"), *args]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, **options)
+
+
+def without_times(stderr: str) -> str:
+    """torch's own log lines begin with time and process id."""
+    return re.sub(r"^W\d+ [\d:.]+ \d+ ", "", stderr, flags=re.MULTILINE)

@@ -70,7 +70,9 @@ def test_marks_and_calls_carry_exact_lines(recorded_lines: Recorded) -> None:
 
 def test_a_tick_comes_after_the_mark_of_the_call_that_ticks(run_script: Run) -> None:
     for script, kind in (("conv", "forward"), ("by_hand", "backward"), ("gan", "optimizer")):
-        timeline, _ = events(run_script(script), "timeline")
+        run = run_script(script)
+        assert (run.outcome.ended, run.stderr) == ("stopped", "")
+        timeline, _ = events(run, "timeline")
         spans = [(event["ts"], event["ts"] + event["dur"]) for event in timeline if event["name"].startswith(f"diagnose::{kind}|")]
         ticks = [event["ts"] for event in timeline if event["name"].startswith("diagnose::tick|")]
         assert spans
@@ -109,7 +111,7 @@ def test_facts_of_an_inference_without_no_grad(run_script: Run) -> None:
 
 
 def test_facts_of_a_training_loop(run_script: Run) -> None:
-    facts = run_script("plain").facts
+    facts = run_script("plain", stacks=False).facts
     (optimizer,), (loader,) = facts["optimizers"], facts["loaders"]
     assert (optimizer["class"], optimizer["tensor_count"], optimizer["line"], optimizer["function"]) == ("Adam", 4, 17, "main")
     assert (loader["num_workers"], loader["batch_size"], loader["line"], loader["dataset_length"]) == (0, 8, 15, 256)

@@ -86,7 +86,7 @@ def test_traces_without_them_have_an_empty_table() -> None:
 def test_a_recorded_stream_wait_by_hand() -> None:
     """hta-cp-evsync-multistream: stream 24 waits for what cudaEventRecord (correlation 1385) marked on stream 20."""
     trace = read_trace(FOLDER / "hta-cp-evsync-multistream.json.gz")
-    assert trace.waits["kind"].value_counts().to_dict() == {"event sync": 3, "stream wait": 1, "context sync": 1}
+    assert trace.waits["kind"].astype(str).value_counts().to_dict() == {"event sync": 3, "stream wait": 1, "context sync": 1}
     wait = trace.waits[trace.waits["kind"] == "stream wait"].iloc[0]
     assert (wait["stream"], wait["on_stream"]) == (24, 20)
     record, call = trace.host.iloc[wait["record"]], trace.host.iloc[wait["call"]]

@@ -7,7 +7,7 @@ import os
 import struct
 
 _SIZE = 4096
-_STATE, _STOP, _WORDS, _TEXT = 0, 1, 8, 64
+_STATE, _STOP, _ATTENTION, _WORDS, _TEXT = 0, 1, 2, 8, 64
 _TEXT_ROOM = 200
 
 _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
@@ -29,12 +29,18 @@ class Live:
             os.close(descriptor)
 
     @property
+    def attention(self) -> bool:
+        """There is something to obey: a stop is requested or the last tick is set. One byte, because it is read at every tick."""
+        return self._page[_ATTENTION] != 0
+
+    @property
     def stop_requested(self) -> bool:
         """The parent asks for an end at the next tick."""
         return self._page[_STOP] != 0
 
     def request_stop(self) -> None:
         self._page[_STOP] = 1
+        self._page[_ATTENTION] = 1
 
     @property
     def done(self) -> bool:
@@ -69,6 +75,7 @@ class Live:
     @last_tick.setter
     def last_tick(self, number: int) -> None:
         self._set_word(1, number)
+        self._page[_ATTENTION] = 1
 
     @property
     def ranks(self) -> int:

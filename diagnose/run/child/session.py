@@ -76,19 +76,23 @@ class Session:
         self._ticks += 1
         if self._elected is None:
             self._elect()
-        live = self._live
-        if live.last_tick and self._ticks >= live.last_tick:
+        phases = None if self._finished else self._phases
+        if phases is not None:
+            try:
+                phases.tick(now, source)
+            except Exception as error:
+                phases.abandon(error)
+            if phases.over:
+                self._finish(stop=not self.plan.keep_going)
+        if self._live.attention:
+            self._obey()
+
+    def _obey(self) -> None:
+        """Stop if this is the tick for it. Raises StopRun."""
+        if self._live.stop_requested and self._phases is not None and not self._finished:
+            self._finish(stop=True)
+        if self._live.stop_requested or self._ticks >= self._live.last_tick:
             self._stopper.stop()
-        if self._phases is None or self._finished:
-            if live.stop_requested:
-                self._stopper.stop()
-            return
-        try:
-            self._phases.tick(now, source)
-        except Exception as error:
-            self._phases.abandon(error)
-        if self._phases.over or live.stop_requested:
-            self._finish(stop=not self.plan.keep_going or live.stop_requested)
 
     def clock_upgraded(self, kind: str) -> None:
         self._ticks = 0
@@ -144,11 +148,8 @@ class Session:
             self.remove()
             return
         self._live.set_done()
-        if self._live.ranks > 1:  # the others are at this tick or one ahead, waiting for this process
-            self._live.last_tick = self._ticks + 2
-        else:
-            self._live.last_tick = self._ticks
-            self._stopper.stop()
+        # other ranks are at this tick or one ahead, waiting for this process
+        self._live.last_tick = self._ticks + (2 if self._live.ranks > 1 else 0)
 
     def remove(self) -> None:
         """Take every hook of ours out of torch."""
