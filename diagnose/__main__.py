@@ -1,6 +1,6 @@
 """`python -m diagnose`."""
 
-from .cli import main
+from diagnose.cli import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from . import __version__
-from .errors import EXIT_FAILURE, EXIT_FINDINGS, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
-from .run.settings import Settings, Target
+from diagnose import __version__
+from diagnose.errors import EXIT_FAILURE, EXIT_FINDINGS, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
+from diagnose.run.settings import Settings, Target
 
 Kind = Literal["module", "script", "run", "trace", "traces", "rules", "metrics"]
 
@@ -240,9 +240,9 @@ def _refuse_recording_options(options: argparse.Namespace) -> None:
 
 
 def _catalogue(kind: str, args: list[str]) -> str:
-    from .measure.metrics import METRICS
-    from .report import catalogue
-    from .rules import load_rules
+    from diagnose.measure.metrics import METRICS
+    from diagnose.report import catalogue
+    from diagnose.rules import load_rules
 
     if len(args) > (kind == "rules"):
         raise UsageError(f"too many arguments for {kind}: {' '.join(args)}", do=f"a script called {kind} is ./{kind}")
@@ -259,8 +259,8 @@ def _catalogue(kind: str, args: list[str]) -> str:
 
 def _record(options: argparse.Namespace) -> int:
     """Run the script, then report. However it ended, what was recorded is worth a look."""
-    from .report.terminal import Progress
-    from .run.launch import launch
+    from diagnose.report.terminal import Progress
+    from diagnose.run.launch import launch
 
     settings = Settings(**{name: getattr(options, name) for name in _RECORDING if getattr(options, name) is not None})
     progress = Progress()
@@ -300,10 +300,10 @@ def _trace_name(trace: Path) -> str:
 
 def _report(source: Path, out: Path, options: argparse.Namespace, *, brief: bool = False) -> int:
     """Analyse, write every report into `out`, print the summary (`brief`: its two main lines); the exit code that --fail-on asks for."""
-    from .analyse import analyse
-    from .report.document import severest, to_json
-    from .report.terminal import print_headline, print_summary, stderr_console
-    from .report.write import write_reports
+    from diagnose.analyse import analyse
+    from diagnose.report.document import severest, to_json
+    from diagnose.report.terminal import print_headline, print_summary, stderr_console
+    from diagnose.report.write import write_reports
 
     document = analyse(source)
     write_reports(document, source, out)

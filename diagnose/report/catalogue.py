@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from . import text
+from diagnose.report import text
 
 if TYPE_CHECKING:
-    from ..measure.measured import Metric
-    from ..rules import Rule
+    from diagnose.measure.measured import Metric
+    from diagnose.rules import Rule
 
 WIDTH = 100
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from . import sentences, text
-from .blocks import folded, section, table
-from .document import Document, Finding, in_group, in_state, planned
-from .text import code, prose
+from diagnose.report import sentences, text
+from diagnose.report.blocks import folded, section, table
+from diagnose.report.document import Document, Finding, in_group, in_state, planned
+from diagnose.report.text import code, prose
 
 
 def found(document: Document) -> str:

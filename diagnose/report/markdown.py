@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from . import findings, sentences, text
-from .blocks import bullets, folded, section, shell, table
-from .document import Document, is_complete, planned, recorded_by_us, run_command, step_ms
-from .text import code, prose
+from diagnose.report import findings, sentences, text
+from diagnose.report.blocks import bullets, folded, section, shell, table
+from diagnose.report.document import Document, is_complete, planned, recorded_by_us, run_command, step_ms
+from diagnose.report.text import code, prose
 
 TOP_LINES = 10
 TOP_OPERATORS = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .document import SEVERITIES, Document
+from diagnose.report.document import SEVERITIES, Document
 
 _NUMBER = (int, float)
 _NUMBER_OR_NONE = (int, float, type(None))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .document import Document, Finding, in_state, is_complete, recorded_by_us
-from .text import count, ms, share
+from diagnose.report.document import Document, Finding, in_state, is_complete, recorded_by_us
+from diagnose.report.text import count, ms, share
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",

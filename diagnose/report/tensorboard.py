@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .document import Document
-from .markdown import markdown, plan_table
-from .text import prose
+from diagnose.report.document import Document
+from diagnose.report.markdown import markdown, plan_table
+from diagnose.report.text import prose
 
 if TYPE_CHECKING:
     from tensorboard.compat.proto.summary_pb2 import Summary

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from . import sentences, text
-from .document import Document, Finding, is_complete, planned, run_command
+from diagnose.report import sentences, text
+from diagnose.report.document import Document, Finding, is_complete, planned, run_command
 
 if TYPE_CHECKING:
     from rich.console import Console

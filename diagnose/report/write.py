@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .document import Document, to_json, write_text
-from .markdown import markdown
-from .tensorboard import write_tensorboard
+from diagnose.report.document import Document, to_json, write_text
+from diagnose.report.markdown import markdown
+from diagnose.report.tensorboard import write_tensorboard
 
 
 def write_reports(document: Document, source: Path, out: Path) -> None:

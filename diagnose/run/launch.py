@@ -16,12 +16,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from ..errors import UsageError
-from .child.live import Live
-from .settings import RunOutcome, Settings, Target
-from .target import check
-from .tree import MARKER, end_all, processes_of
+from diagnose import __version__
+from diagnose.errors import UsageError
+from diagnose.run.child.live import Live
+from diagnose.run.settings import RunOutcome, Settings, Target
+from diagnose.run.target import check
+from diagnose.run.tree import MARKER, end_all, processes_of
 
 Progress = Callable[[str], None]
 

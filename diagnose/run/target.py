@@ -10,8 +10,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from diagnose.errors import ScriptFailed, UsageError
-
-from .settings import Target
+from diagnose.run.settings import Target
 
 
 def check(target: Target) -> Path:
