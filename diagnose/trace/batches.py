@@ -27,6 +27,7 @@ class Events:
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self.file = TraceFile()
         self.damage: list[str] = []
+        self.waiting = 0  # bytes that are read and not decoded
         self._blocks = blocks
         self._decimals = False  # doubles would round the times (see `clock`)
         self._count = 0
@@ -37,6 +38,7 @@ class Events:
         enough = BATCH_BYTES
         for block in self._blocks:
             rest += block
+            self.waiting = len(rest)
             if len(rest) < enough:
                 continue
             if not head:

@@ -38,6 +38,10 @@ class Lanes:
         self._lane = Computed(self._lane_of)
         self._other = Computed(lambda phase: self._batch[2] if phase in OTHER_PHASES else deque(maxlen=0))
 
+    @property
+    def nbytes(self) -> int:
+        return self.host.parts.nbytes + self.device.parts.nbytes
+
     def add(self, events: Sequence[Event]) -> None:
         """The next batch of events, in the file's order."""
         host, device, others = self._batch

@@ -17,22 +17,27 @@ from diagnose.trace.events import Lane, Lanes
 from diagnose.trace.foreign import refuse_foreign
 from diagnose.trace.host import Threads, host_table, number_threads
 from diagnose.trace.lines import Calls, read_calls
+from diagnose.trace.memory import Memory
 from diagnose.trace.schema import Trace
 from diagnose.trace.steps import find_steps
 from diagnose.trace.waits import wait_table
 
 
 def read_trace(
-    path: str | os.PathLike[str] | IO[bytes], calls: Path | None = None, progress: Callable[[float], None] | None = None
+    path: str | os.PathLike[str] | IO[bytes],
+    calls: Path | None = None,
+    memory_limit: int | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Trace:
     """The tables of a trace of torch.profiler: plain, gzip or zstd JSON from a path, an open binary file or an fsspec URL.
 
     ``calls`` is the run folder's detail.calls.json. Times keep the file's full precision (ns; see `diagnose.trace.clock`).
-    ``progress`` is told the share of the file that is read. Raises TraceUnreadable where nothing can be read, UsageError where
-    the file cannot be opened; what was repaired or lost is told in ``Trace.notes``.
+    The file is decoded a batch at a time; a trace that would take more than ``memory_limit`` bytes (half of what is free, if None)
+    is refused. ``progress`` is told the share of the file that is read. Raises TraceUnreadable where nothing can be read,
+    UsageError where the file cannot be opened; what was repaired or lost is told in ``Trace.notes``.
     """
     content = Content(path, progress=progress)
-    lanes, file, notes = _lanes(content)
+    lanes, file, notes = _lanes(content, Memory(memory_limit))
     refuse_foreign(lanes.others, content.name, lanes.count, lanes.host.count, lanes.device.count)
     host_lane, device_lane = Lane(lanes.host.parts), Lane(lanes.device.parts)
     starts = [int(part.start[0]) for part in (host_lane, device_lane) if len(part)]
@@ -64,9 +69,10 @@ def read_trace(
     )
 
 
-def _lanes(content: Content) -> tuple[Lanes, TraceFile, list[str]]:
+def _lanes(content: Content, memory: Memory) -> tuple[Lanes, TraceFile, list[str]]:
     """The file's events sorted into lanes, its top level, and sentences on what was lost."""
-    lanes, events = Lanes(), Events(content.blocks())
+    lanes = Lanes()
+    events = Events(memory.watched(content, lambda: lanes.nbytes + events.waiting))
     for batch in events.batches():
         lanes.add(batch)
     if events.file.events is None:

@@ -130,7 +130,7 @@ def _turns(host: pd.DataFrame, rows: Rows) -> int | None:
 
 
 def _between(ends: Rows, number: Rows, thread: int) -> Windows:
-    return Windows(np.stack([ends[:-1], ends[1:]], axis=1), number, np.ones(len(number), dtype=bool), thread)
+    return Windows(np.stack([ends[:-1], ends[1:]], axis=1), number, ends[1:] > ends[:-1], thread)
 
 
 def _on_busiest_thread(rows: Rows, thread: Rows) -> Rows:

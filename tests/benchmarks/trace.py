@@ -1,10 +1,11 @@
 """What reading and judging a trace costs, as ratios from one run; every measurement in a fresh process.
 
-    python tests/benchmarks/trace.py [--size MB] [--no-peer]
+    python tests/benchmarks/trace.py [--size MB] [--alone]
 
 For the largest traces at hand, and for one made larger by repeating its steps with times and ids shifted (10 MB, 100 MB, 1 GB;
 ``--size`` is the largest): the bare msgspec decode of the bytes into the reader's own types; bytes in memory to the finished result
-document; inflation; peak memory; HolisticTraceAnalysis loading the same file (installed into an environment of its own, without torch).
+document; inflation; peak memory; HolisticTraceAnalysis loading the same file. It and what else inflates gzip are installed into an
+environment of their own, without torch.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ RECORDED = ROOT.parent / "shared" / "traces"
 SAMPLE = ROOT / "sample_traces" / "healthy" / "train" / "rank0" / "timeline.pt.trace.json.gz"
 REPEATED = "hta-dfindex-v100.json.gz"  # the largest of them with several marked steps
 SIZES_MB = (10, 100, 1000)
-PEER = "traceinsight"  # HolisticTraceAnalysis since 0.6
-PEER_NEEDS = ("numpy", "pandas", "networkx", "plotly", "pydot", "psutil", "pyyaml")  # what loading imports; not its notebooks
+# HolisticTraceAnalysis goes by this name since 0.6. Loading imports the rest; its notebooks are not installed.
+PEER = ("--no-deps", "traceinsight"), ("numpy", "pandas", "networkx", "plotly", "pydot", "psutil", "pyyaml")
 INFLATERS = {"gzip": "gzip", "isal": "isal.igzip", "zlib-ng": "zlib_ng.gzip_ng"}
-BLOCK = 2**19
+BLOCK = 2**20
 
 
 # ---- what is measured; each runs in a process of its own
@@ -70,10 +71,12 @@ def document(path: Path) -> float:
 
 
 def report(path: Path) -> float:
-    """From the file, as a user has it."""
+    """Once, from the file as a user has it: for its peak memory."""
     from diagnose.analyse import analyse
 
-    return _best(lambda: analyse(path), path.stat().st_size)
+    started = time.process_time()
+    analyse(path)
+    return time.process_time() - started
 
 
 def start(path: Path) -> float:
@@ -99,9 +102,9 @@ print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru
 """
 
 
-def measured(what: str, path: Path, *more: str) -> tuple[float, float]:
+def measured(what: str, path: Path, *more: str, python: Path | None = None) -> tuple[float, float]:
     """Seconds and peak memory (MB) of one of the functions above in a fresh process; NaN where it cannot run."""
-    command = [sys.executable, __file__, "--measure", what, str(path), *more]
+    command = [str(python or sys.executable), __file__, "--measure", what, str(path), *more]
     return _answer(subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}))
 
 
@@ -118,24 +121,26 @@ def _measure(what: str, path: Path, *more: str) -> None:
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
-# ---- the peer
+# ---- what others made
 
 
-def peer_python() -> Path | None:
-    """The interpreter of an environment that has the peer; None, with the reason printed, if it cannot be had."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "torch-diagnose" / f"bench-{PEER}"
+def others_python() -> Path | None:
+    """The interpreter of an environment for what is compared with; None if there cannot be one."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "torch-diagnose" / "benchmark"
     python = folder / "bin" / "python"
-    pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    try:
-        if not python.exists():
-            subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, capture_output=True)
-        subprocess.run([*pip, "--no-deps", PEER], check=True, capture_output=True)
-        subprocess.run([*pip, *PEER_NEEDS], check=True, capture_output=True)
-    except (subprocess.CalledProcessError, OSError) as error:
-        reason = getattr(error, "stderr", None) or str(error).encode()
-        print(f"HolisticTraceAnalysis is left out: {reason.decode(errors='replace').strip().splitlines()[-1]}")
+    if not python.exists() and not _ran([sys.executable, "-m", "venv", str(folder)]):
         return None
+    for packages in (*PEER, ("isal",), ("zlib-ng",)):
+        _ran([str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages])
     return python
+
+
+def _ran(command: list[str]) -> bool:
+    """Whether the command worked; its last words are printed if not."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        print(f"{' '.join(command[-2:])} failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}", file=sys.stderr)
+    return done.returncode == 0
 
 
 def peer_load(python: Path | None, path: Path) -> float:
@@ -224,8 +229,8 @@ def _inflated_size(packed: Path) -> int:
         return int.from_bytes(file.read(), "little")
 
 
-def main(largest_mb: int, with_peer: bool) -> None:
-    python = peer_python() if with_peer else None
+def main(largest_mb: int, with_others: bool) -> None:
+    python = others_python() if with_others else None
     print(f"Start of a process and imports, beside all below: {measured('start', ROOT)[0]:.2f} s\n")
     columns = ("file", "MB", "decode s", "MB/s", "document s", "÷ decode", "peak MB", "÷ size", "HTA s", "HTA ÷ document")
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
@@ -241,7 +246,8 @@ def main(largest_mb: int, with_peer: bool) -> None:
             if packed is None:
                 seconds_by_size.append((size, whole))
             else:
-                inflation.append((title, size, bare, {name: measured("inflate", packed, module)[0] for name, module in INFLATERS.items()}))
+                seconds = {name: measured("inflate", packed, module, python=python)[0] for name, module in INFLATERS.items()}
+                inflation.append((title, size, bare, seconds))
     _print_inflation(inflation)
     _print_exponent(seconds_by_size)
 
@@ -266,6 +272,6 @@ if __name__ == "__main__":
     else:
         parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
         parser.add_argument("--size", type=int, default=1000, metavar="MB", help="the largest repeated file (1000)")
-        parser.add_argument("--no-peer", action="store_true", help="leave HolisticTraceAnalysis out")
+        parser.add_argument("--alone", action="store_true", help="install nothing to compare with")
         options = parser.parse_args()
-        main(options.size, not options.no_peer)
+        main(options.size, not options.alone)

@@ -225,3 +225,8 @@ def test_operators_that_repeat_on_the_cpu() -> None:
     assert windows(trace) == [[1, 10, 30, True], [2, 30, 50, True]]
     assert "operators repeat every 3, 3 times" in trace.notes[0]
     assert read(event("Net.forward", 9, 60, "user_annotation"), *passes).step_source == "whole trace"
+
+
+def test_repetitions_that_take_no_time_are_not_complete() -> None:
+    trace = read(op(0), *(kernel("gemm", 10, 0, i) for i in range(4)), kernel("gemm", 15, 5, 9))
+    assert windows(trace) == [[1, 10, 10, False], [2, 10, 10, False], [3, 10, 10, False], [4, 10, 15, True]]
