@@ -32,8 +32,8 @@ RECORDED = ROOT.parent / "shared" / "traces"
 SAMPLE = ROOT / "sample_traces" / "healthy" / "train" / "rank0" / "timeline.pt.trace.json.gz"
 REPEATED = "hta-dfindex-v100.json.gz"  # the largest of them with several marked steps
 SIZES_MB = (10, 100, 1000)
-# HolisticTraceAnalysis goes by this name since 0.6. Loading imports the rest; its notebooks are not installed.
-PEER = ("--no-deps", "traceinsight"), ("numpy", "pandas", "networkx", "plotly", "pydot", "psutil", "pyyaml")
+# HolisticTraceAnalysis goes by this name since 0.6. Loading imports the rest (pandas 3 stops it on some traces); its notebooks are left out.
+PEER = ("--no-deps", "traceinsight"), ("numpy", "pandas<3", "networkx", "plotly", "pydot", "psutil", "pyyaml")
 INFLATERS = {"gzip": "gzip", "isal": "isal.igzip", "zlib-ng": "zlib_ng.gzip_ng"}
 BLOCK = 2**20
 
@@ -105,12 +105,13 @@ print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru
 def measured(what: str, path: Path, *more: str, python: Path | None = None) -> tuple[float, float]:
     """Seconds and peak memory (MB) of one of the functions above in a fresh process; NaN where it cannot run."""
     command = [str(python or sys.executable), __file__, "--measure", what, str(path), *more]
-    return _answer(subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}))
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    return _answer(done, f"{what} {' '.join(more)}")
 
 
-def _answer(done: subprocess.CompletedProcess[str]) -> tuple[float, float]:
+def _answer(done: subprocess.CompletedProcess[str], what: str) -> tuple[float, float]:
     if done.returncode:
-        print(f"  {' '.join(done.args[2:4])}: {(done.stderr.strip().splitlines() or ['failed'])[-1]}", file=sys.stderr)
+        print(f"{what} failed: {(done.stderr.strip().splitlines() or ['failed'])[-1]}", file=sys.stderr)
         return math.nan, math.nan
     seconds, peak_kb = done.stdout.split()[-2:]
     return float(seconds), float(peak_kb) * 1024 / 1e6
@@ -148,7 +149,7 @@ def peer_load(python: Path | None, path: Path) -> float:
         return math.nan
     with tempfile.TemporaryDirectory() as empty:
         done = subprocess.run([str(python), "-c", PEER_LOAD, str(path)], capture_output=True, text=True, cwd=empty)
-    return _answer(done)[0]
+    return _answer(done, f"HolisticTraceAnalysis on {path.name}")[0]
 
 
 # ---- a large file
