@@ -32,7 +32,7 @@ RECORDED = ROOT.parent / "shared" / "traces"
 SAMPLE = ROOT / "sample_traces" / "healthy" / "train" / "rank0" / "timeline.pt.trace.json.gz"
 REPEATED = "hta-dfindex-v100.json.gz"  # the largest of them with several marked steps
 SIZES_MB = (10, 100, 1000)
-# HolisticTraceAnalysis goes by this name since 0.6. Loading imports the rest (pandas 3 stops it on some traces); its notebooks are left out.
+# HolisticTraceAnalysis goes by this name since 0.6. Loading imports the rest (pandas 3 stops it on some); its notebooks are left out.
 PEER = ("--no-deps", "traceinsight"), ("numpy", "pandas<3", "networkx", "plotly", "pydot", "psutil", "pyyaml")
 INFLATERS = {"gzip": "gzip", "isal": "isal.igzip", "zlib-ng": "zlib_ng.gzip_ng"}
 BLOCK = 2**20
