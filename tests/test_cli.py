@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -108,17 +108,17 @@ FILES: dict[str, bytes] = {
         ("traces", "traces"),
     ],
 )
-def test_the_kind_of_a_target(target: str, kind: str, workplace: Path) -> None:
+def test_the_kind_of_a_target(target: str, kind: str, work_folder: Path) -> None:
     for name, content in FILES.items():
-        (workplace / name).parent.mkdir(exist_ok=True)
-        (workplace / name).write_bytes(content)
+        (work_folder / name).parent.mkdir(exist_ok=True)
+        (work_folder / name).write_bytes(content)
     assert cli.kind_of(target) == kind
     assert cli.kind_of(target, module=True) == "module"
 
 
-def test_what_is_no_target_is_said_with_the_nearest_name(workplace: Path) -> None:
-    (workplace / "train.py").write_text("")
-    (workplace / "nothing").mkdir()
+def test_what_is_no_target_is_said_with_the_nearest_name(work_folder: Path) -> None:
+    (work_folder / "train.py").write_text("")
+    (work_folder / "nothing").mkdir()
     with pytest.raises(UsageError, match="did you mean train") as missing:
         cli.kind_of("trian.py")
     assert "there is no trian.py" in missing.value.what
@@ -160,8 +160,8 @@ def analysed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 @pytest.fixture
-def script(workplace: Path) -> str:
-    (workplace / "train.py").write_text("print(1)")
+def script(work_folder: Path) -> str:
+    (work_folder / "train.py").write_text("print(1)")
     return "train.py"
 
 
@@ -230,19 +230,19 @@ def test_nothing_is_ever_overwritten(
     assert cli.main(["--out", "ready", script]) == 0
 
 
-def test_a_run_folder_is_analysed_again_in_place(workplace: Path, analysed: dict[str, Any]) -> None:
-    (workplace / "run").mkdir()
-    (workplace / "run" / "run.json").write_text("{}")
+def test_a_run_folder_is_analysed_again_in_place(work_folder: Path, analysed: dict[str, Any]) -> None:
+    (work_folder / "run").mkdir()
+    (work_folder / "run" / "run.json").write_text("{}")
     assert cli.main(["run"]) == 0
-    assert (workplace / "run" / "report.md").exists()
+    assert (work_folder / "run" / "report.md").exists()
     assert cli.main(["--out", "elsewhere", "run"]) == 0
-    assert (workplace / "elsewhere" / "report.md").exists()
+    assert (work_folder / "elsewhere" / "report.md").exists()
 
 
-def test_a_bad_trace_in_a_folder_costs_only_itself(workplace: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    (workplace / "traces").mkdir()
+def test_a_bad_trace_in_a_folder_costs_only_itself(work_folder: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    (work_folder / "traces").mkdir()
     for name in ("a.pt.trace.json.gz", "a.json", "bad.json"):
-        (workplace / "traces" / name).write_text("")
+        (work_folder / "traces" / name).write_text("")
     analysed["bad.json"] = TraceUnreadable("bad.json is empty")
     assert cli.main(["--out", "out", "--json", "traces"]) == 0
     assert sorted(path.name for path in Path("out").iterdir()) == ["a", "a-2"]
@@ -252,18 +252,18 @@ def test_a_bad_trace_in_a_folder_costs_only_itself(workplace: Path, analysed: di
 
 
 def test_a_folder_of_nothing_but_bad_traces_is_an_error(
-    workplace: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    work_folder: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (workplace / "traces").mkdir()
-    (workplace / "traces" / "bad.json").write_text("")
+    (work_folder / "traces").mkdir()
+    (work_folder / "traces" / "bad.json").write_text("")
     analysed["*"] = TraceUnreadable("bad.json is empty")
     assert cli.main(["--out", "out", "traces"]) == 2
     assert "none of the traces" in capsys.readouterr().err
     assert not Path("out").exists()
 
 
-def test_recording_options_are_refused_for_what_is_already_recorded(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (workplace / "trace.json").write_text("{}")
+def test_recording_options_are_refused_for_what_is_already_recorded(work_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (work_folder / "trace.json").write_text("{}")
     assert cli.main(["--steps", "3", "trace.json"]) == 2
     assert "--steps would change nothing" in capsys.readouterr().err
     assert cli.main(["trace.json", "--epochs", "3"]) == 2
