@@ -46,4 +46,5 @@ def _periodic_runs(codes: np.ndarray, period: int) -> list[tuple[int, int]]:
     same = np.concatenate(([False], codes[period:] == codes[:-period], [False])).astype(np.int8)
     edges = np.diff(same)
     begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    return [(int(b), int(e) + period) for b, e in zip(begins, ends, strict=True) if e - b + period >= MIN_REPEATS * period]
+    long = ends - begins + period >= MIN_REPEATS * period
+    return list(zip(begins[long].tolist(), (ends[long] + period).tolist(), strict=True))

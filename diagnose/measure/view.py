@@ -116,6 +116,6 @@ def started_in(table: pd.DataFrame, span: Intervals) -> np.ndarray:
 
 def category_matches(values: pd.Categorical, pattern: str) -> np.ndarray:
     """Which of the values match the regular expression (tested once per distinct value)."""
-    search = re.compile(pattern).search
-    matching = np.array([search(str(category)) is not None for category in values.categories] + [False])
+    found = map(re.compile(pattern).search, values.categories.tolist())
+    matching = np.array([one is not None for one in found] + [False])
     return matching[values.codes]  # code -1, no value, is the last: False

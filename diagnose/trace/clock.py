@@ -30,11 +30,11 @@ def needs_decimals(values: Sequence[object]) -> bool:
     return bool(((exact > EXACT_BELOW_US) & (exact < LIMIT_US) & (exact != np.floor(exact))).any())
 
 
-def nanoseconds(values: Sequence[object]) -> NDArray[np.int64]:
-    """Integer ns of times in µs given as float, Decimal, text or None; `INVALID` where there is no usable time."""
+def nanoseconds(values: Sequence[object], absent: int = INVALID) -> NDArray[np.int64]:
+    """Integer ns of times in µs given as float, Decimal, text or None (``absent``); `INVALID` where there is no usable time."""
     exact = _doubles(values)
     if exact is None:
-        return np.array([_one(v) for v in values], dtype=np.int64)
+        return np.array([absent if v is None else _one(v) for v in values], dtype=np.int64)
     usable = np.abs(exact) < LIMIT_US  # false for NaN
     if not usable.all():
         exact = np.where(usable, exact, 0.0)

@@ -80,24 +80,23 @@ class HostColumns:
     def add(self, events: Sequence[Event]) -> None:
         count = len(events)
         self.count += count
-        args = [event.args or NO_ARGS for event in events]
         kind = np.fromiter(map(self._kind.__getitem__, [event.cat for event in events]), np.int8, count)
-        ops, calls = np.flatnonzero(kind == OP), np.flatnonzero(kind == RUNTIME)
-        of_op, of_call = [args[row] for row in ops.tolist()], [args[row] for row in calls.tolist()]
-        stacks, finished = [one.call_stack for one in args], [one.finished for one in args]
-        dims = [one.dims_old if one.dims is NO_TEXT else one.dims for one in of_op]
+        ranges, calls = np.flatnonzero((kind == OP) | (kind == ANNOTATION)), np.flatnonzero(kind == RUNTIME)
+        of_range = [events[row].args or NO_ARGS for row in ranges.tolist()]
+        of_call = [events[row].args or NO_ARGS for row in calls.tolist()]
+        dims = [one.dims_old if one.dims is NO_TEXT else one.dims for one in of_range]
         self.parts.add(
             **_times(events),
             kind=kind,
             name=self.names.of([event.name for event in events], count),
             thread=self.threads.of(zip([event.pid for event in events], [event.tid for event in events], strict=True), count),
             correlation=at_rows(calls, correlations(of_call), count),
-            external=at_rows(ops, external_ids(of_op), count),
-            sequence=at_rows(ops, integers([one.sequence for one in of_op]), count),
-            shapes=at_rows(ops, self.shapes.of(map(bytes, dims), len(dims)), count, 0),
-            dtypes=at_rows(ops, self.dtypes.of([bytes(one.types) for one in of_op], len(of_op)), count, 0),
-            stack=self.stacks.of(stacks, count) if any(stacks) else np.zeros(count, dtype=np.int32),
-            unfinished=np.array([one is False for one in finished]) if False in finished else np.zeros(count, dtype=bool),
+            external=at_rows(ranges, external_ids(of_range), count),
+            sequence=at_rows(ranges, integers([one.sequence for one in of_range]), count),
+            shapes=at_rows(ranges, self.shapes.of(map(bytes, dims), len(dims)), count, 0),
+            dtypes=at_rows(ranges, self.dtypes.of([bytes(one.types) for one in of_range], len(of_range)), count, 0),
+            stack=at_rows(ranges, self.stacks.of([one.call_stack for one in of_range], len(of_range)), count, 0),
+            unfinished=at_rows(ranges, np.array([one.finished is False for one in of_range], dtype=bool), count, 0),
         )
 
 
@@ -153,10 +152,7 @@ def _known(values: Sequence[object], others: Callable[[], Sequence[object]]) -> 
 
 
 def _times(events: Sequence[Event]) -> dict[str, Rows]:
-    dur = [event.dur for event in events]
-    if None in dur:
-        dur = [0.0 if one is None else one for one in dur]
-    return {"start": nanoseconds([event.ts for event in events]), "dur": nanoseconds(dur)}
+    return {"start": nanoseconds([event.ts for event in events]), "dur": nanoseconds([event.dur for event in events], absent=0)}
 
 
 class Lane:

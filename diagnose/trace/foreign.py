@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.columns import integers
@@ -14,29 +15,26 @@ class Others:
     """What the events that become no rows tell: threads' names, and who wrote the file."""
 
     def __init__(self) -> None:
-        self.thread_names: dict[int, str] = {}  # by recorded thread id
-        self.metadata_names: set[str] = set()
-        self.pids: set[str] = set()
+        self.metadata_names: set[Any] = set()
+        self.pids: set[Any] = set()
         self.categories: set[str] = set()  # of all events that last, rows included
         self.begins = False  # there are begin events, whose ends are events of their own
+        self._threads: dict[Any, Any] = {}
 
     def add(self, events: Sequence[Event]) -> None:
-        for event in events:
-            if event.ph == "M":
-                self._add_metadata(event)
-            elif event.ph == "X":
-                self.pids.add(str(event.pid))
-            elif event.ph == "B":
-                self.begins = True
-                self.categories.add(event.cat or "")
+        """Events without a category of torch.profiler, of the phases X, M and B."""
+        named = [event for event in events if event.ph == "M" and event.args]
+        self.metadata_names |= {event.args.name for event in named if event.args}
+        self._threads |= {event.tid: event.args.name for event in named if event.name == "thread_name" and event.args}
+        self.pids |= {event.pid for event in events if event.ph == "X"}
+        begun = [event for event in events if event.ph == "B"]
+        self.begins |= bool(begun)
+        self.categories |= {event.cat or "" for event in begun}
 
-    def _add_metadata(self, event: Event) -> None:
-        if event.args is None:
-            return
-        if event.args.name is not None:
-            self.metadata_names.add(str(event.args.name))
-        if event.name == "thread_name":
-            self.thread_names[int(integers([event.tid])[0])] = str(event.args.name)
+    @property
+    def thread_names(self) -> dict[int, str]:
+        """By recorded thread id."""
+        return dict(zip(integers(list(self._threads)).tolist(), map(str, self._threads.values()), strict=True))
 
 
 _AUTOGRAD_HINT = "Record with torch.profiler.profile instead of torch.autograd.profiler.profile."
@@ -44,7 +42,7 @@ _AUTOGRAD_HINT = "Record with torch.profiler.profile instead of torch.autograd.p
 _WRITERS: dict[str, tuple[str, Callable[[Others], bool]]] = {
     "Ascend's msprof": (RECORD_HINT, lambda seen: "Ascend Hardware" in seen.metadata_names),
     "the old torch.autograd.profiler": (_AUTOGRAD_HINT, lambda seen: bool(seen.pids & {"CPU functions", "CUDA functions"})),
-    "AMD's rocprof": (RECORD_HINT, lambda seen: any(name.startswith("GPU Barriers") for name in seen.metadata_names)),
+    "AMD's rocprof": (RECORD_HINT, lambda seen: any(str(name).startswith("GPU Barriers") for name in seen.metadata_names)),
     "a converter of Nsight Systems recordings": (RECORD_HINT, lambda seen: {"GPU", "NVTX"} <= seen.categories),
     "a tool that records begin and end events (hidet does)": (RECORD_HINT, lambda seen: seen.begins),
 }
