@@ -12,8 +12,7 @@ from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, judge
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
-from diagnose.measure.measured import METRICS, Measured, Missing
-from diagnose.measure.metrics import timings as _registered  # noqa: F401 - importing the module registers the metrics
+from diagnose.measure.metrics import METRICS, Measured, Missing
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.measure.sources import Sources
 from diagnose.predict.plan import Assessed, assess

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diagnose.measure.measured import Measured
+from diagnose.measure.view import lies_in
 
 MOST = 20
 
@@ -32,7 +33,7 @@ def line_costs(measured: Measured) -> list[LineCost]:
     if detail is None or not calls.get("start_ns"):
         return []
     columns = {name: np.asarray(calls[name], np.int64) for name in ("file", "line", "function", "start_ns", "dur_ns", "tid")}
-    keep = _in_windows(columns["start_ns"] - detail.trace.origin_ns, detail.windows) & (columns["tid"] == _busiest(columns))
+    keep = lies_in(columns["start_ns"] - detail.trace.origin_ns, detail.windows) & (columns["tid"] == _busiest(columns))
     columns = {name: values[keep] for name, values in columns.items()}
     order = np.lexsort((-columns["dur_ns"], columns["start_ns"]))
     columns = {name: values[order] for name, values in columns.items()}
@@ -47,11 +48,6 @@ def line_costs(measured: Measured) -> list[LineCost]:
 def _busiest(columns: dict[str, np.ndarray]) -> int:
     tids, where = np.unique(columns["tid"], return_inverse=True)
     return int(tids[np.argmax(np.bincount(where, weights=columns["dur_ns"]))])
-
-
-def _in_windows(start: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    slot = np.searchsorted(windows[:, 0], start, side="right") - 1
-    return (slot >= 0) & (start < windows[np.maximum(slot, 0), 1])
 
 
 def _sums(columns: dict[str, np.ndarray]) -> dict[tuple[int, int, int], list[int]]:

@@ -282,9 +282,7 @@ def _launch_bound(view: Selection) -> Rows:
 def _optimizer_launches(view: Selection) -> Rows:
     spans = view.host_intervals(view.named(view.name_matches(OPTIMIZER_STEP)))
     launches = _launch_bound(view)
-    start = view.host["start_ns"].to_numpy()[launches]
-    slot = np.searchsorted(spans[:, 0], start, side="right") - 1
-    return launches[(slot >= 0) & (start < spans[np.maximum(slot, 0), 1])] if len(spans) else launches[:0]
+    return launches[started_in(view.host, spans)[launches]]
 
 
 # ---- kernels

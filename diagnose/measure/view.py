@@ -107,11 +107,15 @@ class View:
 
 def started_in(table: pd.DataFrame, span: Intervals) -> np.ndarray:
     """Which rows of the table start inside the (sorted, disjoint) intervals."""
-    start = table["start_ns"].to_numpy()
+    return lies_in(table["start_ns"].to_numpy(), span)
+
+
+def lies_in(times: np.ndarray, span: Intervals) -> np.ndarray:
+    """Which times (ns) lie inside the (sorted, disjoint) intervals."""
     if not len(span):
-        return np.zeros(len(start), bool)
-    slot = np.searchsorted(span[:, 0], start, side="right") - 1
-    return (slot >= 0) & (start < span[np.maximum(slot, 0), 1])
+        return np.zeros(len(times), bool)
+    slot = np.searchsorted(span[:, 0], times, side="right") - 1
+    return (slot >= 0) & (times < span[np.maximum(slot, 0), 1])
 
 
 def category_matches(values: pd.Categorical, pattern: str) -> np.ndarray:
