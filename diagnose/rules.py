@@ -16,7 +16,7 @@ from typing import Any
 from diagnose.errors import DiagnoseError
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.metrics import METRICS
-from diagnose.measure.selectors import SELECTORS
+from diagnose.measure.selection import SELECTORS
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from diagnose.measure.ledger import ALLOCATOR_CALL, LOADER_NEXT, is_sync_call
-from diagnose.measure.selectors import Selection
+from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, Rows
 from diagnose.trace.intervals import as_intervals, total
 from diagnose.trace.reader import read_trace

@@ -35,13 +35,14 @@ HOST_CATEGORIES = {
     "overhead": "overhead",
     "python": "python_function",
 }
+ZERO_NS = 1_700_000_000_000_000_000  # on the trace's clock
 DEVICE_CATEGORIES = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_memset"}
 
 
 def trace_from_text(text: str, info: dict[str, Any] | None = None) -> Trace:
     """The timeline as the reader sees it."""
     events = [event for line in text.strip().splitlines() if line.strip() and not line.lstrip().startswith("#") for event in _events(line)]
-    document = {"schemaVersion": 1, "baseTimeNanoseconds": 1_700_000_000_000_000_000, **(info or {}), "traceEvents": events}
+    document = {"schemaVersion": 1, "baseTimeNanoseconds": ZERO_NS, **(info or {}), "traceEvents": events}
     return read_trace(io.BytesIO(json.dumps(document).encode()))
 
 
@@ -68,13 +69,43 @@ def _event(lane: str, start: float, dur: float, category: str, name: str, args: 
 
 
 def measured_case(case: dict[str, Any]) -> Measured:
-    """A case of a ``.cases.toml`` as a recording: timeline, facts, clock, plain step times, fetch times."""
+    """A case of a ``.cases.toml`` as a recording: timeline, run, facts, clock, plain step times, fetch times, calls.
+
+    ``calls``: lines ``start dur line callee`` (microseconds); the timeline then is the detail phase as well.
+    """
     plain_ms = case.get("plain_ms", [])
     ticks = np.concatenate([[0], np.cumsum(np.asarray(plain_ms) * 1e6)]).astype(np.int64).tolist()
     phases = [{"name": "plain", "first_tick": 0, "tick_ns": ticks}] if plain_ms else []
     clock = {"phases": phases, **case.get("clock", {})} if phases or "clock" in case else {}
     fetches = np.array([(index, int(ms * 1e6), 1, 0) for index, ms in enumerate(case.get("fetch_ms", []))], FETCH_RECORD)
     trace = trace_from_text(case["timeline"], case.get("info"))
-    recording = Recording(Path("case.json"), timeline=trace, clock=clock, facts=case.get("facts", {}), fetches=pd.DataFrame(fetches))
+    recording = Recording(
+        Path("case.json"),
+        timeline=trace,
+        detail=trace if "calls" in case else None,
+        run=case.get("run", {}),
+        clock=clock,
+        facts=case.get("facts", {}),
+        calls=_calls(case["calls"]) if "calls" in case else {},
+        fetches=pd.DataFrame(fetches),
+    )
     return Measured(recording)
 
+
+def _calls(text: str) -> dict[str, Any]:
+    """A detail.calls.json; times count from the timeline's own zero, as those of its events do."""
+    rows = [line.split(maxsplit=3) for line in text.strip().splitlines()]
+    callees = sorted({callee for *_, callee in rows})
+    zero = [0] * len(rows)
+    return {
+        "files": ["/job/train.py"],
+        "functions": ["main"],
+        "callees": callees,
+        "file": zero,
+        "function": zero,
+        "tid": zero,
+        "line": [int(line) for _, _, line, _ in rows],
+        "callee": [callees.index(callee) for *_, callee in rows],
+        "start_ns": [ZERO_NS + round(float(start) * 1000) for start, *_ in rows],
+        "dur_ns": [round(float(dur) * 1000) for _, dur, *_ in rows],
+    }

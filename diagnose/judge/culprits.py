@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.measured import Measured
-from diagnose.measure.selectors import Selection, Selector
+from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import Rows
 
 MOST = 5  # lines named per finding; further ones cost less than these
@@ -44,6 +44,8 @@ def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, 
     """The view whose events know their lines: the timeline where marks are exact, else the detail phase, else whatever there is."""
     timeline, detail = measured.timeline, measured.detail
     rows = measured.rows(selector)
+    if selector.table == "calls":
+        return detail, rows
     marked = timeline is not None and selector.table == "host" and bool(len(rows)) and bool(np.all(timeline.kind[rows] == "mark"))
     if detail is None or marked:
         return timeline, rows
@@ -54,6 +56,8 @@ def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, 
 
 def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
     """Per event: its duration and the user's line it belongs to (line -1 if unknown)."""
+    if selector.table == "calls":
+        return view.calls[["file", "line", "function", "dur_ns"]].iloc[rows]
     host_rows, dur_ns = rows, (view.device if selector.table == "device" else view.host)["dur_ns"].to_numpy()[rows]
     if selector.table == "device":
         device = view.device[["op", "launch"]].iloc[rows]

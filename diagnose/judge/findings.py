@@ -9,7 +9,7 @@ from typing import Any
 
 from diagnose.judge.culprits import Culprit, culprits
 from diagnose.measure.measured import METRICS, Measured, Missing, Value
-from diagnose.measure.selectors import SELECTORS
+from diagnose.measure.selection import SELECTORS
 from diagnose.rules import Condition, Rule
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {

@@ -40,6 +40,7 @@ LAUNCH_GAP_NS = 1_000_000
 LOADING_LAUNCH_NS = 500_000
 # And a call that enqueues a copy. One that takes this long waits for the copy, which pageable memory makes it do.
 BLOCKING_COPY_NS = 100_000
+BUSY_ROWS = ("compute", "exposed_communication", "exposed_copies")  # of a ledger with GPU events; its other rows are idle time
 READ_MARKS = ("item", "tolist", "cpu", "numpy", "bool", "float", "int", "index", "repr", "format", "nonzero")
 
 TITLES: dict[str, tuple[str, str]] = {

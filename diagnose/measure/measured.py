@@ -13,12 +13,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from diagnose.errors import DiagnoseError
+from diagnose.measure.calls import NO_CALLS, call_table
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.recording import Recording
-from diagnose.measure.selectors import Selection, Selector
-from diagnose.measure.view import NO_INTERVALS, Rows
+from diagnose.measure.selection import Selection, Selector
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
+from diagnose.trace.schema import Trace
 
 Value = float | int | bool | str
 
@@ -46,6 +49,8 @@ NO_BORDERS = Missing("the trace marks no steps, so nothing can be counted per st
 NO_GPU = Missing("no GPU in this recording", "--device cuda")
 NO_SHAPES = Missing("input shapes were not recorded", "record_shapes=True")
 NO_HOST = Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
+NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose train.py")
+NO_CALLS_SEEN = Missing("the calls of the script's own lines were not recorded", "python -m diagnose train.py, without --no-stacks")
 
 
 class Measured:
@@ -55,16 +60,18 @@ class Measured:
         self.recording = recording
         self._values: dict[str, Value | Missing] = {}
         self._rows: dict[str, Rows] = {}
+        self._stakes: dict[str, Intervals] = {}
 
     @cached_property
     def timeline(self) -> Selection | None:
         """The view times come from; None if no complete step was recorded."""
-        return _usable_view(self.recording.timeline)
+        return _usable_view(self.recording.timeline, NO_CALLS)
 
     @cached_property
     def detail(self) -> Selection | None:
         """The view source lines come from."""
-        return _usable_view(self.recording.detail)
+        detail = self.recording.detail
+        return _usable_view(detail, call_table(self.recording.calls, detail) if detail is not None else NO_CALLS)
 
     @property
     def ledger(self) -> Ledger | None:
@@ -80,11 +87,38 @@ class Measured:
         value = self.metric(name)
         return float(value) if isinstance(value, (int, float)) else math.nan
 
+    def fact(self, name: str) -> Any:
+        """One of facts.json, or Missing: no trace holds it."""
+        value = self.recording.facts.get(name)
+        return NO_FACTS if value is None else value
+
+    def view(self, selector: Selector) -> Selection | None:
+        """Where the selector's events are looked for."""
+        return self.detail if selector.table == "calls" else self.timeline
+
     def rows(self, selector: Selector) -> Rows:
-        """The selector's rows on the timeline."""
+        """The selector's rows in its view."""
         if selector.name not in self._rows:
-            self._rows[selector.name] = selector.rows(self.timeline) if self.timeline else np.empty(0, np.int64)
+            view = self.view(selector)
+            self._rows[selector.name] = selector.rows(view) if view else np.empty(0, np.int64)
         return self._rows[selector.name]
+
+    def stake(self, selector: Selector) -> Intervals:
+        """The time (ns) in its view that depends on the selector's events."""
+        if selector.name not in self._stakes:
+            view = self.view(selector)
+            self._stakes[selector.name] = selector.stake(view, self.rows(selector)) if view else NO_INTERVALS
+        return self._stakes[selector.name]
+
+    def stake_ms(self, selector: Selector) -> float:
+        """That time in ms of the plain step."""
+        view = self.view(selector)
+        if view is None:
+            return 0.0
+        recorded_ms = view.ms_per_step(self.stake(selector))
+        if selector.table == "calls":  # the detail phase is slow: its times are shares of its own step
+            return recorded_ms * self.number("step_ms") / (view.step_ns / 1e6)
+        return self.plain_ms(recorded_ms, of_input_wait=selector.name == "input_wait")
 
     @property
     def fetches_per_step(self) -> float:
@@ -129,8 +163,8 @@ class Measured:
         return float(fetches["dur_ns"].to_numpy()[inside].mean()) / 1e6 if inside.any() else math.nan
 
 
-def _usable_view(trace: Any) -> Selection | None:
-    view = Selection(trace) if trace is not None else None
+def _usable_view(trace: Trace | None, calls: pd.DataFrame) -> Selection | None:
+    view = Selection(trace, calls) if trace is not None else None
     return view if view is not None and view.step_count else None
 
 
@@ -144,3 +178,8 @@ def metric(name: str, unit: str, meaning: str) -> Callable[[Callable[[Measured],
         return function
 
     return register
+
+
+def fact_metric(name: str, unit: str, meaning: str) -> None:
+    """Registers the fact of that name as a metric."""
+    metric(name, unit, meaning)(lambda measured: measured.fact(name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnose.measure.ledger import Ledger, step_ledger
-from diagnose.measure.selectors import Selection
+from diagnose.measure.selection import Selection
 from diagnose.trace.intervals import total
 
 from ..timelines import trace_from_text
