@@ -15,6 +15,7 @@ from typing import Any
 
 from diagnose.errors import DiagnoseError
 from diagnose.measure.ledger import TITLES
+from diagnose.measure.measured import FACT_SELECTORS
 from diagnose.measure.metrics import METRICS
 from diagnose.measure.selection import SELECTORS
 
@@ -27,6 +28,7 @@ OPS = (">=", ">", "<=", "<", "==", "!=")
 STATUSES = ("preview", "stable", "deprecated")
 SAFETIES = ("exact", "numerics", "manual")
 EDITS = ("remove", "shrink", "overlap", "none")
+WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
 SCOPES = ("step", "component", "hypothetical", "information")
 
 
@@ -42,7 +44,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class Fix:
-    """``how`` may hold ``{metric}`` names; ``otherwise`` is said instead where one of them is unknown."""
+    """``how`` may hold ``{metric}`` names; ``otherwise`` is said instead where one of them is unknown.
+
+    ``call``: the function whose call in the script the remedy changes (``DataLoader``, ``zero_grad``); empty if there is no such call.
+    """
 
     title: str
     how: str
@@ -50,6 +55,7 @@ class Fix:
     safety: str
     intervention: str
     caution: str
+    call: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,17 @@ def load_rules(folder: Path | None = None) -> dict[str, Rule]:
     files = sorted(path for path in (folder or rules_folder()).glob("*.toml") if not path.name.endswith(".cases.toml"))
     rules = {rule.id: rule for rule in map(_load, files)}
     for rule in rules.values():
-        _known(rule.refines, [*TITLES, *rules], f"{rule.id}: refines")
+        _known(rule.refines, [WHOLE_STEP, *TITLES, *rules], f"{rule.id}: refines")
     return rules
+
+
+def lineage(rule: Rule, rules: Mapping[str, Rule]) -> list[Rule]:
+    """The rules above this one, nearest first; the last of them (or the rule itself) refines a row of the ledger or the whole step."""
+    above: list[Rule] = []
+    while (rule.refines in rules) and rules[rule.refines] not in above:
+        rule = rules[rule.refines]
+        above.append(rule)
+    return above
 
 
 def _load(path: Path) -> Rule:
@@ -118,7 +133,7 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
         innocent=data.get("innocent", "").strip(),
         references=tuple(data["references"]),
         when=tuple(_condition(one, where) for one in data["when"]),
-        selector=_known(data["culprits"]["selector"], SELECTORS, f"{where}: selector"),
+        selector=_known(data["culprits"]["selector"], [*SELECTORS, *FACT_SELECTORS], f"{where}: selector"),
         fix=_fix(data["fix"], where),
         saving=_saving(data["saving"], where),
     )
@@ -135,7 +150,7 @@ def _condition(data: Mapping[str, Any], where: str) -> Condition:
 
 
 def _fix(data: Mapping[str, Any], where: str) -> Fix:
-    _keys(data, {"title", "how", "safety"}, {"intervention", "caution", "otherwise"}, f"{where}: [fix]")
+    _keys(data, {"title", "how", "safety"}, {"intervention", "caution", "otherwise", "call"}, f"{where}: [fix]")
     if placeholders(data["how"]) and "otherwise" not in data:
         raise DiagnoseError(f"{where}: [fix] 'otherwise' is missing", do="say what to do where the numbers in 'how' are unknown")
     for name in placeholders(data["how"]):
@@ -147,6 +162,7 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
         safety=_known(data["safety"], SAFETIES, f"{where}: safety"),
         intervention=data.get("intervention", ""),
         caution=data.get("caution", "").strip(),
+        call=data.get("call", ""),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.measured import Measured
+from diagnose.measure.measured import FactSelector, Measured, Missing
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import Rows
 
@@ -25,8 +25,19 @@ class Culprit:
     ms_per_step: float
 
 
-def culprits(measured: Measured, selector: Selector, ms_per_step: float) -> tuple[Culprit, ...]:
+def culprits(measured: Measured, selector: Selector | FactSelector, ms_per_step: float) -> tuple[Culprit, ...]:
     """The lines that hold the selector's events, costliest first; none if no line is known."""
+    return _from_facts(measured, selector) if isinstance(selector, FactSelector) else _from_events(measured, selector, ms_per_step)
+
+
+def _from_facts(measured: Measured, selector: FactSelector) -> tuple[Culprit, ...]:
+    places = selector.places(measured)
+    known = [] if isinstance(places, Missing) else [place for place in places if place.file]
+    costliest = sorted(known, key=lambda place: -(place.ms_per_step or 0.0))[:MOST]
+    return tuple(Culprit(one.file, one.line, one.function, one.count_per_step, one.ms_per_step or 0.0) for one in costliest)
+
+
+def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> tuple[Culprit, ...]:
     view, rows = _located(measured, selector)
     if view is None or not len(rows):
         return ()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from diagnose.judge.culprits import Culprit, culprits
-from diagnose.measure.measured import METRICS, Measured, Missing, Value
+from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Missing, Value
 from diagnose.measure.selection import SELECTORS
-from diagnose.rules import Condition, Rule
+from diagnose.rules import Condition, Rule, lineage
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -44,19 +44,19 @@ class Finding:
     error: str | None = None
 
 
-def judge(rules: Iterable[Rule], measured: Measured) -> list[Finding]:
+def judge(rules: Mapping[str, Rule], measured: Measured) -> list[Finding]:
     """One finding a rule, in the rules' order. Deprecated rules are not judged."""
-    return [_judged(rule, measured) for rule in rules if rule.status != "deprecated"]
+    return [_judged(rule, lineage(rule, rules), measured) for rule in rules.values() if rule.status != "deprecated"]
 
 
-def _judged(rule: Rule, measured: Measured) -> Finding:
+def _judged(rule: Rule, above: list[Rule], measured: Measured) -> Finding:
     try:
-        return finding(rule, measured)
+        return finding(rule, measured, above)
     except Exception as error:
         return Finding(rule, "error", error=f"{type(error).__name__}: {error}")
 
 
-def finding(rule: Rule, measured: Measured) -> Finding:
+def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Finding:
     """The rule's state: quiet if any condition is known to fail, else abstaining if anything is missing, else firing."""
     values = [(condition, measured.metric(condition.metric)) for condition in rule.when]
     evidence = tuple(
@@ -67,15 +67,19 @@ def finding(rule: Rule, measured: Measured) -> Finding:
     for _, value in values:
         if isinstance(value, Missing):
             return Finding(rule, "abstains", evidence, abstains_for=value)
-    return _fired(rule, evidence, measured)
+    at_stake = _at_stake(rule, above, measured)
+    blamed = SELECTORS[rule.selector] if rule.selector in SELECTORS else FACT_SELECTORS[rule.selector]
+    return Finding(rule, "fires", evidence, at_stake, culprits(measured, blamed, at_stake or 0.0))
 
 
-def _fired(rule: Rule, evidence: tuple[Evidence, ...], measured: Measured) -> Finding:
-    ms = measured.metric(f"{rule.selector}_ms")
-    at_stake = None if isinstance(ms, Missing) else float(ms)
-    if at_stake is not None and measured.ledger is not None and rule.refines in measured.ledger.rows:
-        at_stake = min(at_stake, measured.row_ms(rule.refines))  # a child never claims more than its parent
-    return Finding(rule, "fires", evidence, at_stake, culprits(measured, SELECTORS[rule.selector], at_stake or 0.0))
+def _at_stake(rule: Rule, above: Sequence[Rule], measured: Measured) -> float | None:
+    """The selector's time, ms per step; a child never claims more than any rule above it, nor than the ledger's row they all refine."""
+    costs = [measured.metric(f"{one.selector}_ms") for one in (rule, *above)]
+    if isinstance(costs[0], Missing):
+        return None
+    row = (rule, *above)[-1].refines
+    limits = [measured.row_ms(row)] if measured.ledger is not None and row in measured.ledger.rows else []
+    return min(float(cost) for cost in [*costs, *limits] if not isinstance(cost, Missing))
 
 
 def holds(condition: Condition, value: Value) -> bool:

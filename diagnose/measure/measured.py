@@ -42,7 +42,28 @@ class Metric:
     value: Callable[[Measured], Value | Missing]
 
 
+@dataclass(frozen=True)
+class FactPlace:
+    """A line of the script that a fact is about, and what that costs; ``ms_per_step`` is None if no recording can tell."""
+
+    file: str
+    line: int
+    function: str
+    count_per_step: float
+    ms_per_step: float | None
+
+
+@dataclass(frozen=True)
+class FactSelector:
+    """A selector of what no trace holds: its places and costs come from the run's facts."""
+
+    name: str
+    meaning: str
+    places: Callable[[Measured], list[FactPlace] | Missing]
+
+
 METRICS: dict[str, Metric] = {}
+FACT_SELECTORS: dict[str, FactSelector] = {}
 
 NO_STEPS = Missing("no complete step was recorded", "--steps")
 NO_BORDERS = Missing("the trace marks no steps, so nothing can be counted per step", "profiler.step() in the loop")
@@ -50,6 +71,7 @@ NO_GPU = Missing("no GPU in this recording", "--device cuda")
 NO_SHAPES = Missing("input shapes were not recorded", "record_shapes=True")
 NO_HOST = Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
 NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose train.py")
+NO_COST = Missing("what it costs in ms cannot be told from a recording", "compare two runs")
 NO_CALLS_SEEN = Missing("the calls of the script's own lines were not recorded", "python -m diagnose train.py, without --no-stacks")
 
 
@@ -176,6 +198,18 @@ def metric(name: str, unit: str, meaning: str) -> Callable[[Callable[[Measured],
             raise DiagnoseError(f"two metrics are called {name}")
         METRICS[name] = Metric(name, unit, meaning, function)
         return function
+
+    return register
+
+
+def fact_selector(
+    name: str, meaning: str
+) -> Callable[[Callable[[Measured], list[FactPlace] | Missing]], Callable[[Measured], list[FactPlace] | Missing]]:
+    """Registers a function from a Measured to places as the selector of that name."""
+
+    def register(places: Callable[[Measured], list[FactPlace] | Missing]) -> Callable[[Measured], list[FactPlace] | Missing]:
+        FACT_SELECTORS[name] = FactSelector(name, meaning, places)
+        return places
 
     return register
 

@@ -6,13 +6,16 @@ from collections.abc import Callable
 
 from diagnose.measure.areas import debugging, host, input, kernels, launches, model, optimizer, own_lines, steps, syncs, transfers
 from diagnose.measure.measured import (
+    FACT_SELECTORS,
     METRICS,
     NO_BORDERS,
     NO_CALLS_SEEN,
+    NO_COST,
     NO_GPU,
     NO_HOST,
     NO_SHAPES,
     NO_STEPS,
+    FactSelector,
     Measured,
     Metric,
     Missing,
@@ -22,6 +25,7 @@ from diagnose.measure.measured import (
 from diagnose.measure.selection import SELECTORS, Selection, Selector
 
 __all__ = ["METRICS", "Measured", "Metric", "Missing", "Value"]
+Number = Callable[[Measured], Value | Missing]
 AREAS = (debugging, host, input, kernels, launches, model, optimizer, own_lines, steps, syncs, transfers)
 
 
@@ -40,11 +44,11 @@ def _unknown(selector: Selector, view: Selection | None) -> Missing | None:
     return None
 
 
-def _stake_ms(selector: Selector) -> Callable[[Measured], Value | Missing]:
+def _stake_ms(selector: Selector) -> Number:
     return lambda measured: _unknown(selector, measured.view(selector)) or measured.stake_ms(selector)
 
 
-def _share_of_step(name: str) -> Callable[[Measured], Value | Missing]:
+def _share_of_step(name: str) -> Number:
     def value(measured: Measured) -> Value | Missing:
         ms = measured.metric(name)
         return ms if isinstance(ms, Missing) else float(ms) / measured.number("step_ms")
@@ -52,7 +56,7 @@ def _share_of_step(name: str) -> Callable[[Measured], Value | Missing]:
     return value
 
 
-def _count_per_step(selector: Selector) -> Callable[[Measured], Value | Missing]:
+def _count_per_step(selector: Selector) -> Number:
     def value(measured: Measured) -> Value | Missing:
         view = measured.view(selector)
         unknown = _unknown(selector, view)
@@ -65,7 +69,34 @@ def _count_per_step(selector: Selector) -> Callable[[Measured], Value | Missing]
     return value
 
 
+def _fact_ms(selector: FactSelector) -> Number:
+    def value(measured: Measured) -> Value | Missing:
+        places = selector.places(measured)
+        if isinstance(places, Missing):
+            return places
+        costs = [place.ms_per_step for place in places]
+        return NO_COST if None in costs else float(sum(cost for cost in costs if cost is not None))
+
+    return value
+
+
+def _fact_count_per_step(selector: FactSelector) -> Number:
+    def value(measured: Measured) -> Value | Missing:
+        places = selector.places(measured)
+        return places if isinstance(places, Missing) else float(sum(place.count_per_step for place in places))
+
+    return value
+
+
+def _three_metrics(
+    name: str, meaning: str, ms: Callable[[Measured], Value | Missing], count: Callable[[Measured], Value | Missing]
+) -> None:
+    metric(f"{name}_ms", "ms", f"{meaning}, per step")(ms)
+    metric(f"{name}_share", "share", f"{meaning}, as a share of the step")(_share_of_step(f"{name}_ms"))
+    metric(f"{name}_count_per_step", "count", f"{meaning}, how many per step")(count)
+
+
 for _selector in SELECTORS.values():
-    metric(f"{_selector.name}_ms", "ms", f"{_selector.meaning}, per step")(_stake_ms(_selector))
-    metric(f"{_selector.name}_share", "share", f"{_selector.meaning}, as a share of the step")(_share_of_step(f"{_selector.name}_ms"))
-    metric(f"{_selector.name}_count_per_step", "count", f"{_selector.meaning}, how many per step")(_count_per_step(_selector))
+    _three_metrics(_selector.name, _selector.meaning, _stake_ms(_selector), _count_per_step(_selector))
+for _known in FACT_SELECTORS.values():
+    _three_metrics(_known.name, _known.meaning, _fact_ms(_known), _fact_count_per_step(_known))

@@ -85,7 +85,7 @@ def test_a_rule_that_raises_loses_only_itself() -> None:
     from diagnose.judge.findings import judge
 
     broken = replace(next(iter(RULES.values())), id="broken", selector="no such selector", when=())
-    states = {one.rule.id: one.state for one in judge([broken, RULES["compute-bound"]], EMPTY)}
+    states = {one.rule.id: one.state for one in judge({"broken": broken, "compute-bound": RULES["compute-bound"]}, EMPTY)}
     assert states == {"broken": "error", "compute-bound": "abstains"}
 
 
