@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from diagnose import __version__
+from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
-from diagnose.judge.findings import Evidence, judge
+from diagnose.judge.findings import Evidence, Finding, judge
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
 from diagnose.measure.metrics import METRICS, Measured, Missing
@@ -18,21 +18,25 @@ from diagnose.measure.sources import Sources
 from diagnose.predict.plan import Assessed, assess
 from diagnose.report.text import ms, quantity, share
 from diagnose.rules import Rule, load_rules, placeholders
+from diagnose.trace.source import Source
 
 SCHEMA = 1
 TOO_NOISY_SHARE = 0.05  # the share from which a saving counts as medium: noise above it hides findings worth acting on
 
 
-def analyse(source: Path) -> dict[str, Any]:
-    """The result document of a run folder or a trace file. Raises TraceUnreadable (a lone trace) or DiagnoseError (damaged run files)."""
-    return result_document(Measured(load_recording(source)))
+def analyse(source: Source, **reading: Any) -> dict[str, Any]:
+    """The result document of a run folder or a trace; ``reading`` are options of `diagnose.trace.reader.read_trace`.
+
+    Raises TraceUnreadable or UsageError (a lone trace that cannot be read), DiagnoseError (damaged run files).
+    """
+    return result_document(Measured(load_recording(source, **reading)))
 
 
 def result_document(measured: Measured) -> dict[str, Any]:
     """The result document of what was measured."""
     recording = measured.recording
     sources = Sources(recording)
-    assessed = assess(judge(load_rules().values(), measured), measured)
+    assessed = assess(judge(load_rules(), measured), measured)
     findings = [_finding(one, measured, sources) for one in assessed]
     document = {
         "schema": SCHEMA,
@@ -66,7 +70,7 @@ def _run(recording: Recording) -> dict[str, Any]:
         **(facts.get("environment_variables") or {}),
     }
     return {
-        "target": run.get("target", str(recording.source.name)),
+        "target": run.get("target", recording.url or recording.source.name),
         "argv": run.get("argv", []),
         "module": run.get("module", False),
         "ended": run.get("ended", "finished"),
@@ -155,7 +159,7 @@ def _finding(one: Assessed, measured: Measured, sources: Sources) -> dict[str, A
         "share": one.share,
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
         "culprits": [_culprit(culprit, sources) for culprit in finding.culprits],
-        "fix": _fix(rule, measured) if fires else {"title": rule.fix.title},
+        "fix": _fix(finding, measured, sources) if fires else {"title": rule.fix.title},
         "saving": {"at_most_ms": one.at_most_ms, "scope": rule.saving.scope, "predicted_ms": None, "measured_ms": None, "verdict": None},
         "because_of": one.because_of,
         "abstains_for": {"reason": finding.abstains_for.reason, "option": finding.abstains_for.option} if finding.abstains_for else None,
@@ -163,15 +167,24 @@ def _finding(one: Assessed, measured: Measured, sources: Sources) -> dict[str, A
     }
 
 
-def _fix(rule: Rule, measured: Measured) -> dict[str, str]:
-    fix = rule.fix
+def _fix(finding: Finding, measured: Measured, sources: Sources) -> dict[str, Any]:
+    fix = finding.rule.fix
     return {
         "title": fix.title,
-        "how": _how(rule, measured),
+        "how": _how(finding.rule, measured),
         "caution": fix.caution,
         "safety": fix.safety,
         "intervention": fix.intervention,
+        "before": fix.before,
+        "after": fix.after,
+        "call_sites": _call_sites(finding, measured, sources) if fix.call else [],
     }
+
+
+def _call_sites(finding: Finding, measured: Measured, sources: Sources) -> list[dict[str, Any]]:
+    blamed = [CallSite(culprit.file, culprit.line) for culprit in finding.culprits]
+    sites = call_sites(finding.rule.fix.call, measured, blamed)
+    return [{"file": sources.shown(site.file), "line": site.line, "source": sources.line(*site)} for site in sites]
 
 
 def _how(rule: Rule, measured: Measured) -> str:
@@ -202,6 +215,7 @@ def _culprit(culprit: Culprit, sources: Sources) -> dict[str, Any]:
         "source": sources.line(culprit.file, culprit.line),
         "calls_per_step": culprit.calls_per_step,
         "ms_per_step": culprit.ms_per_step,
+        "via": culprit.via,
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 import time
 import traceback
@@ -19,6 +20,7 @@ from typing import Any, Literal, NoReturn
 from diagnose import __version__
 from diagnose.errors import EXIT_FAILURE, EXIT_FINDINGS, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
 from diagnose.run.settings import Settings, Target
+from diagnose.trace.source import Source, is_url, shown
 
 Kind = Literal["module", "script", "run", "trace", "traces", "rules", "metrics"]
 
@@ -33,7 +35,7 @@ _USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\
 Find what slows a PyTorch script, at which line, and what fixing it gains.
 
-TARGET is a script, a module (-m), a trace file, a folder of traces, or a run folder to analyse again.
+TARGET is a script, a module (-m), a trace file or its URL, a folder of traces, or a run folder to analyse again.
 Options stand before TARGET; everything after a script belongs to the script.
 """
 _EPILOG = """\
@@ -41,6 +43,7 @@ examples:
   python -m diagnose train.py --epochs 3          run train.py, record some steps, write a report
   python -m diagnose --steps 4 -m pkg.train       the same for a module, with fewer steps
   python -m diagnose trace.json.gz                analyse a trace of torch.profiler
+  python -m diagnose s3://bucket/trace.json.gz    the same from wherever fsspec reads
   python -m diagnose diagnosis/20261121-070000    analyse a recorded run again
   python -m diagnose rules input-wait-no-workers  explain a rule (`rules` and `metrics` list all; a script of that name is ./rules)
 
@@ -109,6 +112,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-stacks", dest="stacks", action="store_false", default=None, help="skip the slow phase that finds source lines")
     add("--device", choices=("auto", "cpu", "cuda"), help=f"what to record (default {Settings.device})")
     add("--timeout", dest="timeout_s", type=_positive(float), metavar="SECONDS", help="end the script after this time")
+    add("--memory-limit", type=_byte_count, metavar="SIZE", help="refuse a trace that takes more: 8G, 500M (default half of what is free)")
+    add("--no-size-limit", dest="trusted", action="store_true", help="trust the file: read however much a compressed trace inflates to")
     add("--json", action="store_true", help="the result on stdout as well, one document per line, after whatever the script printed there")
     add("--fail-on", choices=SEVERITIES, help="exit with 4 if the plan holds a finding at least that severe (for CI)")
     add("--debug", action="store_true", help="show tracebacks of diagnose itself")
@@ -127,6 +132,15 @@ def _positive(number: type) -> Any:
         return value
 
     return positive
+
+
+def _byte_count(given: str) -> int:
+    """The bytes in `8G`, `1.5MiB` or `500000`; units are powers of 1024."""
+    size = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)([KMGT]?)(?:I?B)?", given.upper())
+    count = int(float(size[1]) * 1024 ** "-KMGT".find(size[2])) if size else 0
+    if count <= 0:
+        raise argparse.ArgumentTypeError(f"{given!r} is no size such as 8G, 500M or a number of bytes")
+    return count
 
 
 def _split(argv: Sequence[str], parser: argparse.ArgumentParser) -> tuple[list[str], str | None, list[str]]:
@@ -164,6 +178,8 @@ def kind_of(target: str, *, module: bool = False) -> Kind:
         return "module"
     if target in ("rules", "metrics"):
         return "rules" if target == "rules" else "metrics"
+    if is_url(target):
+        return "trace"
     path = Path(target)
     if path.is_dir():
         return _kind_of_folder(path)
@@ -226,7 +242,7 @@ def _run(options: argparse.Namespace) -> int:
     _refuse_recording_options(options)
     if kind == "traces":
         return _analyse_folder(options)
-    source = Path(options.target)
+    source = options.target if is_url(options.target) else Path(options.target)
     with _out_folder(options.out, in_place=source if kind == "run" else None) as out:
         return _report(source, out, options)
 
@@ -235,7 +251,7 @@ def _refuse_recording_options(options: argparse.Namespace) -> None:
     given = [flag for name, flag in _RECORDING.items() if getattr(options, name) is not None] + options.args
     if given:
         raise UsageError(
-            f"{options.target} is already recorded: {' '.join(given)} would change nothing", do="leave it out, or name a script"
+            f"{shown(options.target)} is already recorded: {' '.join(given)} would change nothing", do="leave it out, or name a script"
         )
 
 
@@ -298,14 +314,15 @@ def _trace_name(trace: Path) -> str:
     return name if name.strip(".") else "trace"  # "..json" must not name the folder itself or the one above
 
 
-def _report(source: Path, out: Path, options: argparse.Namespace, *, brief: bool = False) -> int:
+def _report(source: Source, out: Path, options: argparse.Namespace, *, brief: bool = False) -> int:
     """Analyse, write every report into `out`, print the summary (`brief`: its two main lines); the exit code that --fail-on asks for."""
     from diagnose.analyse import analyse
     from diagnose.report.document import severest, to_json
-    from diagnose.report.terminal import print_headline, print_summary, stderr_console
+    from diagnose.report.terminal import Progress, ReadingProgress, print_headline, print_summary, stderr_console
     from diagnose.report.write import write_reports
 
-    document = analyse(source)
+    progress = ReadingProgress(Progress())
+    document = analyse(source, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
     write_reports(document, source, out)
     (print_headline if brief else print_summary)(document, out, stderr_console())
     if options.json:

@@ -74,7 +74,7 @@ def test_one_message_and_the_right_exit_code(make: Callable[[Path], Path], exit_
     done = diagnose(tmp_path, str(target))
     assert (done.returncode, done.stdout) == (exit_code, "")
     assert message in done.stderr
-    assert done.stderr.count("diagnose: ") == 1
+    assert done.stderr.count("diagnose: ") - done.stderr.count("diagnose: reading ") == 1  # a slow machine says that it is still reading
     assert "\nTraceback" not in done.stderr
     assert not (tmp_path / "diagnosis").exists()
 

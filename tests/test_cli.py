@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
 from diagnose import analyse as analysis
@@ -38,6 +39,19 @@ def test_everything_after_the_script_is_the_scripts() -> None:
     options = cli.parse(["--steps", "3", "train.py", "--epochs", "3", "--out", "x", "--help", "-m"])
     assert (options.steps, options.target, options.args) == (3, "train.py", ["--epochs", "3", "--out", "x", "--help", "-m"])
     assert options.out is None
+
+
+@pytest.mark.parametrize(
+    ("given", "bytes_"), [("8G", 8 * 2**30), ("500m", 500 * 2**20), ("1.5KiB", 1536), ("2TB", 2 * 2**40), ("123", 123), ("7B", 7)]
+)
+def test_a_size_is_in_binary_units(given: str, bytes_: int) -> None:
+    assert cli.parse(["--memory-limit", given, "trace.json"]).memory_limit == bytes_
+
+
+@pytest.mark.parametrize("given", ["", "0", "-1", "8X", "G", "1e9", "8 G", "nan", "0.0K", "9" * 999])
+def test_what_is_no_size_is_refused(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--memory-limit", given, "trace.json"]) == 2
+    assert "is no size such as 8G" in capsys.readouterr().err
 
 
 def test_everything_after_the_module_is_the_modules() -> None:
@@ -104,6 +118,7 @@ FILES: dict[str, bytes] = {
         ("nameless-gz", "trace"),
         ("nameless-json", "trace"),
         ("nameless-binary", "trace"),
+        ("s3://bucket/x", "trace"),
         ("run", "run"),
         ("traces", "traces"),
     ],
@@ -146,10 +161,11 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.fixture
 def analysed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What `analyse` answers by file name, `*` for all others; an exception is raised."""
+    """What `analyse` answers by file name, `*` for all others; an exception is raised. `reading`: the options it was given last."""
     answers: dict[str, Any] = {"*": documents.sick()}
 
-    def analyse(source: Path) -> dict[str, Any]:
+    def analyse(source: Path, **reading: object) -> dict[str, Any]:
+        answers["reading"] = reading
         answer = answers.get(source.name, answers["*"])
         if isinstance(answer, Exception):
             raise answer
@@ -279,6 +295,71 @@ def test_our_own_failure_is_one_clear_line(
     assert "diagnose failed: KeyError" in err and "--debug" in err and "Traceback" not in err
     assert cli.main(["--debug", script]) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+# ---- how traces are read
+
+
+def trace(count: int = 3) -> bytes:
+    events = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 8} for i in range(count)]
+    return gzip.compress(json.dumps({"schemaVersion": 1, "traceEvents": events}).encode())
+
+
+def test_limits_reach_the_reader_after_a_recording_too(script: str, launched: dict[str, Any], analysed: dict[str, Any]) -> None:
+    assert cli.main(["--memory-limit", "2G", "--no-size-limit", script]) == 0
+    assert (analysed["reading"]["memory_limit"], analysed["reading"]["trusted"]) == (2**31, True)
+    assert cli.main([script]) == 0
+    assert (analysed["reading"]["memory_limit"], analysed["reading"]["trusted"]) == (None, False)
+
+
+def test_a_trace_above_the_memory_limit_is_refused_alone_in_a_folder_and_noted_in_a_run(
+    work_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rank = work_folder / "run" / "rank0"
+    rank.mkdir(parents=True)
+    (work_folder / "run" / "run.json").write_text("{}")
+    (rank / "steps.json").write_text('{"phases": [{"name": "timeline", "first_tick": 0, "tick_ns": [0, 1], "trace": "t.json.gz"}]}')
+    (rank / "t.json.gz").write_bytes(trace())
+    assert cli.main(["--memory-limit", "1K", str(rank / "t.json.gz")]) == 2
+    assert "Raise the limit with --memory-limit" in capsys.readouterr().err
+    assert cli.main(["--memory-limit", "1K", str(rank)]) == 2
+    assert "none of the traces" in capsys.readouterr().err
+    assert cli.main(["--memory-limit", "1K", "run"]) == 0
+    assert "needs more memory than the limit" in (work_folder / "run" / "report.md").read_text(encoding="utf-8")
+    assert cli.main(["--memory-limit", "1G", str(rank / "t.json.gz")]) == 0
+
+
+def test_a_run_folder_whose_trace_is_gone_still_gets_a_report(work_folder: Path) -> None:
+    (work_folder / "run" / "rank0").mkdir(parents=True)
+    (work_folder / "run" / "run.json").write_text("{}")
+    steps = '{"phases": [{"name": "timeline", "first_tick": 0, "tick_ns": [0, 1], "trace": "gone.json.gz"}]}'
+    (work_folder / "run" / "rank0" / "steps.json").write_text(steps)
+    assert cli.main(["run"]) == 0
+    assert "timeline trace could not be read" in (work_folder / "run" / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kept", ["memory", "file"])
+def test_a_trace_at_a_url_is_read_copied_and_shown_without_secrets(
+    kept: str, work_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = "memory://cli/t.json.gz" if kept == "memory" else f"file://{work_folder}/t.json.gz"
+    with fsspec.open(url, "wb") as file:
+        file.write(trace())
+    assert cli.main(["--out", "out", url]) == 0
+    assert json.loads(Path("out/report.json").read_text())["run"]["target"] == url
+    assert (work_folder / "out" / "tb" / "trace" / "rank0.pt.trace.json.gz").read_bytes() == trace()
+    assert cli.main(["--steps", "3", "s3://me:secret@bucket/t.json?sig=secret"]) == 2
+    assert "secret" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("url", "said"), [("memory://no/such.json", "Cannot read memory://no/such.json."), ("nosuch://x", "Protocol not known")]
+)
+def test_a_url_that_leads_nowhere_is_one_clear_error(url: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([url]) == 2
+    err = capsys.readouterr().err
+    assert said in err and "Traceback" not in err
+    assert not Path("diagnosis").exists()
 
 
 # ---- rules and metrics

@@ -6,16 +6,19 @@ Every part may be missing (the script ended early, somebody else recorded it): t
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from diagnose.errors import DiagnoseError, TraceUnreadable
+from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
+from diagnose.trace.source import Source, is_url, shown
 
 FETCH_RECORD = np.dtype([("start_ns", "<u8"), ("dur_ns", "<u8"), ("pid", "<u4"), ("in_worker", "<u4")])
 
@@ -24,7 +27,7 @@ FETCH_RECORD = np.dtype([("start_ns", "<u8"), ("dur_ns", "<u8"), ("pid", "<u4"),
 class Recording:
     """``run``, ``clock`` (steps.json), ``facts``, ``key_averages``, ``calls``: as in docs/architecture.md; ``fetches``: a row a batch."""
 
-    source: Path
+    source: Path  # the run folder or the trace file; for a trace at a URL the working folder
     timeline: Trace | None
     detail: Trace | None = None
     run: dict[str, Any] = field(default_factory=dict)
@@ -34,6 +37,7 @@ class Recording:
     calls: dict[str, Any] = field(default_factory=dict)
     fetches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, FETCH_RECORD)))
     notes: tuple[str, ...] = ()
+    url: str = ""  # of a trace at one, without secrets
 
     def phase(self, name: str) -> dict[str, Any] | None:
         """The last phase of that name in steps.json."""
@@ -52,17 +56,20 @@ class Recording:
         return int(self.clock.get("ticks_per_step") or 1)
 
 
-def load_recording(path: Path) -> Recording:
-    """The recording in a run folder or a trace file.
+def load_recording(source: Source, **reading: Any) -> Recording:
+    """The recording in a run folder or a trace, which may be at a URL; ``reading`` are options of `read_trace`.
 
     Raises TraceUnreadable if a lone trace cannot be read. In a run folder an unreadable trace becomes a note: the rest is worth a report.
     """
+    if is_url(source):
+        return Recording(source=Path(), timeline=read_trace(source, **reading), url=shown(source))
+    path = Path(source)
     if path.is_dir():
-        return _load_run_folder(path)
-    return Recording(source=path, timeline=read_trace(path))
+        return _load_run_folder(path, partial(read_trace, **reading))
+    return Recording(source=path, timeline=read_trace(path, **reading))
 
 
-def _load_run_folder(folder: Path) -> Recording:
+def _load_run_folder(folder: Path, read: Callable[..., Trace]) -> Recording:
     rank = folder / "rank0"
     clock = _json(rank / "steps.json")
     notes: list[str] = list(clock.get("notes", []))
@@ -75,21 +82,21 @@ def _load_run_folder(folder: Path) -> Recording:
         key_averages=_json(rank / "key_averages.json"),
         fetches=_fetches(rank / "fetch.bin"),
     )
-    timeline = _phase_trace(recording, rank, "timeline", notes)
-    detail = _phase_trace(recording, rank, "detail", notes)
+    timeline = _phase_trace(recording, rank, "timeline", read, notes)
+    detail = _phase_trace(recording, rank, "detail", read, notes)
     calls_name = (recording.phase("detail") or {}).get("calls")
     calls = _json(rank / calls_name) if calls_name else {}
     return replace(recording, timeline=timeline, detail=detail, calls=calls, notes=tuple(notes))
 
 
-def _phase_trace(recording: Recording, rank: Path, name: str, notes: list[str]) -> Trace | None:
+def _phase_trace(recording: Recording, rank: Path, name: str, read: Callable[..., Trace], notes: list[str]) -> Trace | None:
     phase = recording.phase(name)
     if phase is None or not phase.get("trace"):
         return None
     calls = rank / phase["calls"] if phase.get("calls") else None
     try:
-        trace = read_trace(rank / phase["trace"], calls=calls if calls and calls.exists() else None)
-    except (TraceUnreadable, OSError) as error:
+        trace = read(rank / phase["trace"], calls=calls if calls and calls.exists() else None)
+    except (TraceUnreadable, UsageError) as error:
         notes.append(f"The {name} trace could not be read: {error}")
         return None
     return grouped_steps(trace, recording.ticks_per_step)

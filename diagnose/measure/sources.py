@@ -23,10 +23,11 @@ class Sources:
             return os.path.relpath(file, self._cwd)
         return file
 
+    def path(self, file: str) -> Path | None:
+        """Where the file is now; None if it is not at hand."""
+        return next((path for root in self._roots if (path := root / self.shown(file)).is_file()), None)
+
     def line(self, file: str, number: int) -> str:
         """The line's text without indentation; empty if the file is not at hand."""
-        for root in self._roots:
-            text = linecache.getline(str(root / self.shown(file)), number).strip()
-            if text:
-                return text
-        return ""
+        path = self.path(file)
+        return linecache.getline(str(path), number).strip() if path else ""

@@ -44,8 +44,18 @@ def bullets(sentences: Iterable[str]) -> str:
 
 
 def shell(command: str) -> str:
-    """A command to copy; it may hold anything the user typed, so the fence is longer than any run of back-ticks in it."""
+    """A command to copy."""
+    return fenced("sh", command)
+
+
+def before_after(before: str, after: str) -> str:
+    """The same lines of Python without and with a remedy; empty if there are none."""
+    return fenced("python", f"# before\n{before}\n\n# after\n{after}") if before else ""
+
+
+def fenced(language: str, code: str) -> str:
+    """A block of code. It may hold anything the user typed, so the fence is longer than any run of back-ticks in it."""
     fence = "```"
-    while fence in command:
+    while fence in code:
         fence += "`"
-    return f"{fence}sh\n{command}\n{fence}"
+    return f"{fence}{language}\n{code}\n{fence}"

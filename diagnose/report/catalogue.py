@@ -33,6 +33,8 @@ def rule_page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         "Why": rule.why,
         "Fires when all of these hold": "\n".join(conditions),
         "Fix": f"{rule.fix.title}\n{rule.fix.how}",
+        "Before": rule.fix.before,
+        "After": rule.fix.after,
         "Caution": rule.fix.caution,
         "When it is fine": rule.innocent,
         "References": "\n".join(rule.references),

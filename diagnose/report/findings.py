@@ -6,14 +6,25 @@ from collections import defaultdict
 from typing import Any
 
 from diagnose.report import sentences, text
-from diagnose.report.blocks import folded, section, table
+from diagnose.report.blocks import before_after, folded, section, table
 from diagnose.report.document import Document, Finding, in_group, in_state, planned
 from diagnose.report.text import code, prose
 
 
 def found(document: Document) -> str:
-    """Everything in the plan, each with its evidence."""
-    return section("Findings", *(whole(finding, number) for number, finding in enumerate(planned(document), 1)))
+    """Everything in the plan, each with its evidence and what follows from it."""
+    return section("Findings", *(_with_consequences(finding, number, document) for number, finding in enumerate(planned(document), 1)))
+
+
+def _with_consequences(finding: Finding, number: int, document: Document) -> str:
+    titles = [f"{prose(one['fix']['title'])} ({text.gain(one['saving'], one['share'])})" for one in consequences(finding, document)]
+    also = f"**The same time is also seen as.** {'; '.join(titles)}. The fix above is nearer to the cause." if titles else ""
+    return "\n\n".join(filter(None, [whole(finding, number), also]))
+
+
+def consequences(finding: Finding, document: Document) -> list[Finding]:
+    """Findings about the same time that this one explains better."""
+    return [one for one in in_state(document, "fires") if one["because_of"] == finding["rule"]]
 
 
 def bounding(document: Document) -> str:
@@ -28,9 +39,11 @@ def hypothetical(document: Document) -> str:
 
 
 def minor(document: Document, *, collapsible: bool) -> str:
+    in_plan = {one["rule"] for one in planned(document)}
     rows = [
         (prose(one["fix"]["title"]), where(one), text.gain(one["saving"], one["share"]), prose(sentences.why_minor(one, document)))
         for one in in_group(document, "minor")
+        if one["because_of"] not in in_plan
     ]
     return folded("Seen, not worth your time", table(("Fix", "Where", "Gain per step", "Why not"), rows), collapsible=collapsible)
 
@@ -94,27 +107,40 @@ def _evidence(one: dict[str, Any]) -> tuple[str, str, str, str]:
 def culprits(finding: Finding) -> str:
     """The lines to blame, costliest first."""
     rows = [
-        (code(text.place(one)), code(one["source"]), code(one["function"]), text.count(one["calls_per_step"]), text.ms(one["ms_per_step"]))
+        (code(text.place(one)), _source(one), code(one["function"]), text.count(one["calls_per_step"]), text.ms(one["ms_per_step"]))
         for one in finding["culprits"]
     ]
     return table(("Line", "Source", "Function", "Calls per step", "Per step"), rows, right=["Calls per step", "Per step"])
+
+
+def _source(culprit: dict[str, Any]) -> str:
+    """The line's text, and the library's function that does it on the line's behalf."""
+    return " through ".join(filter(None, [code(culprit["source"]), code(culprit.get("via", ""))]))
 
 
 def advice(finding: Finding) -> str:
     """Why, how, caution, how sure: each on its own line."""
     fix = finding["fix"]
     parts = {
-        "Why": finding["why"],
-        "How": fix["how"],
-        "Caution": fix["caution"],
-        "When it is fine": finding.get("innocent", ""),
-        "How sure": sentences.how_sure(finding) if finding["group"] == "plan" else "",
+        "Why": prose(finding["why"]),
+        "How": "\n\n".join(filter(None, [prose(fix["how"]), before_after(fix.get("before", ""), fix.get("after", ""))])),
+        "The call to change": _call_sites(finding),
+        "Caution": prose(fix["caution"]),
+        "When it is fine": prose(finding.get("innocent", "")),
+        "How sure": prose(sentences.how_sure(finding)) if finding["group"] == "plan" else "",
     }
-    lines = [f"**{title}.** {prose(sentence)}" for title, sentence in parts.items() if sentence]
+    lines = [f"**{title}.** {sentence}" for title, sentence in parts.items() if sentence]
     links = ", ".join(map(_link, finding["references"]))
     about = f"`python -m diagnose rules {finding['rule']}` explains the rule" if finding["rule"] else ""
     lines.append(f"**More.** {', '.join(filter(None, [links, about]))}.")
     return "\n\n".join(lines)
+
+
+def _call_sites(finding: Finding) -> str:
+    """Where the call stands whose arguments change, unless the finding blames that line anyway."""
+    blamed = {(one["file"], one["line"]) for one in finding["culprits"]}
+    sites = [one for one in finding["fix"].get("call_sites", []) if (one["file"], one["line"]) not in blamed]
+    return ", ".join(f"{code(text.place(one))} {code(one['source'])}" for one in sites)
 
 
 def _link(reference: str) -> str:

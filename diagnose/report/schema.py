@@ -73,7 +73,7 @@ _ROWS: dict[str, Shape] = {
     },
 }
 _EVIDENCE: Shape = {"metric": str, "value": object, "op": str, "threshold": object, "unit": str, "because": str}
-_FIX: Shape = {"title": str, "how": str, "caution": str, "safety": str, "intervention": str}
+_FIX: Shape = {"title": str, "how": str, "caution": str, "safety": str, "intervention": str, "call_sites": list}
 _SAVING: Shape = {"at_most_ms": _NUMBER_OR_NONE, "predicted_ms": _DICT_OR_NONE, "measured_ms": object, "verdict": _TEXT_OR_NONE}
 _AVERAGE: Shape = {"name": str, "calls": _NUMBER, "self_cpu_ms": _NUMBER, "cpu_ms": _NUMBER, "self_device_ms": _NUMBER_OR_NONE}
 
@@ -116,6 +116,8 @@ def _finding_problems(finding: dict[str, Any]) -> list[str]:
     )
     for one in finding["evidence"]:
         found += _lacks(f"{where}: evidence", one, _EVIDENCE)
+    for one in finding["fix"].get("call_sites", []):
+        found += _lacks(f"{where}: call site", one, {"file": str, "line": int, "source": str})
     for one in finding["culprits"]:
         found += _lacks(f"{where}: culprit", one, {**_PLACE, "ms_per_step": _NUMBER})
     if finding["state"] not in _STATES:

@@ -11,12 +11,14 @@ import shutil
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diagnose.report.document import Document
 from diagnose.report.markdown import markdown, plan_table
 from diagnose.report.text import prose
+from diagnose.trace.source import Source, is_url, opened, shown
 
 if TYPE_CHECKING:
     from tensorboard.compat.proto.summary_pb2 import Summary
@@ -28,15 +30,15 @@ _SERIES = {
 }
 
 
-def write_tensorboard(document: Document, source: Path, out: Path) -> Path:
-    """Write `<out>/tb/` and return it; `source` is the run folder or the trace file. Raises OSError."""
+def write_tensorboard(document: Document, source: Source, out: Path) -> Path:
+    """Write `<out>/tb/` and return it; `source` is the run folder, the trace file or its URL. Raises OSError, and UsageError for a URL."""
     folder = out / "tb"
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
         stale.unlink()
     _write_events(document, folder)
     for name, trace in _traces(source):
-        _link(trace, folder / name / ("rank0.pt.trace.json" + (".gz" if trace.suffix == ".gz" else "")))
+        _link(trace, folder / name / ("rank0.pt.trace.json" + (".gz" if shown(trace).endswith(".gz") else "")))
     return folder
 
 
@@ -91,20 +93,22 @@ def _scalar(tag: str, value: float, description: str) -> Summary:
 # ---- traces
 
 
-def _traces(source: Path) -> Iterator[tuple[str, Path]]:
+def _traces(source: Source) -> Iterator[tuple[str, Source]]:
     """The traces a profiler plugin can read, by the name of the plugin's run."""
-    if source.is_dir():
+    if isinstance(source, Path) and source.is_dir():
         for path in sorted((source / "rank0").glob("*.pt.trace.json*")):
             yield path.name.split(".", 1)[0], path
-    elif source.suffix in (".json", ".gz"):
+    elif shown(source).endswith((".json", ".gz")):
         yield "trace", source
 
 
-def _link(trace: Path, link: Path) -> None:
+def _link(trace: Source, link: Path) -> None:
     """A hard link where the file system allows one: traces are large."""
     link.parent.mkdir(exist_ok=True)
     link.unlink(missing_ok=True)
-    try:
-        os.link(trace.resolve(), link)
-    except OSError:
-        shutil.copyfile(trace, link)
+    if not is_url(trace):
+        with suppress(OSError):
+            os.link(Path(trace).resolve(), link)
+            return
+    with opened(trace) as file, link.open("wb") as copy:
+        shutil.copyfileobj(file, copy)

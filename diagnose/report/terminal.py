@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -14,8 +16,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from diagnose.trace.content import Content
+
 TOP_FIXES = 3
 TOP_ROWS = 3
+REMARK_S = 2  # long enough to wonder whether anything happens
 _ERASE_LINE = "\r\x1b[K"
 _COLOURS = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 
@@ -31,10 +36,29 @@ class Progress:
         self._stream = stream or sys.stderr
         self._lead = _ERASE_LINE if self._stream.isatty() else ""
 
-    def __call__(self, phase: str) -> None:
+    def __call__(self, phase: str, done: str = "") -> None:
         if phase:
-            self._stream.write(f"{self._lead}diagnose: {text.clean(phase)} …\n")
+            self._stream.write(f"{self._lead}diagnose: {text.clean(phase)} … {done}".rstrip() + "\n")
             self._stream.flush()
+
+
+class ReadingProgress:
+    """Says how much of a trace is read, where that takes long: a line every `REMARK_S` seconds, the first one after as many."""
+
+    def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
+        self._progress = progress
+        self._clock = clock
+        self._content: Content | None = None
+        self._due = 0.0
+
+    def __call__(self, content: Content) -> None:
+        now = self._clock()
+        if content is not self._content:
+            self._content, self._due = content, now + REMARK_S
+        if now >= self._due:
+            self._due = now + REMARK_S
+            done = text.share(content.share) if content.share else text.size(content.read_bytes)
+            self._progress(f"reading {Path(content.name).name}", done)
 
 
 def stderr_console() -> Console:

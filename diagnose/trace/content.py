@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from typing import IO
 
 from diagnose.errors import TraceUnreadable, UsageError
+from diagnose.trace.source import Readable, opened, shown
 
 try:  # several times faster, see docs/decisions.md
     from isal import isal_zlib as zlib
@@ -24,6 +24,7 @@ MAX_RATIO = 400
 RATIO_FREE_BYTES = 256 * 2**20
 BLOCK = 2**20
 _PACKED_BLOCK = 2**13
+_ZSTD_PIECE = 2**9  # of a compressed file; four bytes of it may become 128 KiB, and zstandard returns all that a piece becomes
 _START = 4096
 
 _FOREIGN_STARTS = (
@@ -39,52 +40,51 @@ RECORD_HINT = "Record one with torch.profiler and export_chrome_trace(), or run:
 
 
 class Content:
-    """The uncompressed bytes of a trace, to be read once. While that goes on, ``progress`` is told the share of the file that is read."""
+    """The uncompressed bytes of a trace, to be read once. While that goes on, ``progress`` is told about it."""
 
     def __init__(
         self,
-        source: str | os.PathLike[str] | IO[bytes],
-        max_bytes: int = MAX_BYTES,
-        progress: Callable[[float], None] | None = None,
+        source: Readable,
+        max_bytes: float = MAX_BYTES,
+        max_ratio: float = MAX_RATIO,
+        progress: Callable[[Content], None] | None = None,
     ) -> None:
-        self.name = _name(source)
+        self.name = shown(source)
         self.start = b""  # the first bytes, uncompressed
         self.cut_off = False  # the compressed file is cut off or damaged
+        self.read_bytes = 0  # of the file as it is, compressed or not
         self.share = 0.0  # of the file that is read; 0 where its size is unknown
         self._source = source
         self._max_bytes = max_bytes
+        self._max_ratio = max_ratio
         self._progress = progress
 
     def blocks(self) -> Iterator[bytes]:
         """Everything in the source, uncompressed, in order.
 
         Raises UsageError if it cannot be opened, TraceUnreadable if it is empty, no JSON by its start, or inflates beyond
-        ``max_bytes`` or `MAX_RATIO`.
+        ``max_bytes``, or from `RATIO_FREE_BYTES` on beyond ``max_ratio`` times what was read.
         """
-        try:
-            with _opened(self._source, self.name) as file:
-                yield from self._checked(_Counted(file))
-        except OSError as error:
-            saw = error.strerror or str(error)
-            raise UsageError(f"Cannot read {self.name}.", saw=saw, do="Check the path and its permissions.") from error
+        with opened(self._source) as file:
+            yield from self._checked(_Counted(file))
 
     def _checked(self, packed: _Counted) -> Iterator[bytes]:
         if not packed.first:
             raise TraceUnreadable(f"{self.name} is empty.", do=RECORD_HINT)
         blocks = self._whole(packed)
         self.start = start = _start(blocks)
+        if self.cut_off and not start:
+            raise TraceUnreadable(f"{self.name} is cut off or damaged.", saw="nothing in it could be uncompressed", do=RECORD_HINT)
         _refuse_foreign(start, self.name)
+        self._tell(packed)
         yield start
         count = len(start)
         for block in blocks:
             count += len(block)
-            _refuse_bomb(count, packed.count, self.name, self._max_bytes)
-            if packed.size:
-                self.share = packed.count / packed.size
-                if self._progress:
-                    self._progress(self.share)
+            self._refuse_bomb(count, packed.count)
+            self._tell(packed)
             yield block
-        _refuse_bomb(count, packed.count, self.name, self._max_bytes)
+        self._refuse_bomb(count, packed.count)
 
     def _whole(self, packed: _Counted) -> Iterator[bytes]:
         try:
@@ -92,27 +92,25 @@ class Content:
         except (EOFError, zlib.error):
             self.cut_off = True
 
+    def _tell(self, packed: _Counted) -> None:
+        self.read_bytes = packed.count
+        self.share = packed.count / packed.size if packed.size else 0.0
+        if self._progress:
+            self._progress(self)
 
-def _name(source: str | os.PathLike[str] | IO[bytes]) -> str:
-    if isinstance(source, (str, os.PathLike)):
-        return os.fspath(source)
-    return str(getattr(source, "name", "the given file object"))
-
-
-def _opened(source: str | os.PathLike[str] | IO[bytes], name: str) -> AbstractContextManager[IO[bytes]]:
-    if not isinstance(source, (str, os.PathLike)):
-        return nullcontext(source)
-    if "://" not in name:
-        return open(source, "rb")
-    try:
-        import fsspec  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise UsageError(f"Reading {name} needs the package fsspec.", do="pip install fsspec") from error
-    try:
-        opened: AbstractContextManager[IO[bytes]] = fsspec.open(name, "rb")
-    except (ImportError, ValueError) as error:
-        raise UsageError(f"Cannot open {name}.", saw=str(error), do="Install the fsspec package of that protocol.") from error
-    return opened
+    def _refuse_bomb(self, inflated: int, packed: int) -> None:
+        if inflated > self._max_bytes:
+            raise TraceUnreadable(
+                f"{self.name} is too large.",
+                saw=f"more than {self._max_bytes / 2**30:.3g} GiB uncompressed",
+                do="Record fewer steps, or no stacks; or read it all the same with --no-size-limit.",
+            )
+        if inflated > RATIO_FREE_BYTES and inflated > self._max_ratio * packed:
+            raise TraceUnreadable(
+                f"{self.name} inflates like no recording does.",
+                saw=f"{inflated / 2**20:.0f} MiB from {packed / 2**20:.1f} MiB read so far (over {self._max_ratio:.0f} times)",
+                do="If you trust the file, pass --no-size-limit, or uncompress it first and pass the result.",
+            )
 
 
 def _start(blocks: Iterator[bytes]) -> bytes:
@@ -157,12 +155,7 @@ def _inflated(packed: _Counted, name: str) -> Iterator[bytes]:
     if packed.first.startswith(b"\x1f\x8b"):
         return _gunzipped(packed)
     if packed.first.startswith(b"\x28\xb5\x2f\xfd"):
-        try:
-            import zstandard
-        except ImportError as error:
-            raise UsageError(f"Reading {name} needs the package zstandard.", do="pip install zstandard") from error
-        inflating = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)  # type: ignore[arg-type]
-        return iter(lambda: inflating.read1(BLOCK), b"")
+        return _unzstded(packed, name)
     return iter(lambda: packed.read(BLOCK), b"")
 
 
@@ -180,17 +173,25 @@ def _gunzipped(packed: _Counted) -> Iterator[bytes]:
         waiting = waiting.lstrip(b"\0") or packed.read(_PACKED_BLOCK).lstrip(b"\0")  # members may be padded
 
 
-def _refuse_bomb(inflated: int, packed: int, name: str, max_bytes: int) -> None:
-    if inflated > max_bytes:
-        raise TraceUnreadable(
-            f"{name} is too large.", saw=f"more than {max_bytes / 2**30:.3g} GiB uncompressed", do="Record fewer steps, or no stacks."
-        )
-    if inflated > RATIO_FREE_BYTES and inflated > MAX_RATIO * packed:
-        raise TraceUnreadable(
-            f"{name} inflates like no recording does.",
-            saw=f"{inflated / 2**20:.0f} MiB from {packed / 2**20:.1f} MiB read so far (over {MAX_RATIO} times)",
-            do="If you trust the file, uncompress it first and pass the result.",
-        )
+def _unzstded(packed: _Counted, name: str) -> Iterator[bytes]:
+    """The frames of a zstd file. Raises EOFError where it is damaged or ends within one."""
+    try:
+        import zstandard
+    except ImportError as error:
+        raise UsageError(f"Reading {name} needs the package zstandard.", do="pip install zstandard") from error
+    waiting = packed.read(_PACKED_BLOCK)
+    while waiting:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        while not frame.eof:
+            try:
+                block = frame.decompress(waiting[:_ZSTD_PIECE])
+            except zstandard.ZstdError as error:
+                raise EOFError from error
+            if block:
+                yield block
+            waiting = frame.unused_data + waiting[_ZSTD_PIECE:] or packed.read(_PACKED_BLOCK)
+            if not waiting and not frame.eof:
+                raise EOFError
 
 
 def _refuse_foreign(data: bytes, name: str) -> None:

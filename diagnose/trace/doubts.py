@@ -50,5 +50,7 @@ def _ahead(host: pd.DataFrame, device: pd.DataFrame, steps: pd.DataFrame) -> str
         return ""
     return (
         f"The host runs ahead of the GPU: it leaves each of these steps after {step_ms:.3g} ms, and the GPU takes {device_ms:.3g} ms for "
-        "what it launched there. A step is as long as the GPU takes; record more steps, until the host has to wait."
+        f"what it launched there. So a step really takes about {device_ms:.3g} ms, and the GPU sets its pace, not the host. The times, "
+        f"shares and gains here are of the {step_ms:.3g} ms alone, {100 * step_ms / device_ms:.0f} % of a step: do not take them for those "
+        "of a whole one. Record more steps, until the host has to wait."
     )

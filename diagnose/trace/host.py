@@ -70,6 +70,7 @@ def host_table(lane: Lane, columns: HostColumns, threads: Threads, thread_names:
         "backward": inherited(is_op & backward_name[name_code], parent) & is_op,
         "parent": parent,
         **_place_columns(place, list(places)),
+        "via": categorical(name_code, [mark.via if mark else "" for mark in marks]),
         "shapes": _json_text(lane.take("shapes"), is_op, columns.shapes),
         "dtypes": _json_text(lane.take("dtypes"), is_op, columns.dtypes),
     }

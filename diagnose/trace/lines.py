@@ -30,11 +30,12 @@ class Place(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A recorder's mark taken apart: its kind, the tick's number (-1 for other kinds) and its place."""
+    """A recorder's mark taken apart: its kind, the tick's number (-1 for other kinds), its place, and the library function on the way."""
 
     kind: str
     number: int
     place: Place
+    via: str = ""
 
 
 class Calls(NamedTuple):
@@ -53,9 +54,10 @@ def parse_mark(name: str) -> Mark | None:
     kind, *rest = name[len(MARK) :].split("|")
     if kind == "tick":
         return Mark(kind, _number(rest[0]) if rest else -1, Place())
+    via = rest.pop() if len(rest) > 3 and ":" in rest[-1] else ""
     if len(rest) < 3 or _number(rest[-2]) < 0:
-        return Mark(kind, -1, Place())
-    return Mark(kind, -1, Place("|".join(rest[:-2]), _number(rest[-2]), rest[-1]))
+        return Mark(kind, -1, Place(), via)
+    return Mark(kind, -1, Place("|".join(rest[:-2]), _number(rest[-2]), rest[-1]), via)
 
 
 def _number(text: str) -> int:

@@ -21,14 +21,14 @@ class Memory:
     def watched(self, content: Content, held: Callable[[], int]) -> Iterator[bytes]:
         """The content's blocks, as long as ``held`` bytes leave room for the analysis; raises TraceUnreadable when they do not."""
         for block in content.blocks():
+            yield block
             if not self._grants(PEAK * held()):
                 needed, allowed = PEAK * held() / 2**20, (self._limit or 0) / 2**20
                 raise TraceUnreadable(
                     f"{content.name} needs more memory than the limit.",
-                    saw=f"over {needed:.0f} MiB needed, {allowed:.0f} MiB allowed, {content.share:.0%} of the file read",
-                    do="Raise the limit, record fewer steps, or record without stacks.",
+                    saw=f"over {needed:.1f} MiB needed, {allowed:.1f} MiB allowed, {100 * content.share:.0f} % of the file read",
+                    do="Raise the limit with --memory-limit, record fewer steps, or record without stacks.",
                 )
-            yield block
 
     def _grants(self, needed: int) -> bool:
         if self._limit is None:

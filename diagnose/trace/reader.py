@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.batches import Events
-from diagnose.trace.content import RECORD_HINT, Content
+from diagnose.trace.content import MAX_BYTES, MAX_RATIO, RECORD_HINT, Content
 from diagnose.trace.decode import TraceFile
 from diagnose.trace.device import device_table
 from diagnose.trace.doubts import doubts
@@ -19,24 +19,28 @@ from diagnose.trace.host import Threads, host_table, number_threads
 from diagnose.trace.lines import Calls, read_calls
 from diagnose.trace.memory import Memory
 from diagnose.trace.schema import Trace
+from diagnose.trace.source import Readable
 from diagnose.trace.steps import find_steps
 from diagnose.trace.waits import wait_table
 
 
 def read_trace(
-    path: str | os.PathLike[str] | IO[bytes],
+    source: Readable,
     calls: Path | None = None,
     memory_limit: int | None = None,
-    progress: Callable[[float], None] | None = None,
+    trusted: bool = False,
+    progress: Callable[[Content], None] | None = None,
 ) -> Trace:
     """The tables of a trace of torch.profiler: plain, gzip or zstd JSON from a path, an open binary file or an fsspec URL.
 
     ``calls`` is the run folder's detail.calls.json. Times keep the file's full precision (ns; see `diagnose.trace.clock`).
     The file is decoded a batch at a time; a trace that would take more than ``memory_limit`` bytes (half of what is free, if None)
-    is refused. ``progress`` is told the share of the file that is read. Raises TraceUnreadable where nothing can be read,
-    UsageError where the file cannot be opened; what was repaired or lost is told in ``Trace.notes``.
+    is refused; one that inflates as no recording does is refused too, unless it is ``trusted``. ``progress`` is told while the file
+    is read. Raises TraceUnreadable where nothing can be read, UsageError where the file cannot be opened; what was repaired or lost
+    is told in ``Trace.notes``.
     """
-    content = Content(path, progress=progress)
+    max_bytes, max_ratio = (math.inf, math.inf) if trusted else (MAX_BYTES, MAX_RATIO)
+    content = Content(source, max_bytes, max_ratio, progress)
     lanes, file, notes = _lanes(content, Memory(memory_limit))
     refuse_foreign(lanes.others, content.name, lanes.count, lanes.host.count, lanes.device.count)
     host_lane, device_lane = Lane(lanes.host.parts), Lane(lanes.device.parts)

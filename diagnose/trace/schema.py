@@ -35,6 +35,7 @@ HOST: dict[str, Column] = {
     "file": Column("category", "", "source file of the user's line this event belongs to; empty if unknown"),
     "line": Column("int32", "", "that line's number; -1 if unknown"),
     "function": Column("category", "", "function that holds the line"),
+    "via": Column("category", "", "the library's own function that makes a marked read, as torchmetrics.metric:compute; else empty"),
     "shapes": Column("category", "", "input shapes as recorded, JSON text; empty if not recorded"),
     "dtypes": Column("category", "", "input types as recorded, JSON text; empty if not recorded"),
 }

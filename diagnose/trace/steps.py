@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -46,15 +46,36 @@ class Windows(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+# Where steps can come from, the best first, and what a report calls it.
+SOURCES = {
+    "mark": "the recorder's ticks",
+    "ProfilerStep": "the ProfilerStep ranges",
+    "optimizer": "the optimizer's steps",
+    "repetition": "what repeats",
+    "whole trace": "the whole recording, which counts as one step",
+}
+
+
 def find_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> Steps:
-    """Steps from the best there is: the recorder's ticks, ProfilerStep ranges, optimizer steps, repetition, the whole recording as one."""
-    source, found = _best(host, device, borders)
-    complete = found.complete if source == "repetition" else found.complete & _works(found.spans, host, device)
+    """Steps from the best source that has a complete one (see `SOURCES`); the whole recording as one if none has."""
+    without: list[str] = []
+    for source, found in _candidates(host, device, borders):
+        complete = found.complete if source == "repetition" else found.complete & _works(found.spans, host, device)
+        if complete.any() or source == "whole trace":
+            break
+        without.append(SOURCES[source])
+    notes = found.notes
+    if without:
+        notes = (
+            f"No step marked by {' or '.join(without)} is complete (its end was not recorded, or no operator began in it). "
+            f"Steps are taken from {SOURCES[source]}.",
+            *notes,
+        )
     columns = {"number": found.number, "start_ns": found.spans[:, 0], "end_ns": found.spans[:, 1], "complete": complete}
-    return Steps(table(STEPS, columns), source, found.thread, found.notes)
+    return Steps(table(STEPS, columns), source, found.thread, notes)
 
 
-def _best(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> tuple[str, Windows]:
+def _candidates(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> Iterator[tuple[str, Windows]]:
     finders: dict[str, Callable[[], Windows | None]] = {
         "mark": lambda: _from_ticks(host, borders),
         "ProfilerStep": lambda: _from_profiler_steps(host, borders),
@@ -64,8 +85,8 @@ def _best(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> tuple[s
     for source, find in finders.items():
         found = find()
         if found is not None:
-            return source, found
-    return "whole trace", Windows(_whole(host, device), np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool), busiest_thread(host))
+            yield source, found
+    yield "whole trace", Windows(_whole(host, device), np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool), busiest_thread(host))
 
 
 def busiest_thread(host: pd.DataFrame) -> int:
@@ -185,8 +206,8 @@ def _repetitions(host: pd.DataFrame, items: pd.DataFrame, asked_by: Rows, what: 
     if _inside_one_call(host, asked_by[border]):
         return None
     note = (
-        f"The trace marks no steps. Its {what} repeat every {run.period:,}, {run.length // run.period:,} times, and each repetition counts "
-        "as a step; it may be a layer or a part of one. Call profiler.step() after each step to be sure."
+        f"The trace marks no complete step. Its {what} repeat every {run.period:,}, {run.length // run.period:,} times, and each "
+        "repetition counts as a step; it may be a layer or a part of one. Call profiler.step() after each step to be sure."
     )
     return _between(start[border], np.arange(1, len(border)), busiest_thread(host))._replace(notes=(note,))
 

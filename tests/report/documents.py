@@ -218,7 +218,9 @@ def finding(
     error: str | None = None,
 ) -> dict[str, Any]:
     fires = state == "fires"
-    fix = {"title": title, "how": how, "caution": caution, "safety": "exact", "intervention": ""} if fires else {"title": title}
+    fix: dict[str, Any] = {"title": title}
+    if fires:
+        fix |= {"how": how, "caution": caution, "safety": "exact", "intervention": "", "call_sites": []}
     return {
         "rule": rule,
         "status": "preview",

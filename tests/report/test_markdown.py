@@ -97,8 +97,25 @@ def test_rules_that_could_not_be_judged_are_grouped_by_what_they_lacked() -> Non
 def test_a_minor_finding_says_why_it_is_not_worth_it() -> None:
     document = documents.sick()
     assert "below the noise of this run (0.310 ms per step)" in markdown(document)
-    document["findings"][1]["because_of"] = "input-wait-no-workers"
-    assert "explained better by: Load batches in worker processes" in markdown(document)
+    document["findings"][1]["because_of"] = "a-rule-that-is-not-in-the-plan"
+    assert "explained better by: a-rule-that-is-not-in-the-plan" in markdown(document)
+
+
+def test_what_follows_from_a_finding_hangs_below_it() -> None:
+    document = documents.sick()
+    cause, consequence = document["findings"][:2]
+    consequence["because_of"] = cause["rule"]
+    report = markdown(document)
+    assert f"**The same time is also seen as.** {consequence['fix']['title']}" in report
+    assert "Seen, not worth your time" not in report
+
+
+def test_the_call_to_change_is_shown_where_it_is_not_the_line_to_blame() -> None:
+    document = documents.sick()
+    finding = document["findings"][0]
+    blamed = {name: finding["culprits"][0][name] for name in ("file", "line", "source")}
+    finding["fix"]["call_sites"] = [blamed, {"file": "data.py", "line": 7, "source": "loader = DataLoader(data)"}]
+    assert "**The call to change.** `data.py:7` `loader = DataLoader(data)`\n" in markdown(document)
 
 
 def test_a_healthy_run_is_told_so_and_what_bounds_it() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from diagnose.report.tensorboard import write_tensorboard
@@ -60,6 +61,13 @@ def test_a_lone_trace_is_linked_too(tmp_path: Path) -> None:
     trace.write_text("{}")
     folder = write_tensorboard(documents.sick(), trace, tmp_path / "out")
     assert (folder / "trace" / "rank0.pt.trace.json").samefile(trace)
+
+
+def test_a_trace_at_a_url_is_copied_too(tmp_path: Path) -> None:
+    with fsspec.open("memory://board/mine.json.gz", "wb") as file:
+        file.write(gzip.compress(b"{}"))
+    folder = write_tensorboard(documents.sick(), "memory://board/mine.json.gz", tmp_path / "out")
+    assert gzip.decompress((folder / "trace" / "rank0.pt.trace.json.gz").read_bytes()) == b"{}"
 
 
 def test_writing_again_replaces_our_events_and_leaves_others(run_folder: Path) -> None:

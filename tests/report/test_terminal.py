@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from diagnose.report.terminal import Progress, print_headline, print_summary
+from diagnose.report.terminal import Progress, ReadingProgress, print_headline, print_summary
+from diagnose.trace.content import Content
 
 from . import documents
 from .documents import HOSTILE_NAMES, Document
@@ -71,3 +72,20 @@ def test_progress_writes_whole_lines_and_erases_only_in_a_terminal() -> None:
         progress("")
     assert pipe.getvalue() == "diagnose: timing plain steps …\n"
     assert terminal.getvalue() == "\r\x1b[Kdiagnose: timing plain steps …\n"
+
+
+def test_reading_is_told_after_two_seconds_and_every_two_seconds() -> None:
+    stream, clock = io.StringIO(), iter([10.0, 11.9, 12.0, 13.9, 14.5, 20.0, 21.9, 22.0])
+    reading = ReadingProgress(Progress(stream), lambda: next(clock))
+    big, other = Content("far/big\x1b.json.gz"), Content("s3://me:pw@bucket/other.json?sig=1")
+    for share in (0.01, 0.2, 0.43, 0.6, 0.75):
+        big.share = share
+        reading(big)
+    other.read_bytes = 3 * 2**20  # of an unknown size
+    for _ in range(3):
+        reading(other)
+    assert stream.getvalue().splitlines() == [
+        "diagnose: reading big\N{REPLACEMENT CHARACTER}.json.gz … 43 %",
+        "diagnose: reading big\N{REPLACEMENT CHARACTER}.json.gz … 75 %",
+        "diagnose: reading other.json … 3.00 MiB",
+    ]

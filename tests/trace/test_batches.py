@@ -90,7 +90,7 @@ def test_a_limit_on_memory_is_kept_or_the_trace_refused(monkeypatch: pytest.Monk
     assert len(read_trace(io.BytesIO(data), memory_limit=10_000_000).host) == 3000
     with pytest.raises(TraceUnreadable, match="needs more memory than the limit") as refusal:
         read_trace(io.BytesIO(data), memory_limit=100_000)
-    assert "% of the file read" in str(refusal.value)
+    assert "% of the file read" in str(refusal.value) and "--memory-limit" in refusal.value.do
     monkeypatch.setattr(memory, "ALWAYS_GRANTED", 0)
     assert len(read_trace(io.BytesIO(data)).host) == 3000, "half of the free memory is plenty"
 
@@ -99,5 +99,20 @@ def test_progress_is_told_in_shares_of_the_file(monkeypatch: pytest.MonkeyPatch)
     data = encoded(*(event(f"op{i}", i) for i in range(3000)))
     cut_small(monkeypatch, 10_000)
     told: list[float] = []
-    read_trace(io.BytesIO(data), progress=told.append)
+    read_trace(io.BytesIO(data), progress=lambda content: told.append(content.share))
     assert len(told) > 10 and told == sorted(told) and told[-1] == 1.0
+
+
+class Stream:
+    """What can be read and nothing else, like a download."""
+
+    def __init__(self, data: bytes) -> None:
+        self.read = io.BytesIO(data).read
+
+
+def test_progress_without_a_known_size_is_told_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encoded(*(event(f"op{i}", i) for i in range(3000)))
+    cut_small(monkeypatch, 10_000)
+    told: list[tuple[float, int]] = []
+    read_trace(Stream(data), progress=lambda content: told.append((content.share, content.read_bytes)))  # type: ignore[arg-type]
+    assert told[-1] == (0.0, len(data))

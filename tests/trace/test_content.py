@@ -86,12 +86,22 @@ def test_a_bomb_that_starts_like_a_trace_is_refused_by_ratio(monkeypatch: pytest
     monkeypatch.setattr(content, "RATIO_FREE_BYTES", 8 * 2**20)
     with pytest.raises(TraceUnreadable, match="inflates like no recording") as refusal:
         everything(bomb(b" " * 2**20, 60, head=b'{"traceEvents": ['))
-    assert "uncompress it first" in refusal.value.do
+    assert "uncompress it first" in refusal.value.do and "--no-size-limit" in refusal.value.do
 
 
 def test_absolute_limit() -> None:
-    with pytest.raises(TraceUnreadable, match="too large"):
+    with pytest.raises(TraceUnreadable, match="too large") as refusal:
         everything(io.BytesIO(gzip.compress(DATA)), max_bytes=100)
+    assert "--no-size-limit" in refusal.value.do
+
+
+def test_a_trusted_trace_may_inflate_as_much_as_it_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content, "RATIO_FREE_BYTES", 0)
+    head, tail = DATA[:-2], DATA[-2:]
+    packed = gzip.compress(head) + gzip.compress(b" " * 2**22) + gzip.compress(tail)
+    with pytest.raises(TraceUnreadable, match="over 400 times"):
+        read_trace(io.BytesIO(packed))
+    assert len(read_trace(io.BytesIO(packed), trusted=True).host) == 1
 
 
 def test_reading_a_trace_needs_neither_torch_nor_the_optional_packages(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import time
 
 import pytest
+import zstandard
 
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.reader import read_trace
@@ -66,6 +67,26 @@ def test_cut_gzip_keeps_what_was_written() -> None:
         assert "compressed file is cut off" in trace.notes[0]
         read_before = len(trace.host)
     assert read_before == 5000
+
+
+def test_cut_zstd_keeps_what_was_written() -> None:
+    big = encoded(*(event(f"aten::op{i * 7919 % 9973}", 10 * i, 5, External_id=i) for i in range(20_000)))
+    packed = zstandard.compress(big)
+    read_before = 0
+    for share in (0.2, 0.5, 0.9, 0.9999):
+        trace = opened(packed[: int(len(packed) * share)])
+        assert len(trace.host) > read_before
+        assert "compressed file is cut off" in trace.notes[0]
+        read_before = len(trace.host)
+    assert "cut off" not in "".join(opened(packed + zstandard.compress(b" ")).notes)
+    assert "compressed file is cut off" in opened(packed + b"more").notes[0]
+
+
+@pytest.mark.parametrize("packed", [gzip.compress(WHOLE), zstandard.compress(WHOLE)], ids=["gzip", "zstd"])
+def test_cut_or_damaged_before_anything_can_be_uncompressed(packed: bytes) -> None:
+    for data in (packed[:15], packed[:12] + b"\xff" * 30):
+        with pytest.raises(TraceUnreadable, match=r"cut off or damaged.\n  saw: nothing in it could be uncompressed"):
+            opened(data)
 
 
 def test_gzip_with_a_damaged_middle() -> None:

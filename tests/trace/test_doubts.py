@@ -25,6 +25,7 @@ def test_a_host_that_runs_ahead_is_told_with_both_times() -> None:
     assert read(*steps(100)).notes == ()
     (note,) = read(*steps(500)).notes
     assert "after 0.1 ms, and the GPU takes 0.5 ms" in note
+    assert "a step really takes about 0.5 ms" in note and "of the 0.1 ms alone, 20 % of a step" in note
 
 
 def test_one_step_alone_says_nothing_about_running_ahead() -> None:

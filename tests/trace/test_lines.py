@@ -22,6 +22,11 @@ def lines(trace: Trace) -> dict[str, tuple[str, int, str]]:
     ("name", "mark"),
     [
         ("diagnose::item|/home/u/train.py|41|main", Mark("item", -1, Place("/home/u/train.py", 41, "main"))),
+        (
+            "diagnose::item|/home/u/train.py|41|main|torchmetrics.metric:compute",
+            Mark("item", -1, Place("/home/u/train.py", 41, "main"), "torchmetrics.metric:compute"),
+        ),
+        ("diagnose::item||-1||lib.thread:run", Mark("item", -1, Place(), "lib.thread:run")),
         ("diagnose::cpu|/odd|name.py|7|<lambda>", Mark("cpu", -1, Place("/odd|name.py", 7, "<lambda>"))),
         ("diagnose::tick|12", Mark("tick", 12, Place())),
         ("diagnose::item", Mark("item", -1, Place())),

@@ -73,6 +73,30 @@ def test_repeated_marks_count_once() -> None:
     assert trace.training_thread == 0
 
 
+def test_marks_without_a_complete_step_give_way_to_the_next_source() -> None:
+    unfinished = step(1, 0, 90) | {"args": {"finished": False}}
+    trace = read(unfinished, op(0), optimizer(10), op(20), optimizer(30), op(35), optimizer(47, 3))
+    assert windows(trace) == [[1, 14, 34, True], [2, 34, 50, True]]
+    assert trace.step_source == "optimizer"
+    assert trace.notes == (
+        "No step marked by the ProfilerStep ranges is complete (its end was not recorded, or no operator began in it). "
+        "Steps are taken from the optimizer's steps.",
+    )
+
+
+def test_ticks_and_ranges_around_no_operator_give_way_to_the_whole_trace() -> None:
+    trace = read(op(0, 10), tick(1, 20), tick(2, 30), step(1, 40, 10))
+    assert windows(trace) == [[0, 0, 50, True]]
+    assert trace.step_source == "whole trace"
+    assert "by the recorder's ticks or the ProfilerStep ranges is complete" in trace.notes[0]
+    assert trace.notes[0].endswith("Steps are taken from the whole recording, which counts as one step.")
+
+
+def test_one_complete_step_is_enough_to_stay_with_the_marks() -> None:
+    trace = read(step(1, 0, 10), op(3), step(2, 10, 50) | {"args": {"finished": False}}, *(optimizer(ts) for ts in (20, 30, 40)))
+    assert (trace.step_source, trace.notes) == ("ProfilerStep", ())
+
+
 def test_without_marks_the_whole_trace_is_one_step() -> None:
     trace = read(
         event("threading.py(1): wait", 0, 900, "python_function"), event("aten::a", 10, 5), launch(12, 1, 3), kernel("k", 30, 12, 3),

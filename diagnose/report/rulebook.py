@@ -1,0 +1,89 @@
+"""All rules as one Markdown page: rules/README.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+
+from diagnose.measure.ledger import TITLES
+from diagnose.measure.measured import Metric
+from diagnose.report import text
+from diagnose.report.blocks import before_after, section, table
+from diagnose.report.text import code, prose
+from diagnose.rules import Rule, lineage
+
+WHOLE_STEP_TITLE = "Any part of the step"
+_SAFETIES = {
+    "exact": "results stay the same",
+    "numerics": "results change in the last digits",
+    "manual": "a change of the script that only its author can judge",
+}
+_SCOPES = {
+    "step": "step time",
+    "component": "something other than step time, or time that only a rerun can tell",
+    "hypothetical": "nothing on this machine; step time on a GPU",
+    "information": "nothing: it is no fault",
+}
+
+
+def rulebook(rules: Mapping[str, Rule], metrics: Mapping[str, Metric]) -> str:
+    """The page: an index, then every rule under the part of the step it explains."""
+    by_part = sorted(rules.values(), key=lambda rule: (_part(rule, rules), rule.id))
+    parts = [(title, list(group)) for title, group in groupby(by_part, key=lambda rule: _part(rule, rules))]
+    return "\n\n".join(
+        [
+            "# Rules",
+            f"What `diagnose` looks for: {len(rules)} rules, each one TOML file with its cases beside it. Written by `make docs` from these files; "
+            "CONTRIBUTING.md shows how to add one.",
+            "*Preview* rules are not yet proven on enough real recordings; *stable* ones are. A rule fires only if all its conditions hold, is quiet "
+            "if one of them is known to fail, and abstains, naming what would have to be recorded, if it cannot tell.",
+            *(section(title, _index(group)) for title, group in parts),
+            *(f"# {title}\n\n" + "\n\n".join(_page(rule, metrics) for rule in group) for title, group in parts),
+        ]
+    ) + "\n"
+
+
+def _part(rule: Rule, rules: Mapping[str, Rule]) -> str:
+    """The title of the ledger's row that the rule explains in the end."""
+    row = (rule, *lineage(rule, rules))[-1].refines
+    return TITLES[row][0] if row in TITLES else WHOLE_STEP_TITLE
+
+
+def _index(rules: Iterable[Rule]) -> str:
+    return table(("Rule", "Fix", "Status"), [(f"[`{rule.id}`](#{rule.id})", prose(rule.fix.title), rule.status) for rule in rules])
+
+
+def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
+    blocks = [
+        f"## {rule.id}",
+        f"**{prose(rule.symptom)}** {prose(rule.why)}",
+        _conditions(rule, metrics),
+        f"**Fix.** {prose(rule.fix.title)}. {prose(_unfilled(rule.fix.how))}",
+        before_after(rule.fix.before, rule.fix.after),
+        _labelled("Caution", rule.fix.caution),
+        _labelled("When it is fine", rule.innocent),
+        f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {_SAFETIES[rule.fix.safety]}. **Refines** {code(rule.refines)}.",
+        f"**Source.** {', '.join(f'<{one}>' for one in rule.references)}" if rule.references else "",
+    ]
+    return "\n\n".join(filter(None, blocks))
+
+
+def _conditions(rule: Rule, metrics: Mapping[str, Metric]) -> str:
+    rows = [
+        (
+            f"{code(one.metric)}: {prose(metrics[one.metric].meaning)}",
+            prose(text.condition(one.op, one.value, metrics[one.metric].unit)),
+            prose(one.because),
+        )
+        for one in rule.when
+    ]
+    return table(("Evidence", "The rule asks for", "Because"), rows)
+
+
+def _unfilled(how: str) -> str:
+    """The advice with its numbers' names in place of numbers."""
+    return how.replace("{", "‹").replace("}", "›")
+
+
+def _labelled(label: str, sentence: str) -> str:
+    return f"**{label}.** {prose(sentence)}" if sentence else ""
