@@ -4,10 +4,11 @@
 #   make test      the environment, the linters, all tests
 #   make lint      ruff and mypy only
 #   make fuzz      20,000 damaged and hostile traces; prints its seed (SEED=n repeats a run)
-#   make docs      docs/tables.md from the tables' schema
+#   make docs      the pages made from data: docs/tables.md, docs/coverage.md, rules/README.md, sample_traces/README.md
 #   make bench     what the recorder costs the script it watches
 #   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
-#   make gpu       reports on the sample scripts on a CUDA device (PYTHON needs a torch with CUDA)
+#   make accuracy  how often the diagnosis of the bundled samples is right, into docs/accuracy.md
+#   make gpu       record the samples on a CUDA device into OUT, and judge them (PYTHON needs a torch with CUDA); BUDGET=540 stops in time
 #   make samples   record the bundled samples again
 #
 # PYTHON chooses the interpreter of the environment: make test PYTHON=python3.12
@@ -17,7 +18,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs bench bench-trace gpu samples
+.PHONY: demo test lint fuzz docs bench bench-trace accuracy gpu samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -33,7 +34,7 @@ fuzz: $(ENVIRONMENT)
 	$(BIN)/python tests/fuzz.py --count 20000 $(if $(SEED),--seed $(SEED))
 
 docs: $(ENVIRONMENT)
-	$(BIN)/python -c "from diagnose.trace.schema import markdown; print(markdown(), end='')" > docs/tables.md
+	$(BIN)/python -m docs.generate
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/hooks.py
@@ -41,13 +42,15 @@ bench: $(ENVIRONMENT)
 bench-trace: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/trace.py $(if $(SIZE),--size $(SIZE))
 
+accuracy: $(ENVIRONMENT)
+	$(BIN)/python -m sample_traces.accuracy --write
+
 # The environment of `make` has no CUDA: this one uses PYTHON as it is, which needs torch with CUDA and the package's dependencies.
 gpu:
-	$(PYTHON) -c "import sys, torch; torch.cuda.is_available() or sys.exit('make gpu: no CUDA device, or a torch without CUDA: ' + torch.__version__)"
-	for script in sample_traces/*/*.py; do $(PYTHON) -m diagnose --device cuda $$script || exit 1; done
+	$(PYTHON) -m sample_traces.gpu --out $(or $(OUT),diagnosis/gpu) $(if $(BUDGET),--budget $(BUDGET))
 
 samples: $(ENVIRONMENT)
-	$(BIN)/python sample_traces/record.py
+	$(BIN)/python -m sample_traces.record
 
 # torch without CUDA: from wherever pip is set up to look, else from PyTorch's own index.
 $(ENVIRONMENT): pyproject.toml constraints.txt

@@ -47,6 +47,7 @@ class Fix:
     """``how`` may hold ``{metric}`` names; ``otherwise`` is said instead where one of them is unknown.
 
     ``call``: the function whose call in the script the remedy changes (``DataLoader``, ``zero_grad``); empty if there is no such call.
+    ``before``, ``after``: the same few lines of code without and with the remedy; both or neither.
     """
 
     title: str
@@ -56,6 +57,8 @@ class Fix:
     intervention: str
     caution: str
     call: str = ""
+    before: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,9 +153,11 @@ def _condition(data: Mapping[str, Any], where: str) -> Condition:
 
 
 def _fix(data: Mapping[str, Any], where: str) -> Fix:
-    _keys(data, {"title", "how", "safety"}, {"intervention", "caution", "otherwise", "call"}, f"{where}: [fix]")
+    _keys(data, {"title", "how", "safety"}, {"intervention", "caution", "otherwise", "call", "before", "after"}, f"{where}: [fix]")
     if placeholders(data["how"]) and "otherwise" not in data:
         raise DiagnoseError(f"{where}: [fix] 'otherwise' is missing", do="say what to do where the numbers in 'how' are unknown")
+    if ("before" in data) != ("after" in data):
+        raise DiagnoseError(f"{where}: [fix] has only one of 'before' and 'after'")
     for name in placeholders(data["how"]):
         _known(name, METRICS, f"{where}: {{{name}}} in fix.how")
     return Fix(
@@ -163,6 +168,8 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
         intervention=data.get("intervention", ""),
         caution=data.get("caution", "").strip(),
         call=data.get("call", ""),
+        before=data.get("before", "").strip("\n"),
+        after=data.get("after", "").strip("\n"),
     )
 
 

@@ -16,13 +16,17 @@ MOST = 5  # lines named per finding; further ones cost less than these
 
 @dataclass(frozen=True)
 class Culprit:
-    """One line of the user's code; ``ms_per_step`` is its part of the finding's time, ms of the plain step."""
+    """One line of the user's code; ``ms_per_step`` is its part of the finding's time, ms of the plain step.
+
+    ``via``: the library's own function that does it on the line's behalf (``torchmetrics.metric:compute``); empty if the line does it itself.
+    """
 
     file: str
     line: int
     function: str
     calls_per_step: float
     ms_per_step: float
+    via: str = ""
 
 
 def culprits(measured: Measured, selector: Selector | FactSelector, ms_per_step: float) -> tuple[Culprit, ...]:
@@ -43,11 +47,11 @@ def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> 
         return ()
     events = _places(view, selector, rows)
     whole_ns = max(int(events["dur_ns"].sum()), 1)
-    by_line = events[events["line"] >= 0].groupby(["file", "line", "function"], sort=False, observed=True)["dur_ns"]
+    by_line = events[events["line"] >= 0].groupby(["file", "line", "function", "via"], sort=False, observed=True)["dur_ns"]
     costliest = by_line.agg(["size", "sum"]).sort_values("sum", ascending=False, kind="stable")[:MOST]
     return tuple(
-        Culprit(str(file), int(line), str(function), int(calls) / view.step_count, ms_per_step * int(dur_ns) / whole_ns)
-        for (file, line, function), calls, dur_ns in costliest.itertuples()
+        Culprit(str(file), int(line), str(function), int(calls) / view.step_count, ms_per_step * int(dur_ns) / whole_ns, str(via))
+        for (file, line, function, via), calls, dur_ns in costliest.itertuples()
     )
 
 
@@ -68,7 +72,7 @@ def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, 
 def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
     """Per event: its duration and the user's line it belongs to (line -1 if unknown)."""
     if selector.table == "calls":
-        return view.calls[["file", "line", "function", "dur_ns"]].iloc[rows]
+        return view.calls[["file", "line", "function", "dur_ns"]].iloc[rows].assign(via="")
     host_rows, dur_ns = rows, (view.device if selector.table == "device" else view.host)["dur_ns"].to_numpy()[rows]
     if selector.table == "device":
         device = view.device[["op", "launch"]].iloc[rows]
@@ -76,7 +80,7 @@ def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
     if not len(view.host):
         host_rows = rows[:0]
         dur_ns = dur_ns[:0]
-    places = view.host[["file", "line", "function"]].iloc[np.maximum(host_rows, 0)].reset_index(drop=True)
+    places = view.host[["file", "line", "function", "via"]].iloc[np.maximum(host_rows, 0)].reset_index(drop=True)
     places["line"] = np.where(host_rows >= 0, places["line"], -1)
     places["dur_ns"] = dur_ns
     return places

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from diagnose.judge.causes import better_explained
 from diagnose.judge.findings import Finding
 from diagnose.measure.measured import Measured
 from diagnose.predict.bound import at_most_ms
@@ -26,19 +27,19 @@ class Assessed:
 
 def assess(findings: list[Finding], measured: Measured) -> list[Assessed]:
     """The findings with group and severity; those that fire first, the largest saving on top."""
-    assessed = [_assessed(one, findings, measured) for one in findings]
+    causes = better_explained(findings, measured)
+    assessed = [_assessed(one, causes.get(one.rule.id), measured) for one in findings]
     order = {"plan": 0, "minor": 1, "hypothetical": 2, "information": 3, None: 4}
     return sorted(assessed, key=lambda one: (order[one.group], -(one.at_most_ms or 0.0), one.finding.rule.id))
 
 
-def _assessed(finding: Finding, findings: list[Finding], measured: Measured) -> Assessed:
+def _assessed(finding: Finding, cause: str | None, measured: Measured) -> Assessed:
     if finding.state != "fires":
         return Assessed(finding, None, None, None, None, None)
     bound = at_most_ms(finding, measured)
     at_stake = bound if bound is not None else finding.ms_per_step
     step_ms = measured.number("step_ms")
     share = at_stake / step_ms if at_stake is not None and step_ms > 0 else None
-    cause = _child_that_fires(finding, findings)
     return Assessed(finding, bound, share, _severity(share), _group(finding, bound, cause, measured), cause)
 
 
@@ -48,12 +49,6 @@ def _group(finding: Finding, bound: float | None, cause: str | None, measured: M
         return scope
     below_noise = bound is not None and bound < measured.number("noise_ms")
     return "minor" if below_noise or cause else "plan"
-
-
-def _child_that_fires(finding: Finding, findings: list[Finding]) -> str | None:
-    """A firing rule that refines this one: the same time under a more specific name."""
-    children = [one for one in findings if one.state == "fires" and one.rule.refines == finding.rule.id]
-    return max(children, key=lambda one: one.ms_per_step or 0.0).rule.id if children else None
 
 
 def _severity(share: float | None) -> str:

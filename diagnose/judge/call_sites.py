@@ -1,0 +1,60 @@
+"""Where the script calls the function whose arguments a remedy changes, even if the time shows elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from diagnose.measure.measured import Measured
+from diagnose.measure.sources import Sources
+
+MOST = 5  # more calls of one name than that point nowhere
+LARGEST_BYTES = 1_000_000  # a source file beyond that was not written by a person
+
+
+class CallSite(NamedTuple):
+    """A line on which a call begins."""
+
+    file: str
+    line: int
+
+
+def call_sites(name: str, measured: Measured, blamed: Iterable[CallSite]) -> list[CallSite]:
+    """The calls of the function or method of that name in the script's own files, as far as they are at hand.
+
+    Where there are many, only those on the lines that the finding blames.
+    """
+    sources = Sources(measured.recording)
+    sites = [CallSite(file, line) for file in sorted(_own_files(measured)) for line in _lines_of_calls(name, sources.path(file))]
+    if len(sites) <= MOST:
+        return sites
+    return sorted(set(sites) & set(blamed))[:MOST]
+
+
+def _own_files(measured: Measured) -> set[str]:
+    """Files of the user's own that the recording names."""
+    facts = measured.recording.facts
+    listed = [entry for kind in ("loaders", "optimizers", "models") for entry in facts.get(kind) or []]
+    traces = [trace for trace in (measured.recording.timeline, measured.recording.detail) if trace is not None]
+    seen = {str(file) for trace in traces for file in trace.host["file"].cat.categories}
+    return {file for file in [*seen, *measured.recording.calls.get("files", []), *(entry.get("file", "") for entry in listed)] if file}
+
+
+def _lines_of_calls(name: str, path: Path | None) -> list[int]:
+    if path is None or path.stat().st_size > LARGEST_BYTES:
+        return []
+    source = path.read_bytes()
+    if name.encode() not in source:
+        return []
+    import libcst  # slow to import, and most reports need none of it
+    from libcst import matchers
+    from libcst.metadata import MetadataWrapper, PositionProvider
+
+    try:
+        module = MetadataWrapper(libcst.parse_module(source))
+    except (libcst.ParserSyntaxError, UnicodeDecodeError, RecursionError):
+        return []
+    positions = module.resolve(PositionProvider)
+    called = matchers.Call(func=matchers.Name(name) | matchers.Attribute(attr=matchers.Name(name)))
+    return sorted({positions[call].start.line for call in matchers.findall(module.module, called)})

@@ -1,0 +1,77 @@
+"""One cause, one finding: which of the findings that fire explain the same time as another one, better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from diagnose.judge.findings import Finding
+from diagnose.measure.measured import Measured
+from diagnose.measure.selection import SELECTORS, Selection
+from diagnose.measure.view import Intervals
+from diagnose.trace.intervals import intersect, total
+
+# So much of a finding's time has to lie in another's before they are one; the rest is what marks and edges of ranges differ by.
+SAME_TIME_SHARE = 0.8
+
+
+def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[str, str]:
+    """Rule id → id of the rule that explains the same time better. A rule that is a key is never a value.
+
+    Either rules that refine it explain most of its time, or another rule does that blames the same line.
+    """
+    firing = [one for one in findings if one.state == "fires"]
+    causes = {one.rule.id: cause for one in firing if (cause := _by_children(one, firing))}
+    times = {one.rule.id: _time(one, measured) for one in firing if one.culprits}
+    for one in firing:
+        others = [other for other in firing if other.rule.id not in causes and other is not one and _same_line(one, other)]
+        for other in others:
+            if one.rule.id not in causes and _explains(other, one, times):
+                causes[one.rule.id] = other.rule.id
+    return {rule: _last(rule, causes) for rule in causes}
+
+
+def _by_children(finding: Finding, firing: Sequence[Finding]) -> str | None:
+    """The costliest rule that refines this one, if all that do explain most of its time."""
+    children = [one for one in firing if one.rule.refines == finding.rule.id]
+    explained = sum(one.ms_per_step or 0.0 for one in children)
+    if not children or explained < SAME_TIME_SHARE * (finding.ms_per_step or 0.0):
+        return None
+    return max(children, key=lambda one: one.ms_per_step or 0.0).rule.id
+
+
+def _same_line(one: Finding, other: Finding) -> bool:
+    """Both blame one line most, and neither is about the other's area as a whole."""
+    if not one.culprits or not other.culprits or one.rule.refines == other.rule.id or other.rule.refines == one.rule.id:
+        return False
+    return (one.culprits[0].file, one.culprits[0].line) == (other.culprits[0].file, other.culprits[0].line)
+
+
+def _explains(other: Finding, one: Finding, times: dict[str, Intervals | None]) -> bool:
+    """Whether the other's time holds most of this one's. Where each holds the other, the rule with more conditions knows better."""
+    if one.rule.saving.scope == "hypothetical":
+        return one.rule.selector == other.rule.selector and other.rule.saving.scope == "step"
+    its, own = times[other.rule.id], times[one.rule.id]
+    if its is None or own is None or not total(own):
+        return False
+    shared = total(intersect(its, own))
+    if shared < SAME_TIME_SHARE * total(own):
+        return False
+    mutual = shared >= SAME_TIME_SHARE * total(its)
+    return not mutual or (len(other.rule.when), other.rule.id) > (len(one.rule.when), one.rule.id)
+
+
+def _time(finding: Finding, measured: Measured) -> Intervals | None:
+    """The finding's time (ns) in the view that all of them have: the detail phase, else the timeline. None for what no trace holds."""
+    view: Selection | None = measured.detail or measured.timeline
+    selector = SELECTORS.get(finding.rule.selector)
+    if selector is None or view is None or finding.rule.saving.scope != "step":
+        return None
+    return selector.stake(view, selector.rows(view))
+
+
+def _last(rule: str, causes: dict[str, str]) -> str:
+    seen = {rule}
+    while rule in causes and causes[rule] not in seen:
+        rule = causes[rule]
+        seen.add(rule)
+    return rule

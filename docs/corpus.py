@@ -1,0 +1,78 @@
+"""What the rules say of traces that others recorded: `make corpus TRACES=folder` writes docs/corpus.md."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from diagnose.analyse import analyse
+from diagnose.errors import DiagnoseError
+from diagnose.report import text
+from diagnose.report.blocks import table
+from diagnose.report.document import in_group, planned
+from diagnose.report.findings import where
+from diagnose.report.text import code, prose
+
+PAGE = Path(__file__).parent / "corpus.md"
+SUFFIX = ".json.gz"
+FIRST = 3
+
+
+def row(path: Path, document: dict[str, Any]) -> tuple[str, str, str]:
+    """A trace: its name, where most of a step goes, the first findings."""
+    largest = sorted(document["ledger"], key=lambda one: -one["share"])[:2]
+    ledger = ", ".join(f"{one['title']} {text.share(one['share'])}" for one in largest if one["share"] >= 0.01)
+    return code(name(path)), prose(ledger or "no complete step"), "<br>".join(map(_finding, found(document)[:FIRST])) or "nothing"
+
+
+def refusal(path: Path, error: DiagnoseError) -> tuple[str, str, str]:
+    return code(name(path)), "", prose(f"refused: {error.what.replace(str(path), path.name)}")
+
+
+def name(path: Path) -> str:
+    return path.name.removesuffix(SUFFIX)
+
+
+def found(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The plan, then what bounds the step."""
+    return [*planned(document), *in_group(document, "information")]
+
+
+def _finding(finding: dict[str, Any]) -> str:
+    return f"{code(finding['rule'])} {where(finding) if finding['culprits'] else ''} {text.gain(finding['saving'], finding['share'])}"
+
+
+def page(rows: list[tuple[str, str, str]]) -> str:
+    """The page, a line a trace."""
+    intro = (
+        f"The first {FIRST} findings on each of {len(rows)} traces that others recorded (public repositories, all kinds of hardware and versions of torch). "
+        "Written by `make corpus`; a test keeps it current. A lone trace knows less than a run: what needs facts of the run abstains here."
+    )
+    return "\n\n".join(["# What the rules say of traces that others recorded", intro, table(("Trace", "Most of a step", "Found"), rows)]) + "\n"
+
+
+def line(cells: tuple[str, str, str]) -> str:
+    """The page's line for one trace, without the padding that depends on the others."""
+    return " | ".join(" ".join(cell.split()) for cell in cells)
+
+
+def lines(markdown: str) -> dict[str, str]:
+    """The page's lines by trace, in the form of `line`."""
+    cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in markdown.splitlines() if row.startswith("| `")]
+    return {one[0].strip("`"): " | ".join(" ".join(cell.split()) for cell in one) for one in cells}
+
+
+def read(path: Path) -> tuple[str, str, str]:
+    try:
+        return row(path, analyse(path))
+    except DiagnoseError as error:
+        return refusal(path, error)
+
+
+if __name__ == "__main__":
+    paths = sorted(Path(sys.argv[1]).glob(f"*{SUFFIX}"))
+    if not paths:
+        sys.exit(f"no traces in {sys.argv[1]}")
+    PAGE.write_text(page([read(path) for path in paths]), encoding="utf-8")
+    print(f"{PAGE}: {len(paths)} traces")

@@ -1,0 +1,59 @@
+"""Writes the pages that are made from data (`make docs`): docs/tables.md, docs/coverage.md, rules/README.md, sample_traces/README.md."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from diagnose.measure.metrics import METRICS
+from diagnose.report.blocks import table
+from diagnose.report.rulebook import rulebook
+from diagnose.report.text import code, prose
+from diagnose.rules import load_rules
+from diagnose.trace.schema import markdown as tables
+from sample_traces.tables import readme as samples
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parent.parent
+
+
+def coverage() -> str:
+    """What the field advises, and where it is: docs/coverage.toml as tables."""
+    listed = tomllib.loads((ROOT / "docs" / "coverage.toml").read_text(encoding="utf-8"))
+    field = [(prose(row["area"]), prose(row["item"]), _answer(row)) for row in listed["advice"]]
+    peers = [(row["id"], prose(row["symptom"]), _answer(row)) for row in listed["peer"]]
+    return "\n\n".join(
+        [
+            "# Coverage",
+            "What people are advised to do about slow PyTorch scripts, and the rule that says it, the rule's fix that names it, or the fact the report "
+            "shows. Written by `make docs` from `docs/coverage.toml`.",
+            "## The field's advice",
+            table(("Area", "Advice", "Covered by"), field),
+            "## Rules of other tools",
+            "Numbered by kind: A input, B copies and syncs, C host and launches, D compute, E memory, F optimizer and layers, G communication, H the run.",
+            table(("#", "Symptom", "Covered by"), peers),
+        ]
+    ) + "\n"
+
+
+def _answer(row: dict[str, object]) -> str:
+    """The rules that cover a row, then how, or why none does."""
+    rules = ", ".join(code(str(rule)) for rule in row.get("rules", []))  # type: ignore[attr-defined]
+    return ": ".join(filter(None, [rules, prose(str(row.get("how", "")))]))
+
+
+PAGES = {
+    ROOT / "docs" / "tables.md": tables,
+    ROOT / "docs" / "coverage.md": coverage,
+    ROOT / "rules" / "README.md": lambda: rulebook(load_rules(), METRICS),
+    ROOT / "sample_traces" / "README.md": samples,
+}
+
+if __name__ == "__main__":
+    for path, page in PAGES.items():
+        path.write_text(page(), encoding="utf-8")
+        print(path.relative_to(ROOT))

@@ -1,0 +1,49 @@
+"""Calls found in a script's source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from diagnose.judge.call_sites import CallSite, call_sites
+from diagnose.measure.measured import Measured
+
+from ..timelines import measured_case
+
+SCRIPT = """\
+from torch.utils.data import DataLoader
+import torch.utils.data as data
+# DataLoader(comment)
+train = DataLoader(
+    set_a,
+    shuffle=True,
+)
+test = data.DataLoader(set_b)
+text = "DataLoader(string)"
+"""
+
+
+def measured_script(folder: Path, source: str) -> Measured:
+    """A run whose recording names the script at a path that has since moved."""
+    (folder / "train.py").write_text(source)
+    facts = {"loaders": [{"file": "/job/train.py", "line": 4, "function": "main", "num_workers": 0}]}
+    measured = measured_case({"timeline": "main  0  100  step  ProfilerStep#1\nmain  10  10  op  aten::mm", "facts": facts})
+    return Measured(replace(measured.recording, source=folder, run={"cwd": "/job"}))
+
+
+def test_calls_are_found_by_name_and_as_attributes_but_not_in_text(tmp_path: Path) -> None:
+    found = call_sites("DataLoader", measured_script(tmp_path, SCRIPT), [])
+    assert found == [CallSite("/job/train.py", 4), CallSite("/job/train.py", 8)]
+
+
+def test_of_many_calls_only_the_blamed_ones_are_named(tmp_path: Path) -> None:
+    measured = measured_script(tmp_path, "x.to(d)\n" * 6)
+    assert call_sites("to", measured, []) == []
+    assert call_sites("to", measured, [CallSite("/job/train.py", 3)]) == [CallSite("/job/train.py", 3)]
+
+
+def test_a_script_that_does_not_parse_or_is_gone_has_no_call_sites(tmp_path: Path) -> None:
+    assert call_sites("DataLoader", measured_script(tmp_path, "DataLoader(((\n"), []) == []
+    measured = measured_script(tmp_path, SCRIPT)
+    (tmp_path / "train.py").unlink()
+    assert call_sites("DataLoader", measured, []) == []

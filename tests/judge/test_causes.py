@@ -1,0 +1,71 @@
+"""Which findings are one, on a step of 1000 µs worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from diagnose.judge.causes import better_explained
+from diagnose.judge.culprits import Culprit
+from diagnose.judge.findings import Finding
+from diagnose.rules import Rule, load_rules
+
+from ..timelines import measured_case
+
+RULES = load_rules()
+# Reads take 0–300; a loop over rows 0–310 (ten times the same three operators, with a read inside each).
+STEP = measured_case(
+    {
+        "timeline": """
+main  0    1000  step  ProfilerStep#1
+main  0    20    op    aten::select  {"repeat": 10, "every": 30}
+main  20   5     op    aten::mul     {"repeat": 10, "every": 30}
+main  25   5     mark  item@7        {"repeat": 10, "every": 30}
+main  400  500   op    aten::mm
+"""
+    }
+)
+
+
+def fired(rule: Rule, ms: float, line: int) -> Finding:
+    return Finding(rule, "fires", (), ms, (Culprit("train.py", line, "main", 1.0, ms),))
+
+
+def named(name: str, **changes: object) -> Rule:
+    return replace(RULES["row-loop"], id=name, **changes)  # type: ignore[arg-type]
+
+
+def test_a_parent_gives_way_to_children_that_explain_four_fifths_of_it() -> None:
+    parent, child = named("parent"), named("child", refines="parent")
+    assert better_explained([fired(parent, 1.0, 5), fired(child, 0.8, 6)], STEP) == {"parent": "child"}
+    assert better_explained([fired(parent, 1.0, 5), fired(child, 0.7, 6)], STEP) == {}
+
+
+def test_children_count_together_and_the_costliest_is_named() -> None:
+    found = [fired(named("parent"), 1.0, 5), fired(named("a", refines="parent"), 0.3, 6), fired(named("b", refines="parent"), 0.5, 7)]
+    assert better_explained(found, STEP) == {"parent": "b"}
+
+
+def test_time_inside_anothers_on_the_same_line_is_its_consequence() -> None:
+    loop, reads = named("loop"), named("reads", selector="host_reads", refines="host_reads")
+    # The reads are 10 × 5 µs, all of them inside the loop's 300 µs.
+    assert better_explained([fired(loop, 0.3, 7), fired(reads, 0.05, 7)], STEP) == {"reads": "loop"}
+    assert better_explained([fired(loop, 0.3, 7), fired(reads, 0.05, 9)], STEP) == {}
+
+
+def test_of_two_rules_for_the_same_time_the_one_with_more_conditions_is_the_cause() -> None:
+    vague = named("vague", when=RULES["row-loop"].when[:1])
+    exact = named("exact", when=RULES["row-loop"].when[:1] * 2)
+    assert better_explained([fired(vague, 0.3, 7), fired(exact, 0.3, 7)], STEP) == {"vague": "exact"}
+
+
+def test_what_would_matter_on_a_gpu_is_not_said_beside_what_matters_here() -> None:
+    here, there = RULES["host-read-cost"], RULES["host-reads-every-step"]
+    assert better_explained([fired(here, 0.3, 7), fired(there, 0.3, 7)], STEP) == {"host-reads-every-step": "host-read-cost"}
+
+
+@pytest.mark.parametrize("state", ["quiet", "abstains", "error"])
+def test_only_findings_that_fire_explain_anything(state: str) -> None:
+    silent = replace(fired(named("child", refines="parent"), 1.0, 5), state=state)
+    assert better_explained([fired(named("parent"), 1.0, 5), silent], STEP) == {}
