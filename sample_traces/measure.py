@@ -1,6 +1,7 @@
 """What each disease costs: plain runs of the sick script and its healthy twin, in turns, without the recorder.
 
-Prints a Markdown table.
+Prints a Markdown table, of all cases that need no GPU or of those named on the command line: measure.py row-loop input-wait …
+Ends with exit code 1 if the two scripts of a case do not print the same results.
 """
 
 import re
@@ -11,27 +12,38 @@ import sys
 from samples import SAMPLES, Sample
 
 ROUNDS = 5
+TIME = re.compile(r"([\d.]+) ms a step")
 
 
-def step_ms(sample: Sample) -> float:
-    done = subprocess.run([sys.executable, sample.script], check=True, capture_output=True, text=True)
-    found = re.search(r"([\d.]+) ms a step", done.stdout)
+def run(sample: Sample) -> tuple[float, str]:
+    """Milliseconds a step, and all else that the script prints."""
+    done = subprocess.run([sys.executable, sample.script.name], cwd=sample.script.parent, check=True, capture_output=True, text=True)
+    found = TIME.search(done.stdout)
     if not found:
         sys.exit(f"{sample} did not print its time a step")
-    return float(found[1])
+    return float(found[1]), TIME.sub("", done.stdout)
 
 
 def main() -> None:
     by_name = {str(sample): sample for sample in SAMPLES}
+    wanted = sys.argv[1:]
+    if unknown := set(wanted) - {sample.case for sample in SAMPLES if sample.name == "sick"}:
+        sys.exit(f"there is no case {', '.join(sorted(unknown))}")
+    differ = []
     print("| case | sick, ms a step | healthy, ms a step | ratio of the medians | lowest–highest ratio of a round |")
     print("|---|---|---|---|---|")
     for sample in SAMPLES:
-        if sample.name == "sick":
-            rounds = [(step_ms(sample), step_ms(by_name[f"{sample.case}/healthy"])) for _ in range(ROUNDS)]
-            sick, healthy = (statistics.median(times) for times in zip(*rounds, strict=True))
-            ratios = [a / b for a, b in rounds]
+        if sample.name == "sick" and (sample.case in wanted if wanted else sample.needs != "gpu"):
+            rounds = [(run(sample), run(by_name[f"{sample.case}/healthy"])) for _ in range(ROUNDS)]
+            if len({printed for both in rounds for _, printed in both}) > 1:
+                differ.append(sample.case)
+            times = [(sick[0], healthy[0]) for sick, healthy in rounds]
+            sick, healthy = (statistics.median(one) for one in zip(*times, strict=True))
+            ratios = [a / b for a, b in times]
             spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
             print(f"| {sample.case} | {sick:.1f} | {healthy:.1f} | {sick / healthy:.2f} | {spread} |", flush=True)
+    if differ:
+        sys.exit(f"what the two scripts print differs: {', '.join(differ)}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Record every sample again (`make samples`), or those named on the command line: record.py input-wait/sick …
+"""Record every sample that this machine can show again (`make samples`), or those named on the command line: record.py input-wait/sick …
 
 A recording is taken only from a quiet moment. The folders of the machine it ran on are taken out: the script's own becomes /sample,
-those of Python and of this project become /python.
+those of Python and of this project become /python, the user's becomes /home.
 """
 
 import gzip
+import json
 import os
 import platform
 import re
@@ -16,47 +17,69 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from samples import FOLDER, SAMPLES, Sample
+import torch
 
 from diagnose.measure.recording import load_recording
+from sample_traces.samples import FOLDER, SAMPLES, Sample, samples_for
+from sample_traces.torch_patterns import said_by_torch
 
 STEPS = 2
+TIMEOUT_S = 120
 ATTEMPTS = 10
 LARGEST_DEVIATION = 0.03
 LARGEST_BYTES = 300_000
+PATTERNS = "torch_patterns.json"
 
 
-def record(sample: Sample) -> None:
+def record_in_quiet(sample: Sample) -> None:
+    """Record beside the script, as often as it takes for the plain steps to agree."""
     for _attempt in range(ATTEMPTS):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "run"
-            command = [sys.executable, "-m", "diagnose", f"--steps={STEPS}", f"--out={out}", sample.script.name]
-            subprocess.run(command, cwd=sample.script.parent, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            deviation = relative_deviation(load_recording(out).step_ns("plain"))
+            run_recorder(sample, out)
+            deviation = relative_deviation(out)
             if deviation <= LARGEST_DEVIATION:
-                size = keep(out, sample)
+                keep(out, sample, sample.run)
+                keep_patterns(sample, sample.run)
+                size = sum(file.stat().st_size for file in sample.run.rglob("*") if file.is_file())
+                if size > LARGEST_BYTES:
+                    sys.exit(f"{sample} is larger than {LARGEST_BYTES // 1000} kB: fewer steps or a smaller script")
                 print(f"{sample}: {size // 1000} kB, plain steps deviate by {deviation:.1%}", flush=True)
                 return
     sys.exit(f"{sample}: the plain steps never deviated by less than {LARGEST_DEVIATION:.0%}: close other programs and try again")
 
 
-def relative_deviation(step_ns: np.ndarray) -> float:
-    """The median deviation from the median step, as a share of it."""
+def run_recorder(sample: Sample, out: Path) -> None:
+    """Raises RuntimeError, with what was said on stderr, if it fails."""
+    command = [sys.executable, "-m", "diagnose", f"--steps={STEPS}", f"--timeout={TIMEOUT_S}", f"--out={out}", sample.script.name]
+    paths = [str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])]  # where the package is not installed
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(command, cwd=sample.script.parent, env=environment, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        raise RuntimeError(f"exit code {done.returncode} of diagnose on {sample}\n{done.stderr[-2000:]}")
+
+
+def relative_deviation(out: Path) -> float:
+    """The median deviation from the median plain step, as a share of it; infinite if the script had no step left for that phase."""
+    step_ns = load_recording(out).step_ns("plain")
+    if not len(step_ns):
+        return float("inf")
     median = np.median(step_ns)
     return float(np.median(np.abs(step_ns - median)) / median)
 
 
-def keep(out: Path, sample: Sample) -> int:
-    """Copy what was recorded, without reports, beside the script. Returns the bytes written."""
-    shutil.rmtree(sample.run, ignore_errors=True)
-    for source in [out / "run.json", *sorted((out / "rank0").iterdir())]:
-        target = sample.run / source.relative_to(out)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(neutral(source, sample, out))
-    size = sum(file.stat().st_size for file in sample.run.rglob("*") if file.is_file())
-    if size > LARGEST_BYTES:
-        sys.exit(f"{sample} is larger than {LARGEST_BYTES // 1000} kB: fewer steps or a smaller script")
-    return size
+def keep(out: Path, sample: Sample, target: Path) -> None:
+    """Copy what was recorded, without reports."""
+    shutil.rmtree(target, ignore_errors=True)
+    (target / "rank0").mkdir(parents=True)
+    for source in [*sorted((out / "rank0").iterdir()), out / "run.json"]:  # run.json last: what has it is complete
+        (target / source.relative_to(out)).write_bytes(neutral(source, sample, out))
+
+
+def keep_patterns(sample: Sample, target: Path) -> None:
+    """What torch's own pattern matcher says of the script, beside the recording."""
+    target.mkdir(parents=True, exist_ok=True)
+    (target / PATTERNS).write_text(json.dumps(said_by_torch(sample.script), indent=1).replace(str(sample.script.parent), "/sample"))
 
 
 def neutral(source: Path, sample: Sample, out: Path) -> bytes:
@@ -71,9 +94,7 @@ def neutral(source: Path, sample: Sample, out: Path) -> bytes:
         text = text.replace(folder, "/python")
     text = re.sub(r'"host_name": "[^"]*"', '"host_name": "sample"', text)
     text = re.sub(r"/[^\s\"]*/torchinductor_\w+", "/torchinductor", text)  # a folder that torch names after the user
-    if str(Path.home()) in text:
-        sys.exit(f"{source.name} of {sample} still names a folder of this machine")
-    content = text.encode()
+    content = text.replace(str(Path.home()), "/home").encode()
     return gzip.compress(content, 9, mtime=0) if zipped else content
 
 
@@ -82,8 +103,20 @@ def cpu_name() -> str:
     return found[1] if found else platform.machine()
 
 
+def device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def device_name() -> str:
+    cores = f"{os.cpu_count()} cores of {cpu_name()}"
+    return f"{torch.cuda.get_device_name()}, {cores}" if device() == "cuda" else cores
+
+
+def main(names: list[str]) -> None:
+    print(f"torch {version('torch')}, Python {platform.python_version()}, {device_name()}")
+    for sample in [one for one in SAMPLES if str(one) in names] if names else samples_for(device()):
+        record_in_quiet(sample)
+
+
 if __name__ == "__main__":
-    print(f"torch {version('torch')}, Python {platform.python_version()}, {os.cpu_count()} cores of {cpu_name()}")
-    for sample in SAMPLES:
-        if not sys.argv[1:] or str(sample) in sys.argv[1:]:
-            record(sample)
+    main(sys.argv[1:])

@@ -14,12 +14,19 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Sample:
-    """``rule``: the finding expected on top of the plan; empty if nothing may fire. ``line``: the text of the planted line."""
+    """``rule``: the finding expected on top of the plan; empty if nothing is planted. ``line``: the text of the planted line.
+
+    ``also``: rules that are true of the script as well and may stand in its plan. ``what`` describes the case; ``needs`` is "gpu" where
+    the disease shows on a GPU only.
+    """
 
     case: str
     name: str
+    what: str
+    needs: str
     rule: str
     line: str
+    also: tuple[str, ...]
 
     @property
     def script(self) -> Path:
@@ -41,9 +48,22 @@ class Sample:
         return f"{self.case}/{self.name}"
 
 
+def is_recorded(run: Path) -> bool:
+    return (run / "run.json").is_file()
+
+
+def samples_for(device: str) -> list[Sample]:
+    """Those that show their disease on "cpu" or "cuda"."""
+    return [sample for sample in SAMPLES if device == "cuda" or sample.needs != "gpu"]
+
+
 def _read(path: Path) -> list[Sample]:
     expected = tomllib.loads(path.read_text())
-    return [Sample(path.parent.name, name, top.get("rule", ""), top.get("line", "")) for name, top in expected.items() if name != "what"]
+    what, needs = expected.pop("what"), expected.pop("needs", "")
+    return [
+        Sample(path.parent.name, name, what, needs, top.get("rule", ""), top.get("line", ""), tuple(top.get("also", ())))
+        for name, top in expected.items()
+    ]
 
 
 SAMPLES = [sample for path in sorted(FOLDER.glob("*/expected.toml")) for sample in _read(path)]

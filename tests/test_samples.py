@@ -1,5 +1,7 @@
-"""The bundled recordings and their scripts are diagnosed as expected.toml says: the planted line on top, nothing on a healthy twin."""
+"""The bundled recordings and their scripts are diagnosed as expected.toml says: the planted line on top, nothing false beside it."""
 
+import ast
+import functools
 import json
 import subprocess
 import sys
@@ -8,36 +10,71 @@ import pytest
 
 from diagnose.analyse import analyse
 from diagnose.report.markdown import markdown
-from sample_traces.samples import FOLDER, SAMPLES
+from diagnose.rules import load_rules
+from sample_traces.samples import FOLDER, SAMPLES, is_recorded
+
+# True until `make samples` has recorded the new cases and their rules are written: then remove it, and what asks for it.
+CASES_PENDING = True
 
 LIVE = [sample for sample in SAMPLES if str(sample) in ("input-wait/sick", "healthy/gan")]
 
 
 def check(document, sample):
-    """Top of the plan is the planted rule at the planted line; a healthy script has no plan."""
-    if not sample.rule:
-        assert document["plan"] == []
-        return
-    top = document["plan"][0]
-    assert (top["rule"], top["where"]) == (sample.rule, f"{sample.script.name}:{sample.line_number}")
+    """Top of the plan is the planted rule at the planted line; whatever else is in the plan is true as well."""
+    plan = document["plan"]
+    if sample.rule:
+        top = plan.pop(0)
+        assert (top["rule"], top["where"]) == (sample.rule, f"{sample.script.name}:{sample.line_number}")
+    assert {row["rule"] for row in plan} <= set(sample.also)
+
+
+@functools.cache
+def recorded(sample):
+    """The result document, as text so that no test changes another's."""
+    if not is_recorded(sample.run):
+        pytest.skip("needs a GPU and has no recording" if sample.needs == "gpu" else "not recorded yet")
+    return json.dumps(analyse(sample.run))
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_recorded_sample(sample):
-    check(analyse(sample.run), sample)
+    check(json.loads(recorded(sample)), sample)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_no_stable_rule_fires_falsely(sample):
-    fired = [one for one in analyse(sample.run)["findings"] if one["state"] == "fires" and one["group"] == "plan"]
-    assert {one["rule"] for one in fired if one["status"] == "stable"} <= {sample.rule}
+    fired = [one for one in json.loads(recorded(sample))["findings"] if one["state"] == "fires" and one["group"] == "plan"]
+    assert {one["rule"] for one in fired if one["status"] == "stable"} <= {sample.rule, *sample.also}
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_the_recording_fits_the_script(sample):
     """Every recorded line of the script still has a text, so the report shows sources."""
-    lines = [line for line in analyse(sample.run)["lines"] if line["file"] == sample.script.name]
+    lines = [line for line in json.loads(recorded(sample))["lines"] if line["file"] == sample.script.name]
     assert lines and all(line["source"] for line in lines)
+
+
+def test_only_samples_that_need_a_gpu_lack_a_recording():
+    if CASES_PENDING:
+        pytest.skip("not recorded yet")
+    assert [str(sample) for sample in SAMPLES if sample.needs != "gpu" and not is_recorded(sample.run)] == []
+
+
+def test_every_rule_that_is_expected_exists():
+    if CASES_PENDING:
+        pytest.skip("not written yet")
+    expected = {rule for sample in SAMPLES for rule in (sample.rule, *sample.also) if rule}
+    assert expected - set(load_rules()) == set()
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_a_script_has_its_planted_line_once(sample):
+    ast.parse(sample.script.read_text())
+    assert not sample.rule or sample.line_number
+
+
+def test_needs_a_gpu_or_nothing():
+    assert {sample.needs for sample in SAMPLES} <= {"", "gpu"}
 
 
 def test_the_readme_quotes_the_report_of_a_recorded_sample():

@@ -1,0 +1,47 @@
+"""Learn how a system of many variables moves, by following it for 48 moves at a time."""
+
+import time
+
+import torch
+from torch import nn
+
+STEPS = 120
+MOVES = 48
+
+
+def follow(model, state):
+    path = [state]
+    for _ in range(MOVES - 1):
+        state = state + 0.1 * model(state)
+        path.append(state)
+    return torch.stack(path)
+
+
+def main():
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+
+    rotation = torch.linalg.matrix_exp(0.1 * (lambda m: m - m.T)(torch.randn(64, 64, device=device) / 8))
+    states = [torch.randn(2048, 64, device=device)]
+    for _ in range(MOVES - 1):
+        states.append(states[-1] @ rotation)
+    paths = torch.stack(states)
+    model = nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 64)).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    criterion = nn.MSELoss()
+
+    started = time.perf_counter()
+    for step in range(STEPS):
+        rows = slice(step * 128 % 2048, step * 128 % 2048 + 128)
+        optimizer.zero_grad()
+        loss = criterion(follow(model, paths[0, rows]), paths[:, rows])
+        loss.backward()
+        optimizer.step()
+    elapsed = time.perf_counter() - started
+
+    print(f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, last loss {loss.item():.4f}")
+
+
+if __name__ == "__main__":
+    main()
