@@ -4,7 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from diagnose.measure.areas import debugging, host, input, kernels, launches, model, optimizer, own_lines, steps, syncs, transfers
+from diagnose.measure.areas import (
+    compilation,
+    convolutions,
+    debugging,
+    distributed,
+    fusion,
+    gpu_state,
+    host,
+    input,
+    kernels,
+    launches,
+    memory,
+    model,
+    operators,
+    optimizer,
+    own_lines,
+    precision,
+    steps,
+    syncs,
+    transfers,
+)
 from diagnose.measure.measured import (
     FACT_SELECTORS,
     METRICS,
@@ -26,7 +46,27 @@ from diagnose.measure.selection import SELECTORS, Selection, Selector
 
 __all__ = ["METRICS", "Measured", "Metric", "Missing", "Value"]
 Number = Callable[[Measured], Value | Missing]
-AREAS = (debugging, host, input, kernels, launches, model, optimizer, own_lines, steps, syncs, transfers)
+AREAS = (
+    compilation,
+    convolutions,
+    debugging,
+    distributed,
+    fusion,
+    gpu_state,
+    host,
+    input,
+    kernels,
+    launches,
+    memory,
+    model,
+    operators,
+    optimizer,
+    own_lines,
+    precision,
+    steps,
+    syncs,
+    transfers,
+)
 
 
 def _unknown(selector: Selector, view: Selection | None) -> Missing | None:

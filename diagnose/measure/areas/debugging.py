@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from diagnose.measure.measured import NO_FACTS, Measured, Missing, Value, metric
+from collections.abc import Callable
 
-MODES = {"anomaly_mode": "torch.autograd anomaly detection", "launch_blocking": "CUDA_LAUNCH_BLOCKING=1"}
-OWN_PROFILER_SHARE = 0.5  # the script's own profiler counts as left on when it ran in most of the steps; a scheduled one does not
+from diagnose.measure.measured import NO_FACTS, FactPlace, Measured, Missing, fact_metric, fact_selector
 
-
-@metric("debug_mode_count", "count", "debugging modes that were on during the steps")
-def _debug_mode_count(measured: Measured) -> Value | Missing:
-    return NO_FACTS if not measured.recording.facts else len(_debug_modes(measured))
+fact_metric("anomaly_mode", "yes/no", "autograd's anomaly detection was on during the steps")
+fact_metric("launch_blocking", "yes/no", "CUDA_LAUNCH_BLOCKING makes every launch wait for its kernel")
+fact_metric("own_profiler_share", "share", "of the recording in which a profiler of the script's own was running")
 
 
-@metric("debug_modes", "", "the debugging modes that were on during the steps, by name")
-def _debug_mode_names(measured: Measured) -> Value | Missing:
-    return NO_FACTS if not measured.recording.facts else ", ".join(_debug_modes(measured))
+def _mode(name: str, meaning: str, is_on: Callable[[Measured], object]) -> None:
+    """A selector of a mode that is on or off as a whole: no line of its own, and a cost that no single recording can tell."""
+
+    def places(measured: Measured) -> list[FactPlace] | Missing:
+        if not measured.recording.facts:
+            return NO_FACTS
+        return [FactPlace("", -1, "", 1.0, None)] if is_on(measured) else []
+
+    fact_selector(name, meaning)(places)
 
 
-def _debug_modes(measured: Measured) -> list[str]:
-    facts = measured.recording.facts
-    names = [title for fact, title in MODES.items() if facts.get(fact)]
-    return names + (["the script's own torch.profiler"] if (facts.get("own_profiler_share") or 0) >= OWN_PROFILER_SHARE else [])
+_mode("anomaly_detection", "autograd's anomaly detection, while it is on", lambda measured: measured.recording.facts.get("anomaly_mode"))
+_mode(
+    "profiler_left_on", "a profiler of the script's own, while it runs", lambda measured: measured.recording.facts.get("own_profiler_share")
+)

@@ -1,8 +1,106 @@
-"""The host: processors and threads."""
+"""The host: processors and threads, and who else uses them."""
 
 from __future__ import annotations
 
-from diagnose.measure.measured import fact_metric
+from typing import Any
+
+import numpy as np
+
+from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
+
+LONG_OP_NS = 1_000_000  # torch splits an operator among threads from 32,768 elements on, tens of µs of work; here there is plenty to split
 
 fact_metric("cpu_core_count", "count", "processor cores this process may use")
 fact_metric("thread_count", "count", "threads torch uses for one operator")
+
+
+def usage(measured: Measured, name: str) -> Any:
+    """One of facts.json's plain_usage, or Missing."""
+    known = measured.recording.facts.get("plain_usage") or {}
+    if known.get(name) is not None:
+        return known[name]
+    return Missing("what the plain steps used of the machine was not recorded", NO_FACTS.option)
+
+
+def _usage_metric(name: str, unit: str, meaning: str) -> None:
+    metric(name, unit, meaning)(lambda measured: usage(measured, name))
+
+
+_usage_metric("cpu_cores_used", "count", "processor cores that the script's own process kept busy during the plain steps")
+_usage_metric("machine_busy_share", "share", "of the whole machine's processor time that was in use during the plain steps")
+_usage_metric("swap_in_bytes_per_s", "bytes", "memory the machine read back from swap per second of the plain steps")
+_usage_metric("read_bytes_per_s", "bytes", "read from storage per second of the plain steps")
+_usage_metric(
+    "involuntary_switches_per_step", "count", "times per plain step that the system took the processor from one of the script's threads"
+)
+
+
+@metric("iowait_core_count", "count", "processor cores of the machine that idled because storage had not answered")
+def _iowait_core_count(measured: Measured) -> Value | Missing:
+    share, cores = usage(measured, "iowait_share"), _machine_core_count(measured)
+    return share if isinstance(share, Missing) else cores if isinstance(cores, Missing) else float(share) * float(cores)
+
+
+def _machine_core_count(measured: Measured) -> Any:
+    known = measured.recording.facts.get("machine_core_count")
+    return measured.fact("cpu_core_count") if known is None else known
+
+
+def _worker_cores_used(measured: Measured) -> float:
+    """Cores that loader workers kept busy, at most: all the time they fetched, as far as that was recorded."""
+    return measured.number("loader_worker_count") * busy if (busy := measured.number("worker_busy_share")) > 0 else 0.0
+
+
+@metric("idle_core_count", "count", "processor cores at hand that neither the script's process nor its loader workers use")
+def _idle_core_count(measured: Measured) -> Value | Missing:
+    cores, used = measured.metric("cpu_core_count"), measured.metric("cpu_cores_used")
+    if isinstance(cores, Missing) or isinstance(used, Missing):
+        return cores if isinstance(cores, Missing) else used
+    return max(0.0, float(cores) - float(used) - _worker_cores_used(measured))
+
+
+@metric("others_busy_share", "share", "of the machine's processor time that other processes used during the plain steps")
+def _others_busy_share(measured: Measured) -> Value | Missing:
+    busy, used, cores = measured.metric("machine_busy_share"), measured.metric("cpu_cores_used"), _machine_core_count(measured)
+    for value in (busy, used, cores):
+        if isinstance(value, Missing):
+            return value
+    if ((measured.recording.facts.get("process_group") or {}).get("world_size") or 1) > 1:
+        return Missing("the other ranks of this job cannot be told from other processes")
+    return max(0.0, float(busy) - (float(used) + _worker_cores_used(measured)) / float(cores))  # type: ignore[arg-type]
+
+
+@metric("threads_per_core", "ratio", "threads torch uses for one operator, for each core at hand")
+def _threads_per_core(measured: Measured) -> Value | Missing:
+    threads, cores = measured.metric("thread_count"), measured.metric("cpu_core_count")
+    if isinstance(threads, Missing) or isinstance(cores, Missing):
+        return threads if isinstance(threads, Missing) else cores
+    return float(threads) / float(cores)
+
+
+@metric("spare_core_count", "count", "idle cores that no thread of torch's would run on: cores at hand less threads, as far as they idle")
+def _spare_core_count(measured: Measured) -> Value | Missing:
+    needed = [measured.metric(name) for name in ("idle_core_count", "cpu_core_count", "thread_count", "others_busy_share")]
+    for value in needed:
+        if isinstance(value, Missing):
+            return value
+    idle, cores, threads, others = (float(value) for value in needed)  # type: ignore[arg-type]
+    return max(0.0, min(idle, cores - threads) - others * float(_machine_core_count(measured)))
+
+
+@metric("long_op_share", "share", "of the step that the training thread spends in operators of 1 ms and more, without those they call")
+def _long_op_share(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    is_op = view.kind == "op"
+    parents = view.host["parent"].to_numpy()[is_op]
+    is_leaf = np.ones(len(view.host), bool)
+    is_leaf[parents[parents >= 0]] = False
+    long = is_op & is_leaf & (view.host["dur_ns"].to_numpy() >= LONG_OP_NS)
+    return view.ms_per_step(view.host_intervals(view.named(long))) / (view.step_ns / 1e6)
+
+
+@fact_selector("whole_process", "the process as a whole: no line is to blame")
+def _whole_process(measured: Measured) -> list[FactPlace] | Missing:
+    return NO_FACTS if not measured.recording.facts else [FactPlace("", -1, "", 0.0, None)]

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
+import numpy as np
+
+from diagnose.measure.areas.own_lines import READS_FILES, LineTime, line_times, loader_time, places_of, short_callee
 from diagnose.measure.ledger import LOADER_NEXT
-from diagnose.measure.measured import NO_FACTS, Measured, Missing, Value, metric
+from diagnose.measure.measured import NO_CALLS_SEEN, NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.sources import Sources
-from diagnose.measure.view import Rows
+from diagnose.measure.view import Rows, category_matches, started_in
+from diagnose.trace.intervals import total
 
 NO_LOADER = Missing("no torch DataLoader was used")
+NO_FETCH = Missing("no batch was fetched during the recorded steps")
+SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
+LATE_STEP = 0.5  # of the median step beyond it
+OTHERS_SHARE = 0.25  # of the processors that others may take before short waits say nothing about the script
+SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
+CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
+DECODES = r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in function imdecode>|^(decord|av|cv2)/"
+STORED_ITEM_OP, STACKING_OP = r"^aten::select$", r"^aten::(stack|cat)$"
 
 
 @selector("input_wait", "time of the training thread inside the data loader's `__next__`", stake=ledger_row("input_wait"))
@@ -59,7 +72,7 @@ def _fetch_ms(measured: Measured) -> Value | Missing:
     for phase in ("plain", "timeline"):
         if (fetch_ms := measured.fetch_ms(phase)) > 0:
             return fetch_ms
-    return NO_FACTS if not measured.recording.facts else Missing("no batch was fetched during the recorded steps")
+    return NO_FACTS if not measured.recording.facts else NO_FETCH
 
 
 @metric("suggested_workers", "count", "workers that hide the fetch: ceil(fetch ÷ rest of the step) + 1, at most the cores at hand")
@@ -80,3 +93,250 @@ def _missing_workers(measured: Measured) -> Value | Missing:
     if isinstance(suggested, Missing) or isinstance(there, Missing):
         return suggested if isinstance(suggested, Missing) else there
     return float(suggested) - float(there)
+
+
+# ---- workers and the cores for them
+
+
+@metric("core_for_workers", "yes/no", "a quarter of a core or more is idle and could load; taken for granted where that was not recorded")
+def _core_for_workers(measured: Measured) -> Value | Missing:
+    idle = measured.metric("idle_core_count")
+    return True if isinstance(idle, Missing) else float(idle) >= SPARE_CORE
+
+
+@metric("worker_busy_share", "share", "of the workers' time in the plain steps in which they fetch")
+def _worker_busy_share(measured: Measured) -> Value | Missing:
+    workers, phase = measured.metric("loader_worker_count"), measured.recording.phase("plain")
+    if isinstance(workers, Missing):
+        return workers
+    if workers == 0:
+        return 0.0
+    if phase is None:
+        return NO_STEPS
+    took = plain_fetches(measured)
+    whole_ns = phase["tick_ns"][-1] - phase["tick_ns"][0]
+    return min(1.0, float(took.sum()) / (float(workers) * whole_ns)) if len(took) else NO_FETCH
+
+
+def plain_fetches(measured: Measured) -> np.ndarray:
+    """Durations (ns) of the fetches that began during the plain steps, but for each worker's first, which includes its start."""
+    phase, fetches = measured.recording.phase("plain"), measured.recording.fetches
+    if phase is None:
+        return np.empty(0, np.int64)
+    start = fetches["start_ns"].to_numpy()
+    starting = ((fetches["in_worker"] == 1) & ~fetches["pid"].duplicated()).to_numpy()
+    inside = (start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])
+    return fetches["dur_ns"].to_numpy()[inside & ~starting].astype(np.int64)
+
+
+@metric("workers_per_core", "ratio", "loader workers for each processor core at hand")
+def _workers_per_core(measured: Measured) -> Value | Missing:
+    workers, cores = measured.metric("loader_worker_count"), measured.metric("cpu_core_count")
+    if isinstance(workers, Missing) or isinstance(cores, Missing):
+        return workers if isinstance(workers, Missing) else cores
+    return float(workers) / float(cores)
+
+
+# ---- when the wait comes
+
+
+@metric("slow_fetch_share", "share", "of the time to fetch batches that goes to those which take three times the median or more")
+def _slow_fetch_share(measured: Measured) -> Value | Missing:
+    took = plain_fetches(measured)
+    if not len(took):
+        return NO_FACTS if not measured.recording.facts else NO_FETCH
+    return float(took[is_slow_fetch(took)].sum() / took.sum())
+
+
+def is_slow_fetch(took: np.ndarray) -> np.ndarray:
+    return took >= SLOW_FETCH * np.median(took)
+
+
+def slow_fetches_ms(measured: Measured) -> float:
+    """What slow fetches take beyond the median fetch, ms per plain step."""
+    took, steps = plain_fetches(measured), len(measured.recording.step_ns("plain"))
+    return float((took[is_slow_fetch(took)] - np.median(took)).sum()) / 1e6 / steps if len(took) and steps else 0.0
+
+
+@fact_selector(
+    "input_bursts", "plain steps that take far longer than the median step, as far as slow fetches in the workers account for it"
+)
+def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
+    workers, steps_ms = measured.metric("loader_worker_count"), measured.recording.step_ns("plain") / 1e6
+    if isinstance(workers, Missing):
+        return workers
+    if not len(steps_ms):
+        return NO_STEPS
+    beyond_ms = steps_ms - np.median(steps_ms)
+    late = beyond_ms >= LATE_STEP * np.median(steps_ms)
+    cost_ms = min(float(beyond_ms[late].sum()) / len(steps_ms), slow_fetches_ms(measured)) if workers else 0.0
+    return [FactPlace(*_loop_line(measured), float(late.mean()), cost_ms)]
+
+
+@metric("steady_wait_share", "share", "of the step spent waiting if every batch came as the median one does")
+def _steady_wait_share(measured: Measured) -> Value | Missing:
+    view, share = measured.timeline, measured.metric("input_wait_share")
+    if view is None or isinstance(share, Missing):
+        return share if isinstance(share, Missing) else NO_STEPS
+    waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
+    return float(share) * min(1.0, float(np.median(waits) / waits.mean())) if len(waits) and waits.sum() else 0.0
+
+
+@metric("median_wait_ms", "ms", "the median wait of the training thread for one batch")
+def _median_wait_ms(measured: Measured) -> Value | Missing:
+    view, others = measured.timeline, measured.metric("others_busy_share")
+    if view is None:
+        return NO_STEPS
+    if not isinstance(others, Missing) and float(others) > OTHERS_SHARE:
+        return Missing("other processes kept the processors busy, and workers and training thread waiting for them", "an idle machine")
+    waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
+    return measured.plain_ms(float(np.median(waits)) / 1e6, of_input_wait=True) if len(waits) else NO_FETCH
+
+
+@metric("persistent_workers", "yes/no", "the loader keeps its workers from one epoch to the next")
+def _persistent_workers(measured: Measured) -> Value | Missing:
+    loader = _loader(measured)
+    return loader if isinstance(loader, Missing) else bool(loader.get("persistent_workers"))
+
+
+@metric("prefetch_factor", "count", "batches each worker prepares ahead")
+def _prefetch_factor(measured: Measured) -> Value | Missing:
+    loader = _loader(measured)
+    if isinstance(loader, Missing):
+        return loader
+    return int(loader["prefetch_factor"]) if loader.get("prefetch_factor") else Missing("the loader has no workers")
+
+
+@fact_selector(
+    "epoch_starts", "what the workers' start costs at the begin of each epoch, beyond one ordinary fetch, spread over the epoch's steps"
+)
+def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
+    loader = _loader(measured)
+    if isinstance(loader, Missing):
+        return loader
+    starts_ms, batches = loader.get("iterator_start_ms") or [], loader.get("batches_per_epoch")
+    if not loader["num_workers"]:
+        return []
+    if not batches or len(starts_ms) < 2:  # the first start includes what is loaded only once, and may be the only one
+        return Missing("no second epoch began while the script was recorded")
+    fetch_ms = measured.number("fetch_ms")
+    beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
+    per_step = measured.fetches_per_step / batches
+    return [FactPlace(*_loop_line(measured), per_step, beyond_ms * per_step)]
+
+
+def _loop_line(measured: Measured) -> tuple[str, int, str]:
+    """The line that takes batches from the loader."""
+    view = measured.timeline
+    lines = places_of(view, _input_wait(view)) if view is not None else []
+    return (lines[0].file, lines[0].line, lines[0].function) if lines else ("", -1, "")
+
+
+# ---- what the main process does to fetch a batch
+
+
+def _fetch_lines(measured: Measured, pattern: str = "") -> list[LineTime] | Missing:
+    """The script's lines by their share of the fetch in the main process; of the calls that match, if a pattern is given."""
+    view = measured.detail
+    if view is None or not len(view.calls):
+        return NO_CALLS_SEEN
+    fetching = loader_time(view)
+    inside = view.calls_in_steps & started_in(view.calls, fetching)
+    if pattern:
+        inside &= category_matches(view.calls["callee"].array, pattern)
+    return line_times(view, np.flatnonzero(inside), fetching)
+
+
+@fact_selector("slow_item_line", "the line of the data set's or a transform's own that takes most of the fetch, in the main process")
+def _slow_item_line(measured: Measured) -> list[FactPlace] | Missing:
+    lines = _fetch_lines(measured)
+    return lines if isinstance(lines, Missing) else [one.place(measured.number("input_wait_ms")) for one in lines[:1]]
+
+
+@metric("slow_item_fetch_share", "share", "of the fetch in the main process that this one line takes")
+def _slow_item_fetch_share(measured: Measured) -> Value | Missing:
+    lines = _fetch_lines(measured)
+    return lines if isinstance(lines, Missing) else lines[0].share if lines else 0.0
+
+
+@metric("slow_item_callee", "", "what that line calls, the costliest if there are several")
+def _slow_item_callee(measured: Measured) -> Value | Missing:
+    lines = _fetch_lines(measured)
+    if isinstance(lines, Missing):
+        return lines
+    return short_callee(lines[0].callee) if lines else Missing("no line of the script's own is called by the loader")
+
+
+@metric("slow_item_reads_files", "yes/no", "what that line calls reads a file or decodes what was read")
+def _slow_item_reads_files(measured: Measured) -> Value | Missing:
+    lines = _fetch_lines(measured)
+    if isinstance(lines, Missing):
+        return lines
+    return bool(lines) and re.search(f"{READS_FILES}|{DECODES}", lines[0].callee) is not None
+
+
+@fact_selector("item_conversions", "calls of `torch.tensor` in the main process that make a tensor for one item of a batch")
+def _item_conversions(measured: Measured) -> list[FactPlace] | Missing:
+    lines = _fetch_lines(measured, CONVERTS_ITEM)
+    return lines if isinstance(lines, Missing) else [one.place(measured.number("input_wait_ms")) for one in lines]
+
+
+@metric("item_conversions_part", "share", "of what the script's own lines take of the fetch that goes to such calls")
+def _item_conversions_part(measured: Measured) -> Value | Missing:
+    converting, lines = _fetch_lines(measured, CONVERTS_ITEM), _fetch_lines(measured)
+    if isinstance(lines, Missing) or isinstance(converting, Missing):
+        return NO_CALLS_SEEN
+    whole = sum(one.share for one in lines)
+    return sum(one.share for one in converting) / whole if whole else 0.0
+
+
+@selector("stored_items", "rows of tensors in memory that the loader takes one by one in the main process", stake=ledger_row("input_wait"))
+def _stored_items(view: Selection) -> Rows:
+    return _loader_ops(view, STORED_ITEM_OP)
+
+
+def _loader_ops(view: Selection, pattern: str) -> Rows:
+    """Operators that the loader, or the data set, calls itself."""
+    found = view.named((view.kind == "op") & view.on_training_thread & view.name_matches(pattern))
+    parent = view.host["parent"].to_numpy()[found]
+    outermost = (parent < 0) | (view.kind != "op")[np.maximum(parent, 0)]
+    return found[outermost & started_in(view.host, loader_time(view))[found]]
+
+
+@metric("stored_items_fetch_share", "share", "of the fetch in the main process spent in taking such rows and stacking them, Python apart")
+def _stored_items_fetch_share(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    fetching = total(loader_time(view))
+    rows = _loader_ops(view, f"{STORED_ITEM_OP}|{STACKING_OP}")
+    return total(view.host_intervals(rows)) / fetching if fetching else 0.0
+
+
+# ---- what is wrong with a loader whatever it costs
+
+
+@metric("batch_pinned_in_vain", "yes/no", "the loader is to pin batches, and they are of a class that torch cannot pin")
+def _batch_pinned_in_vain(measured: Measured) -> Value | Missing:
+    loader = _loader(measured)
+    if isinstance(loader, Missing):
+        return loader
+    return bool(loader.get("pin_memory")) and loader.get("batch_pinnable") is False
+
+
+@metric("iterable_copies", "count", "times each sample of an iterable data set is delivered, if its workers do not share it out")
+def _iterable_copies(measured: Measured) -> Value | Missing:
+    loader = _loader(measured)
+    if isinstance(loader, Missing):
+        return loader
+    # torch's data pipes are shared out by the loader where they say so (sharding_filter).
+    shared_out = not loader.get("iterable") or loader.get("worker_info_used") or str(loader.get("dataset")).endswith("IterDataPipe")
+    return 1 if shared_out else max(1, int(loader["num_workers"]))
+
+
+@fact_selector("loader_made", "where the script makes the loader that feeds the steps")
+def _loader_made(measured: Measured) -> list[FactPlace] | Missing:
+    loader = _loader(measured)
+    if isinstance(loader, Missing):
+        return loader
+    return [FactPlace(loader.get("file") or "", int(loader.get("line") or -1), loader.get("function") or "", 0.0, None)]

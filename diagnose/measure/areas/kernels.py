@@ -1,4 +1,4 @@
-"""Kernels: what the GPU computes, and in which precision."""
+"""Kernels: what the GPU computes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diagnose.measure.measured import NO_FACTS, NO_GPU, NO_STEPS, Measured, Missing, Value, fact_metric, metric
+from diagnose.measure.measured import NO_FACTS, NO_GPU, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
 from diagnose.measure.selection import SELECTORS, Selection, selector
-from diagnose.measure.view import Rows, category_matches
+from diagnose.measure.view import Rows
 
-MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm|matmul|linear|einsum|_?convolution|cudnn_convolution|convolution_(overrideable|backward))$"
-REDUCED_PRECISION_KERNEL = r"(?i)tf32|f16|bf16|half|h884|h1688|h16816|s16816|s1688|i8|e4m3|e5m2|f8"
+MATMUL_OP = (
+    r"^aten::(mm|addmm|bmm|baddbmm|matmul|linear|einsum"
+    r"|_?convolution|convolution_(overrideable|backward)|(cudnn|miopen)_convolution\w*)$"
+)
 
 
-def _kernels_of(view: Selection, op_pattern: str) -> Rows:
+def kernels_of(view: Selection, op_pattern: str) -> Rows:
     """Kernels whose operator, or one directly around it, matches."""
     matching = view.name_matches(op_pattern)
     op = view.device["op"].to_numpy()
@@ -29,22 +31,23 @@ def _kernels(view: Selection) -> Rows:
     return np.flatnonzero((view.device["kind"] == "kernel").to_numpy() & view.device_in_steps)
 
 
-@selector("fp32_matmul", "matrix-multiply and convolution kernels that compute in plain 32-bit floats", table="device", needs="shapes")
-def _fp32_matmul(view: Selection) -> Rows:
-    rows = _kernels_of(view, MATMUL_OP)
-    op = view.device["op"].to_numpy()[rows]
-    single = category_matches(view.host["dtypes"].array, r'^\["float"')[op]
-    reduced = category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)[rows]
-    return rows[single & ~reduced]
+@selector("dominant_kernel", "the kernel, by name, that runs longest in total", table="device")
+def _dominant_kernel(view: Selection) -> Rows:
+    rows = _kernels(view)
+    rows = rows[~view.device["communication"].to_numpy()[rows]]
+    if not len(rows):
+        return rows
+    code = view.device["name"].array.codes[rows]
+    return rows[code == np.bincount(code, weights=view.device["dur_ns"].to_numpy()[rows]).argmax()]
 
 
-@selector("conv_bias", "kernels that add a convolution's bias", table="device")
-def _conv_bias(view: Selection) -> Rows:
-    op, parent = view.device["op"].to_numpy(), view.host["parent"].to_numpy()
-    adds, convolution = view.name_matches(r"^aten::add_$"), view.name_matches(r"^aten::(_convolution|cudnn_convolution|convolution)$")
-    rows = np.flatnonzero((op >= 0) & view.device_in_steps)
-    above = parent[op[rows]]
-    return rows[adds[op[rows]] & (above >= 0) & convolution[above]]
+@metric("dominant_kernel_name", "", "its name")
+def _dominant_kernel_name(measured: Measured) -> Value | Missing:
+    def name(view: Selection) -> Value | Missing:
+        rows = _dominant_kernel(view)
+        return str(view.device["name"].iloc[rows[0]]) if len(rows) else Missing("no kernel ran in a complete step")
+
+    return on_gpu(measured, name)
 
 
 def on_gpu(measured: Measured, value: Callable[[Selection], Value | Missing]) -> Value | Missing:
@@ -73,6 +76,11 @@ def _kernel_median_us(measured: Measured) -> Value | Missing:
     return on_gpu(measured, median)
 
 
+@metric("kernel_count", "count", "kernels in a step; in the whole recording where it marks none")
+def _kernel_count(measured: Measured) -> Value | Missing:
+    return on_gpu(measured, lambda view: len(SELECTORS["kernels"].rows(view)) / view.step_count)
+
+
 @metric("gpu_capability", "", "compute capability of the GPU (8.0 and up has TF32)")
 def _gpu_capability(measured: Measured) -> Value | Missing:
     fact = measured.recording.facts.get("gpu_capability")
@@ -87,11 +95,16 @@ def _gpu_capability(measured: Measured) -> Value | Missing:
     return float(f"{known[0]['computeMajor']}.{known[0].get('computeMinor', 0)}") if known else unknown
 
 
-fact_metric("matmul_precision", "", "torch.get_float32_matmul_precision()")
-
-
-@metric("conv_bias_before_norm_count", "count", "convolutions with a bias whose output goes straight into a normalisation that removes it")
-def _conv_bias_before_norm_count(measured: Measured) -> Value | Missing:
+@metric("deterministic", "yes/no", "deterministic algorithms are asked for (`torch.use_deterministic_algorithms` or `cudnn.deterministic`)")
+def _deterministic(measured: Measured) -> Value | Missing:
     if not measured.recording.facts:
         return NO_FACTS
-    return sum(len(model.get("conv_bias_before_norm") or []) for model in measured.recording.facts.get("models") or [])
+    return any(bool(measured.recording.facts.get(name)) for name in ("deterministic", "cudnn_deterministic"))
+
+
+@fact_selector("deterministic_mode", "deterministic algorithms are on")
+def _deterministic_mode(measured: Measured) -> list[FactPlace] | Missing:
+    on = measured.metric("deterministic")
+    if isinstance(on, Missing):
+        return on
+    return [FactPlace("", -1, "", 1.0, None)] if on else []

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from diagnose.measure.measured import NO_FACTS, NO_STEPS, Measured, Missing, Value, metric
+import numpy as np
+
+from diagnose.measure.areas.launches import waiting_for_host
+from diagnose.measure.areas.operators import dispatched_work, first_shape
+from diagnose.measure.ledger import READ_MARKS
+from diagnose.measure.measured import NO_FACTS, NO_SHAPES, NO_STEPS, Measured, Missing, Value, metric
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Rows
+from diagnose.measure.view import Intervals, Rows
+from diagnose.measure.work import inside, outermost
+
+ARITHMETIC_OP = r"^aten::(add|sub|rsub|mul|div|addcmul|addcdiv|lerp|pow|cat|stack|clamp|where|sqrt|neg)_?$"
+DROPOUT_OP = r"^aten::(feature_|alpha_|feature_alpha_)?dropout_?$"
+NO_FORWARD = Missing("no module was called")
+NO_FORWARD_MARKS = Missing("the calls of the model are marked only when the script is run", NO_FACTS.option)
 
 
 @selector("forward", "outermost calls of the model")
@@ -28,15 +39,154 @@ def _trains(measured: Measured) -> Value | Missing:
     return bool(view.host["backward"].any() or view.name_matches(r"^Optimizer\.step#").any())
 
 
-@metric("grad_forward_share", "share", "of the outermost forwards that ran with gradient recording on")
-def _grad_forward_share(measured: Measured) -> Value | Missing:
+def _of_forwards(measured: Measured, key: str) -> float | Missing:
+    """A number of facts.json's *forward*."""
+    if not measured.recording.facts:
+        return NO_FACTS
     forward = measured.recording.facts.get("forward") or {}
     if not forward.get("count"):
-        return NO_FACTS if not measured.recording.facts else Missing("no module was called")
-    return float(forward["grad_count"]) / float(forward["count"])
+        return NO_FORWARD
+    value = forward.get(key)
+    return Missing(f"the forwards' {key.replace('_', ' ')} was not recorded") if value is None else float(value)
+
+
+def _share_of_forwards(measured: Measured, key: str) -> Value | Missing:
+    some, all_of_them = _of_forwards(measured, key), _of_forwards(measured, "count")
+    return some if isinstance(some, Missing) or isinstance(all_of_them, Missing) else some / all_of_them
+
+
+@metric("grad_forward_share", "share", "of the outermost forwards that ran with gradient recording on")
+def _grad_forward_share(measured: Measured) -> Value | Missing:
+    return _share_of_forwards(measured, "grad_count")
+
+
+@metric("training_forward_share", "share", "of the outermost forwards whose module was in training mode")
+def _training_forward_share(measured: Measured) -> Value | Missing:
+    return _share_of_forwards(measured, "training_count")
+
+
+@metric("forward_batch_size", "count", "first dimension of what the model is given, the commonest")
+def _forward_batch_size(measured: Measured) -> Value | Missing:
+    return _of_forwards(measured, "batch_size")
+
+
+@metric("forward_shape_count", "count", "different shapes of what the model is given")
+def _forward_shape_count(measured: Measured) -> Value | Missing:
+    return _of_forwards(measured, "shape_count")
+
+
+@metric("forwards_per_backward", "count", "outermost forwards for each backward")
+def _forwards_per_backward(measured: Measured) -> Value | Missing:
+    forwards, backwards = _of_forwards(measured, "count"), _of_forwards(measured, "backward_count")
+    if isinstance(forwards, Missing) or isinstance(backwards, Missing):
+        return forwards if isinstance(forwards, Missing) else backwards
+    return forwards / backwards if backwards else Missing("no backward was called")
 
 
 @metric("saved_bytes", "bytes", "memory one step's forwards keep for a backward")
 def _saved_bytes(measured: Measured) -> Value | Missing:
     saved = (measured.recording.facts.get("forward") or {}).get("saved_bytes")
     return Missing("what the forward keeps for a backward was not recorded", "run without --no-stacks") if saved is None else float(saved)
+
+
+# ---- many calls of a model where one would do
+
+
+def _calls(view: Selection, *kinds: str) -> Intervals:
+    return view.host_intervals(view.named((view.kind == "mark") & view.name.isin(kinds)))
+
+
+@metric(
+    "call_ms",
+    "ms",
+    "a call of the model on the host: of all outermost forwards the one that three quarters do not exceed (losses are calls too)",
+)
+def _call_ms(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    forwards = _forward(view)
+    if not len(forwards):
+        return NO_FORWARD_MARKS
+    return measured.plain_ms(float(np.quantile(view.host["dur_ns"].to_numpy()[forwards], 0.75)) / 1e6, of_input_wait=False)
+
+
+@selector(
+    "calls_per_sample",
+    "forwards of one sample after another, with their backward",
+    stake=lambda view, rows: waiting_for_host(view, _calls(view, "forward", "backward")),
+)
+def _calls_per_sample(view: Selection) -> Rows:
+    """Forwards after which nothing is read before the next one: an action or a token that is read may decide what comes next."""
+    forwards = _forward(view)
+    start, dur = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns"))
+    reads = start[view.named((view.kind == "mark") & view.name.isin(READ_MARKS) & view.on_training_thread)]
+    following = np.append(start[forwards[1:]], np.iinfo(np.int64).max)
+    ends = np.searchsorted(view.windows[:, 1], following, side="right") != np.searchsorted(
+        view.windows[:, 1], start[forwards], side="right"
+    )
+    free = np.searchsorted(reads, following) == np.searchsorted(reads, start[forwards] + dur[forwards])
+    return forwards[free | ends]
+
+
+@selector(
+    "single_forwards",
+    "calls of the model, where the host holds them up",
+    stake=lambda view, rows: waiting_for_host(view, view.host_intervals(rows)),
+)
+def _single_forwards(view: Selection) -> Rows:
+    return _forward(view)
+
+
+@metric(
+    "forwards_chained",
+    "yes/no",
+    "what the model is given is computed between the calls, or is the number of a token: it may hold the last result",
+)
+def _forwards_chained(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    if not view.has_shapes:
+        return NO_SHAPES
+    forwards = _forward(view)
+    if not len(forwards):
+        return NO_FORWARD_MARKS
+    shapes = np.array([first_shape(text) != () for text in view.host["shapes"].array.categories] + [False])[view.host["shapes"].array.codes]
+    ops = np.flatnonzero((view.kind == "op") & view.on_training_thread & shapes)
+    first = ops[np.minimum(np.searchsorted(ops, forwards), len(ops) - 1)]
+    given = view.host["shapes"].array.codes[first]
+    texts = view.host["shapes"].array.categories
+    inputs = {first_shape(texts[code]) for code in set(given.tolist())}
+    arithmetic = outermost(view, view.name_matches(ARITHMETIC_OP) & view.on_training_thread)
+    arithmetic = arithmetic[~inside(view, arithmetic, (view.kind == "mark") & (view.name == "forward"))]
+    alike = sum(first_shape(text) in inputs for text in view.host["shapes"].iloc[arithmetic])
+    tokens = view.name_matches(r"^aten::embedding$")[first]
+    return bool(2 * alike >= len(forwards) or tokens.mean() >= 0.5)
+
+
+# ---- inference
+
+
+@selector("training_mode_work", "dropout that drops, and batch normalisation", stake=dispatched_work)
+def _training_mode_work(view: Selection) -> Rows:
+    """In evaluation a dropout calls nothing."""
+    parent = view.host["parent"].to_numpy()
+    dropouts = outermost(view, view.name_matches(DROPOUT_OP))
+    dropping = np.intersect1d(dropouts, parent[(view.kind == "op") & (parent >= 0)])
+    return np.union1d(dropping, _batch_norms(view))
+
+
+@selector("batch_norms", "batch normalisation in the forward", stake=dispatched_work)
+def _batch_norms(view: Selection) -> Rows:
+    return outermost(view, view.name_matches(r"^aten::batch_norm$"))
+
+
+@metric("conv_norm_pair_count", "count", "convolutions whose output goes straight into a batch normalisation in evaluation mode")
+def _conv_norm_pair_count(measured: Measured) -> Value | Missing:
+    models = measured.fact("models")
+    if isinstance(models, Missing):
+        return models
+    counts = [one.get("conv_norm_pair_count") for one in models]
+    known = [int(count) for count in counts if count is not None]
+    return sum(known) if known else Missing("pairs of convolution and normalisation were not looked for")

@@ -2,29 +2,112 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+
 from diagnose.measure.areas.kernels import on_gpu
 from diagnose.measure.areas.launches import launch_bound
 from diagnose.measure.ledger import OPTIMIZER_STEP
-from diagnose.measure.measured import Measured, Missing, Value, metric
+from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import NO_INTERVALS, Rows, started_in
-from diagnose.trace.intervals import intersect
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
+from diagnose.measure.work import in_rows, inside, outermost, work_time
+from diagnose.trace.intervals import intersect, union
+
+ZERO_GRAD = r"^Optimizer\.zero_grad#"
+ZERO_OP = r"^aten::(zero_|_foreach_zero_)$"
+PASS_OP = r"^aten::(?:_foreach_)?((?:add|sub|mul|div|lerp|addcmul|addcdiv|sqrt|reciprocal|maximum|rsqrt|norm|neg)_?)$"
+# https://docs.pytorch.org/docs/stable/optim.html, the column *Default* of the table of implementations, torch 2.4 and later
+FUSED_ON_CPU = ("Adam", "AdamW", "SGD", "Adagrad")
+FUSED_ON_GPU = ("Adam", "AdamW", "SGD")
+HAS_FOREACH = (*FUSED_ON_CPU, "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
+
+
+def optimizer_spans(view: Selection) -> Intervals:
+    marked = (view.kind == "mark") & (view.name == "optimizer")
+    return view.host_intervals(view.named(marked | view.name_matches(OPTIMIZER_STEP)))
 
 
 @selector(
     "optimizer_launches",
     "runtime calls that launch GPU work from inside the optimizer's step",
     needs="device",
-    stake=lambda view, rows: intersect(
-        view.ledger.rows.get("launch_bound", NO_INTERVALS), view.host_intervals(view.named(view.name_matches(OPTIMIZER_STEP)))
-    ),
+    stake=lambda view, rows: intersect(view.ledger.rows.get("launch_bound", NO_INTERVALS), optimizer_spans(view)),
 )
 def _optimizer_launches(view: Selection) -> Rows:
-    spans = view.host_intervals(view.named(view.name_matches(OPTIMIZER_STEP)))
     launches = launch_bound(view)
-    return launches[started_in(view.host, spans)[launches]]
+    return launches[started_in(view.host, optimizer_spans(view))[launches]]
 
 
 @metric("optimizer_fused_op_count", "count", "foreach or fused operators inside the optimizer's step, in all recorded steps")
 def _optimizer_fused_op_count(measured: Measured) -> Value | Missing:
-    return on_gpu(measured, lambda view: len(view.named(view.name_matches(r"^aten::_(foreach|fused)_"))))
+    def count(view: Selection) -> Value | Missing:
+        return len(view.named(view.name_matches(r"^aten::_(foreach|fused)_") & started_in(view.host, optimizer_spans(view))))
+
+    return on_gpu(measured, count)
+
+
+def _update_time(view: Selection, rows: Rows) -> Intervals:
+    """The ledger's row without a GPU; with one, the update's own kernels and the idle time in which the host dispatches them."""
+    if not view.has_device:
+        return view.ledger.rows.get("optimizer", NO_INTERVALS)
+    dispatch = in_rows(view, optimizer_spans(view), "launch_bound")
+    return union(np.concatenate([work_time(view, rows), dispatch]))
+
+
+@selector("optimizer_update", "the optimizer's update", stake=_update_time)
+def _optimizer_update(view: Selection) -> Rows:
+    marks = view.named((view.kind == "mark") & (view.name == "optimizer"))
+    return marks if len(marks) else view.named(view.name_matches(OPTIMIZER_STEP))
+
+
+@metric("optimizer_class", "", "class of the optimizer that updates most parameters")
+def _optimizer_class(measured: Measured) -> Value | Missing:
+    known = measured.recording.facts.get("optimizers")
+    if known:
+        return str(max(known, key=lambda one: one.get("parameter_count") or 0)["class"])
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    rows = view.named(view.name_matches(OPTIMIZER_STEP))
+    found = re.match(r"Optimizer\.step#(\w+)\.step", str(view.name[rows[0]])) if len(rows) else None
+    return found[1] if found else Missing("no optimizer stepped")
+
+
+@metric("optimizer_has_foreach", "yes/no", "torch has a foreach implementation of this optimizer")
+def _optimizer_has_foreach(measured: Measured) -> Value | Missing:
+    name = measured.metric("optimizer_class")
+    return name if isinstance(name, Missing) else name in HAS_FOREACH
+
+
+@metric("optimizer_fusable", "yes/no", "torch has a fused implementation of this optimizer, and it is not in use")
+def _optimizer_fusable(measured: Measured) -> Value | Missing:
+    name, view = measured.metric("optimizer_class"), measured.timeline
+    if isinstance(name, Missing) or view is None:
+        return name if isinstance(name, Missing) else NO_STEPS
+    fused = view.name_matches(r"^aten::_fused_") & started_in(view.host, optimizer_spans(view))
+    return name in (FUSED_ON_GPU if view.has_device else FUSED_ON_CPU) and not len(view.named(fused))
+
+
+@metric(
+    "optimizer_pass_count", "count", "different elementwise operators in the update: each is a pass over parameters, gradients or state"
+)
+def _optimizer_pass_count(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    rows = view.named((view.kind == "op") & started_in(view.host, optimizer_spans(view)))
+    found = [re.match(PASS_OP, str(name)) for name in set(view.name[np.unique(view.outermost_ops(rows))].tolist())] if len(rows) else []
+    return len({match[1] for match in found if match})
+
+
+def _zeroing_time(view: Selection, rows: Rows) -> Intervals:
+    """Writing the zeros, and the dispatch of that."""
+    return union(np.concatenate([work_time(view, rows), in_rows(view, view.host_intervals(rows), "launch_bound")]))
+
+
+@selector("gradient_zeroing", "operators that fill gradients with zeros inside `zero_grad`", stake=_zeroing_time)
+def _gradient_zeroing(view: Selection) -> Rows:
+    rows = outermost(view, view.name_matches(ZERO_OP))
+    return rows[inside(view, rows, view.name_matches(ZERO_GRAD))]

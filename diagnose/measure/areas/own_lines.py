@@ -1,11 +1,59 @@
-"""Own lines: calls that the script's own lines make beside the model, by what they call."""
+"""Own lines: what the script's own lines do beside the model, by what they call; and the Python that no operator explains.
+
+Calls that the data loader makes while a batch is fetched are not among them: `diagnose.measure.areas.input` is about those.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
 import numpy as np
 
-from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Rows, category_matches
+from diagnose.measure.ledger import LOADER_NEXT
+from diagnose.measure.measured import NO_CALLS_SEEN, NO_SHAPES, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
+from diagnose.measure.selection import SELECTORS, Selection, selector
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, started_in
+from diagnose.trace.intervals import intersect, subtract, total
+from diagnose.trace.nesting import innermost
+
+# A step's own parts: a call around one of them is the loop's or a step function's, and no line of its own.
+STEP_MARKS = ("forward", "backward", "optimizer", "next", "tick")
+
+PLACE = ["file", "line", "function"]
+
+READS_FILES = (
+    r"^<built-in function (open|load|dump|imread|imwrite)>"  # load and dump: pickle's
+    r"|^<built-in method (read\w*|write\w*|flush) of _io\."
+    r"|^(pathlib|\w*/?pathlib/\w+)\.py: (open|read_|write_)|^(json/__init__|pickle|csv|gzip|zipfile|tarfile|shutil)\.py: "
+    r"|^numpy/lib/_?(npyio|format)\w*\.py: |^pandas/io/|^torch/serialization\.py: load$|^PIL/Image\.py: open$"
+    r"|^(h5py|pyarrow|yaml|soundfile|zarr|safetensors|torchvision/io|torchaudio)/"
+)
+
+CALLEES: dict[str, tuple[str, str]] = {
+    "checkpoint_calls": (r"^torch/serialization\.py: save$", "calls of `torch.save`"),
+    "figure_calls": (
+        r"^(matplotlib|seaborn|plotly|bokeh|imageio|torchvision/utils\.py)\b|^PIL/Image\.py: save$",
+        "calls that draw or save pictures",
+    ),
+    "logger_calls": (
+        r"^(torch/utils/tensorboard|tensorboardX|tensorboard|wandb|mlflow|comet_ml|neptune|clearml|aim)/|/loggers/\w+\.py: log",
+        "calls of an experiment logger (TensorBoard, wandb, MLflow …)",
+    ),
+    "print_calls": (
+        r"^<built-in function print>|^logging/__init__\.py: |^(loguru|rich)/|^tqdm/std\.py: (set_|write)",
+        "printing and logging",
+    ),
+    "deepcopy_calls": (r"^copy\.py: deepcopy$", "calls of `copy.deepcopy`"),
+    "file_calls": (READS_FILES, "calls that read or write files, other than the loader's"),
+    "data_frame_calls": (r"^pandas/(core|util)/", "calls that grow, index or convert a pandas table"),
+    "sleep_calls": (
+        r"^<built-in function (sleep|system)>|^subprocess\.py: |^(requests|httpx|urllib3)/|^urllib/request\.py: ",
+        "sleeping, and waiting for other programs or servers",
+    ),
+}
+SPECIFIC = "|".join(f"(?:{pattern})" for pattern, _ in CALLEES.values())
 
 
 def calls_to(view: Selection, pattern: str) -> Rows:
@@ -13,6 +61,255 @@ def calls_to(view: Selection, pattern: str) -> Rows:
     return np.flatnonzero(category_matches(view.calls["callee"].array, pattern) & view.calls_in_steps)
 
 
-@selector("checkpoint_calls", "calls of `torch.save`", table="calls")
-def _checkpoint_calls(view: Selection) -> Rows:
-    return calls_to(view, r"^torch/serialization\.py: save$")
+def places_of(view: Selection, rows: Rows) -> list[FactPlace]:
+    """The lines that these host events belong to, commonest first, their costs left open."""
+    events = view.host[PLACE].iloc[rows]
+    lines = events[events["line"] >= 0].groupby(PLACE, observed=True, sort=False).size()
+    counted = lines.sort_values(ascending=False, kind="stable").reset_index()
+    return [FactPlace(str(file), int(line), str(name), count / view.step_count, None) for file, line, name, count in counted.to_numpy()]
+
+
+def loader_time(view: Selection) -> Intervals:
+    """While the training thread is inside the data loader's `__next__`."""
+    marks = (view.kind == "mark") & (view.name == "next")
+    return view.host_intervals(np.flatnonzero((marks | view.name_matches(LOADER_NEXT)) & view.on_training_thread))
+
+
+def exposed_time(view: Selection, rows: Rows) -> Intervals:
+    """The calls' own time; with a GPU, as far as it has nothing to do meanwhile."""
+    spans = view.clipped(view.calls, rows)
+    return intersect(spans, view.idle) if view.has_device else spans
+
+
+def _python_time(view: Selection, rows: Rows) -> Intervals:
+    """The calls' time in which no operator runs and no value is read: printing a tensor is another rule's."""
+    return intersect(view.clipped(view.calls, rows), view.ledger.rows.get("python", NO_INTERVALS))
+
+
+def _outside_loader(pattern: str) -> Callable[[Selection], Rows]:
+    def rows(view: Selection) -> Rows:
+        found = calls_to(view, pattern)
+        return found[~started_in(view.calls.iloc[found], loader_time(view))]
+
+    return rows
+
+
+def steps_of(view: Selection, start_ns: np.ndarray) -> np.ndarray:
+    """The number, from 0, of the complete step in which each of these events starts."""
+    return np.searchsorted(view.windows[:, 0], start_ns, side="right") - 1
+
+
+def _steps_share(name: str) -> Callable[[Measured], Value | Missing]:
+    """Twenty calls at an epoch's end are no habit of every step: it is the steps that count."""
+
+    def value(measured: Measured) -> Value | Missing:
+        chosen = SELECTORS[name]
+        view, unknown = measured.view(chosen), measured.metric(f"{name}_count_per_step")
+        if view is None or isinstance(unknown, Missing):
+            return unknown if isinstance(unknown, Missing) else NO_STEPS
+        table = view.calls if chosen.table == "calls" else view.host
+        return len(np.unique(steps_of(view, table["start_ns"].to_numpy()[measured.rows(chosen)]))) / view.step_count
+
+    return value
+
+
+def _in_how_many_steps(name: str, meaning: str) -> None:
+    metric(f"{name}_steps_share", "share", f"of the recorded steps with {meaning}")(_steps_share(name))
+
+
+for _name, (_pattern, _meaning) in CALLEES.items():
+    _stake = _python_time if _name == "print_calls" else exposed_time
+    selector(_name, _meaning, table="calls", stake=_stake)(_outside_loader(_pattern))
+    _in_how_many_steps(_name, _meaning)
+
+
+def self_ns(view: Selection, within: Intervals) -> np.ndarray:
+    """Per call, ns: its time inside ``within`` that lies in no other call of the script's own lines."""
+    calls = view.calls
+    start, dur = (calls[name].to_numpy() for name in ("start_ns", "dur_ns"))
+    covered = _covered_before(within, start + dur) - _covered_before(within, start)
+    around = innermost(start, dur, np.ones(len(calls), bool), np.zeros(len(calls), np.int64))
+    nested = around >= 0
+    return covered - np.bincount(around[nested], weights=covered[nested], minlength=len(calls)).astype(np.int64)
+
+
+def _covered_before(intervals: Intervals, times: np.ndarray) -> np.ndarray:
+    """How much (ns) of the sorted, disjoint intervals lies before each time."""
+    if not len(intervals):
+        return np.zeros(len(times), np.int64)
+    whole = np.concatenate([[0], np.cumsum(intervals[:, 1] - intervals[:, 0])])
+    before = np.searchsorted(intervals[:, 0], times, side="right")
+    last = np.maximum(before - 1, 0)
+    unfinished = np.maximum(intervals[last, 1] - times, 0)
+    return whole[before] - np.where(before > 0, unfinished, 0)
+
+
+@dataclass(frozen=True)
+class LineTime:
+    """A line's own time in the detail phase, as a share of all the time that was asked about; ``callee`` takes most of it."""
+
+    file: str
+    line: int
+    function: str
+    count_per_step: float
+    steps_share: float  # of the steps, those with such a call
+    share: float
+    callee: str
+
+    def place(self, whole_ms: float) -> FactPlace:
+        """As a culprit, where all that time is ``whole_ms`` per plain step."""
+        return FactPlace(self.file, self.line, self.function, self.count_per_step, self.share * whole_ms)
+
+
+def line_times(view: Selection, rows: Rows, within: Intervals) -> list[LineTime]:
+    """The lines that make these calls by their own time inside ``within``, costliest first."""
+    whole = total(within)
+    if not whole or not len(rows):
+        return []
+    calls = view.calls.iloc[rows].assign(own_ns=self_ns(view, within)[rows])
+    calls["step"] = steps_of(view, calls["start_ns"].to_numpy())
+    lines = calls.groupby(PLACE, observed=True, sort=False).agg(
+        count=("own_ns", "size"), steps=("step", "nunique"), own_ns=("own_ns", "sum")
+    )
+    callees = calls.groupby([*PLACE, "callee"], observed=True, sort=False)["own_ns"].sum().sort_values(ascending=False, kind="stable")
+    named = callees.reset_index().drop_duplicates(PLACE).set_index(PLACE)["callee"]
+    costly = lines[lines["own_ns"] > 0].sort_values("own_ns", ascending=False, kind="stable")
+    return [
+        LineTime(
+            str(place[0]), int(place[1]), str(place[2]), count / view.step_count, steps / view.step_count, own_ns / whole, str(named[place])
+        )
+        for place, count, steps, own_ns in costly.itertuples()
+    ]
+
+
+def _own_python(view: Selection) -> Intervals:
+    """The ledger's Python without what a mark or a more specific rule is about."""
+    marks = view.host_intervals(np.flatnonzero((view.kind == "mark") & (view.name != "tick") & view.on_training_thread))
+    explained = view.clipped(view.calls, calls_to(view, SPECIFIC))
+    return subtract(subtract(view.ledger.rows.get("python", NO_INTERVALS), marks), explained)
+
+
+def _own_calls(view: Selection) -> Rows:
+    """Calls that are no part of the step and hold none: not the loop, not a step's function, not what the model calls."""
+    start = view.calls["start_ns"].to_numpy()
+    end = start + view.calls["dur_ns"].to_numpy()
+    parts = np.flatnonzero((view.kind == "mark") & view.name.isin(STEP_MARKS) & view.on_training_thread)
+    begins = np.sort(view.host["start_ns"].to_numpy()[parts])
+    holds_part = np.searchsorted(begins, end) > np.searchsorted(begins, start)
+    in_part = started_in(view.calls, view.host_intervals(parts))
+    return np.flatnonzero(view.calls_in_steps & ~holds_part & ~in_part)
+
+
+def _python_lines(measured: Measured) -> list[LineTime] | Missing:
+    """The script's lines by their share of the detail phase's Python time."""
+    view = measured.detail
+    if view is None or not len(view.calls):
+        return NO_CALLS_SEEN
+    python = total(view.ledger.rows.get("python", NO_INTERVALS))
+    own = _own_python(view)
+    part = total(own) / python if python else 0.0
+    lines = line_times(view, _own_calls(view), own)
+    return [replace(one, share=one.share * part) for one in lines]
+
+
+def short_callee(callee: str) -> str:
+    """For a reader: ``numpy: median`` of a library, ``train.py: count`` of the script's own; a C function as it is."""
+    path, found, function = callee.partition(".py: ")
+    if not found:
+        return callee
+    return f"{path.rpartition('/')[2]}.py: {function}" if path.startswith("/") else f"{path.partition('/')[0]}: {function}"
+
+
+@fact_selector("dominant_line", "the line of the script's own whose Python, or that of a library it calls, takes most time")
+def _dominant_line(measured: Measured) -> list[FactPlace] | Missing:
+    lines = _python_lines(measured)
+    return lines if isinstance(lines, Missing) else [one.place(measured.row_ms("python")) for one in lines[:1]]
+
+
+@metric("dominant_line_steps_share", "share", "of the recorded steps in which that line does")
+def _dominant_line_steps_share(measured: Measured) -> Value | Missing:
+    lines = _python_lines(measured)
+    return lines if isinstance(lines, Missing) else lines[0].steps_share if lines else 0.0
+
+
+@metric("dominant_callee", "", "what that line calls, the costliest if there are several")
+def _dominant_callee(measured: Measured) -> Value | Missing:
+    lines = _python_lines(measured)
+    if isinstance(lines, Missing):
+        return lines
+    return short_callee(lines[0].callee) if lines else Missing("no line of the script's own calls anything beside the model")
+
+
+@fact_selector("other_python", "Python that neither a rule about certain calls nor the one dominant line explains")
+def _other_python(measured: Measured) -> list[FactPlace] | Missing:
+    lines, view = _python_lines(measured), measured.detail
+    if isinstance(lines, Missing) or view is None:
+        return NO_CALLS_SEEN
+    python, whole_ms = total(view.ledger.rows.get("python", NO_INTERVALS)), measured.row_ms("python")
+    left = (total(_own_python(view)) / python if python else 0.0) - (lines[0].share if lines else 0.0)
+    named = [one.place(whole_ms) for one in lines[1:]]
+    elsewhere_ms = left * whole_ms - sum(place.ms_per_step or 0.0 for place in named)
+    return [*named, FactPlace("", -1, "", 0.0, max(elsewhere_ms, 0.0))]
+
+
+# ---- forwards that train nothing
+
+
+def _untrained_time(view: Selection, rows: Rows) -> Intervals:
+    """The forwards' time; with a GPU, that of the kernels they launch."""
+    spans = view.host_intervals(rows)
+    if not view.has_device:
+        return spans
+    launch = view.device["launch"].to_numpy()
+    launched = np.flatnonzero((launch >= 0) & started_in(view.host, spans)[launch])
+    return SELECTORS["kernels"].stake(view, launched)
+
+
+@selector("untrained_forwards", "outermost calls of the model, in a training loop, that no backward follows", stake=_untrained_time)
+def _untrained_forwards(view: Selection) -> Rows:
+    trained, untrained = _forwards(view)
+    return untrained if len(trained) else trained
+
+
+def _forwards(view: Selection) -> tuple[Rows, Rows]:
+    """Those with a backward and those without. Both share autograd's sequence numbers; without gradients there are none."""
+    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
+    trained = (sequence >= 0) & ~backward & np.isin(sequence, sequence[backward & (sequence >= 0)])
+    forwards = view.named((view.kind == "mark") & (view.name == "forward") & view.on_training_thread)
+    has_backward = _next_among(view, np.flatnonzero(trained), forwards) >= 0
+    return forwards[has_backward], forwards[~has_backward]
+
+
+def _next_among(view: Selection, rows: Rows, around: Rows) -> Rows:
+    """For each event of ``around`` the first of the (sorted) rows that starts inside it; -1 if none does."""
+    start = view.host["start_ns"].to_numpy()  # the table is sorted by start
+    first = np.searchsorted(rows, around, side="right")
+    found = rows[np.minimum(first, len(rows) - 1)] if len(rows) else np.full(len(around), -1)
+    inside = (first < len(rows)) & (start[found] < start[around] + view.host["dur_ns"].to_numpy()[around])
+    return np.where(inside, found, -1)
+
+
+@metric("untrained_batch_ratio", "ratio", "samples in the largest batch of such a forward, for each in a forward that is trained")
+def _untrained_batch_ratio(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    trained, untrained = (_batch_sizes(view, rows) for rows in _forwards(view))
+    return NO_SHAPES if not len(trained) or not len(untrained) else float(untrained.max() / np.median(trained))
+
+
+def _batch_sizes(view: Selection, forwards: Rows) -> np.ndarray:
+    """The first dimension of what the first operator inside each forward is given, as far as that is known."""
+    shapes = view.host["shapes"]
+    first = _next_among(view, np.flatnonzero((shapes != "").to_numpy()), forwards)
+    found = (re.search(r"\[(\d+)", str(text)) for text in shapes.iloc[first[first >= 0]])
+    return np.array([int(one[1]) for one in found if one])
+
+
+_in_how_many_steps("untrained_forwards", "such a forward")
+
+
+@metric("model_count", "count", "models with parameters that the recorded steps called")
+def _model_count(measured: Measured) -> Value | Missing:
+    models = measured.fact("models")
+    return models if isinstance(models, Missing) else len(models)

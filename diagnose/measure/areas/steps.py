@@ -6,7 +6,14 @@ import math
 
 import numpy as np
 
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.areas.input import OTHERS_SHARE, slow_fetches_ms
+from diagnose.measure.areas.own_lines import LineTime, line_times, places_of
+from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import Intervals, started_in
+from diagnose.trace.intervals import total
+
+NO_LINE = ("", -1, "")
 
 
 def _median_ms(step_ns: np.ndarray) -> Value | Missing:
@@ -45,3 +52,129 @@ def _noise_ms(measured: Measured) -> Value | Missing:
 @metric("gpu_in_use", "yes/no", "the recorded steps ran something on a GPU")
 def _gpu_in_use(measured: Measured) -> Value | Missing:
     return measured.timeline.has_device if measured.timeline else NO_STEPS
+
+
+# ---- steps that take much longer than the others
+
+SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
+SHAPES_AT_MOST = 2  # of the model's input: the usual one, and that of an epoch's last batch
+
+
+@metric("plain_step_count", "count", "steps measured without a profiler")
+def _plain_step_count(measured: Measured) -> Value | Missing:
+    return len(measured.recording.step_ns("plain"))
+
+
+@fact_selector("slow_steps", "steps of the plain phase that take 1.5 times the median or more, and what they take beyond it")
+def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
+    steps_ms = measured.recording.step_ns("plain") / 1e6
+    if not len(steps_ms):
+        return NO_STEPS
+    others = measured.metric("others_busy_share")
+    if not isinstance(others, Missing) and float(others) > OTHERS_SHARE:
+        return Missing("other processes kept the processors busy, which makes steps slow at random", "an idle machine")
+    if ((measured.recording.facts.get("forward") or {}).get("shape_count") or 1) > SHAPES_AT_MOST:
+        return Missing("batches differ in shape, so steps take different times by nature")
+    median_ms = float(np.median(steps_ms))
+    slow = steps_ms[steps_ms >= SLOW_STEP * median_ms]
+    beyond_ms = float((slow - median_ms).sum()) / len(steps_ms)
+    if _explained_ms(measured) >= beyond_ms / 2:
+        return []
+    return [FactPlace(*_line_of_the_slow_step(measured), len(slow) / len(steps_ms), beyond_ms)]
+
+
+@metric("slow_step_distance", "steps", "from one such step to the next, by the median")
+def _slow_step_distance(measured: Measured) -> Value | Missing:
+    steps = measured.recording.step_ns("plain")
+    slow = np.flatnonzero(steps >= SLOW_STEP * np.median(steps)) if len(steps) else steps
+    return int(np.median(np.diff(slow))) if len(slow) > 1 else Missing("no two slow steps were recorded")
+
+
+def _explained_ms(measured: Measured) -> float:
+    """What other rules say about such steps, ms per step: an epoch's start, batches slow to fetch, garbage collection."""
+    gc_ms = (measured.recording.facts.get("gc") or {}).get("ms_per_step") or 0.0
+    return float(np.nansum([slow_fetches_ms(measured), gc_ms, measured.number("epoch_starts_ms")]))
+
+
+def _line_of_the_slow_step(measured: Measured) -> tuple[str, int, str]:
+    """The line whose calls make one step of the detail phase much longer than another; no line if there is none."""
+    view = measured.detail
+    if view is None or not len(view.calls) or view.step_count < 2:
+        return NO_LINE
+    took = view.windows[:, 1] - view.windows[:, 0]
+    beyond = int(took.max() - np.median(took)) if view.step_count > 2 else int(took.max() - took.min())
+    if took.max() < SLOW_STEP * took.min():
+        return NO_LINE
+    slowest = view.windows[[int(np.argmax(took))]]
+    there, all_there = ({(one.file, one.line, one.function): one for one in _times_in(view, span)} for span in (slowest, view.span))
+    for key, one in there.items():
+        own_ns = one.share * total(slowest)
+        elsewhere_ns = all_there[key].share * total(view.span) - own_ns if key in all_there else 0.0
+        if own_ns - elsewhere_ns / (view.step_count - 1) >= beyond / 2:
+            return key
+    return NO_LINE
+
+
+def _times_in(view: Selection, span: Intervals) -> list[LineTime]:
+    return line_times(view, np.flatnonzero(started_in(view.calls, span)), span)
+
+
+# ---- the first steps
+
+
+@metric("warmup_excess_s", "s", "what the first steps took beyond as many ordinary ones")
+def _warmup_excess_s(measured: Measured) -> Value | Missing:
+    first, plain_ms = measured.recording.step_ns("warmup"), measured.metric("plain_step_ms")
+    if not len(first) or isinstance(plain_ms, Missing):
+        return NO_STEPS
+    return max(0.0, float(first.sum()) / 1e9 - len(first) * float(plain_ms) / 1e3)
+
+
+@metric("warmup_excess_steps", "steps", "that, in ordinary steps")
+def _warmup_excess_steps(measured: Measured) -> Value | Missing:
+    excess_s, plain_ms = measured.metric("warmup_excess_s"), measured.metric("plain_step_ms")
+    if isinstance(excess_s, Missing) or isinstance(plain_ms, Missing):
+        return NO_STEPS
+    return float(excess_s) * 1e3 / float(plain_ms)
+
+
+@metric("compiles", "yes/no", "torch.compile is in use")
+def _compiles(measured: Measured) -> Value | Missing:
+    if not measured.recording.facts:
+        return NO_FACTS
+    return bool((measured.recording.facts.get("compile") or {}).get("frame_count"))
+
+
+# ---- the losses
+
+
+def _losses(measured: Measured) -> list[float] | Missing:
+    """Of the plain phase; not-a-number where JSON holds none."""
+    losses = measured.fact("losses")
+    return losses if isinstance(losses, Missing) else [math.nan if loss is None else float(loss) for loss in losses]
+
+
+@metric("loss_count", "count", "losses that were recorded, of the plain phase")
+def _loss_count(measured: Measured) -> Value | Missing:
+    losses = _losses(measured)
+    return losses if isinstance(losses, Missing) else len(losses)
+
+
+@metric("distinct_loss_count", "count", "different values among the recorded losses that are finite")
+def _distinct_loss_count(measured: Measured) -> Value | Missing:
+    losses = _losses(measured)
+    return losses if isinstance(losses, Missing) else len(set(filter(math.isfinite, losses)))
+
+
+@metric("loss_not_finite_count", "count", "recorded losses that are infinite or not a number")
+def _loss_not_finite_count(measured: Measured) -> Value | Missing:
+    losses = _losses(measured)
+    return losses if isinstance(losses, Missing) else sum(not math.isfinite(loss) for loss in losses)
+
+
+@fact_selector("loss_lines", "the lines that call backward on a loss")
+def _loss_lines(measured: Measured) -> list[FactPlace] | Missing:
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    return places_of(view, view.named((view.kind == "mark") & (view.name == "backward")))

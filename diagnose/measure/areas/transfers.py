@@ -1,16 +1,23 @@
-"""Transfers: copies between host and GPU."""
+"""Transfers: copies between host and GPU, and tensors that are moved or converted again and again."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.ledger import LOADER_NEXT
+from diagnose.measure.measured import NO_FACTS, FactPlace, Measured, Missing, fact_selector
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows
-from diagnose.trace.intervals import intersect, union
+from diagnose.measure.work import in_rows
+from diagnose.trace.intervals import as_intervals, intersect, union
 
 FACTORY_OP = r"^aten::(rand|zeros|ones|full|arange|linspace|eye|normal_?|uniform_?|fill_|zero_|bernoulli_?)"
 OPS_BEFORE_COPY = 6  # among these many operators before a copy, one that fills a tensor of its shape is taken for its origin
+# The driver sends up to 64 KiB of pageable memory through its command buffer, without waiting (CUDA driver API, "API
+# synchronization behavior"); at 16 GB/s such a copy lasts 4 µs, less than the call that starts it. Pinning gains nothing there.
+SMALL_COPY_BYTES = 64 * 1024
+ROUND_TRIP_BYTES = 1024  # smaller copies of equal size are usually single numbers that have nothing to do with each other
 
 
 @selector(
@@ -22,21 +29,41 @@ def blocking_htod(view: Selection) -> Rows:
 
 def _copies_and_their_waits(view: Selection, rows: Rows) -> Intervals:
     """The exposed part of the copies, and the idle time of the waits inside the same operators."""
-    launch = view.device["launch"].to_numpy()[rows]
-    waits = view.syncs_below(view.outermost_ops(launch[launch >= 0]))
+    waits = view.syncs_below(_copying_ops(view, rows))
     exposed = intersect(view.device_intervals(rows), view.ledger.rows["exposed_copies"])
     return union(np.concatenate([exposed, view.sync_idle(waits)]))
 
 
+def _copying_ops(view: Selection, rows: Rows) -> Rows:
+    """The outermost operators below which these copies were launched."""
+    launch = view.device["launch"].to_numpy()[rows]
+    return view.outermost_ops(launch[launch >= 0])
+
+
+def _uploads(view: Selection) -> np.ndarray:
+    """Which device events are copies to the GPU inside complete steps."""
+    return np.asarray(view.device["direction"] == "HtoD") & view.device_in_steps
+
+
+def _is_small(view: Selection) -> np.ndarray:
+    """Which device events are known to copy little."""
+    size = view.device["bytes"].to_numpy()
+    return (size >= 0) & (size <= SMALL_COPY_BYTES)
+
+
 def _uploads_from(view: Selection, memory: str) -> Rows:
-    device = view.device
-    chosen = (device["direction"] == "HtoD") & (device["host_memory"] == memory)
-    return np.flatnonzero(chosen.to_numpy() & view.device_in_steps)
+    return np.flatnonzero(_uploads(view) & np.asarray(view.device["host_memory"] == memory))
 
 
-@selector("pageable_htod", "copies to the GPU from ordinary (pageable) host memory", table="device", stake=_copies_and_their_waits)
+@selector(
+    "pageable_htod",
+    "copies to the GPU of more than 64 KiB of ordinary (pageable) host memory",
+    table="device",
+    stake=_copies_and_their_waits,
+)
 def _pageable_htod(view: Selection) -> Rows:
-    return _uploads_from(view, "pageable")
+    rows = _uploads_from(view, "pageable")
+    return rows[~_is_small(view)[rows]]
 
 
 @selector(
@@ -50,6 +77,35 @@ def _pinned_blocking_htod(view: Selection) -> Rows:
     pinned = _uploads_from(view, "pinned")
     pinned = pinned[launch[pinned] >= 0]
     return pinned[view.is_among(view.outermost_ops(view.sync_calls))[view.outermost_ops(launch[pinned])]]
+
+
+@selector(
+    "unoverlapped_htod",
+    "copies to the GPU from pinned memory, without waiting, on the stream of the kernels, while the GPU computes nothing",
+    table="device",
+    stake=lambda view, rows: in_rows(view, view.device_intervals(rows), "exposed_copies"),
+)
+def _unoverlapped_htod(view: Selection) -> Rows:
+    rows = np.setdiff1d(_uploads_from(view, "pinned"), _pinned_blocking_htod(view))
+    return rows[view.device["stream"].to_numpy()[rows] == _kernel_stream(view)]
+
+
+def _kernel_stream(view: Selection) -> int:
+    """The stream on which kernels run longest; -1 if there are none."""
+    kernels = view.device[np.asarray(view.device["kind"] == "kernel") & view.device_in_steps]
+    return int(kernels.groupby("stream")["dur_ns"].sum().idxmax()) if len(kernels) else -1
+
+
+def _small_copies_time(view: Selection, rows: Rows) -> Intervals:
+    """While the GPU computes nothing because of the copies: they run, or the host is inside the operators that make them."""
+    calls = view.host_intervals(_copying_ops(view, rows))
+    claimed = union(np.concatenate([view.device_intervals(rows), calls, _copies_and_their_waits(view, rows)]))
+    return in_rows(view, claimed, "exposed_copies", "host_sync", "launch_bound")
+
+
+@selector("small_htod", "copies of at most 64 KiB to the GPU", table="device", stake=_small_copies_time)
+def _small_htod(view: Selection) -> Rows:
+    return np.flatnonzero(_uploads(view) & _is_small(view))
 
 
 @selector(
@@ -84,3 +140,83 @@ def _first_shape(shapes: str) -> str:
     """The first input's shape in a recorded shapes text such as ``[[64, 3], []]``; empty if not recorded or a scalar."""
     head = shapes[1:].partition("]")[0].strip()
     return head if head.startswith("[") and head != "[" else ""
+
+
+# ---- there and back again
+
+
+def _round_trips(view: Selection) -> tuple[Rows, Rows]:
+    """Copies from the GPU, and for each the next copy of as many bytes to it.
+
+    Both are made by the training thread in the same step, and no batch is fetched between them.
+    """
+    device = view.device
+    launch = device["launch"].to_numpy()
+    on_training_thread = np.append(view.on_training_thread, False)[launch]
+    sized = (device["bytes"].to_numpy() >= ROUND_TRIP_BYTES) & on_training_thread & view.device_in_steps
+    down = np.flatnonzero(sized & np.asarray(device["direction"] == "DtoH"))
+    up = np.flatnonzero(sized & np.asarray(device["direction"] == "HtoD"))
+    size, start = device["bytes"].to_numpy(), device["start_ns"].to_numpy()
+    end = start + device["dur_ns"].to_numpy()
+    sizes = np.unique(size[up])
+    up = up[np.lexsort((start[up], size[up]))]
+    down = down[np.isin(size[down], sizes)]
+    # Size and time in one number, so that one search finds the next upload of the same size.
+    when = int(end.max(initial=0)) + 1
+    key_up, key_down = (np.searchsorted(sizes, size[rows]) * when + times[rows] for rows, times in ((up, start), (down, end)))
+    found = np.searchsorted(key_up, key_down, side="left")
+    down, back = down[found < len(up)], up[found[found < len(up)]]
+    fetches = np.sort(view.host["start_ns"].to_numpy()[view.named(_fetches(view))])
+    borders = np.sort(np.concatenate([view.windows[:, 0], fetches]))
+    together = (size[down] == size[back]) & (_slot(borders, start[down]) == _slot(borders, start[back]))
+    return down[together], back[together]
+
+
+def _fetches(view: Selection) -> np.ndarray:
+    return np.asarray((view.kind == "mark") & (view.name == "next")) | view.name_matches(LOADER_NEXT)
+
+
+def _slot(borders: np.ndarray, times: np.ndarray) -> np.ndarray:
+    return np.searchsorted(borders, times, side="right")
+
+
+def _round_trip_time(view: Selection, rows: Rows) -> Intervals:
+    """From each copy to the host to the end of the copy back, as far as the GPU computes nothing for waiting, copying or host operators."""
+    down, back = _round_trips(view)
+    start, end = view.device["start_ns"].to_numpy(), (view.device["start_ns"] + view.device["dur_ns"]).to_numpy()
+    spans = as_intervals(start[down], end[back] - start[down])
+    return in_rows(view, spans, "exposed_copies", "host_sync", "host_work", "launch_bound")
+
+
+@selector("round_trips", "copies to the host of tensors that go back to the GPU in the same step", table="device", stake=_round_trip_time)
+def _round_trips_down(view: Selection) -> Rows:
+    return _round_trips(view)[0]
+
+
+# ---- the same again
+
+
+@fact_selector(
+    "same_tensor_moved", "the same unchanged tensors moved to the GPU, or without one converted to another type, in one step after another"
+)
+def _same_tensor_moved(measured: Measured) -> list[FactPlace] | Missing:
+    moved = measured.recording.facts.get("repeated_uploads")
+    if moved is None:
+        return NO_FACTS
+    view = measured.timeline
+    kind = "device" if view is not None and view.has_device else "dtype"
+    return [
+        FactPlace(one["file"], one["line"], one["function"], one["per_step"], _cost_ms(measured, one))
+        for one in moved
+        if one["kind"] == kind
+    ]
+
+
+def _cost_ms(measured: Measured, moved: dict[str, float]) -> float:
+    """What one such move costs a step: the call's time; with a GPU at most what copies of its size keep the GPU from computing."""
+    view = measured.timeline
+    if view is None or not view.has_device:
+        return float(moved["ms_per_step"])
+    copies = np.flatnonzero(_uploads(view) & (view.device["bytes"].to_numpy() == moved["bytes"]))
+    kept = measured.plain_ms(view.ms_per_step(_copies_and_their_waits(view, copies)), of_input_wait=False)
+    return min(float(moved["ms_per_step"]), kept)

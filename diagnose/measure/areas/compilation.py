@@ -1,0 +1,96 @@
+"""Compilation: what torch.compile had to leave out, and what it compiled again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_selector, metric
+from diagnose.measure.selection import Selection, selector
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
+from diagnose.measure.work import in_rows
+from diagnose.trace.intervals import intersect, subtract, union
+
+REGION = r"^Torch-Compiled Region"  # torch's own range around every call of a compiled graph
+NOT_COMPILED = Missing("torch.compile is not in use")
+
+
+def _compile_rows(measured: Measured, key: str) -> list[dict[str, Any]] | Missing:
+    if not measured.recording.facts:
+        return measured.fact("compile")
+    compiled = measured.fact("compile")
+    return NOT_COMPILED if isinstance(compiled, Missing) else compiled.get(key) or []
+
+
+def _between_regions(view: Selection, rows: Rows) -> Intervals:
+    """Inside each outermost forward, from its first compiled graph to its last, whatever runs in neither; with a GPU while that idles."""
+    forwards = view.host_intervals(view.named((view.kind == "mark") & (view.name == "forward")))
+    regions = view.host_intervals(rows)
+    slot = np.searchsorted(forwards[:, 0], regions[:, 0], side="right") - 1
+    inside = (slot >= 0) & (regions[:, 0] < forwards[np.maximum(slot, 0), 1]) if len(forwards) else np.zeros(len(regions), bool)
+    slot, regions = slot[inside], regions[inside]
+    if not len(regions):
+        return NO_INTERVALS
+    opens = np.concatenate(([True], np.diff(slot) > 0))
+    closes = np.concatenate((opens[1:], [True]))
+    spans = np.stack([regions[opens, 0], regions[closes, 1]], axis=1)
+    between = intersect(subtract(union(spans), regions), view.span)
+    return in_rows(view, between, "launch_bound", "python", "host_work") if view.has_device else between
+
+
+@selector("between_graphs", "time of a forward between its compiled graphs", stake=_between_regions)
+def _between_graphs(view: Selection) -> Rows:
+    return view.named(view.name_matches(REGION) & view.on_training_thread)
+
+
+def _graph_break_ms(measured: Measured) -> float | None:
+    between = measured.metric("between_graphs_ms")
+    return None if isinstance(between, Missing) else float(between)
+
+
+@fact_selector("graph_breaks", "places where torch.compile had to break the graph, with the time between the graphs")
+def _graph_breaks(measured: Measured) -> list[FactPlace] | Missing:
+    breaks = _compile_rows(measured, "graph_breaks")
+    if isinstance(breaks, Missing):
+        return breaks
+    between = _graph_break_ms(measured)
+    ms = between / len(breaks) if between is not None and breaks else between
+    return [FactPlace(one["file"], one["line"], "", 1.0, ms) for one in breaks]
+
+
+@metric("graph_break_reason", "", "why torch.compile broke the graph, the commonest reason")
+def _graph_break_reason(measured: Measured) -> Value | Missing:
+    return _first_reason(_compile_rows(measured, "graph_breaks"))
+
+
+@fact_selector("recompilations", "frames that torch.compile had to compile again, by why")
+def _recompilations(measured: Measured) -> list[FactPlace] | Missing:
+    again = _compile_rows(measured, "recompiles")
+    return again if isinstance(again, Missing) else [FactPlace(one["file"], one["line"], "", float(one["count"]), None) for one in again]
+
+
+@metric("recompile_count", "count", "times torch.compile compiled a frame again, in the whole run so far")
+def _recompile_count(measured: Measured) -> Value | Missing:
+    again = _compile_rows(measured, "recompiles")
+    return again if isinstance(again, Missing) else sum(int(one["count"]) for one in again)
+
+
+@metric("recompiles_in_steps_count", "count", "frames compiled during the plain phase, when the steps should have settled")
+def _recompiles_in_steps(measured: Measured) -> Value | Missing:
+    compiled = measured.fact("compile")
+    if isinstance(compiled, Missing):
+        return NOT_COMPILED if measured.recording.facts else compiled
+    count = compiled.get("recompiles_in_steps")
+    return Missing("no plain phase was recorded", "--steps") if count is None else int(count)
+
+
+@metric("recompile_reason", "", "why torch.compile compiled again, the commonest reason")
+def _recompile_reason(measured: Measured) -> Value | Missing:
+    return _first_reason(_compile_rows(measured, "recompiles"))
+
+
+def _first_reason(rows: list[dict[str, Any]] | Missing) -> Value | Missing:
+    if isinstance(rows, Missing):
+        return rows
+    return str(rows[0]["reason"]) if rows else Missing("torch gave no reason")

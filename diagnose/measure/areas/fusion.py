@@ -1,0 +1,105 @@
+"""Fusion: work that one kernel could do and several do."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from diagnose.measure.ledger import OPTIMIZER_STEP
+from diagnose.measure.selection import Selection, selector
+from diagnose.measure.view import Intervals, Rows, category_matches
+from diagnose.measure.work import in_rows, inside, work_time
+
+BATCHED_MATMUL = r"^aten::(bmm|baddbmm)$"
+SOFTMAX = r"^aten::_softmax(_backward_data)?$"
+LAYER_OP = r"^aten::(mm|addmm|cudnn_convolution|mkldnn_convolution|native_layer_norm|native_batch_norm|embedding)$"
+FUSED_ATTENTION = r"scaled_dot_product|flash_attn|efficient_attention"
+POINTWISE_KERNEL = r"(?i)elementwise_kernel|vectorized_elementwise|unrolled_elementwise"
+CHAIN = 5  # so many pointwise kernels on end; two or three (bias, activation, residual) are in every network
+SIZE = re.compile(r"\d+")
+
+
+# ---- attention
+
+
+def _attentions(view: Selection) -> tuple[Rows, Rows, Rows]:
+    """Softmaxes of written-out attention, and the batched multiplications before and behind each of them."""
+    softmax, multiply = view.name_matches(SOFTMAX), view.name_matches(BATCHED_MATMUL)
+    steps = view.named((softmax | multiply | view.name_matches(LAYER_OP)) & (view.kind == "op"))
+    steps = steps[np.lexsort((steps, view.host["tid"].to_numpy()[steps]))]
+    if len(steps) < 3:
+        return steps[:0], steps[:0], steps[:0]
+    before, here, behind = steps[:-2], steps[1:-1], steps[2:]
+    tid, first, second = view.host["tid"].to_numpy(), *_input_sizes(view.host["shapes"].array)
+    same = (tid[before] == tid[here]) & (tid[here] == tid[behind])
+    # What the softmax takes is as large as what it gives, and that is one of the two things multiplied behind it.
+    fits = (first[here] < 0) | (first[here] == first[behind]) | (first[here] == second[behind])
+    written_out = ~inside(view, here, view.name_matches(FUSED_ATTENTION))
+    found = softmax[here] & multiply[before] & multiply[behind] & same & fits & written_out
+    return here[found], before[found], behind[found]
+
+
+def _input_sizes(shapes: pd.Categorical) -> tuple[np.ndarray, np.ndarray]:
+    """How many numbers each event's first and second input have, by their recorded shapes; -1 where that is not known."""
+    sizes = [_two_sizes(text) for text in shapes.categories]
+    first, second = np.array([*sizes, (-1, -1)], np.int64)[shapes.codes].T
+    return first, second
+
+
+def _two_sizes(shapes: str) -> tuple[int, int]:
+    numbers = [SIZE.findall(part) for part in shapes.split("]")[:2]]
+    first, second = [int(np.prod([int(one) for one in part], dtype=np.int64)) if part else -1 for part in (*numbers, [])[:2]]
+    return first, second
+
+
+def _attention_time(view: Selection, rows: Rows) -> Intervals:
+    """The work from the multiplication before each softmax to the one behind it, both included, in forward and backward."""
+    softmaxes, first, last = _attentions(view)
+    tid = view.host["tid"].to_numpy()
+    ops = np.flatnonzero((view.kind == "op") & view.in_steps)
+    covered = [ops[:0]]
+    for thread in np.unique(tid[softmaxes]):
+        depth = np.zeros(len(view.host) + 1, np.int64)
+        here = tid[softmaxes] == thread
+        np.add.at(depth, first[here], 1)
+        np.add.at(depth, last[here] + 1, -1)
+        mine = ops[tid[ops] == thread]
+        covered.append(mine[np.cumsum(depth)[mine] > 0])
+    return work_time(view, np.concatenate(covered))
+
+
+@selector("written_out_attention", "softmaxes between two batched matrix multiplications, outside fused attention", stake=_attention_time)
+def _written_out_attention(view: Selection) -> Rows:
+    """Those of the forward: its lines are the ones to change."""
+    softmaxes = _attentions(view)[0]
+    return softmaxes[~view.host["backward"].to_numpy()[softmaxes]]
+
+
+# ---- chains of pointwise kernels
+
+
+@selector(
+    "pointwise_chains",
+    "pointwise kernels that follow one another, five or more, outside the optimizer",
+    table="device",
+    stake=lambda view, rows: in_rows(view, view.device_intervals(rows), "compute"),
+)
+def _pointwise_chains(view: Selection) -> Rows:
+    device = view.device
+    rows = np.flatnonzero(np.asarray(device["kind"] == "kernel") & view.device_in_steps)
+    stream, start = device["stream"].to_numpy(), device["start_ns"].to_numpy()
+    rows = rows[np.lexsort((start[rows], stream[rows], device["device"].to_numpy()[rows]))]
+    pointwise = category_matches(device["name"].array, POINTWISE_KERNEL)[rows] & ~_of_optimizer(view, rows)
+    borders = np.flatnonzero((np.diff(pointwise) != 0) | (np.diff(stream[rows]) != 0)) + 1
+    run = np.zeros(len(rows), np.int64)
+    run[borders] = 1
+    run = np.cumsum(run)
+    return np.sort(rows[pointwise & (np.bincount(run)[run] >= CHAIN)]) if len(rows) else rows
+
+
+def _of_optimizer(view: Selection, rows: Rows) -> np.ndarray:
+    """Which of these device events the optimizer's step enqueued."""
+    launch = view.device["launch"].to_numpy()[rows]
+    return inside(view, launch, view.name_matches(OPTIMIZER_STEP) | np.asarray((view.kind == "mark") & (view.name == "optimizer")))

@@ -1,0 +1,109 @@
+"""The GPU's state while the steps ran: clocks, throttling, and who else is on it. Sampled by the recorder (run.json, `gpu_state`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
+
+NO_STATE = Missing("the GPU's clocks and throttling were not sampled", "pip install nvidia-ml-py, then python -m diagnose train.py")
+# As NVML names them. The software power cap is no fault: a GPU at full load runs at its power limit.
+HEAT_OR_BRAKE = ("thermal", "hw_slowdown", "power_brake")
+CONTEXT_BYTES = 2**30  # a process's CUDA context, libraries and workspaces outside torch's allocator take 0.3 to 1 GiB
+
+
+def _state(measured: Measured, key: str) -> Any:
+    state = measured.recording.run.get("gpu_state") or {}
+    value = state.get(key)
+    return NO_STATE if value is None else value
+
+
+@metric("throttle_reasons", "", "why the GPU's clocks were lowered by heat or a hardware protection; empty if they were not")
+def _throttle_reasons(measured: Measured) -> Value | Missing:
+    reasons = _state(measured, "throttle_reasons")
+    if isinstance(reasons, Missing):
+        return reasons
+    return ", ".join(one for one in reasons if any(word in one.lower() for word in HEAT_OR_BRAKE))
+
+
+@metric("gpu_temperature_c", "°C", "the GPU's highest temperature during the steps")
+def _gpu_temperature_c(measured: Measured) -> Value | Missing:
+    return _state(measured, "temperature_c_max")
+
+
+@metric("gpu_clock_mhz", "MHz", "median clock of the GPU's processors during the steps")
+def _gpu_clock_mhz(measured: Measured) -> Value | Missing:
+    return _state(measured, "sm_clock_mhz_median")
+
+
+@metric("gpu_clock_limit_mhz", "MHz", "the highest clock this GPU supports")
+def _gpu_clock_limit_mhz(measured: Measured) -> Value | Missing:
+    return _state(measured, "sm_clock_mhz_max_supported")
+
+
+@metric("missing_clock_share", "share", "of the highest clock that the GPU's median clock lacks")
+def _missing_clock_share(measured: Measured) -> Value | Missing:
+    clock, limit = _state(measured, "sm_clock_mhz_median"), _state(measured, "sm_clock_mhz_max_supported")
+    if isinstance(clock, Missing) or isinstance(limit, Missing) or not limit:
+        return NO_STATE
+    return max(0.0, 1 - float(clock) / float(limit))
+
+
+@metric("power_share", "share", "of its power limit that the GPU drew at most")
+def _power_share(measured: Measured) -> Value | Missing:
+    drawn, limit = _state(measured, "power_w_max"), _state(measured, "power_limit_w")
+    if isinstance(drawn, Missing) or isinstance(limit, Missing) or not limit:
+        return NO_STATE
+    return float(drawn) / float(limit)
+
+
+@fact_selector("lost_clock", "time kernels take longer because the GPU's clock is below its highest")
+def _lost_clock(measured: Measured) -> list[FactPlace] | Missing:
+    """A kernel's time is in inverse proportion to the clock as far as it computes; one bound by memory loses less, so this is a bound."""
+    lost = measured.metric("missing_clock_share")
+    if isinstance(lost, Missing):
+        return lost
+    return [FactPlace("", -1, "", 1.0, measured.row_ms("compute") * float(lost))]
+
+
+@metric("other_gpu_process_count", "count", "other processes that held memory on the GPU")
+def _other_gpu_process_count(measured: Measured) -> Value | Missing:
+    return _state(measured, "other_process_count")
+
+
+@metric(
+    "gpu_memory_of_others_share",
+    "share",
+    "of the GPU's memory that is in use beyond what this process reserved and its own context (1 GiB)",
+)
+def _gpu_memory_of_others_share(measured: Measured) -> Value | Missing:
+    used, whole = _state(measured, "memory_used_bytes_max"), _state(measured, "memory_total_bytes")
+    own = measured.fact("cuda_memory")
+    for value in (used, whole, own):
+        if isinstance(value, Missing):
+            return value
+    return max(0.0, (float(used) - float(own["peak_reserved_bytes"]) - CONTEXT_BYTES) / float(whole))
+
+
+@fact_selector("gpu_sharing", "other processes on the GPU")
+def _gpu_sharing(measured: Measured) -> list[FactPlace] | Missing:
+    count = measured.metric("other_gpu_process_count")
+    return count if isinstance(count, Missing) else [FactPlace("", -1, "", float(count), None)]
+
+
+# ---- a GPU that is there and not used
+
+fact_metric("gpu_available", "yes/no", "torch sees a GPU")
+
+
+@metric("device_asked_for", "", "the device that --device asked for (`auto` if it was not given)")
+def _device_asked_for(measured: Measured) -> Value | Missing:
+    return str((measured.recording.run.get("settings") or {}).get("device") or "auto")
+
+
+@fact_selector("models_on_cpu", "models that run on the CPU, where they are made")
+def _models_on_cpu(measured: Measured) -> list[FactPlace] | Missing:
+    models = measured.fact("models")
+    if isinstance(models, Missing):
+        return models
+    return [FactPlace(one["file"], one["line"], one["function"], 0.0, None) for one in models if one.get("device") == "cpu"]

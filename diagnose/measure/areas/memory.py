@@ -1,0 +1,107 @@
+"""Memory: of the GPU and of the process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from diagnose.measure.ledger import ALLOCATOR_CALL
+from diagnose.measure.measured import NO_FACTS, NO_GPU, Measured, Missing, Value, metric
+from diagnose.measure.selection import Selection, ledger_row, selector
+from diagnose.measure.view import Rows, category_matches, lies_in
+
+MIN_SAMPLES = 15  # five for each third of the series
+APPEND = r"^<(method 'append' of 'list'|built-in method append of list|method 'extend' of 'list'|built-in method extend of list) object"
+
+
+@selector(
+    "allocator_calls", "runtime calls that request memory from the driver or return it", needs="device", stake=ledger_row("allocator")
+)
+def _allocator_calls(view: Selection) -> Rows:
+    return view.named((view.kind == "runtime") & view.name_matches(ALLOCATOR_CALL))
+
+
+def _gpu_memory(measured: Measured, key: str) -> float | Missing:
+    """A number of facts.json's *cuda_memory*."""
+    memory = measured.fact("cuda_memory")
+    if isinstance(memory, Missing):
+        return NO_GPU if measured.recording.facts else NO_FACTS
+    value = memory.get(key)
+    return Missing("the allocator's statistics were not recorded") if value is None else float(value)
+
+
+def _ratio(measured: Measured, part: str, whole: str) -> Value | Missing:
+    above, below = _gpu_memory(measured, part), _gpu_memory(measured, whole)
+    if isinstance(above, Missing) or isinstance(below, Missing):
+        return above if isinstance(above, Missing) else below
+    return above / below if below else Missing("torch used no GPU memory")
+
+
+@metric("gpu_memory_peak_share", "share", "of the GPU's memory that tensors filled at the worst moment")
+def _gpu_memory_peak_share(measured: Measured) -> Value | Missing:
+    return _ratio(measured, "peak_allocated_bytes", "capacity_bytes")
+
+
+@metric("gpu_memory_reserved_share", "share", "of the GPU's memory that torch's allocator held at the worst moment")
+def _gpu_memory_reserved_share(measured: Measured) -> Value | Missing:
+    return _ratio(measured, "peak_reserved_bytes", "capacity_bytes")
+
+
+@metric("reserved_per_allocated", "", "memory that torch's allocator held ÷ memory that tensors filled, each at its peak")
+def _reserved_per_allocated(measured: Measured) -> Value | Missing:
+    return _ratio(measured, "peak_reserved_bytes", "peak_allocated_bytes")
+
+
+@metric("out_of_memory_count", "count", "times the GPU had no memory left")
+def _out_of_memory_count(measured: Measured) -> Value | Missing:
+    return _gpu_memory(measured, "out_of_memory_count")
+
+
+@metric("allocator_retry_count_per_step", "count", "times a step that the allocator gave all cached memory back and asked the driver again")
+def _allocator_retries(measured: Measured) -> Value | Missing:
+    return _gpu_memory(measured, "retries_per_step")
+
+
+# ---- growth
+
+
+@metric("memory_growth_bytes", "bytes", "by which memory in use grows with each step: the slowest of three thirds of the plain phase")
+def _memory_growth_bytes(measured: Measured) -> Value | Missing:
+    """Of the GPU's tensors where there are any, else of the heap. A leak grows in every third; a warm-up or one jump does not.
+
+    Not of the resident memory: kept numbers of 4 bytes that lie in freed blocks of megabytes make that grow as fast as a leak does.
+    """
+    facts = measured.recording.facts
+    if not facts:
+        return NO_FACTS
+    series = facts.get("allocated_series_bytes") or facts.get("heap_series_bytes")
+    if series is None:
+        return Missing("the memory in use was not recorded")
+    if len(series) < MIN_SAMPLES:
+        return Missing(f"memory was looked at in fewer than {MIN_SAMPLES} plain steps", "--steps")
+    return steady_growth(series) / _steps_between_samples(measured, len(series))
+
+
+def steady_growth(series: Sequence[float]) -> float:
+    """The slope per sample of the third that grows least; never negative."""
+    return max(0.0, min(_median_slope(third) for third in np.array_split(np.asarray(series, float), 3)))
+
+
+def _median_slope(values: np.ndarray) -> float:
+    """Theil and Sen's: the median of the slopes between all pairs, which few outliers cannot move."""
+    first, last = np.triu_indices(len(values), 1)
+    return float(np.median((values[last] - values[first]) / (last - first)))
+
+
+def _steps_between_samples(measured: Measured, samples: int) -> float:
+    """The series has at most 200 numbers, whatever the number of plain steps."""
+    steps = len(measured.recording.step_ns("plain"))
+    return max(1.0, steps / samples)
+
+
+@selector("kept_each_step", "lines outside the model that append to a list in the loop", table="calls")
+def _kept_each_step(view: Selection) -> Rows:
+    inside_model = view.host_intervals(view.named((view.kind == "mark") & view.name.isin(("forward", "backward", "optimizer", "next"))))
+    appended = category_matches(view.calls["callee"].array, APPEND) & view.calls_in_steps
+    return np.flatnonzero(appended & ~lies_in(view.calls["start_ns"].to_numpy(), inside_model))

@@ -1,0 +1,175 @@
+"""Operators: work that a different choice of operators would not do."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diagnose.measure.areas.optimizer import optimizer_spans
+from diagnose.measure.selection import Selection, selector
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
+from diagnose.measure.work import in_rows, inside, outermost, work_time
+from diagnose.trace.intervals import union
+
+EMBEDDING_OP = r"^aten::embedding$"
+EMBEDDING_BACKWARD_OP = r"^aten::embedding_dense_backward$"
+MATMUL_OP = r"^aten::(linear|addmm|mm|matmul|bmm|t)$"
+COPY_CALL_OP = r"^aten::(contiguous|clone|reshape)$"
+UNTOUCHED = 8  # a table this many times longer than a step's indices is mostly untouched by it
+MIN_GROWTH = 10  # as MIN_REPEATS of a loop; fewer pieces are a handful of tensors
+
+Shape = tuple[int, ...]
+
+
+def dispatched_work(view: Selection, rows: Rows) -> Intervals:
+    """The work of these operators; with a GPU, the idle time in which the host dispatches them too."""
+    return union(np.concatenate([work_time(view, rows), in_rows(view, view.host_intervals(rows), "launch_bound")]))
+
+
+@functools.lru_cache(maxsize=4096)
+def input_shapes(text: str) -> list[Any]:
+    """An operator's input shapes from their JSON text: a list of ints each, of a list of tensors a list of those."""
+    try:
+        found = json.loads(text or "[]")
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []
+
+
+def shape_of(value: Any) -> Shape:
+    """The shape of one input; empty for scalars, lists of tensors and what is missing."""
+    return tuple(value) if isinstance(value, list) and all(isinstance(size, int) for size in value) else ()
+
+
+def first_shape(text: str) -> Shape:
+    shapes = input_shapes(text)
+    return shape_of(shapes[0]) if shapes else ()
+
+
+def _by_shapes(view: Selection, test: Any) -> np.ndarray:
+    """Which host events have input shapes for which the test holds (tried once per distinct text)."""
+    shapes = view.host["shapes"].array
+    return np.array([bool(test(text)) for text in shapes.categories] + [False])[shapes.codes]
+
+
+# ---- embeddings
+
+
+def _large_tables(view: Selection) -> set[Shape]:
+    """Tables of which a call looks up few rows, and that no matrix product uses (tied weights get a dense gradient there anyway)."""
+    looked_up = view.named(view.name_matches(EMBEDDING_OP))
+    product = view.named(view.name_matches(MATMUL_OP))
+    texts = view.host["shapes"].array
+    used = {shape_of(one) for text in set(texts[product].tolist()) for one in input_shapes(text)}
+    tables: set[Shape] = set()
+    for text in set(texts[looked_up].tolist()):
+        table, indices = [*map(shape_of, input_shapes(text)[:2]), (), ()][:2]
+        tied = table in used or table[::-1] in used
+        if len(table) == 2 and indices and table[0] >= UNTOUCHED * math.prod(indices) and not tied:
+            tables.add(table)
+    return tables
+
+
+def _dense_gradient_time(view: Selection, rows: Rows) -> Intervals:
+    """Writing the tables' gradients, and the optimizer's operators on tensors of their shapes (of foreach ones nothing is known)."""
+    tables = _large_tables(view) if len(rows) else set()
+    if not tables:
+        return NO_INTERVALS
+    own = _by_shapes(view, lambda text: first_shape(text) in tables) & (view.kind == "op")
+    updates = outermost(view, own & started_in(view.host, optimizer_spans(view)))
+    gradients = outermost(view, view.name_matches(EMBEDDING_BACKWARD_OP))
+    return dispatched_work(view, np.concatenate([gradients, updates]))
+
+
+@selector(
+    "embedding_dense_gradient",
+    "dense gradients, and their updates, of embedding tables of which a step looks up few rows",
+    needs="shapes",
+    stake=_dense_gradient_time,
+)
+def _embedding_dense_gradient(view: Selection) -> Rows:
+    lookups = view.name_matches(EMBEDDING_OP)
+    if not (lookups.any() and view.name_matches(EMBEDDING_BACKWARD_OP).any()):
+        return np.empty(0, np.int64)
+    tables = _large_tables(view)
+    return view.named(lookups & _by_shapes(view, lambda text: first_shape(text) in tables))
+
+
+# ---- copies
+
+
+@selector(
+    "layout_copies", "copies by `.contiguous()`, `.clone()` and `reshape` in the script's own order of operators", stake=dispatched_work
+)
+def _layout_copies(view: Selection) -> Rows:
+    own = (view.kind == "op") & ~view.host["backward"].to_numpy() & ~view.in_library_work
+    calls = outermost(view, own)
+    calls = calls[view.name_matches(COPY_CALL_OP)[calls]]
+    copies = np.flatnonzero(view.name_matches(r"^aten::copy_$"))
+    return np.intersect1d(calls, view.outermost_ops(copies))
+
+
+@selector(
+    "repeats",
+    "`repeat` of tensors with a dimension of size one, which `expand` would not copy",
+    needs="shapes",
+    stake=dispatched_work,
+)
+def _repeats(view: Selection) -> Rows:
+    repeated = outermost(view, view.name_matches(r"^aten::repeat$"))
+    return repeated[_by_shapes(view, lambda text: 1 in first_shape(text))[repeated]]
+
+
+# ---- growing by cat
+
+
+class Growth(NamedTuple):
+    """Of a `torch.cat`: the elements of its first input and of its output; 0 unless it appends to a longer first one."""
+
+    before: int
+    after: int
+
+
+def _growth(text: str) -> Growth:
+    """Appending along a dimension other than a picture's channels, which dense networks grow on purpose."""
+    shapes = input_shapes(text)
+    parts = [shape_of(one) for one in shapes[0]] if shapes and isinstance(shapes[0], list) else []
+    if len(parts) < 2 or not all(parts) or len({len(one) for one in parts}) > 1:
+        return Growth(0, 0)
+    differing = [index for index, sizes in enumerate(zip(*parts, strict=True)) if len(set(sizes)) > 1]
+    sizes = [math.prod(one) for one in parts]
+    grows = sizes[0] >= sum(sizes[1:]) and not (len(parts[0]) >= 4 and differing == [1])
+    return Growth(sizes[0], sum(sizes)) if grows else Growth(0, 0)
+
+
+def _cat_time(view: Selection, rows: Rows) -> Intervals:
+    """The copies, and their backward."""
+    host = view.host
+    sequence, backward = host["sequence"].to_numpy(), host["backward"].to_numpy()
+    ops = np.flatnonzero((sequence >= 0) & ~backward)
+    recorded = sequence[ops[inside(view, ops, view.is_among(rows))]]
+    returned = outermost(view, backward & view.name_matches(r"CatBackward") & (sequence >= 0) & np.isin(sequence, recorded))
+    return dispatched_work(view, np.concatenate([rows, returned]))
+
+
+@selector(
+    "growing_cats", "`torch.cat` that appends to the result of an earlier one, again and again in a step", needs="shapes", stake=_cat_time
+)
+def _growing_cats(view: Selection) -> Rows:
+    """Those whose first input has as many elements as an earlier output of the same step, where a step has MIN_GROWTH of them."""
+    cats = outermost(view, view.name_matches(r"^aten::cat$") & view.on_training_thread & ~view.host["backward"].to_numpy())
+    shapes = view.host["shapes"].array
+    growths = np.array([_growth(text) for text in shapes.categories] + [Growth(0, 0)], np.int64).reshape(-1, 2)
+    before, after = growths[shapes.codes[cats]].T
+    cats, before, after = cats[before > 0], before[before > 0], after[before > 0]
+    step = np.searchsorted(view.windows[:, 0], view.host["start_ns"].to_numpy()[cats], side="right")
+    # Sizes only grow, so an output of this many elements was made earlier or belongs to another chain of the same kind.
+    sizes, code = np.unique(np.concatenate([before, after]), return_inverse=True)
+    key_before, key_after = step * len(sizes) + code[: len(cats)], step * len(sizes) + code[len(cats) :]
+    linked = np.isin(key_before, key_after) | np.isin(key_after, key_before)
+    often = np.bincount(step[linked], minlength=view.step_count + 1) >= MIN_GROWTH
+    return cats[linked & often[step]]

@@ -1,0 +1,129 @@
+"""Precision: the number formats that matrix multiplications and convolutions compute in."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from diagnose.measure.areas.kernels import MATMUL_OP, kernels_of, on_gpu
+from diagnose.measure.ledger import COPY_OP
+from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
+from diagnose.measure.selection import Selection, selector
+from diagnose.measure.view import Rows, category_matches
+from diagnose.measure.work import in_rows, outermost, work_time
+
+REDUCED_PRECISION_KERNEL = r"(?i)tf32|f16|bf16|half|h884|h1688|h16816|s16816|s1688|i8|e4m3|e5m2|f8"
+SINGLE_KERNEL = r"(?i)sgemm|scudnn"
+FORWARD_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm)$"
+# A convolution's backward takes a list (the output mask, or old torch's sizes) first.
+SINGLE, DOUBLE, SIXTEEN_BITS = (rf'^\[("GenericList", )?"{name}"' for name in ("float", "double", "c10::(Half|BFloat16)"))
+ALIGNMENT = 8  # 16-bit numbers in 16 bytes, what a tensor core's load takes at once (NVIDIA, Matrix Multiplication Background)
+
+
+def _with_dtypes(view: Selection, pattern: str) -> np.ndarray:
+    """Which host events have recorded input types that match."""
+    return category_matches(view.host["dtypes"].array, pattern)
+
+
+def _matmuls_with(view: Selection, dtypes: str) -> Rows:
+    """Matrix-multiply and convolution kernels whose operator has these input types."""
+    rows = kernels_of(view, MATMUL_OP)
+    return rows[_with_dtypes(view, dtypes)[view.device["op"].to_numpy()[rows]]]
+
+
+def _named_single(view: Selection) -> Rows:
+    """Kernels that say so in their names: in a CUDA graph no operator tells their types."""
+    names = view.device["name"].array
+    named = category_matches(names, SINGLE_KERNEL) & ~category_matches(names, REDUCED_PRECISION_KERNEL)
+    return np.flatnonzero(named & view.device_in_steps)
+
+
+@selector("fp32_matmul", "matrix-multiply and convolution kernels that compute in plain 32-bit floats", table="device", needs="shapes")
+def _fp32_matmul(view: Selection) -> Rows:
+    rows = _matmuls_with(view, SINGLE)
+    plain = rows[~category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)[rows]]
+    return np.union1d(plain, _named_single(view))
+
+
+@selector("float32_matmul", "matrix-multiply and convolution kernels with 32-bit inputs, in TF32 or not", table="device", needs="shapes")
+def _float32_matmul(view: Selection) -> Rows:
+    return np.union1d(_matmuls_with(view, SINGLE), _named_single(view))
+
+
+@metric("autocast_in_use", "yes/no", "autocast was on during the steps, or matrix multiplications have 16-bit inputs")
+def _autocast_in_use(measured: Measured) -> Value | Missing:
+    return bool(measured.recording.facts.get("autocast")) or on_gpu(measured, lambda view: bool(len(_matmuls_with(view, SIXTEEN_BITS))))
+
+
+def _float64(view: Selection) -> Rows:
+    """Outermost operators that compute with 64-bit inputs; converting them is what should be done."""
+    return outermost(view, np.asarray(view.kind == "op") & _with_dtypes(view, DOUBLE) & ~view.name_matches(COPY_OP))
+
+
+@selector(
+    "float64_ops",
+    "operators with 64-bit float inputs outside backward and optimizer, and the time of all such operators",
+    needs="shapes",
+    stake=lambda view, rows: work_time(view, _float64(view)),
+)
+def _float64_ops(view: Selection) -> Rows:
+    rows = _float64(view)
+    return rows[~view.host["backward"].to_numpy()[rows] & ~view.in_library_work[rows]]
+
+
+@selector(
+    "unaligned_matmul",
+    "forward matrix multiplications of 16-bit numbers with an inner or last dimension that is no multiple of 8",
+    needs="shapes",
+    stake=lambda view, rows: in_rows(view, work_time(view, rows), "compute"),
+)
+def _unaligned_matmul(view: Selection) -> Rows:
+    unaligned = _unaligned(view.host["shapes"].array)
+    forward = view.name_matches(FORWARD_MATMUL_OP) & ~view.host["backward"].to_numpy()
+    return view.named(forward & unaligned & _with_dtypes(view, SIXTEEN_BITS))
+
+
+def _unaligned(shapes: pd.Categorical) -> np.ndarray:
+    """Which events multiply matrices whose inner or last dimension is not aligned."""
+    of_category = [_has_unaligned_dimension(text) for text in shapes.categories]
+    return np.append(np.array(of_category, bool), False)[shapes.codes]
+
+
+def _has_unaligned_dimension(shapes: str) -> bool:
+    """Of ``[…, [m, k], [k, n]]``, the last two matrices: k or n. How many rows there are (m) does not matter for row-major data."""
+    try:
+        matrices = [shape for shape in json.loads(shapes) if len(shape) >= 2 and all(isinstance(side, int) for side in shape)]
+    except (ValueError, TypeError):
+        return False
+    if len(matrices) < 2:
+        return False
+    inner, last = matrices[-1][-2:]
+    return min(inner, last) >= ALIGNMENT and bool(inner % ALIGNMENT or last % ALIGNMENT)
+
+
+fact_metric("matmul_precision", "", "torch.get_float32_matmul_precision()")
+
+
+@metric("skipped_step_count", "count", "optimizer steps that the GradScaler skipped in the plain phase")
+def _skipped_step_count(measured: Measured) -> Value | Missing:
+    scaler = measured.fact("grad_scaler")
+    if isinstance(scaler, Missing):
+        return scaler
+    skipped = scaler.get("skipped_count")
+    return Missing("a fused optimizer skips steps on the GPU, where nothing counts them") if skipped is None else int(skipped)
+
+
+@metric("skipped_step_share", "share", "of the plain phase's steps whose update the GradScaler skipped")
+def _skipped_step_share(measured: Measured) -> Value | Missing:
+    skipped = measured.metric("skipped_step_count")
+    return skipped if isinstance(skipped, Missing) else float(skipped) / max(1, measured.fact("grad_scaler")["step_count"])
+
+
+@fact_selector("skipped_steps", "steps whose update the GradScaler skipped: their whole time gains nothing")
+def _skipped_steps(measured: Measured) -> list[FactPlace] | Missing:
+    share = measured.metric("skipped_step_share")
+    if isinstance(share, Missing):
+        return share
+    return [FactPlace("", -1, "", float(share), float(share) * measured.number("step_ms"))] if share else []

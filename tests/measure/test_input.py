@@ -1,0 +1,67 @@
+"""What the loader's facts and fetch times say, on numbers worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from diagnose.measure.areas.input import plain_fetches
+from diagnose.measure.measured import Measured, Missing
+
+from ..timelines import measured_case
+
+TIMELINE = """
+main  0    1000  step  ProfilerStep#1
+main  0    40    mark  next@12
+main  100  800   op    aten::mm
+"""
+
+
+def measured(loader: dict[str, Any], **case: Any) -> Measured:
+    facts = {"cpu_core_count": 8, "loaders": [{"dataset_length": 100, **loader}], **case.pop("facts", {})}
+    return measured_case({"timeline": TIMELINE, "facts": facts, **case})
+
+
+def test_workers_are_busy_while_they_fetch() -> None:
+    # 4 fetches of 5 ms in 40 ms of 2 workers: 20 of 80 ms.
+    assert measured({"num_workers": 2}, plain_ms=[10] * 4, fetch_ms=[5] * 4).metric("worker_busy_share") == pytest.approx(0.25)
+
+
+def test_a_workers_first_fetch_is_its_start() -> None:
+    one = measured({"num_workers": 2}, plain_ms=[10] * 4, fetch_ms=[90, 5, 80, 5])
+    one.recording.fetches["in_worker"] = 1
+    one.recording.fetches["pid"] = pd.Series([1, 1, 2, 2], dtype="uint32")
+    assert plain_fetches(one).tolist() == [5_000_000, 5_000_000]
+
+
+def test_an_epochs_start_is_spread_over_its_steps() -> None:
+    # (110 - 10 for the fetch that any epoch begins with) ms in 50 steps; the very first start does not count.
+    loader = {"num_workers": 2, "iterator_start_ms": [900, 100, 110, 120], "batches_per_epoch": 50}
+    assert measured(loader, plain_ms=[10] * 4, fetch_ms=[10] * 4).metric("epoch_starts_ms") == pytest.approx(2.0)
+
+
+def test_one_epoch_says_nothing_about_the_next() -> None:
+    one = measured({"num_workers": 2, "iterator_start_ms": [900], "batches_per_epoch": 50}, plain_ms=[10] * 4)
+    assert isinstance(one.metric("epoch_starts_ms"), Missing)
+
+
+@pytest.mark.parametrize(("slow_step", "slow_fetch", "cost"), [(26, 100, 1.6), (26, 14, 1.2), (14, 100, 0.0)])
+def test_a_burst_costs_what_steps_and_fetches_both_show(slow_step: float, slow_fetch: float, cost: float) -> None:
+    # Beyond the median, spread over ten steps: the late step 16 ms, the slow fetch 98 or 12 ms. 14 ms is not yet late.
+    one = measured({"num_workers": 2}, plain_ms=[10] * 9 + [slow_step], fetch_ms=[2] * 9 + [slow_fetch])
+    assert one.metric("input_bursts_ms") == pytest.approx(cost)
+
+
+def test_cores_that_loader_workers_use_are_not_idle() -> None:
+    facts = {"machine_core_count": 8, "plain_usage": {"cpu_cores_used": 1.5, "machine_busy_share": 0.75}}
+    one = measured({"num_workers": 2}, facts=facts, plain_ms=[10] * 4, fetch_ms=[5] * 4)
+    assert one.metric("idle_core_count") == pytest.approx(8 - 1.5 - 2 * 0.25)
+    assert one.metric("others_busy_share") == pytest.approx(0.75 - 2.0 / 8)
+
+
+def test_a_trace_takes_an_idle_core_for_granted() -> None:
+    one = measured_case({"timeline": TIMELINE})
+    assert isinstance(one.metric("idle_core_count"), Missing)
+    assert one.metric("core_for_workers") is True

@@ -1,0 +1,104 @@
+"""Own lines on a step of 1000 µs worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from diagnose.measure.areas.own_lines import _covered_before, self_ns
+from diagnose.measure.measured import FACT_SELECTORS, Measured
+
+from ..timelines import measured_case
+
+TIMELINE = """
+main  0    1000  step  ProfilerStep#1
+main  400  600   op    aten::mm
+"""
+SIX_STEPS = "".join(f"main  {i}000  1000  step  ProfilerStep#{i + 1}\nmain  {i}900  90  op  aten::mm\n" for i in range(6))
+
+
+def measured(calls: str, timeline: str = TIMELINE) -> Measured:
+    return measured_case({"timeline": timeline, "calls": calls})
+
+
+def costs(name: str, one: Measured) -> dict[int, float]:
+    """Line → µs per step."""
+    places = FACT_SELECTORS[name].places(one)
+    return {place.line: round((place.ms_per_step or 0.0) * 1000, 6) for place in places}  # type: ignore[union-attr]
+
+
+def test_covered_time_before_a_moment() -> None:
+    intervals = np.array([[10, 20], [30, 50]], np.int64)
+    assert _covered_before(intervals, np.array([0, 10, 15, 25, 40, 60])).tolist() == [0, 0, 5, 10, 20, 30]
+    assert _covered_before(intervals[:0], np.array([5])).tolist() == [0]
+
+
+def test_self_time_leaves_out_calls_of_other_lines_and_time_outside() -> None:
+    # Line 5: 0-100, around line 6: 20-60. Only 0-50 counts: 20 for line 5, 30 for line 6.
+    view = measured("0  100  5  a.py: f\n20  40  6  b.py: g").detail
+    assert view is not None
+    assert self_ns(view, np.array([[0, 50_000]], np.int64)).tolist() == [20_000, 30_000]
+
+
+def test_python_is_divided_into_the_dominant_line_and_the_rest() -> None:
+    # 400 µs of Python: line 41 takes 150 + 50, line 42 takes 90, 110 are nobody's.
+    one = measured("0  150  41  a.py: f\n150  90  42  b.py: g\n300  50  41  a.py: f")
+    assert costs("dominant_line", one) == {41: 200.0}
+    assert costs("other_python", one) == {42: 90.0, -1: 110.0}
+
+
+def test_what_a_rule_about_certain_calls_explains_is_not_the_rest() -> None:
+    one = measured("0  150  41  <built-in function print>\n150  90  42  b.py: g")
+    assert costs("dominant_line", one) == {42: 90.0}
+    assert costs("other_python", one) == {-1: 160.0}
+
+
+def test_garbage_collection_inside_a_line_is_not_the_lines_own() -> None:
+    one = measured("0  300  41  a.py: f", "main  0  1000  step  ProfilerStep#1\nmain  50  200  mark  gc@41\nmain  400  600  op  aten::mm")
+    assert costs("dominant_line", one) == {41: 100.0}
+
+
+@pytest.mark.parametrize(
+    ("callee", "shown"),
+    [
+        ("/home/me/job/train.py: count", "train.py: count"),
+        ("numpy/lib/_function_base_impl.py: median", "numpy: median"),
+        ("<built-in function sorted>", "<built-in function sorted>"),
+    ],
+)
+def test_the_dominant_line_names_what_it_calls_most(callee: str, shown: str) -> None:
+    assert measured(f"0  90  41  a.py: f\n100  150  41  {callee}").metric("dominant_callee") == shown
+
+
+def untrained(*forwards: str) -> Measured:
+    """A step that trains on 16 samples at line 20 and calls the model again."""
+    training = """
+main  0    1000  step  ProfilerStep#1
+main  50   200   mark  forward@20
+main  60   180   op    aten::mm  {"Sequence number": 5, "Input Dims": [[16, 8], []]}
+main  260  200   mark  backward@21
+main  270  180   op    autograd::engine::evaluate_function: MmBackward0  {"Sequence number": 5, "Fwd thread id": 1}
+"""
+    return measured_case({"timeline": training + "\n".join(forwards)})
+
+
+def test_forwards_without_a_backward_are_told_by_their_sequence_numbers() -> None:
+    one = untrained("main 500 100 mark forward@30", 'main 510 80 op aten::mm {"Sequence number": 7, "Input Dims": [[40, 8], []]}')
+    assert one.metric("untrained_forwards_ms") == pytest.approx(0.1)
+    assert one.metric("untrained_batch_ratio") == pytest.approx(2.5)
+
+
+def test_where_nothing_is_trained_no_forward_is_untrained() -> None:
+    one = measured_case({"timeline": "main 0 1000 step ProfilerStep#1\nmain 50 200 mark forward@20\nmain 60 180 op aten::mm"})
+    assert one.metric("untrained_forwards_ms") == 0
+
+
+@pytest.mark.parametrize(("starts", "share"), [((100, 200, 300), 1 / 6), ((100, 1100, 5100), 3 / 6)])
+def test_steps_count_not_calls(starts: tuple[int, ...], share: float) -> None:
+    calls = "\n".join(f"{start}  50  41  torch/serialization.py: save" for start in starts)
+    assert measured(calls, SIX_STEPS).metric("checkpoint_calls_steps_share") == pytest.approx(share)
+
+
+def test_calls_beside_kernels_cost_nothing() -> None:
+    gpu = TIMELINE + 'main  5  5  runtime  cudaLaunchKernel  {"correlation": 1}\ngpu  20  100  kernel  gemm  {"correlation": 1}'
+    assert measured("0  200  41  torch/serialization.py: save", gpu).metric("checkpoint_calls_ms") == pytest.approx(0.1)
