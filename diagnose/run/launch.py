@@ -19,6 +19,7 @@ from typing import Any
 from diagnose import __version__
 from diagnose.errors import UsageError
 from diagnose.run.child.live import Live
+from diagnose.run.gpu_state import GpuState
 from diagnose.run.settings import RunOutcome, Settings, Target
 from diagnose.run.target import check
 from diagnose.run.tree import MARKER, end_all, processes_of
@@ -56,11 +57,12 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
         "exit_code": None,
         "signal": None,
         "wall_s": None,
+        "gpu_state": None,
     }
     _write(out, record)
     run = _Run(target, settings, out, folder, progress)
     outcome = run.to_its_end()
-    _write(out, record | asdict(outcome))
+    _write(out, record | asdict(outcome) | {"gpu_state": run.gpu_state})
     if run.found_no_gpu:
         raise UsageError("There is no GPU to record on.", saw="torch.cuda.is_available() is False", do="Leave out --device cuda.")
     return outcome
@@ -78,6 +80,7 @@ class _Run:
         self._environment = _environment(self._id, settings, out, folder)
         self._interrupts = 0
         self._terminate = False
+        self.gpu_state: dict[str, Any] | None = None
 
     @property
     def found_no_gpu(self) -> bool:
@@ -87,7 +90,13 @@ class _Run:
         began = time.monotonic()
         with _handlers({signal.SIGINT: self._on_interrupt, signal.SIGTERM: self._on_terminate}):
             child = subprocess.Popen(self._command, env=self._environment)
-            reason = self._watch(child, began)
+            gpu = GpuState(lambda: {process.pid for process in processes_of(self._id, child.pid)})
+            if self._settings.device != "cpu":
+                gpu.start()
+            try:
+                reason = self._watch(child, began)
+            finally:
+                self.gpu_state = gpu.stop()
             if reason is not None:
                 self._end(child, ask_first=reason in ("interrupted", "timeout"))
             elif child.returncode < 0:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -21,11 +21,25 @@ def compiler_in_use() -> bool:
     return dynamo is not None and bool(dynamo.counters["frames"])
 
 
+class Pair(NamedTuple):
+    """A convolution and the norm that gets its very output, by name."""
+
+    conv: str
+    norm: str
+    biased: bool
+    folds: bool  # the norm is a BatchNorm in evaluation, which is a constant factor and shift
+
+
+def pair_of(conv: nn.Module, norm: nn.Module, conv_name: str, norm_name: str) -> Pair:
+    folds = isinstance(norm, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)) and not norm.training
+    return Pair(conv_name, norm_name, conv.bias is not None, folds)
+
+
 @contextlib.contextmanager
-def biased_convolutions(model: nn.Module, found: list[dict[str, str]]) -> Iterator[None]:
-    """Adds to `found` every convolution with a bias whose very output a norm gets as its input."""
+def convolutions_before_norms(model: nn.Module, found: list[Pair]) -> Iterator[None]:
+    """Adds to `found` every convolution whose very output a norm gets as its input."""
     names = {module: name for name, module in model.named_modules()}
-    convolutions = [module for module in names if isinstance(module, CONVOLUTIONS) and module.bias is not None]
+    convolutions = [module for module in names if isinstance(module, CONVOLUTIONS)]
     norms = [module for module in names if isinstance(module, NORMS)] if convolutions else []
     outputs: list[tuple[weakref.ref[torch.Tensor], nn.Module]] = []
 
@@ -35,7 +49,7 @@ def biased_convolutions(model: nn.Module, found: list[dict[str, str]]) -> Iterat
     def normed(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
         for output, convolution in outputs:
             if inputs and output() is inputs[0]:
-                pair = {"conv": names[convolution], "norm": names[module]}
+                pair = pair_of(convolution, module, names[convolution], names[module])
                 if pair not in found:
                     found.append(pair)
 

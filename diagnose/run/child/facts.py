@@ -1,148 +1,76 @@
-"""What no trace holds: settings, loaders, optimizers, models, and what was observed while the marks were installed."""
+"""facts.json: what no trace holds, collected while the script runs."""
 
 from __future__ import annotations
 
 import os
-import platform
-import sys
 import weakref
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import torch
 from torch.optim.optimizer import Optimizer
-from torch.utils.data import DataLoader, IterableDataset, dataloader
 
+from .compiling import compile_facts
+from .distributed import Distributed
 from .fetch import FetchLog
 from .live import Live
+from .loaders import Loaders
+from .machine import environment
 from .models import CallCounts, model_facts
-from .patching import Patches
+from .optimizers import ZeroGrads, optimizer_facts
 from .places import Place, Places
+from .plain_phase import PlainPhase
+from .uploads import Uploads
 from .writing import write_json
-
-_VARIABLE_PREFIXES = ("OMP_", "KMP_", "MKL_", "GOMP_", "OPENBLAS_", "CUDA_", "CUBLAS_", "NCCL_", "GLOO_", "PYTORCH_", "TORCH", "MALLOC_")
-_VARIABLES = ("LD_PRELOAD", "RANK", "WORLD_SIZE", "LOCAL_RANK", "TOKENIZERS_PARALLELISM")
 
 
 class Facts:
     """Collects while the script runs; `write` may be called any number of times."""
 
-    def __init__(self, places: Places, folder: str, live: Live) -> None:
+    def __init__(self, places: Places, folder: str, live: Live, place_for: Callable[[str], tuple[Any, str]]) -> None:
+        """`place_for(kind)`: see `Marks`."""
         self.places = places
         self.calls = CallCounts(places)
+        self.zero_grads, self.uploads = ZeroGrads(places), Uploads(places)
+        self.plain = PlainPhase(place_for)
         self.own_profiler_share = 0.0
         self.mark_overhead_ns: int | None = None
+        self.recorded_steps = 0.0
         self._path = os.path.join(folder, "facts.json")
         self._fetches = FetchLog(os.path.join(folder, "fetch.bin"), live)
-        self._patches = Patches()
-        self._loaders: list[tuple[weakref.ref[Any], Place]] = []
+        self._loaders, self._distributed = Loaders(places), Distributed(places)
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
-        self._iterated: dict[Place, dict[str, Any]] = {}
 
     def install(self) -> None:
-        self._fetches.install()
-        construct, iterate = DataLoader.__init__, dataloader._BaseDataLoaderIter.__init__
-
-        def loader_init(loader: Any, *args: Any, **kwargs: Any) -> None:
-            construct(loader, *args, **kwargs)
-            self._loaders.append((weakref.ref(loader), self.places.nearest(sys._getframe(1))))
-
-        def iterator_init(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
-            place = next((place for known, place in self._loaders if known() is loader), Place("", -1, ""))
-            self._iterated[place] = _loader_facts(loader, place)
-            iterate(iterator, loader, *args, **kwargs)
-
-        self._patches.replace(DataLoader, "__init__", loader_init)
-        self._patches.replace(dataloader._BaseDataLoaderIter, "__init__", iterator_init)
+        for observer in (self._fetches, self._loaders, self._distributed):
+            observer.install()
 
     def remove(self) -> None:
-        self._patches.restore()
-        self._fetches.remove()
+        for observer in (self._fetches, self._loaders, self._distributed):
+            observer.remove()
 
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
         self._optimizers.append((weakref.ref(optimizer), self.places.nearest(frame)))
 
     def write(self) -> None:
         """Replace facts.json by what is known now. Raises OSError."""
-        write_json(self._path, {**_environment(), **self._observed()})
+        write_json(self._path, {**environment(), **self._observed()})
 
     def _observed(self) -> dict[str, Any]:
-        optimizers = [(known(), place) for known, place in self._optimizers]
-        return {
+        optimizers = [(optimizer, place) for known, place in self._optimizers if (optimizer := known()) is not None]
+        facts: dict[str, Any] = {
             "autocast": self.calls.autocast,
             "anomaly_mode": self.calls.anomaly_mode or torch.is_anomaly_enabled(),
             "own_profiler_share": self.own_profiler_share,
             "mark_overhead_ns": self.mark_overhead_ns,
             "forward": self.calls.forward_facts(),
-            "loaders": list(self._iterated.values()),
-            "optimizers": [_optimizer_facts(optimizer, place) for optimizer, place in optimizers if optimizer is not None],
-            "models": [model_facts(model, place, self.calls.biased) for model, place in self.calls.models()],
+            "loaders": self._loaders.facts(),
+            "optimizers": [optimizer_facts(optimizer, place) for optimizer, place in optimizers],
+            "models": [model_facts(model, place, self.calls.pairs) for model, place in self.calls.models()],
+            "zero_grad": self.zero_grads.facts(),
+            "repeated_uploads": self.uploads.facts(self.recorded_steps) if self.recorded_steps else None,
+            **self._distributed.facts(),
+            **self.plain.facts,
         }
-
-
-def _environment() -> dict[str, Any]:
-    cuda = torch.cuda.is_available()
-    gpu = torch.cuda.get_device_properties(torch.cuda.current_device()) if cuda else None
-    return {
-        "torch_version": str(torch.__version__),
-        "python_version": platform.python_version(),
-        "platform": platform.platform(),
-        "device": f"cuda:{torch.cuda.current_device()}" if cuda else "cpu",
-        "gpu_name": gpu.name if gpu else None,
-        "gpu_capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
-        "gpu_memory_bytes": gpu.total_memory if gpu else None,
-        "driver_version": _driver_version(),
-        "cpu_core_count": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "thread_count": torch.get_num_threads(),
-        "launch_blocking": os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"),
-        "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "matmul_precision": torch.get_float32_matmul_precision(),
-        "cudnn_benchmark": torch.backends.cudnn.benchmark,
-        "cudnn_allow_tf32": torch.backends.cudnn.allow_tf32,
-        "environment_variables": {
-            name: value for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLE_PREFIXES) or name in _VARIABLES
-        },
-    }
-
-
-def _driver_version() -> str | None:
-    """Of the NVIDIA kernel module, as Linux tells it."""
-    try:
-        with open("/sys/module/nvidia/version", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return None
-
-
-def _loader_facts(loader: Any, place: Place) -> dict[str, Any]:
-    iterable = isinstance(loader.dataset, IterableDataset)
-    try:
-        length = len(loader.dataset)
-    except (TypeError, NotImplementedError):
-        length = None
-    return {
-        **place._asdict(),
-        "num_workers": loader.num_workers,
-        "batch_size": loader.batch_size if loader.batch_size is not None else getattr(loader.batch_sampler, "batch_size", None),
-        "pin_memory": bool(loader.pin_memory),
-        "prefetch_factor": loader.prefetch_factor,
-        "persistent_workers": bool(loader.persistent_workers),
-        "dataset": type(loader.dataset).__qualname__,
-        "dataset_length": length,
-        "iterable": iterable,
-        "in_order": bool(getattr(loader, "in_order", True)),
-    }
-
-
-def _optimizer_facts(optimizer: Optimizer, place: Place) -> dict[str, Any]:
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    defaults = optimizer.defaults
-    return {
-        "class": type(optimizer).__name__,
-        "foreach": defaults.get("foreach"),
-        "fused": defaults.get("fused"),
-        "device": str(parameters[0].device) if parameters else "cpu",
-        "tensor_count": len(parameters),
-        "parameter_count": sum(parameter.numel() for parameter in parameters),
-        **place._asdict(),
-    }
+        return facts | {"compile": compile_facts(self.places, facts.pop("frames_compiled_in_steps", None))}

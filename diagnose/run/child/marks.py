@@ -5,17 +5,21 @@ The wrappers exist only while a profiler of ours records; then every attribute i
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from types import FrameType
+from typing import Any, Protocol
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils.data import dataloader
 
 from .closer import compiler_in_use
+from .garbage import is_full
 from .patching import Patches
 from .places import Places
 
@@ -36,16 +40,26 @@ _OPERATORS = tuple(
 class Observer:
     """What the facts want to know of the marked calls, told before each call; a forward may be run inside a context."""
 
-    def forward(self, module: torch.nn.Module, frame: Any) -> AbstractContextManager[None] | None: ...
+    def forward(self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AbstractContextManager[None] | None: ...
     def backward(self) -> None: ...
     def fetch(self) -> None: ...
+
+
+class Beside(Protocol):
+    """Other wrappers that exist as long as the marks do; not with torch.compile in use."""
+
+    def install(self) -> None: ...
+    def remove(self) -> None: ...
 
 
 class Marks:
     """Installs the wrappers and removes them again; reports the marked calls to `observer`."""
 
-    def __init__(self, places: Places, observer: Observer, place_for: Callable[[str], tuple[Any, str]]) -> None:
+    def __init__(
+        self, places: Places, observer: Observer, place_for: Callable[[str], tuple[Any, str]], beside: Sequence[Beside] = ()
+    ) -> None:
         """`place_for(kind)` is the attribute to wrap for forward and backward, which the clock may have wrapped already."""
+        self._beside = beside
         self._place_for = place_for
         self._places, self._observer = places, observer
         self._patches = Patches()
@@ -60,6 +74,8 @@ class Marks:
         replace, wrap = self._patches.replace, self._wrap
         observer = self._observer
         if not compiler_in_use():
+            for other in self._beside:
+                other.install()
             self._wrap_reads()
             if operators:
                 self._wrap_operators()
@@ -68,6 +84,8 @@ class Marks:
             replace(owner, name, wrap(kind, kind, getattr(owner, name), notice))
         iterator = dataloader._BaseDataLoaderIter
         replace(iterator, "__next__", wrap("next", "next", iterator.__next__, lambda *_: observer.fetch()))
+        replace(dataloader.DataLoader, "__iter__", wrap("iter", "iter", dataloader.DataLoader.__iter__))
+        gc.callbacks.append(self._collecting)
         self._step_hook = register_optimizer_step_pre_hook(self._step_begins)
 
     def _wrap_reads(self) -> None:
@@ -86,13 +104,18 @@ class Marks:
 
     def remove(self) -> None:
         self._patches.restore()
+        for other in self._beside:
+            other.remove()
+        with contextlib.suppress(ValueError):
+            gc.callbacks.remove(self._collecting)
         if self._step_hook is not None:
             self._step_hook.remove()
             self._step_hook = None
 
     def _wrap(self, group: str, kind: str, original: Callable[..., Any], notice: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """`original` inside a mark, unless a mark of the same group is open already."""
-        inside, nearest = self._inside, self._places.nearest
+        inside = self._inside
+        where = self._where_read if group == "read" else self._where
         is_compiling, frame_of = torch.compiler.is_compiling, sys._getframe
         prefix = f"diagnose::{kind}|"
 
@@ -102,9 +125,8 @@ class Marks:
             setattr(inside, group, True)
             try:
                 frame = frame_of(1)
-                context = notice(args[0], frame) if notice is not None else None
-                file, line, function = nearest(frame)
-                with mark(f"{prefix}{file}|{line}|{function}"):
+                context = notice(frame, args, kwargs) if notice is not None else None
+                with mark(prefix + where(frame)):
                     if context is None:
                         return original(*args, **kwargs)
                     with context:
@@ -117,8 +139,7 @@ class Marks:
     def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if torch.compiler.is_compiling() or getattr(self._inside, "optimizer", None):
             return
-        file, line, function = self._places.nearest(sys._getframe(1))
-        self._inside.optimizer = opened = mark(f"diagnose::optimizer|{file}|{line}|{function}")
+        self._inside.optimizer = opened = mark("diagnose::optimizer|" + self._where(sys._getframe(1)))
         opened.__enter__()
 
     def step_ended(self) -> None:
@@ -127,6 +148,23 @@ class Marks:
         if opened is not None:
             self._inside.optimizer = None
             opened.__exit__(None, None, None)
+
+    def _collecting(self, phase: str, info: dict[str, int]) -> None:
+        """The garbage collector's callback: marks full collections."""
+        if phase == "start" and is_full(info):
+            self._inside.collection = opened = mark("diagnose::gc|" + self._where(sys._getframe().f_back))
+            opened.__enter__()
+        elif phase == "stop" and (opened := getattr(self._inside, "collection", None)) is not None:
+            self._inside.collection = None
+            opened.__exit__(None, None, None)
+
+    def _where(self, frame: FrameType | None) -> str:
+        file, line, function = self._places.nearest(frame)
+        return f"{file}|{line}|{function}"
+
+    def _where_read(self, frame: FrameType | None) -> str:
+        (file, line, function), via = self._places.nearest_via(frame)
+        return f"{file}|{line}|{function}|{via}" if via else f"{file}|{line}|{function}"
 
 
 def _called(original: Callable[..., Any]) -> Callable[..., Any]:

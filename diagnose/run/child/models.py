@@ -6,16 +6,19 @@ import contextlib
 import inspect
 import itertools
 import weakref
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
 import torch
 from torch import nn
 
-from .closer import CONVOLUTIONS, NORMS, biased_convolutions, compiler_in_use, saved_for_backward
+from .closer import CONVOLUTIONS, NORMS, Pair, compiler_in_use, convolutions_before_norms, pair_of, saved_for_backward
 from .marks import Observer
 from .places import NOWHERE, Place, Places
+
+_TYPES_AT_MOST = 10
 
 
 class CallCounts(Observer):
@@ -27,27 +30,34 @@ class CallCounts(Observer):
         self.autocast = self.anomaly_mode = False
         self.forget()
         self._models: dict[int, tuple[weakref.ref[nn.Module], Place]] = {}
-        self.biased: dict[int, list[dict[str, str]]] = {}
+        self.pairs: dict[int, list[Pair]] = {}
         self.saved_bytes: int | None = None
 
     def forget(self) -> None:
         """Start counting again: what was counted belongs to no step."""
-        self._forwards = self._with_grad = self._training = self._backwards = self._fetches = 0
+        self._forwards = self._with_grad = self._inference = self._training = self._backwards = self._fetches = 0
+        self._shapes: Counter[tuple[int, tuple[int, ...]]] = Counter()  # of the first tensor given, by model
 
-    def forward(self, module: nn.Module, frame: FrameType) -> contextlib.AbstractContextManager[None] | None:
+    def forward(self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> contextlib.AbstractContextManager[None] | None:
+        module = args[0]
         self._forwards += 1
         self._with_grad += torch.is_grad_enabled()
+        self._inference += torch.is_inference_mode_enabled()
         self._training += module.training
         self.autocast = self.autocast or _autocast_enabled()
         if id(module) not in self._models and next(module.parameters(), None) is not None:
             self._models[id(module)] = weakref.ref(module), _defined_at(module, frame, self._places)
+        if id(module) in self._models:
+            first = _first_tensor((*args[1:], *kwargs.values()))
+            if first is not None and first.dim():
+                self._shapes[id(module), tuple(first.shape)] += 1
         return self._closer_look(module) if self.look_closely and not compiler_in_use() else None
 
     @contextlib.contextmanager
     def _closer_look(self, module: nn.Module) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
-            if id(module) not in self.biased:
-                stack.enter_context(biased_convolutions(module, self.biased.setdefault(id(module), [])))
+            if id(module) not in self.pairs:
+                stack.enter_context(convolutions_before_norms(module, self.pairs.setdefault(id(module), [])))
             if not self._backwards and torch.is_grad_enabled():  # in training, hooks could meet transforms that refuse them
                 kept: dict[int, int] = {}
                 stack.enter_context(saved_for_backward(module, kept))
@@ -70,12 +80,19 @@ class CallCounts(Observer):
         return {name: count / steps if steps else None for name, count in counts.items()}
 
     def forward_facts(self) -> dict[str, int | None]:
+        first_dimensions: Counter[int] = Counter()
+        for (_, shape), count in self._shapes.items():
+            first_dimensions[shape[0]] += count
+        shape_counts = Counter(model for model, _ in self._shapes)
         return {
             "count": self._forwards,
             "grad_count": self._with_grad,
+            "inference_mode_count": self._inference,
             "training_count": self._training,
             "backward_count": self._backwards,
             "saved_bytes": self.saved_bytes,
+            "batch_size": first_dimensions.most_common(1)[0][0] if first_dimensions else None,
+            "shape_count": max(shape_counts.values(), default=None),
         }
 
     def models(self) -> Iterator[tuple[nn.Module, Place]]:
@@ -85,9 +102,24 @@ class CallCounts(Observer):
                 yield model, place
 
 
-def model_facts(model: nn.Module, place: Place, biased: dict[int, list[dict[str, str]]]) -> dict[str, Any]:
+def _first_tensor(values: Iterable[Any]) -> torch.Tensor | None:
+    """Also inside a list, a tuple or a dictionary."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            return value
+        inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+        found = next((item for item in inside if isinstance(item, torch.Tensor)), None)
+        if found is not None:
+            return found
+    return None
+
+
+def model_facts(model: nn.Module, place: Place, seen: dict[int, list[Pair]]) -> dict[str, Any]:
+    """`seen`: the pairs of convolution and norm of the models that were looked at closely, by id."""
     parameters = list(model.parameters())
     convolutions = [module for module in model.modules() if isinstance(module, CONVOLUTIONS)]
+    pairs = seen.get(id(model))
+    pairs = _pairs_in_sequence(model) if pairs is None else pairs
     return {
         "class": type(model).__name__,
         **place._asdict(),
@@ -98,20 +130,23 @@ def model_facts(model: nn.Module, place: Place, biased: dict[int, list[dict[str,
         "training": model.training,
         "convolution_count": len(convolutions),
         "channels_last": any(_is_channels_last(module.weight) for module in convolutions),
-        "conv_bias_before_norm": biased.get(id(model), _biased_in_sequence(model)),
+        "conv_bias_before_norm": [{"conv": pair.conv, "norm": pair.norm} for pair in pairs if pair.biased],
+        "conv_norm_pair_count": sum(pair.folds for pair in pairs),
+        "sync_batchnorm_count": sum(isinstance(module, nn.SyncBatchNorm) for module in model.modules()),
+        "module_types": dict(Counter(type(module).__name__ for module in model.modules()).most_common(_TYPES_AT_MOST)),
     }
 
 
-def _biased_in_sequence(model: nn.Module) -> list[dict[str, str]]:
-    """Convolutions with a bias that a norm directly follows in an nn.Sequential, where order of definition is order of use."""
+def _pairs_in_sequence(model: nn.Module) -> list[Pair]:
+    """Convolutions that a norm directly follows in an nn.Sequential, where order of definition is order of use."""
     pairs = []
     for prefix, module in model.named_modules():
         if not isinstance(module, nn.Sequential):
             continue
         children = list(module.named_children())
         for (name, child), (next_name, next_child) in itertools.pairwise(children):
-            if isinstance(child, CONVOLUTIONS) and child.bias is not None and isinstance(next_child, NORMS):
-                pairs.append({"conv": f"{prefix}.{name}".lstrip("."), "norm": f"{prefix}.{next_name}".lstrip(".")})
+            if isinstance(child, CONVOLUTIONS) and isinstance(next_child, NORMS):
+                pairs.append(pair_of(child, next_child, f"{prefix}.{name}".lstrip("."), f"{prefix}.{next_name}".lstrip(".")))
     return pairs
 
 

@@ -81,9 +81,12 @@ class Phases:
             mark_tick(number)
             self._ticks_recorded += 1
             self._facts.calls.look_closely = False  # one step is enough
+            self._facts.uploads.step_ended()
         elif self._name in ("warmup", "plain"):
             self._ticks_watched += 1
             self._ticks_theirs += torch.autograd._profiler_enabled()
+            if self._name == "plain" and (number - self._first_tick) % self._period == 0:
+                self._facts.plain.step()
         if self._name == "warmup":
             self._sources.append(id(source))
             self._classes.append(type(source))
@@ -145,6 +148,8 @@ class Phases:
             self._recording = Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail")
             self._facts.calls.look_closely = name == "detail"
             self._recording.start(number)
+        else:
+            self._facts.plain.begin()
         self._tick_ns[0] = begin_ns = perf_counter_ns()
         self._next_tick, self._next_ns = number + budget.steps * self._period, begin_ns + min(budget.time_ns, budget.time_limit_ns)
 
@@ -246,12 +251,14 @@ class Phases:
 
     def discard(self) -> None:
         """Forget everything: a better clock has been found."""
+        self._facts.plain.end(0)
         if self._recording is not None:
             self._recording.discard()
             self._recording = None
         self._drop_cold()
 
     def _keep_phase(self) -> None:
+        self._facts.plain.end((len(self._tick_ns) - 1) // self._period)
         if self._tick_ns:
             self._finished.append({"name": self._name, "first_tick": self._first_tick, "tick_ns": self._tick_ns})
             self._tick_ns = []
@@ -263,6 +270,7 @@ class Phases:
     def _write(self) -> None:
         if self._foreign.silenced:
             self.note("The script's own profiler was kept inert while ours recorded; its results of this run are empty.")
+        self._facts.recorded_steps = self._ticks_recorded / self._period
         steps = {
             "schema": 1,
             "clock": self._clock,
@@ -270,7 +278,7 @@ class Phases:
             "tick_count": self._ticks,
             "pid": os.getpid(),
             "thread": self._thread,
-            "per_step": self._facts.calls.per_step(self._ticks_recorded / self._period),
+            "per_step": self._facts.calls.per_step(self._facts.recorded_steps),
             "phases": self._finished,
             "notes": self._notes,
         }

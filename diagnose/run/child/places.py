@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import sys
 import sysconfig
-from types import FrameType
+from types import CodeType, FrameType
 from typing import NamedTuple
 
 _LIBRARY_FOLDERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
+OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+# How any call of torch is made, as against its helpers that a script calls as it calls a library; and ourselves.
+_NO_LIBRARY = re.compile(
+    r"torch\.(?!nn\.utils\.|amp\.|distributed\.|utils\.(?!_contextlib\.|_device\.))|" + re.escape(__name__.partition(".")[0]) + r"\."
+)
 
 
 class Place(NamedTuple):
@@ -32,6 +40,7 @@ class Places:
         self._roots = _with_separator({script_folder, os.path.realpath(script_folder), cwd, os.path.realpath(cwd)})
         self._libraries = _with_separator(_library_folders(self._roots))
         self._files: dict[str, str] = {}  # co_filename -> absolute path, empty if not the user's
+        self._functions: dict[CodeType, str] = {}  # -> module:function of a library, empty if it does not count
 
     def user_file(self, filename: str) -> str:
         """The absolute path of `filename` if it is the user's own, else empty."""
@@ -53,16 +62,49 @@ class Places:
             frame = frame.f_back
         return NOWHERE
 
+    def nearest_via(self, frame: FrameType | None) -> tuple[Place, str]:
+        """The same, with the library's own function on the way there, the innermost, as `torchmetrics.metric:compute`; empty if none."""
+        files, functions = self._files, self._functions
+        via = ""
+        while frame is not None:
+            code = frame.f_code
+            file = files.get(code.co_filename)
+            if file is None:
+                file = self.user_file(code.co_filename)
+            if file:
+                return Place(file, frame.f_lineno or -1, code.co_name), via
+            if not via:
+                known = functions.get(code)
+                if known is None:
+                    known = functions[code] = _library_function(frame)
+                via = known
+            frame = frame.f_back
+        return NOWHERE, via
+
     def _classify(self, filename: str) -> str:
         if not filename or filename[0] == "<":
             return ""
         path = os.path.normpath(os.path.join(self._cwd, filename))
-        if path.startswith(_OWN_FOLDER) or path.startswith(self._libraries):
+        if path.startswith(OWN_FOLDER) or path.startswith(self._libraries):
             return ""
         for root in self._roots:
             if path.startswith(root) and not any(folder in path[len(root) - 1 :] for folder in _LIBRARY_FOLDERS):
                 return path
         return ""
+
+
+def library_path(filename: str) -> str:
+    """`torch/serialization.py` for a file of an installed package or of the standard library; any other as it is."""
+    for folder in _LIBRARY_FOLDERS:
+        _, found, rest = filename.rpartition(folder)
+        if found:
+            return rest
+    return filename.removeprefix(_STANDARD_LIBRARY)
+
+
+def _library_function(frame: FrameType) -> str:
+    module = str(frame.f_globals.get("__name__", ""))
+    return "" if _NO_LIBRARY.match(module + ".") else f"{module}:{frame.f_code.co_name}"
 
 
 def _with_separator(folders: set[str]) -> tuple[str, ...]:

@@ -51,9 +51,10 @@ class Session:
         self._live = Live(plan.folder)
         self._stopper = Stopper()
         self._places = Places(plan.script_folder, plan.cwd)
-        self.facts = Facts(self._places, self._rank_folder, self._live)
         self._clock = Clock(self)
-        self._marks = Marks(self._places, self.facts.calls, self._clock.place_for)
+        self.facts = Facts(self._places, self._rank_folder, self._live, self._clock.place_for)
+        beside = (self.facts.uploads, self.facts.zero_grads)
+        self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, beside)
         self._foreign = ForeignProfilers(self._clock.forward_unwrapped)
         self._ticks = 0
         self._elected: bool | None = None  # None: nobody has ticked in this process yet
@@ -103,6 +104,7 @@ class Session:
 
     def step_ended(self) -> None:
         self._marks.step_ended()
+        self.facts.plain.optimizer_stepped()
 
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
         self.facts.optimizer_constructed(optimizer, frame)
@@ -172,6 +174,7 @@ class Session:
         """In a forked child: what the parent records is not ours, and nothing may be recorded here by its profiler."""
         was_recording = self._phases is not None and self._phases.recording
         self._phases, self._elected, self._ticks, self._finished = None, None, 0, False
+        self.facts.plain.end(0)
         if was_recording:
             self._marks.remove()
             self._foreign.ours_stops()

@@ -1,0 +1,183 @@
+"""The loaders: how they are set up, what their first batch is, and how long each iterator took to bring it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Number
+from time import perf_counter_ns
+from types import CodeType, FunctionType
+from typing import Any
+
+import torch
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset, dataloader
+from torch.utils.data._utils import collate
+
+from .patching import Patches
+from .places import NOWHERE, Place, Places
+
+_EPOCHS_AT_MOST = 20
+_ITEMS_LOOKED_AT = 16
+
+
+class Loaders:
+    """Notices where loaders are made and every iterator over them."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._made: list[tuple[weakref.ref[Any], Place]] = []
+        self._iterated: dict[Place, dict[str, Any]] = {}
+        self._patches = Patches()
+
+    def install(self) -> None:
+        iterator = dataloader._BaseDataLoaderIter
+        self._patches.replace(DataLoader, "__init__", self._noticing_loader(DataLoader.__init__))
+        self._patches.replace(iterator, "__init__", self._noticing_iterator(iterator.__init__))
+        self._patches.replace(DataLoader, "__iter__", self._timing_start(DataLoader.__iter__))
+
+    def remove(self) -> None:
+        self._patches.restore()
+
+    def facts(self) -> list[dict[str, Any]]:
+        return list(self._iterated.values())
+
+    def _noticing_loader(self, original: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(original)  # frameworks make loaders anew from the signature
+        def __init__(loader: Any, /, *args: Any, **kwargs: Any) -> None:
+            original(loader, *args, **kwargs)
+            self._made.append((weakref.ref(loader), self._places.nearest(sys._getframe(1))))
+
+        return __init__
+
+    def _noticing_iterator(self, original: Callable[..., None]) -> Callable[..., None]:
+        def __init__(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+            with contextlib.suppress(Exception):  # loaders that are only like torch's
+                self._record_of(loader).update(_loader_facts(loader))
+            original(iterator, loader, *args, **kwargs)
+
+        return __init__
+
+    def _timing_start(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def __iter__(loader: Any) -> Any:
+            begin = perf_counter_ns()
+            iterator = original(loader)
+            with contextlib.suppress(Exception):
+                self._await_first_batch(iterator, self._record_of(loader), begin)
+            return iterator
+
+        return __iter__
+
+    def _record_of(self, loader: Any) -> dict[str, Any]:
+        place = next((place for known, place in self._made if known() is loader), NOWHERE)
+        return self._iterated.setdefault(place, {**place._asdict(), "batch_type": None, "batch_pinnable": None, "iterator_start_ms": []})
+
+    def _await_first_batch(self, iterator: Any, record: dict[str, Any], begin_ns: int) -> None:
+        """Shadow the iterator's own method until it has been called once: later batches cost nothing."""
+        known = weakref.ref(iterator)
+
+        def first() -> Any:
+            owner: Any = known()
+            vars(owner).pop("_next_data", None)
+            batch = owner._next_data()
+            took_ms = (perf_counter_ns() - begin_ns) / 1e6
+            with contextlib.suppress(Exception):
+                if len(record["iterator_start_ms"]) < _EPOCHS_AT_MOST:
+                    record["iterator_start_ms"].append(took_ms)
+                record.update(batch_type=_type_name(batch), batch_pinnable=_pinnable(batch))
+            return batch
+
+        iterator._next_data = first
+
+
+def _loader_facts(loader: Any) -> dict[str, Any]:
+    iterable = isinstance(loader.dataset, IterableDataset)
+    sampler = None if iterable else _sampler(loader)
+    return {
+        "num_workers": loader.num_workers,
+        "batch_size": loader.batch_size if loader.batch_size is not None else getattr(loader.batch_sampler, "batch_size", None),
+        "pin_memory": bool(loader.pin_memory),
+        "prefetch_factor": loader.prefetch_factor,
+        "persistent_workers": bool(loader.persistent_workers),
+        "dataset": type(loader.dataset).__qualname__,
+        "dataset_length": _length(loader.dataset),
+        "iterable": iterable,
+        "in_order": bool(getattr(loader, "in_order", True)),
+        "sampler": type(sampler).__name__ if sampler is not None else None,
+        "distributed_sampler": any(_is_distributed(one) for one in (sampler, getattr(sampler, "sampler", None))),
+        "collate": _collate_name(loader.collate_fn),
+        "worker_info_used": _uses_worker_info(loader) if iterable else None,
+        "batches_per_epoch": None if iterable else _length(loader._index_sampler),  # an iterable's length is not to be asked for
+    }
+
+
+def _length(sized: Any) -> int | None:
+    try:
+        return len(sized)
+    except Exception:  # none, or whatever the script's own raises
+        return None
+
+
+def _sampler(loader: Any) -> Any:
+    """The one that decides: a batch sampler of the script's own, else the sampler of items."""
+    batches = loader.batch_sampler
+    if batches is not None and type(batches) is not BatchSampler:
+        return batches
+    return getattr(batches, "sampler", loader.sampler)
+
+
+def _is_distributed(sampler: Any) -> bool:
+    return any("Distributed" in cls.__name__ for cls in type(sampler).__mro__)
+
+
+def _collate_name(function: Any) -> str:
+    if function in (collate.default_collate, collate.default_convert):
+        return "default"
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _type_name(batch: Any) -> str:
+    return "tensor" if type(batch) is torch.Tensor else type(batch).__qualname__
+
+
+def _pinnable(batch: Any) -> bool:
+    """False if torch's pin_memory would pass over an object of a class of its own."""
+    if batch is None or isinstance(batch, (torch.Tensor, str, bytes, Number)) or hasattr(batch, "pin_memory"):
+        return True
+    if isinstance(batch, Mapping):
+        return all(map(_pinnable, list(batch.values())[:_ITEMS_LOOKED_AT]))
+    return isinstance(batch, Sequence) and all(map(_pinnable, batch[:_ITEMS_LOOKED_AT]))
+
+
+def _uses_worker_info(loader: Any) -> bool:
+    """Whether the dataset, or one it wraps, asks which worker it is in, or the workers are set up by a function of the script's own."""
+    if loader.worker_init_fn is not None:
+        return True
+    datasets = [loader.dataset, *vars(loader.dataset).values()]
+    classes = {cls for dataset in datasets if isinstance(dataset, IterableDataset) for cls in type(dataset).__mro__}
+    own = [cls for cls in classes if cls is not object and not cls.__module__.startswith("torch.")]
+    return any(_asks(function) for cls in own for function in vars(cls).values() if isinstance(function, FunctionType))
+
+
+def _asks(function: FunctionType, depth: int = 2) -> bool:
+    """Whether `get_worker_info` is named in the function, or in one of its module that it calls."""
+    for code in _codes(function.__code__):
+        for name in code.co_names:
+            meant = function.__globals__.get(name)
+            if name == "get_worker_info" or meant is torch.utils.data.get_worker_info:
+                return True
+            if depth and isinstance(meant, FunctionType) and meant.__globals__ is function.__globals__ and _asks(meant, depth - 1):
+                return True
+    return False
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function and of those defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)

@@ -1,0 +1,59 @@
+"""What is watched in the plain phase, where no profiler is: all of it costs a step a few µs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from .compiling import CompiledFrames
+from .garbage import Garbage
+from .losses import Losses
+from .memory import Memory
+from .scaling import Scaling
+from .usage import Usage
+
+
+class _Watcher(Protocol):
+    def begin(self) -> None: ...
+
+    def stop(self) -> None:
+        """The phase is over: take the hooks away."""
+
+    def facts(self, steps: int) -> dict[str, Any]:
+        """What was seen in that many steps."""
+
+
+class PlainPhase:
+    """Leads the watchers through the phase; one that fails is left out, and its facts are missing."""
+
+    def __init__(self, place_for: Callable[[str], tuple[Any, str]]) -> None:
+        self.facts: dict[str, Any] = {}
+        self._memory, self._scaling = Memory(), Scaling()
+        self._all: tuple[_Watcher, ...] = (Losses(place_for), self._scaling, CompiledFrames(), Garbage(), self._memory, Usage())
+        self._watching: list[_Watcher] = []
+
+    def begin(self) -> None:
+        for watcher in self._all:
+            with contextlib.suppress(Exception):
+                watcher.begin()
+                self._watching.append(watcher)
+
+    def step(self) -> None:
+        """A step has ended."""
+        if self._memory in self._watching:
+            try:
+                self._memory.step()
+            except Exception:
+                self._watching.remove(self._memory)
+
+    def optimizer_stepped(self) -> None:
+        self._scaling.optimizer_steps += 1
+
+    def end(self, steps: int) -> None:
+        """Harmless when the phase has ended already. Without a whole step there are no facts."""
+        while self._watching:
+            watcher = self._watching.pop()
+            with contextlib.suppress(Exception):
+                watcher.stop()
+                self.facts.update(watcher.facts(steps) if steps else {})

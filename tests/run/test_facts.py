@@ -1,0 +1,204 @@
+"""Facts and marks of small scripts whose every number is known beforehand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .running import SCRIPTS, Recorded
+from .test_recording import events
+
+Run = Callable[..., Recorded]
+
+
+def line_of(script: str, comment: str) -> int:
+    lines = (SCRIPTS / f"{script}.py").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# {comment}"))
+
+
+def place(script: str, comment: str, function: str = "main") -> dict[str, object]:
+    return {"file": str(SCRIPTS / f"{script}.py"), "line": line_of(script, comment), "function": function}
+
+
+@pytest.fixture
+def habits(run_script: Run) -> Recorded:
+    run = run_script("habits")
+    assert (run.outcome.ended, run.stderr) == ("stopped", "")
+    assert {run.steps_in("plain"), run.steps_in("timeline"), run.steps_in("detail")} == {10, 4, 1}
+    return run
+
+
+def test_what_the_plain_phase_used(habits: Recorded) -> None:
+    usage = habits.facts["plain_usage"]
+    assert 0.1 < usage["cpu_cores_used"] < 3
+    assert 0 < usage["machine_busy_share"] <= 1
+    assert 0 <= usage["iowait_share"] < 1
+    assert usage["read_bytes_per_s"] >= 0
+    assert usage["swap_in_bytes_per_s"] >= 0
+    assert usage["involuntary_switches_per_step"] >= 0
+
+
+def test_losses_memory_and_collections_of_the_plain_phase(habits: Recorded) -> None:
+    facts = habits.facts
+    assert facts["losses"] == [16.0] * 10
+    resident = facts["rss_series_bytes"]
+    assert len(resident) == 10
+    growth = (resident[-1] - resident[0]) / 9
+    assert (1 << 22) * 0.95 < growth < (1 << 22) * 1.2  # four megabytes a step
+    assert facts["allocated_series_bytes"] is facts["cuda_memory"] is None
+    assert facts["gc"]["collections_per_step"][2] == 1
+    assert 0 < facts["gc"]["longest_ms"] < 1000
+    assert facts["gc"]["ms_per_step"] > 0
+    assert facts["gc"]["frozen_count"] > 1000
+
+
+def test_losses_that_are_not_numbers(run_script: Run) -> None:
+    losses = run_script("diverges").facts["losses"]
+    assert len(losses) == 10
+    assert all(map(math.isnan, losses))
+
+
+def test_a_scaler_that_refuses_steps_and_the_losses_behind_its_scale(run_script: Run) -> None:
+    facts = run_script("scaled").facts
+    scaler = facts["grad_scaler"]
+    assert scaler["step_count"] - scaler["skipped_count"] == 10  # the clock ticks when the optimizer steps
+    assert scaler["skipped_count"] in (3, 4)
+    assert set(facts["losses"]) == {16.0}
+    assert "grad_scaler" not in run_script("diverges").facts
+
+
+def test_gradients_set_to_zero(habits: Recorded, run_script: Run) -> None:
+    recorded = 2 + 4 + 1  # steps of the early recording, the timeline and the detail
+    assert habits.facts["zero_grad"] == {"to_none_count": 0, "to_zero_count": recorded, **place("habits", "zero")}
+    assert run_script("lines").facts["zero_grad"]["to_none_count"] == recorded
+    assert run_script("conv").facts["zero_grad"] is None
+
+
+def test_the_same_tensor_moved_in_every_step(habits: Recorded) -> None:
+    moves = {move.pop("kind"): move for move in habits.facts["repeated_uploads"]}
+    assert set(moves) == {"dtype", "device"}  # each batch is converted as well, but only once
+    for kind, comment in (("dtype", "convert"), ("device", "move")):
+        assert moves[kind].pop("ms_per_step") > 0
+        assert moves[kind] == {**place("habits", comment), "per_step": pytest.approx(6 / 7), "bytes": 16}
+
+
+def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
+    (loader,) = habits.facts["loaders"]
+    starts = loader.pop("iterator_start_ms")
+    assert len(starts) >= 5
+    assert all(0 < start < 1000 for start in starts)
+    assert loader == {
+        **place("habits", "loader"),
+        "num_workers": 0,
+        "batch_size": 8,
+        "pin_memory": False,
+        "prefetch_factor": None,
+        "persistent_workers": False,
+        "dataset": "TensorDataset",
+        "dataset_length": 30,
+        "iterable": False,
+        "in_order": True,
+        "sampler": "RandomSampler",
+        "distributed_sampler": False,
+        "collate": "__main__.together",
+        "worker_info_used": None,
+        "batches_per_epoch": 4,
+        "batch_type": "Batch",
+        "batch_pinnable": False,
+    }
+
+
+@pytest.mark.parametrize(("how", "asks"), [("asks", True), ("repeats", False)])
+def test_an_iterable_dataset_in_workers(run_script: Run, how: str, asks: bool) -> None:
+    run = run_script("stream", how)
+    (loader,) = run.facts["loaders"]
+    assert run.outcome.ended == "stopped"
+    assert (loader["iterable"], loader["worker_info_used"], loader["batches_per_epoch"]) == (True, asks, None)
+    assert (loader["collate"], loader["batch_type"], loader["batch_pinnable"], loader["sampler"]) == ("default", "tensor", True, None)
+    assert len(loader["iterator_start_ms"]) >= 3  # the workers persist, the epochs count all the same
+
+
+def test_what_the_model_is_given_and_made_of(habits: Recorded, run_script: Run) -> None:
+    forward = habits.facts["forward"]
+    assert (forward["batch_size"], forward["shape_count"], forward["inference_mode_count"]) == (8, 2, 0)  # the last batch has 6
+    (model,), (optimizer,) = habits.facts["models"], habits.facts["optimizers"]
+    assert (model["module_types"], model["sync_batchnorm_count"], model["conv_norm_pair_count"]) == ({"Linear": 1}, 0, 0)
+    assert optimizer["state_bytes"] == 16  # momentum of four weights
+    (model,) = run_script("conv").facts["models"]
+    assert model["conv_norm_pair_count"] == 1
+    assert model["module_types"]["Conv2d"] == 2
+
+
+def test_marks_of_libraries_collections_and_iterators(habits: Recorded) -> None:
+    timeline, _ = events(habits, "timeline")
+    marks = Counter(event["name"] for event in timeline if event["name"].startswith("diagnose::"))
+    script = SCRIPTS / "habits.py"
+
+    def named(kind: str, comment: str) -> dict[str, int]:
+        start = f"diagnose::{kind}|{script}|{line_of('habits', comment)}|main"
+        return {name.removeprefix(start): count for name, count in marks.items() if name.startswith(start)}
+
+    ((via, count),) = named("bool", "clip").items()
+    assert via.startswith("|torch.nn.utils.clip_grad:")
+    assert count == 4
+    assert named("gc", "collect") == {"": 4}
+    assert named("iter", "loop") == {"": 1}  # four batches an epoch
+    assert named("repr", "print") == {"": 4} or named("format", "print") == {"": 4}
+
+
+def test_calls_name_what_is_called(habits: Recorded) -> None:
+    calls = habits.json("rank0/detail.calls.json")
+    called = {(line, calls["callees"][callee]) for line, callee in zip(calls["line"], calls["callee"], strict=True)}
+    for comment, callee in [
+        ("zero", "torch/optim/optimizer.py: zero_grad"),
+        ("clip", "torch/nn/utils/clip_grad.py: _no_grad_wrapper"),
+        ("convert", "<built-in method double of Tensor object>"),
+        ("print", "<built-in function print>"),
+        ("collect", "<built-in function collect>"),
+        ("loop", "torch/utils/data/dataloader.py: __next__"),
+    ]:
+        assert (line_of("habits", comment), callee) in called
+    assert all(len(callee) <= 200 and not callee.startswith("_") for callee in calls["callees"])  # our own callbacks are no calls
+
+
+def test_what_the_compiler_says(run_script: Run) -> None:
+    compiled = run_script("compiled", keep_going=True)
+    facts = compiled.facts["compile"]
+    assert facts["frame_count"] == 4  # the forward and its rest after the break, each for a fixed and then for any size
+    (broken,) = {(row["file"], row["line"]) for row in facts["graph_breaks"]}
+    script = SCRIPTS / "compiled.py"
+    item = next(number for number, line in enumerate(script.read_text().splitlines(), 1) if ".item() > -1" in line)
+    assert broken == (str(script), item)
+    assert any("item" in row["reason"] for row in facts["graph_breaks"])
+    assert all("size mismatch" in row["reason"] for row in facts["recompiles"])
+    assert [(row["count"], row["file"]) for row in facts["recompiles"]] == [(1, str(script))] * 2
+    assert facts["recompiles_in_steps"] == 0
+    assert run_script("lines").facts["compile"] is None
+
+
+def test_a_distributed_model(run_script: Run, tmp_path: Path) -> None:
+    facts = run_script("distributed", str(tmp_path / "rendezvous")).facts
+    assert facts["ddp"] == [
+        {
+            **place("distributed", "wrapped", "<module>"),
+            "find_unused_parameters": True,
+            "bucket_cap_mb": 7.0,
+            "static_graph": False,
+            "parameter_bytes": 40,
+        }
+    ]
+    assert facts["process_group"] == {"backend": "gloo", "world_size": 1, "rank": 0}
+    assert facts["data_parallel"] is False
+
+
+def test_the_machine(habits: Recorded) -> None:
+    facts = habits.facts
+    assert facts["machine_core_count"] >= facts["cpu_core_count"] >= 1
+    assert facts["numa_node_count"] is None or facts["numa_node_count"] >= 1
+    assert any(name in facts["libraries"] for name in ("libgomp", "libiomp5", "libomp"))
+    assert facts["gpu_available"] is (facts["device"] != "cpu")
+    assert facts["cudnn_deterministic"] is False
