@@ -29,7 +29,14 @@ EXIT_INTERRUPTED = 130  # what a shell reports after Ctrl-C
 TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst")
 SCRIPT_SUFFIXES = (".py", ".pyw", ".pyc", ".pyz")
 # Settings that only matter while a script runs, and the options that give them.
-_RECORDING = {"steps": "--steps", "keep_going": "--keep-going", "stacks": "--no-stacks", "device": "--device", "timeout_s": "--timeout"}
+_RECORDING = {
+    "steps": "--steps",
+    "plain_steps": "--plain-steps",
+    "keep_going": "--keep-going",
+    "stacks": "--no-stacks",
+    "device": "--device",
+    "timeout_s": "--timeout",
+}
 
 _USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\
@@ -46,6 +53,7 @@ examples:
   python -m diagnose s3://bucket/trace.json.gz    the same from wherever fsspec reads
   python -m diagnose diagnosis/20261121-070000    analyse a recorded run again
   python -m diagnose rules input-wait-no-workers  explain a rule (`rules` and `metrics` list all; a script of that name is ./rules)
+  python -m diagnose rules new my-rule            begin a rule of your own (in a source tree)
 
 exit codes: 0 report written, 1 failure of diagnose, 2 wrong usage or unreadable trace, 3 the script failed, 4 --fail-on, 130 interrupted
 """
@@ -108,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help=f"steps of the timeline; the other phases scale with it (default {Settings.steps})",
     )
+    add("--plain-steps", type=_positive(int), metavar="N", help="steps timed without the profiler (default 2.5 times --steps)")
     add("--keep-going", action="store_true", default=None, help="let the script run to its own end instead of stopping it")
     add("--no-stacks", dest="stacks", action="store_false", default=None, help="skip the slow phase that finds source lines")
     add("--device", choices=("auto", "cpu", "cuda"), help=f"what to record (default {Settings.device})")
@@ -260,6 +269,8 @@ def _catalogue(kind: str, args: list[str]) -> str:
     from diagnose.report import catalogue
     from diagnose.rules import load_rules
 
+    if kind == "rules" and args[:1] == ["new"] and len(args) == 2:
+        return _new_rule(args[1])
     if len(args) > (kind == "rules"):
         raise UsageError(f"too many arguments for {kind}: {' '.join(args)}", do=f"a script called {kind} is ./{kind}")
     if kind == "metrics":
@@ -271,6 +282,18 @@ def _catalogue(kind: str, args: list[str]) -> str:
         near = difflib.get_close_matches(args[0], rules, n=1)
         raise UsageError(f"there is no rule {args[0]}", do=f"did you mean {near[0]}?" if near else "`python -m diagnose rules` lists all")
     return catalogue.rule_page(rules[args[0]], METRICS)
+
+
+def _new_rule(rule_id: str) -> str:
+    """The skeleton of a rule, written where a source tree keeps its rules."""
+    from diagnose.report.skeleton import write_skeleton
+    from diagnose.rules import rules_folder
+
+    folder = rules_folder()
+    if folder.name != "rules":
+        raise UsageError("rules are added in a source tree, not in an installed package", do="git clone the project; see CONTRIBUTING.md")
+    written = "\n".join(f"  {path}" for path in write_skeleton(rule_id, folder))
+    return f"written:\n{written}\nfill in every TODO; CONTRIBUTING.md shows how, `pytest tests/judge -k {rule_id}` says what is missing"
 
 
 def _record(options: argparse.Namespace) -> int:

@@ -46,10 +46,11 @@ def _finding(finding: dict[str, Any]) -> str:
 def page(rows: list[tuple[str, str, str]]) -> str:
     """The page, a line a trace."""
     intro = (
-        f"The first {FIRST} findings on each of {len(rows)} traces that others recorded (public repositories, all kinds of hardware and versions of torch). "
-        "Written by `make corpus`; a test keeps it current. A lone trace knows less than a run: what needs facts of the run abstains here."
+        f"The first {FIRST} findings on each of {len(rows)} traces that others recorded (public repositories, all kinds of hardware and "
+        "versions of torch). Written by `make corpus`; a test keeps it current. A lone trace knows less than a run: what needs facts of the run abstains here."
     )
-    return "\n\n".join(["# What the rules say of traces that others recorded", intro, table(("Trace", "Most of a step", "Found"), rows)]) + "\n"
+    found_by_trace = table(("Trace", "Most of a step", "Found"), rows)
+    return "\n\n".join(["# What the rules say of traces that others recorded", intro, found_by_trace]) + "\n"
 
 
 def line(cells: tuple[str, str, str]) -> str:

@@ -26,18 +26,21 @@ def coverage() -> str:
     listed = tomllib.loads((ROOT / "docs" / "coverage.toml").read_text(encoding="utf-8"))
     field = [(prose(row["area"]), prose(row["item"]), _answer(row)) for row in listed["advice"]]
     peers = [(row["id"], prose(row["symptom"]), _answer(row)) for row in listed["peer"]]
-    return "\n\n".join(
-        [
-            "# Coverage",
-            "What people are advised to do about slow PyTorch scripts, and the rule that says it, the rule's fix that names it, or the fact the report "
-            "shows. Written by `make docs` from `docs/coverage.toml`.",
-            "## The field's advice",
-            table(("Area", "Advice", "Covered by"), field),
-            "## Rules of other tools",
-            "Numbered by kind: A input, B copies and syncs, C host and launches, D compute, E memory, F optimizer and layers, G communication, H the run.",
-            table(("#", "Symptom", "Covered by"), peers),
-        ]
-    ) + "\n"
+    return (
+        "\n\n".join(
+            [
+                "# Coverage",
+                "What people are advised to do about slow PyTorch scripts, and the rule that says it, the rule's fix that names it, "
+                "or the fact the report shows. Written by `make docs` from `docs/coverage.toml`.",
+                "## The field's advice",
+                table(("Area", "Advice", "Covered by"), field),
+                "## Rules of other tools",
+                "By kind: A input, B copies and syncs, C host and launches, D compute, E memory, F optimizer and layers, G communication, H the run.",
+                table(("#", "Symptom", "Covered by"), peers),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _answer(row: dict[str, object]) -> str:

@@ -24,6 +24,7 @@ from sample_traces.samples import FOLDER, SAMPLES, Sample, samples_for
 from sample_traces.torch_patterns import said_by_torch
 
 STEPS = 2
+PLAIN_STEPS = 20
 TIMEOUT_S = 120
 ATTEMPTS = 10
 LARGEST_DEVIATION = 0.03
@@ -51,7 +52,8 @@ def record_in_quiet(sample: Sample) -> None:
 
 def run_recorder(sample: Sample, out: Path) -> None:
     """Raises RuntimeError, with what was said on stderr, if it fails."""
-    command = [sys.executable, "-m", "diagnose", f"--steps={STEPS}", f"--timeout={TIMEOUT_S}", f"--out={out}", sample.script.name]
+    options = [f"--steps={STEPS}", f"--plain-steps={PLAIN_STEPS}", f"--timeout={TIMEOUT_S}", f"--out={out}"]
+    command = [sys.executable, "-m", "diagnose", *options, sample.script.name]
     paths = [str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])]  # where the package is not installed
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(command, cwd=sample.script.parent, env=environment, capture_output=True, text=True, errors="replace")

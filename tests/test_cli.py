@@ -370,7 +370,7 @@ def test_rules_and_metrics_are_listed_and_explained(capsys: pytest.CaptureFixtur
     assert "input-wait-no-workers" in capsys.readouterr().out
     assert cli.main(["rules", "input-wait-no-workers"]) == 0
     page = capsys.readouterr().out
-    assert "input_wait_share: at least 5.0 %" in page and "num_workers" in page
+    assert "loading_share: at least 5.0 %" in page and "num_workers" in page
     assert cli.main(["metrics"]) == 0
     assert "input_wait_share" in capsys.readouterr().out
 
@@ -402,6 +402,24 @@ def test_what_needs_no_analysis_imports_nothing_heavy(argv: list[str], code: int
     done = run(*argv)
     assert done.returncode == code
     assert done.stderr.splitlines()[-1].strip() == "imported:"
+
+
+def test_a_new_rule_is_begun_where_the_rules_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rules").mkdir()
+    monkeypatch.setattr("diagnose.rules.rules_folder", lambda: tmp_path / "rules")
+    assert cli.main(["rules", "new", "pickling-in-loop"]) == 0
+    assert sorted(path.name for path in (tmp_path / "rules").iterdir()) == ["pickling-in-loop.cases.toml", "pickling-in-loop.toml"]
+    assert "fill in every TODO" in capsys.readouterr().out
+
+
+def test_an_installed_package_takes_no_new_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("diagnose.rules.rules_folder", lambda: tmp_path / "_rules")
+    assert cli.main(["rules", "new", "pickling-in-loop"]) == 2
+    assert "CONTRIBUTING.md" in capsys.readouterr().err
 
 
 def test_listing_rules_does_not_import_torch() -> None:

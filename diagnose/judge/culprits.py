@@ -31,7 +31,9 @@ class Culprit:
 
 def culprits(measured: Measured, selector: Selector | FactSelector, ms_per_step: float) -> tuple[Culprit, ...]:
     """The lines that hold the selector's events, costliest first; none if no line is known."""
-    return _from_facts(measured, selector) if isinstance(selector, FactSelector) else _from_events(measured, selector, ms_per_step)
+    if isinstance(selector, FactSelector):
+        return _from_facts(measured, selector)
+    return _from_events(measured, selector, ms_per_step)
 
 
 def _from_facts(measured: Measured, selector: FactSelector) -> tuple[Culprit, ...]:

@@ -170,6 +170,7 @@ def _environment(run_id: str, settings: Settings, out: Path, folder: Path) -> di
         {
             "folder": str(out),
             "steps": settings.steps,
+            "plain_steps": settings.plain_steps,
             "stacks": settings.stacks,
             "keep_going": settings.keep_going,
             "device": settings.device,

@@ -8,9 +8,11 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Settings:
-    """`steps`: steps of the timeline, the other phases scale with it; `timeout_s`: end the run after that many seconds."""
+    """`steps`: steps of the timeline, the other phases scale with it; `plain_steps`: of the phase without a profiler, instead;
+    `timeout_s`: end the run after that many seconds."""
 
     steps: int = 8
+    plain_steps: int | None = None
     keep_going: bool = False
     stacks: bool = True
     device: Literal["auto", "cpu", "cuda"] = "auto"

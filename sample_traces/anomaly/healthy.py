@@ -12,13 +12,13 @@ class Adder(nn.Module):
     def __init__(self, width):
         super().__init__()
         self.embed = nn.Linear(2, width)
-        self.mix = nn.Sequential(nn.Linear(width, width), nn.Tanh())
+        self.mix = nn.Linear(width, width)
         self.head = nn.Linear(width, 1)
 
     def forward(self, sequences):
         state = self.embed(sequences[:, 0])
         for values in sequences[:, 1:].unbind(dim=1):
-            state = self.mix(state + self.embed(values))
+            state = torch.tanh(self.mix(state + self.embed(values)))
         return self.head(state)
 
 
@@ -27,7 +27,7 @@ def main():
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    sequences = torch.rand(7680, 12, 2, device=device)
+    sequences = torch.rand(30720, 3, 2, device=device)
     sums = sequences.prod(dim=2).sum(dim=1, keepdim=True)
     model = Adder(width=64).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -35,7 +35,7 @@ def main():
 
     started = time.perf_counter()
     for step in range(STEPS):
-        rows = slice(step * 256 % 7680, step * 256 % 7680 + 256)
+        rows = slice(step * 1536 % 30720, step * 1536 % 30720 + 1536)
         optimizer.zero_grad()
         loss = criterion(model(sequences[rows]), sums[rows])
         loss.backward()

@@ -17,16 +17,15 @@ def main():
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    pictures = torch.rand(960, 1, 22, 22, device=device)
-    labels = (pictures[:, 0, :11].mean(dim=(1, 2)) > pictures[:, 0, 11:].mean(dim=(1, 2))).long()
-    convolutions = nn.Sequential(nn.Conv2d(1, 24, 5), nn.ReLU(), nn.Conv2d(24, 24, 5), nn.ReLU())
-    model = nn.Sequential(convolutions, nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(384, 2)).to(device)
+    pictures = torch.rand(960, 1, 32, 32, device=device)
+    labels = (pictures[:, 0, :16].mean(dim=(1, 2)) > pictures[:, 0, 16:].mean(dim=(1, 2))).long()
+    model = nn.Sequential(nn.Conv2d(1, 48, 7, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(8112, 2)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     criterion = nn.CrossEntropyLoss()
 
     started = time.perf_counter()
     for step in range(STEPS):
-        rows = slice(step * 16 % 960, step * 16 % 960 + 16)
+        rows = slice(step * 12 % 960, step * 12 % 960 + 12)
         optimizer.zero_grad()
         loss = batch_loss(model, criterion, pictures[rows], labels[rows])
         loss.backward()

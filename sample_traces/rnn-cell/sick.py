@@ -28,9 +28,9 @@ def main():
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    phases = torch.rand(1280, 1, device=device) * 6.28 + torch.linspace(0, 12, 49, device=device)
-    waves = phases.sin() + 0.1 * torch.randn(1280, 49, device=device)
-    model = Forecaster(width=32).to(device)
+    phases = torch.rand(1280, 1, device=device) * 6.28 + torch.linspace(0, 3, 12, device=device)
+    waves = phases.sin() + 0.1 * torch.randn(1280, 12, device=device)
+    model = Forecaster(width=64).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     criterion = nn.MSELoss()
 

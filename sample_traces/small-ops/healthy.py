@@ -1,4 +1,4 @@
-"""Score measurements with an ensemble of little networks, each with weights of its own."""
+"""Describe a tide as a sum of many waves and see how it varies."""
 
 import time
 
@@ -6,25 +6,25 @@ import torch
 from torch import nn
 
 STEPS = 150
-MEMBERS = 192
+WAVES = 150
 
 
-def member():
-    return nn.Sequential(nn.Linear(16, 24), nn.Tanh(), nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 1))
-
-
-class Ensemble(nn.Module):
+class Wave(nn.Module):
     def __init__(self):
         super().__init__()
-        members = [member() for _ in range(MEMBERS)]
-        for layer in (0, 2, 4):
-            self.register_parameter(f"weight{layer}", nn.Parameter(torch.stack([network[layer].weight.T for network in members])))
-            self.register_parameter(f"bias{layer}", nn.Parameter(torch.stack([network[layer].bias[None] for network in members])))
+        self.height, self.speed, self.phase = (nn.Parameter(values) for values in torch.rand(3, 1))
 
-    def forward(self, measurements):
-        hidden = torch.baddbmm(self.bias0, measurements.expand(MEMBERS, -1, -1), self.weight0).tanh()
-        hidden = torch.baddbmm(self.bias2, hidden, self.weight2).tanh()
-        return torch.baddbmm(self.bias4, hidden, self.weight4)
+
+class Tide(nn.Module):
+    def __init__(self):
+        super().__init__()
+        waves = [Wave() for _ in range(WAVES)]
+        self.height, self.speed, self.phase = (
+            nn.Parameter(torch.stack([getattr(wave, name) for wave in waves])) for name in ("height", "speed", "phase")
+        )
+
+    def forward(self, times):
+        return (self.height * torch.sin(self.speed * times + self.phase)).sum(dim=0)
 
 
 @torch.inference_mode()
@@ -33,17 +33,17 @@ def main():
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    measurements = torch.randn(19200, 16, device=device)
-    model = Ensemble().to(device).eval()
-    spread = torch.zeros((), device=device)
+    times = torch.rand(460_800, device=device) * 100
+    model = Tide().to(device).eval()
+    variation = torch.zeros((), device=device)
 
     started = time.perf_counter()
     for step in range(STEPS):
-        scores = model(measurements[step * 128 % 19200 :][:128])
-        spread += scores.std(dim=0).mean()
+        levels = model(times[step * 3072 % 460_800 :][:3072])
+        variation += levels.std()
     elapsed = time.perf_counter() - started
 
-    print(f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, mean deviation {spread.item() / STEPS:.4f}")
+    print(f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, mean deviation {variation.item() / STEPS:.4f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Score measurements with an ensemble of little networks, each with weights of its own."""
+"""Describe a tide as a sum of many waves and see how it varies."""
 
 import time
 
@@ -6,20 +6,22 @@ import torch
 from torch import nn
 
 STEPS = 150
-MEMBERS = 192
+WAVES = 150
 
 
-def member():
-    return nn.Sequential(nn.Linear(16, 24), nn.Tanh(), nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 1))
-
-
-class Ensemble(nn.Module):
+class Wave(nn.Module):
     def __init__(self):
         super().__init__()
-        self.members = nn.ModuleList(member() for _ in range(MEMBERS))
+        self.height, self.speed, self.phase = (nn.Parameter(values) for values in torch.rand(3, 1))
 
-    def forward(self, measurements):
-        return torch.stack([network(measurements) for network in self.members])
+
+class Tide(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.waves = nn.ModuleList(Wave() for _ in range(WAVES))
+
+    def forward(self, times):
+        return torch.stack([wave.height * torch.sin(wave.speed * times + wave.phase) for wave in self.waves]).sum(dim=0)
 
 
 @torch.inference_mode()
@@ -28,17 +30,17 @@ def main():
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    measurements = torch.randn(19200, 16, device=device)
-    model = Ensemble().to(device).eval()
-    spread = torch.zeros((), device=device)
+    times = torch.rand(460_800, device=device) * 100
+    model = Tide().to(device).eval()
+    variation = torch.zeros((), device=device)
 
     started = time.perf_counter()
     for step in range(STEPS):
-        scores = model(measurements[step * 128 % 19200 :][:128])
-        spread += scores.std(dim=0).mean()
+        levels = model(times[step * 3072 % 460_800 :][:3072])
+        variation += levels.std()
     elapsed = time.perf_counter() - started
 
-    print(f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, mean deviation {spread.item() / STEPS:.4f}")
+    print(f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, mean deviation {variation.item() / STEPS:.4f}")
 
 
 if __name__ == "__main__":

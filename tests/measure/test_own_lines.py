@@ -102,3 +102,8 @@ def test_steps_count_not_calls(starts: tuple[int, ...], share: float) -> None:
 def test_calls_beside_kernels_cost_nothing() -> None:
     gpu = TIMELINE + 'main  5  5  runtime  cudaLaunchKernel  {"correlation": 1}\ngpu  20  100  kernel  gemm  {"correlation": 1}'
     assert measured("0  200  41  torch/serialization.py: save", gpu).metric("checkpoint_calls_ms") == pytest.approx(0.1)
+
+
+def test_a_chance_delay_in_one_step_of_two_is_not_the_lines_cost() -> None:
+    two_steps = "".join(SIX_STEPS.splitlines(keepends=True)[:4])
+    assert costs("dominant_line", measured("0  600  41  a.py: f\n1000  50  41  a.py: f", two_steps)) == {41: 50.0}

@@ -43,6 +43,7 @@ def test_warm_up_ends_when_patience_is_used_up() -> None:
 def test_budgets_scale_with_the_steps() -> None:
     assert {name: budget.steps for name, budget in budgets(8).items()} == {"plain": 20, "timeline": 8, "detail": 2}
     assert {name: budget.steps for name, budget in budgets(1).items()} == {"plain": 5, "timeline": 1, "detail": 1}
+    assert {name: budget.steps for name, budget in budgets(2, plain_steps=40).items()} == {"plain": 40, "timeline": 2, "detail": 1}
 
 
 def test_a_budget_by_steps_and_by_time() -> None:

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from diagnose.measure.ledger import COMPILATION
 from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_selector, metric
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.measure.work import in_rows
 from diagnose.trace.intervals import intersect, subtract, union
 
-REGION = r"^Torch-Compiled Region"  # torch's own range around every call of a compiled graph
+# Calls of compiled graphs. (A *Torch-Compiled Region* is a whole frame, what follows a break included.)
+GRAPH_CALL = r"^CompiledFunction$|Call CompiledFxGraph"
 NOT_COMPILED = Missing("torch.compile is not in use")
 
 
@@ -41,7 +43,7 @@ def _between_regions(view: Selection, rows: Rows) -> Intervals:
 
 @selector("between_graphs", "time of a forward between its compiled graphs", stake=_between_regions)
 def _between_graphs(view: Selection) -> Rows:
-    return view.named(view.name_matches(REGION) & view.on_training_thread)
+    return view.named(view.name_matches(GRAPH_CALL) & view.on_training_thread)
 
 
 def _graph_break_ms(measured: Measured) -> float | None:
@@ -64,10 +66,19 @@ def _graph_break_reason(measured: Measured) -> Value | Missing:
     return _first_reason(_compile_rows(measured, "graph_breaks"))
 
 
+@selector("compiling", "the compiler at work on the training thread")
+def _compiling(view: Selection) -> Rows:
+    return view.named(view.name_matches(COMPILATION) & view.on_training_thread & (view.kind != "runtime"))
+
+
 @fact_selector("recompilations", "frames that torch.compile had to compile again, by why")
 def _recompilations(measured: Measured) -> list[FactPlace] | Missing:
     again = _compile_rows(measured, "recompiles")
-    return again if isinstance(again, Missing) else [FactPlace(one["file"], one["line"], "", float(one["count"]), None) for one in again]
+    if isinstance(again, Missing):
+        return again
+    compiling = measured.metric("compiling_ms")
+    ms = float(compiling) / len(again) if again and not isinstance(compiling, Missing) and compiling else None
+    return [FactPlace(one["file"], one["line"], "", float(one["count"]), ms) for one in again]
 
 
 @metric("recompile_count", "count", "times torch.compile compiled a frame again, in the whole run so far")

@@ -9,6 +9,8 @@ import numpy as np
 from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
 
 LONG_OP_NS = 1_000_000  # torch splits an operator among threads from 32,768 elements on, tens of µs of work; here there is plenty to split
+FULL = 0.9  # of the machine's processor time: no core is left for what comes in between
+OTHERS_SHARE = 0.25
 
 fact_metric("cpu_core_count", "count", "processor cores this process may use")
 fact_metric("thread_count", "count", "threads torch uses for one operator")
@@ -68,6 +70,16 @@ def _others_busy_share(measured: Measured) -> Value | Missing:
     if ((measured.recording.facts.get("process_group") or {}).get("world_size") or 1) > 1:
         return Missing("the other ranks of this job cannot be told from other processes")
     return max(0.0, float(busy) - (float(used) + _worker_cores_used(measured)) / float(cores))  # type: ignore[arg-type]
+
+
+@metric(
+    "crowded", "yes/no", "every core was busy, a quarter or more of that not with the script's own process; no where it was not recorded"
+)
+def _crowded(measured: Measured) -> Value | Missing:
+    busy, used, cores = measured.metric("machine_busy_share"), measured.metric("cpu_cores_used"), _machine_core_count(measured)
+    if isinstance(busy, Missing) or isinstance(used, Missing) or isinstance(cores, Missing):
+        return False
+    return float(busy) >= FULL and float(busy) - float(used) / float(cores) >= OTHERS_SHARE
 
 
 @metric("threads_per_core", "ratio", "threads torch uses for one operator, for each core at hand")

@@ -20,10 +20,9 @@ NO_LOADER = Missing("no torch DataLoader was used")
 NO_FETCH = Missing("no batch was fetched during the recorded steps")
 SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
 LATE_STEP = 0.5  # of the median step beyond it
-OTHERS_SHARE = 0.25  # of the processors that others may take before short waits say nothing about the script
 SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
 CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
-DECODES = r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in function imdecode>|^(decord|av|cv2)/"
+DECODES = r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in \w+ (imdecode|decompress)\b|^(decord|av|cv2|gzip)/"
 STORED_ITEM_OP, STACKING_OP = r"^aten::select$", r"^aten::(stack|cat)$"
 
 
@@ -93,6 +92,20 @@ def _missing_workers(measured: Measured) -> Value | Missing:
     if isinstance(suggested, Missing) or isinstance(there, Missing):
         return suggested if isinstance(suggested, Missing) else there
     return float(suggested) - float(there)
+
+
+@metric("loading_ms", "ms", "the wait for batches per step, or what their fetch takes without a profiler where that is known to be less")
+def _loading_ms(measured: Measured) -> Value | Missing:
+    wait_ms, fetch_ms = measured.metric("input_wait_ms"), measured.number("fetch_ms")
+    if isinstance(wait_ms, Missing) or not fetch_ms > 0 or measured.metric("loader_worker_count") != 0:
+        return wait_ms
+    return min(float(wait_ms), fetch_ms * measured.fetches_per_step)
+
+
+@metric("loading_share", "share", "of the step that this is")
+def _loading_share(measured: Measured) -> Value | Missing:
+    loading_ms = measured.metric("loading_ms")
+    return loading_ms if isinstance(loading_ms, Missing) else float(loading_ms) / measured.number("step_ms")
 
 
 # ---- workers and the cores for them
@@ -184,11 +197,11 @@ def _steady_wait_share(measured: Measured) -> Value | Missing:
 
 @metric("median_wait_ms", "ms", "the median wait of the training thread for one batch")
 def _median_wait_ms(measured: Measured) -> Value | Missing:
-    view, others = measured.timeline, measured.metric("others_busy_share")
+    view = measured.timeline
     if view is None:
         return NO_STEPS
-    if not isinstance(others, Missing) and float(others) > OTHERS_SHARE:
-        return Missing("other processes kept the processors busy, and workers and training thread waiting for them", "an idle machine")
+    if measured.metric("crowded"):
+        return Missing("every core was busy, with other processes too, which makes waits long at random", "an idle machine")
     waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
     return measured.plain_ms(float(np.median(waits)) / 1e6, of_input_wait=True) if len(waits) else NO_FETCH
 

@@ -17,9 +17,7 @@ NO_ROWS: Rows = np.empty(0, np.int64)
 IDLE_FOR_HOST = ("launch_bound", "python")
 CELL_OP = r"^aten::(lstm_cell|gru_cell|rnn_tanh_cell|rnn_relu_cell)$"
 # Between two time steps these mean that the next input may depend on the last output, which a fused module cannot do.
-FEEDBACK_OP = (
-    r"^aten::(\w*linear|addmm|mm|bmm|baddbmm|matmul|embedding|_?softmax|argmax|multinomial|scaled_dot_product\w*|item|conv\w*)$"
-)
+FEEDBACK_OP = r"^aten::(\w*linear|addmm|mm|bmm|baddbmm|matmul|embedding|_?softmax|argmax|multinomial|scaled_dot_product\w*|item|conv\w*)$"
 
 
 def waiting_for_host(view: Selection, spans: Intervals) -> Intervals:

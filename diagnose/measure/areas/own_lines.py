@@ -152,8 +152,8 @@ class LineTime:
     line: int
     function: str
     count_per_step: float
-    steps_share: float  # of the steps, those with such a call
     share: float
+    typical_share: float  # the same if every step took what the median step does (of two, the shorter): no chance delay
     callee: str
 
     def place(self, whole_ms: float) -> FactPlace:
@@ -168,18 +168,18 @@ def line_times(view: Selection, rows: Rows, within: Intervals) -> list[LineTime]
         return []
     calls = view.calls.iloc[rows].assign(own_ns=self_ns(view, within)[rows])
     calls["step"] = steps_of(view, calls["start_ns"].to_numpy())
-    lines = calls.groupby(PLACE, observed=True, sort=False).agg(
-        count=("own_ns", "size"), steps=("step", "nunique"), own_ns=("own_ns", "sum")
-    )
+    own_ns = calls.pivot_table(values="own_ns", index=PLACE, columns="step", aggfunc="sum", observed=True, sort=False)
     callees = calls.groupby([*PLACE, "callee"], observed=True, sort=False)["own_ns"].sum().sort_values(ascending=False, kind="stable")
     named = callees.reset_index().drop_duplicates(PLACE).set_index(PLACE)["callee"]
-    costly = lines[lines["own_ns"] > 0].sort_values("own_ns", ascending=False, kind="stable")
-    return [
-        LineTime(
-            str(place[0]), int(place[1]), str(place[2]), count / view.step_count, steps / view.step_count, own_ns / whole, str(named[place])
-        )
-        for place, count, steps, own_ns in costly.itertuples()
-    ]
+    counts = calls.groupby(PLACE, observed=True, sort=False).size()
+    found = []
+    for place, by_step in zip(own_ns.index, own_ns.to_numpy(), strict=True):
+        there = ~np.isnan(by_step)
+        steps = np.sort(np.concatenate([by_step[there], np.zeros(view.step_count - there.sum())]))
+        typical_ns = steps[(len(steps) - 1) // 2] * len(steps)
+        times = (float(counts[place]) / view.step_count, float(steps.sum()) / whole, float(typical_ns) / whole)
+        found.append(LineTime(str(place[0]), int(place[1]), str(place[2]), *times, str(named[place])))
+    return sorted((one for one in found if one.share > 0), key=lambda one: -one.share)
 
 
 def _own_python(view: Selection) -> Intervals:
@@ -209,7 +209,7 @@ def _python_lines(measured: Measured) -> list[LineTime] | Missing:
     own = _own_python(view)
     part = total(own) / python if python else 0.0
     lines = line_times(view, _own_calls(view), own)
-    return [replace(one, share=one.share * part) for one in lines]
+    return sorted((replace(one, share=one.typical_share * part) for one in lines), key=lambda one: -one.share)
 
 
 def short_callee(callee: str) -> str:
@@ -224,12 +224,6 @@ def short_callee(callee: str) -> str:
 def _dominant_line(measured: Measured) -> list[FactPlace] | Missing:
     lines = _python_lines(measured)
     return lines if isinstance(lines, Missing) else [one.place(measured.row_ms("python")) for one in lines[:1]]
-
-
-@metric("dominant_line_steps_share", "share", "of the recorded steps in which that line does")
-def _dominant_line_steps_share(measured: Measured) -> Value | Missing:
-    lines = _python_lines(measured)
-    return lines if isinstance(lines, Missing) else lines[0].steps_share if lines else 0.0
 
 
 @metric("dominant_callee", "", "what that line calls, the costliest if there are several")

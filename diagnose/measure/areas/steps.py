@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from diagnose.measure.areas.input import OTHERS_SHARE, slow_fetches_ms
+from diagnose.measure.areas.input import slow_fetches_ms
 from diagnose.measure.areas.own_lines import LineTime, line_times, places_of
 from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
 from diagnose.measure.selection import Selection
@@ -70,9 +70,8 @@ def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = measured.recording.step_ns("plain") / 1e6
     if not len(steps_ms):
         return NO_STEPS
-    others = measured.metric("others_busy_share")
-    if not isinstance(others, Missing) and float(others) > OTHERS_SHARE:
-        return Missing("other processes kept the processors busy, which makes steps slow at random", "an idle machine")
+    if measured.metric("crowded"):
+        return Missing("every core was busy, with other processes too, which makes steps slow at random", "an idle machine")
     if ((measured.recording.facts.get("forward") or {}).get("shape_count") or 1) > SHAPES_AT_MOST:
         return Missing("batches differ in shape, so steps take different times by nature")
     median_ms = float(np.median(steps_ms))

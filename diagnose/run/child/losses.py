@@ -63,9 +63,9 @@ class Losses:
                     continue
                 if self._unscaled is not None and self._unscaled[0]() is root:
                     root, self._unscaled = self._unscaled[1], None
-                is_part = root._base is not None  # of memory that would be kept with it
                 loss = root.detach()
-                loss = loss.clone() if self._copies or is_part else loss
+                holds_more = loss.untyped_storage().nbytes() > loss.element_size()  # as mse_loss's does, all the single errors
+                loss = loss.clone() if self._copies or holds_more else loss
                 self._kept.append((loss, loss._version))
             except Exception:  # a kind of tensor that has none of this
                 continue

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
+from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Any
 
 import torch
 
 _SAMPLES_AT_MOST = 200
 _PAGE = resource.getpagesize()
+_HEAP_NS_AT_MOST = 50_000  # the C library counts free blocks one by one: in a heap with very many that takes too long
+_HEAP_BYTES_AT_LEAST = 1_000_000  # less means that another allocator serves torch
 
 
 class Memory:
@@ -17,6 +22,8 @@ class Memory:
 
     def begin(self) -> None:
         self._resident: list[int] = []
+        self._heap: list[int] = []
+        self._heap_in_use = _heap_reader()
         self._allocated: list[int] = []
         self._steps, self._stride = 0, 1
         self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
@@ -28,11 +35,13 @@ class Memory:
         if self._steps % self._stride:
             return
         self._resident.append(int(os.pread(self._statm, 128, 0).split()[1]) * _PAGE)
+        if self._heap_in_use is not None:
+            self._heap.append(self._heap_in_use())
         if self._device is not None:
             self._allocated.append(_allocated(self._device))
         if len(self._resident) > _SAMPLES_AT_MOST:
             self._stride *= 2
-            del self._resident[::2], self._allocated[::2]
+            del self._resident[::2], self._heap[::2], self._allocated[::2]
 
     def stop(self) -> None:
         os.close(self._statm)
@@ -40,6 +49,7 @@ class Memory:
     def facts(self, steps: int) -> dict[str, Any]:
         return {
             "rss_series_bytes": self._resident,
+            "heap_series_bytes": self._heap or None,
             "allocated_series_bytes": self._allocated or None,
             "cuda_memory": self._cuda_memory(steps),
         }
@@ -63,6 +73,34 @@ class Memory:
             "segment_allocations_per_step": per_step("segment.all.allocated"),
             "out_of_memory_count": after.get("num_ooms", 0),
         }
+
+
+class _MallocInfo(ctypes.Structure):
+    """glibc's struct mallinfo2."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+    ]
+
+
+def _heap_reader() -> Callable[[], int] | None:
+    """Reads the bytes in use on the C heap, where CPU tensors live; None where the C library cannot tell, or not quickly.
+
+    Resident memory does not tell growth: it keeps blocks that were freed.
+    """
+    info = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if info is None:
+        return None
+    info.restype = _MallocInfo
+
+    def in_use() -> int:
+        now = info()
+        return int(now.uordblks + now.hblkhd)
+
+    begin = perf_counter_ns()
+    too_little = in_use() < _HEAP_BYTES_AT_LEAST
+    return None if too_little or perf_counter_ns() - begin > _HEAP_NS_AT_MOST else in_use
 
 
 def _allocated(device: int) -> int:

@@ -39,13 +39,13 @@ class Phases:
         foreign: ForeignProfilers,
         facts: Facts,
         clock: str,
-        steps: int,
+        budgets: dict[str, schedule.Budget],
         stacks: bool,
         cuda: bool,
     ) -> None:
         self._folder, self._live, self._marks, self._foreign, self._facts = folder, live, marks, foreign, facts
         self._clock, self._cuda, self._stacks = clock, cuda, stacks
-        self._budgets = schedule.budgets(steps)
+        self._budgets = budgets
         self._notes: list[str] = []
         self._finished: list[dict[str, Any]] = []
         self._ticks = 0

@@ -36,9 +36,9 @@ class Budget:
         return elapsed_ns >= self.time_ns and steps >= self.at_least
 
 
-def budgets(steps: int) -> dict[str, Budget]:
-    """The budget of every phase after the warm-up, scaled by the timeline's steps."""
-    plain = max(_PLAIN_STEPS_AT_LEAST, steps * 5 // 2)
+def budgets(steps: int, plain_steps: int | None = None) -> dict[str, Budget]:
+    """The budget of every phase after the warm-up, scaled by the timeline's steps, except where `plain_steps` is given."""
+    plain = plain_steps or max(_PLAIN_STEPS_AT_LEAST, steps * 5 // 2)
     return {
         "plain": Budget(plain, at_least=_PLAIN_STEPS_AT_LEAST, time_limit_ns=_PLAIN_NS_AT_MOST),
         "timeline": Budget(steps),

@@ -21,6 +21,7 @@ from .live import Live
 from .marks import Marks
 from .phases import Phases
 from .places import Places
+from .schedule import budgets
 from .stop import Stopper, StopRun, flush_standard_streams
 
 
@@ -30,6 +31,7 @@ class Plan:
 
     folder: str  # the run folder
     steps: int
+    plain_steps: int | None
     stacks: bool
     keep_going: bool
     device: str
@@ -136,7 +138,7 @@ class Session:
             foreign=self._foreign,
             facts=self.facts,
             clock=self._clock.kind,
-            steps=self.plan.steps,
+            budgets=budgets(self.plan.steps, self.plan.plain_steps),
             stacks=self.plan.stacks,
             cuda=cuda,
         )
