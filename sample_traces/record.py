@@ -26,28 +26,32 @@ from sample_traces.torch_patterns import said_by_torch
 STEPS = 2
 PLAIN_STEPS = 20
 TIMEOUT_S = 120
-ATTEMPTS = 10
-LARGEST_DEVIATION = 0.03
+ATTEMPTS = 5
+QUIET_DEVIATION, LARGEST_DEVIATION = 0.03, 0.15  # of the plain steps: good enough at once; still good enough to keep
 LARGEST_BYTES = 300_000
 PATTERNS = "torch_patterns.json"
 
 
-def record_in_quiet(sample: Sample) -> None:
-    """Record beside the script, as often as it takes for the plain steps to agree."""
-    for _attempt in range(ATTEMPTS):
-        with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder) / "run"
+def record_in_quiet(sample: Sample) -> str:
+    """Record beside the script, again and again until the plain steps agree; the quietest recording is kept. Returns a line on it.
+
+    Raises RuntimeError if it is too noisy or too large to keep.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        deviations: dict[Path, float] = {}
+        while len(deviations) < ATTEMPTS and min(deviations.values(), default=1.0) > QUIET_DEVIATION:
+            out = Path(folder) / str(len(deviations))
             run_recorder(sample, out)
-            deviation = relative_deviation(out)
-            if deviation <= LARGEST_DEVIATION:
-                keep(out, sample, sample.run)
-                keep_patterns(sample, sample.run)
-                size = sum(file.stat().st_size for file in sample.run.rglob("*") if file.is_file())
-                if size > LARGEST_BYTES:
-                    sys.exit(f"{sample} is larger than {LARGEST_BYTES // 1000} kB: fewer steps or a smaller script")
-                print(f"{sample}: {size // 1000} kB, plain steps deviate by {deviation:.1%}", flush=True)
-                return
-    sys.exit(f"{sample}: the plain steps never deviated by less than {LARGEST_DEVIATION:.0%}: close other programs and try again")
+            deviations[out] = relative_deviation(out)
+        quietest = min(deviations, key=lambda out: deviations[out])
+        if deviations[quietest] > LARGEST_DEVIATION:
+            raise RuntimeError(f"{sample}: the plain steps never deviated by less than {deviations[quietest]:.0%}: close other programs")
+        keep(quietest, sample, sample.run)
+    keep_patterns(sample, sample.run)
+    size = sum(file.stat().st_size for file in sample.run.rglob("*") if file.is_file())
+    if size > LARGEST_BYTES:
+        raise RuntimeError(f"{sample}: {size // 1000} kB are more than {LARGEST_BYTES // 1000} kB: fewer steps or a smaller script")
+    return f"{sample}: {size // 1000} kB, plain steps deviate by {deviations[quietest]:.1%}"
 
 
 def run_recorder(sample: Sample, out: Path) -> None:
@@ -114,11 +118,18 @@ def device_name() -> str:
     return f"{torch.cuda.get_device_name()}, {cores}" if device() == "cuda" else cores
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str]) -> int:
+    """Record the samples named (`input-wait/sick`, or a whole case) or all that this machine can show; 1 if any could not be kept."""
     print(f"torch {version('torch')}, Python {platform.python_version()}, {device_name()}")
-    for sample in [one for one in SAMPLES if str(one) in names] if names else samples_for(device()):
-        record_in_quiet(sample)
+    failed = False
+    for sample in [one for one in SAMPLES if {str(one), one.case} & set(names)] if names else samples_for(device()):
+        try:
+            print(record_in_quiet(sample), flush=True)
+        except RuntimeError as error:
+            print(error, file=sys.stderr, flush=True)
+            failed = True
+    return int(failed)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -95,6 +95,11 @@ class View:
         """Length of the intervals per complete step, ms of the recorded (not the plain) step."""
         return total(intervals) / self.step_count / 1e6
 
+    def least_share(self, intervals: Intervals) -> float:
+        """The intervals' share of the step that holds least of them: what every step pays, whatever delayed some; nan without a step."""
+        shares = [total(intersect(intervals, window[None])) / (window[1] - window[0]) for window in self.windows]
+        return float(min(shares, default=float("nan")))
+
     def outermost_ops(self, rows: Rows) -> Rows:
         """For each host event the outermost operator around it, or itself if there is none."""
         parent, is_op = self.host["parent"].to_numpy(), self.kind == "op"

@@ -76,7 +76,10 @@ COMMUNICATION = re.compile(
 # A Python frame, as torch writes it: "train.py(41): main".
 FRAME = re.compile(r"(?P<file>.+?)\((?P<line>\d+)\): (?P<function>.+)$", re.DOTALL)
 # Library code by its path, and by the first part of it: torch shortens a path by the sys.path entry it was imported from.
-LIBRARY_PATH = re.compile(r"site-packages/|dist-packages/|(^|/)lib(64)?/python\d|^<|/torch/(nn|utils|optim|autograd|_dynamo|profiler)/")
+LIBRARY_PATH = re.compile(
+    r"site-packages/|dist-packages/|(^|/)lib(64)?/python\d|^<|/torch/(nn|utils|optim|autograd|_dynamo|profiler)/"
+    r"|(^|/)torchinductor_|(^|/)(flashinfer|sglang|vllm)/"
+)
 LIBRARY_ROOT = re.compile(
     r"torch|torch(vision|audio|text|ao|metrics|rec|_geometric|_xla)|functorch|numpy|scipy|pandas|sklearn|PIL|cv2|matplotlib|tqdm|"
     r"transformers|accelerate|datasets|diffusers|peft|timm|pytorch_lightning|lightning|lightning_fabric|ignite|fastai|apex|deepspeed|"

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.utils import fuse_conv_bn_eval
 
-STEPS = 150
+STEPS = 80
 
 
 class Block(nn.Module):
@@ -23,7 +23,7 @@ class Block(nn.Module):
 def describe(model, pictures):
     features = []
     for step in range(STEPS):
-        features.append(model(pictures[step * 16 % 960 :][:16]))
+        features.append(model(pictures[step * 136 % 952 :][:136]))
     return torch.cat(features)
 
 
@@ -32,8 +32,8 @@ def main():
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    pictures = torch.rand(960, 3, 64, 64, device=device)
-    blocks = [Block(3, 16), Block(16, 16), Block(16, 16), Block(16, 16)]
+    pictures = torch.rand(952, 3, 64, 64, device=device)
+    blocks = [Block(3, 16), Block(16, 16)]
     model = nn.Sequential(*blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten()).to(device)
     for block in blocks:
         nn.init.uniform_(block.norm.running_mean, -0.1, 0.1)

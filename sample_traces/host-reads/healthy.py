@@ -27,7 +27,7 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        losses.append(loss.detach())
+        losses.append(loss.detach().clone())
         reconstructions = outputs.detach()
     elapsed = time.perf_counter() - started
 

@@ -1,6 +1,7 @@
 """Reduce readings to a few numbers with a deep autoencoder."""
 
 import time
+from itertools import pairwise
 
 import torch
 from torch import nn
@@ -9,15 +10,15 @@ STEPS = 150
 
 
 def network(*widths):
-    layers = [module for pair in zip(widths, widths[1:]) for module in (nn.Linear(*pair), nn.LayerNorm(pair[1]), nn.GELU())]
+    layers = [module for pair in pairwise(widths) for module in (nn.Linear(*pair), nn.LayerNorm(pair[1]), nn.GELU())]
     return nn.Sequential(*layers[:-2])
 
 
 def train(model, readings):
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
     criterion = nn.MSELoss()
     for step in range(STEPS):
-        batch = readings[step * 64 % 6400 :][:64]
+        batch = readings[step * 256 % 25600 :][:256]
         optimizer.zero_grad()
         loss = criterion(model(batch), batch)
         loss.backward()
@@ -30,8 +31,8 @@ def main():
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    readings = torch.randn(6400, 8, device=device) @ torch.randn(8, 64, device=device)
-    model = network(64, 64, 64, 64, 64, 64, 8, 64, 64, 64, 64, 64, 64).to(device)
+    readings = torch.randn(25600, 8, device=device) @ torch.randn(8, 64, device=device)
+    model = network(64, 64, 64, 64, 8, 64, 64, 64, 64).to(device)
 
     started = time.perf_counter()
     loss = train(model, readings)

@@ -104,6 +104,13 @@ def test_calls_beside_kernels_cost_nothing() -> None:
     assert measured("0  200  41  torch/serialization.py: save", gpu).metric("checkpoint_calls_ms") == pytest.approx(0.1)
 
 
+def test_a_pause_that_fell_into_one_of_many_like_calls_is_not_the_lines_cost() -> None:
+    # Ten calls of line 41 take 2 µs and one takes 200, of which 20 times the usual 2 count: 60 µs. Of the 400 µs of Python 160 are gone
+    # as a pause, so the line's share is 60 of 240.
+    calls = "".join(f"{10 * i}  2  41  a.py: f\n" for i in range(10)) + "150  200  41  a.py: f\n"
+    assert costs("dominant_line", measured(calls)) == {41: 100.0}  # 60 of 240, of the 400 µs that the timeline's Python takes
+
+
 def test_a_chance_delay_in_one_step_of_two_is_not_the_lines_cost() -> None:
     two_steps = "".join(SIX_STEPS.splitlines(keepends=True)[:4])
     assert costs("dominant_line", measured("0  600  41  a.py: f\n1000  50  41  a.py: f", two_steps)) == {41: 50.0}

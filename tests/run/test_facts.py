@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from diagnose.run.child import machine
 
 from .running import SCRIPTS, Recorded
 from .test_recording import events
@@ -202,3 +205,12 @@ def test_the_machine(habits: Recorded) -> None:
     assert any(name in facts["libraries"] for name in ("libgomp", "libiomp5", "libomp"))
     assert facts["gpu_available"] is (facts["device"] != "cpu")
     assert facts["cudnn_deterministic"] is False
+
+
+@pytest.mark.parametrize(("text", "cores"), [("max 100000", 8), ("150000 100000", 2), ("5000 100000", 1), ("", 8)])
+def test_a_containers_quota_limits_the_cores(text: str, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quota = tmp_path / "cpu.max"
+    quota.write_text(text)
+    monkeypatch.setattr(machine, "_QUOTA", str(quota))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    assert machine._usable_cores() == cores

@@ -20,6 +20,7 @@ NO_LOADER = Missing("no torch DataLoader was used")
 NO_FETCH = Missing("no batch was fetched during the recorded steps")
 SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
 LATE_STEP = 0.5  # of the median step beyond it
+SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
 SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
 CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
 DECODES = r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in \w+ (imdecode|decompress)\b|^(decord|av|cv2|gzip)/"
@@ -46,6 +47,11 @@ def _loader_worker_count(measured: Measured) -> Value | Missing:
     if not isinstance(loader, Missing):
         return int(loader["num_workers"])
     return _worker_count_from_names(measured) if loader is NO_FACTS else loader
+
+
+@metric("loader_known", "yes/no", "how the loader was made is recorded, which a lone trace does not tell")
+def _loader_known(measured: Measured) -> Value | Missing:
+    return not isinstance(_loader(measured), Missing)
 
 
 @metric("loader_place", "", "where the script makes that DataLoader")
@@ -235,7 +241,20 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     fetch_ms = measured.number("fetch_ms")
     beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
     per_step = measured.fetches_per_step / batches
-    return [FactPlace(*_loop_line(measured), per_step, beyond_ms * per_step)]
+    cost_ms = max(beyond_ms * per_step, _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(1 / per_step)))
+    return [FactPlace(*_loop_line(measured), per_step, cost_ms)]
+
+
+def _recurring_excess_ms(steps_ms: np.ndarray, period: int) -> float:
+    """What the steps that are slow in every period take beyond the median step, ms per step; 0 if no two periods were recorded.
+
+    It holds what the time to the first batch does not: the end of the old workers.
+    """
+    if period < 2 or len(steps_ms) < 2 * period:
+        return 0.0
+    usual = float(np.median(steps_ms))
+    typical = np.array([np.median(steps_ms[offset::period]) for offset in range(period)])
+    return float((typical[typical >= SLOW_STEP * usual] - usual).sum()) / period
 
 
 def _loop_line(measured: Measured) -> tuple[str, int, str]:

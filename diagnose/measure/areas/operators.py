@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diagnose.measure.areas.optimizer import optimizer_spans
-from diagnose.measure.selection import Selection, selector
+from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, inside, outermost, work_time
 from diagnose.trace.intervals import union
@@ -111,6 +112,14 @@ def _layout_copies(view: Selection) -> Rows:
     calls = calls[view.name_matches(COPY_CALL_OP)[calls]]
     copies = np.flatnonzero(view.name_matches(r"^aten::copy_$"))
     return np.intersect1d(calls, view.outermost_ops(copies))
+
+
+@metric("layout_copies_least_share", "share", "of the step that those copies take in the step that spends least on them")
+def _layout_copies_least_share(measured: Measured) -> Value | Missing:
+    share, view = measured.metric("layout_copies_share"), measured.timeline
+    if isinstance(share, Missing) or view is None:
+        return share if isinstance(share, Missing) else NO_STEPS
+    return view.least_share(measured.stake(SELECTORS["layout_copies"]))
 
 
 @selector(

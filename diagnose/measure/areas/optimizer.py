@@ -20,7 +20,7 @@ ZERO_OP = r"^aten::(zero_|_foreach_zero_)$"
 PASS_OP = r"^aten::(?:_foreach_)?((?:add|sub|mul|div|lerp|addcmul|addcdiv|sqrt|reciprocal|maximum|rsqrt|norm|neg)_?)$"
 # https://docs.pytorch.org/docs/stable/optim.html, the column *Default* of the table of implementations, torch 2.4 and later
 FUSED_ON_CPU = ("Adam", "AdamW", "SGD", "Adagrad")
-FUSED_ON_GPU = ("Adam", "AdamW", "SGD")
+FUSED_ON_GPU = ("Adam", "AdamW", "SGD", "Adagrad")
 HAS_FOREACH = (*FUSED_ON_CPU, "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from diagnose.measure.ledger import LOADER_NEXT
 from diagnose.measure.measured import NO_CALLS_SEEN, NO_SHAPES, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
-from diagnose.measure.selection import SELECTORS, Selection, selector
+from diagnose.measure.selection import SELECTORS, Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, started_in
 from diagnose.trace.intervals import intersect, subtract, total
 from diagnose.trace.nesting import innermost
@@ -22,6 +23,8 @@ from diagnose.trace.nesting import innermost
 STEP_MARKS = ("forward", "backward", "optimizer", "next", "tick")
 
 PLACE = ["file", "line", "function"]
+PAUSE = 20  # times the median of the same calls: no longer a slow call, but one that something else interrupted
+ENOUGH_ALIKE = 10
 
 READS_FILES = (
     r"^<built-in function (open|load|dump|imread|imwrite)>"  # load and dump: pickle's
@@ -163,10 +166,12 @@ class LineTime:
 
 def line_times(view: Selection, rows: Rows, within: Intervals) -> list[LineTime]:
     """The lines that make these calls by their own time inside ``within``, costliest first."""
-    whole = total(within)
-    if not whole or not len(rows):
-        return []
     calls = view.calls.iloc[rows].assign(own_ns=self_ns(view, within)[rows])
+    undelayed_ns = _undelayed_ns(calls)
+    whole = total(within) - int((calls["own_ns"] - undelayed_ns).sum())
+    if whole <= 0 or not len(rows):
+        return []
+    calls["own_ns"] = undelayed_ns
     calls["step"] = steps_of(view, calls["start_ns"].to_numpy())
     own_ns = calls.pivot_table(values="own_ns", index=PLACE, columns="step", aggfunc="sum", observed=True, sort=False)
     callees = calls.groupby([*PLACE, "callee"], observed=True, sort=False)["own_ns"].sum().sort_values(ascending=False, kind="stable")
@@ -180,6 +185,14 @@ def line_times(view: Selection, rows: Rows, within: Intervals) -> list[LineTime]
         times = (float(counts[place]) / view.step_count, float(steps.sum()) / whole, float(typical_ns) / whole)
         found.append(LineTime(str(place[0]), int(place[1]), str(place[2]), *times, str(named[place])))
     return sorted((one for one in found if one.share > 0), key=lambda one: -one.share)
+
+
+def _undelayed_ns(calls: pd.DataFrame) -> np.ndarray:
+    """Each call's own time, of one that takes far longer than its like only what is credible: the rest is a pause that fell into it."""
+    alike = calls.groupby([*PLACE, "callee"], observed=True, sort=False)["own_ns"]
+    usual, count = alike.transform("median").to_numpy(), alike.transform("size").to_numpy()
+    own_ns = calls["own_ns"].to_numpy()
+    return np.where(count >= ENOUGH_ALIKE, np.minimum(own_ns, PAUSE * usual), own_ns)
 
 
 def _own_python(view: Selection) -> Intervals:
@@ -218,6 +231,22 @@ def short_callee(callee: str) -> str:
     if not found:
         return callee
     return f"{path.rpartition('/')[2]}.py: {function}" if path.startswith("/") else f"{path.partition('/')[0]}: {function}"
+
+
+@selector("python_time", "time in which no operator runs: Python, or waiting outside torch", stake=ledger_row("python"))
+def _between_operators(view: Selection) -> Rows:
+    return np.empty(0, np.int64)  # what runs then is no event of the trace
+
+
+@metric("own_calls_known", "yes/no", "the calls of the script's own lines were recorded, which a lone trace does not hold")
+def _own_calls_known(measured: Measured) -> Value | Missing:
+    return measured.detail is not None and len(measured.detail.calls) > 0
+
+
+@metric("steps_marked", "yes/no", "marks or the optimizer tell where steps begin and end")
+def _steps_marked(measured: Measured) -> Value | Missing:
+    trace = measured.recording.timeline
+    return NO_STEPS if trace is None else trace.step_source in ("mark", "ProfilerStep", "optimizer")
 
 
 @fact_selector("dominant_line", "the line of the script's own whose Python, or that of a library it calls, takes most time")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from diagnose.measure.areas.input import slow_fetches_ms
+from diagnose.measure.areas.input import SLOW_STEP, slow_fetches_ms
 from diagnose.measure.areas.own_lines import LineTime, line_times, places_of
 from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
 from diagnose.measure.selection import Selection
@@ -56,7 +56,6 @@ def _gpu_in_use(measured: Measured) -> Value | Missing:
 
 # ---- steps that take much longer than the others
 
-SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
 SHAPES_AT_MOST = 2  # of the model's input: the usual one, and that of an epoch's last batch
 
 

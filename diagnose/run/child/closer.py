@@ -31,7 +31,8 @@ class Pair(NamedTuple):
 
 
 def pair_of(conv: nn.Module, norm: nn.Module, conv_name: str, norm_name: str) -> Pair:
-    folds = isinstance(norm, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)) and not norm.training
+    is_batch_norm = isinstance(norm, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+    folds = is_batch_norm and not norm.training and norm.running_mean is not None and not getattr(conv, "transposed", False)
     return Pair(conv_name, norm_name, conv.bias is not None, folds)
 
 

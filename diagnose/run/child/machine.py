@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import math
 import os
 import platform
 import re
@@ -11,10 +12,22 @@ from typing import Any
 import torch
 
 _VARIABLE_PREFIXES = ("OMP_", "KMP_", "MKL_", "GOMP_", "OPENBLAS_", "CUDA_", "CUBLAS_", "NCCL_", "GLOO_", "PYTORCH_", "TORCH", "MALLOC_")
-_VARIABLES = ("LD_PRELOAD", "RANK", "WORLD_SIZE", "LOCAL_RANK", "TOKENIZERS_PARALLELISM")
+_VARIABLES = ("LD_PRELOAD", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TOKENIZERS_PARALLELISM")
 # what decides how threads run and memory is allocated
+_QUOTA = "/sys/fs/cgroup/cpu.max"  # microseconds of processor time in each period
 _NAMES = ("gomp", "iomp5", "omp", "mkl_rt", "openblas", "jemalloc", "tcmalloc", "tcmalloc_minimal", "tbbmalloc", "mimalloc")
 _LIBRARIES = re.compile(rf"/(lib(?:{'|'.join(_NAMES)}))[-.][^/]*$", re.MULTILINE)
+
+
+def _usable_cores() -> int:
+    """Those of the process's affinity, or fewer if its container is granted less processor time than that."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        with open(_QUOTA, encoding="ascii") as file:
+            quota, period = file.read().split()
+        return min(cores, max(1, math.ceil(int(quota) / int(period))))
+    except (OSError, ValueError):  # no control groups, or no limit ("max")
+        return cores
 
 
 def environment() -> dict[str, Any]:
@@ -30,7 +43,7 @@ def environment() -> dict[str, Any]:
         "gpu_capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
         "gpu_memory_bytes": gpu.total_memory if gpu else None,
         "driver_version": _driver_version(),
-        "cpu_core_count": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cpu_core_count": _usable_cores(),
         "machine_core_count": os.cpu_count(),
         "numa_node_count": len(glob.glob("/sys/devices/system/node/node[0-9]*")) or None,
         "libraries": _libraries(),
