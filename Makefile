@@ -5,6 +5,7 @@
 #   make lint      ruff and mypy only
 #   make fuzz      20,000 damaged and hostile traces; prints its seed (SEED=n repeats a run)
 #   make docs      the pages made from data: docs/tables.md, docs/coverage.md, rules/README.md, sample_traces/README.md
+#   make corpus    docs/corpus.md: what the rules say of the traces in TRACES
 #   make bench     what the recorder costs the script it watches
 #   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
 #   make accuracy  how often the diagnosis of the bundled samples is right, into docs/accuracy.md
@@ -18,7 +19,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs bench bench-trace accuracy gpu samples
+.PHONY: demo test lint fuzz docs corpus bench bench-trace accuracy gpu samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -35,6 +36,9 @@ fuzz: $(ENVIRONMENT)
 
 docs: $(ENVIRONMENT)
 	$(BIN)/python -m docs.generate
+
+corpus: $(ENVIRONMENT)
+	$(BIN)/python -m docs.corpus $(TRACES)
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/hooks.py

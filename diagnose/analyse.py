@@ -16,8 +16,10 @@ from diagnose.measure.metrics import METRICS, Measured, Missing
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.measure.sources import Sources
 from diagnose.predict.plan import Assessed, assess
+from diagnose.report import text
+from diagnose.report.document import place
 from diagnose.report.text import ms, quantity, share
-from diagnose.rules import Rule, load_rules, placeholders
+from diagnose.rules import Rule, filled, load_rules, placeholders
 from diagnose.trace.source import Source
 
 SCHEMA = 1
@@ -59,16 +61,7 @@ def result_document(measured: Measured) -> dict[str, Any]:
 
 def _run(recording: Recording) -> dict[str, Any]:
     run, facts = recording.run, recording.facts
-    environment = {
-        "torch": facts.get("torch_version"),
-        "python": facts.get("python_version"),
-        "gpu": facts.get("gpu_name") or _gpu_name(recording),
-        "driver": facts.get("driver_version"),
-        "cores": facts.get("cpu_core_count"),
-        "threads": facts.get("thread_count"),
-        "platform": facts.get("platform"),
-        **(facts.get("environment_variables") or {}),
-    }
+    environment = _environment(recording)
     return {
         "target": run.get("target", recording.url or recording.source.name),
         "argv": run.get("argv", []),
@@ -80,6 +73,34 @@ def _run(recording: Recording) -> dict[str, Any]:
         "device": facts.get("device") or _device(recording),
         "environment": {name: value for name, value in environment.items() if value is not None},
     }
+
+
+def _environment(recording: Recording) -> dict[str, Any]:
+    """What the run was made with, by name; None where it is not known."""
+    facts, gpu_state = recording.facts, recording.run.get("gpu_state") or {}
+    group = facts.get("process_group") or {}
+    return {
+        "torch": facts.get("torch_version"),
+        "python": facts.get("python_version"),
+        "gpu": facts.get("gpu_name") or _gpu_name(recording),
+        "driver": facts.get("driver_version"),
+        "gpu slice (MIG)": "yes" if gpu_state.get("mig") else None,
+        "cores": facts.get("cpu_core_count"),
+        "threads": facts.get("thread_count"),
+        "numa nodes": facts.get("numa_node_count"),
+        "libraries": ", ".join(facts.get("libraries") or []) or None,
+        "process group": f"{group['backend']}, {group['world_size']} processes" if group else None,
+        **{f"loader {number}": _loader(one) for number, one in enumerate(facts.get("loaders") or [], 1)},
+        "platform": facts.get("platform"),
+        **(facts.get("environment_variables") or {}),
+    }
+
+
+def _loader(loader: dict[str, Any]) -> str:
+    """A DataLoader's settings on one line."""
+    pinned = ", pinned" if loader.get("pin_memory") else ""
+    batches = f"batches of {loader['batch_size']}" if loader.get("batch_size") else "no batches of its own"
+    return f"{loader['num_workers']} workers, {batches}, {loader.get('sampler', 'unknown sampler')}{pinned}"
 
 
 def _device(recording: Recording) -> str:
@@ -176,9 +197,14 @@ def _fix(finding: Finding, measured: Measured, sources: Sources) -> dict[str, An
         "safety": fix.safety,
         "intervention": fix.intervention,
         "before": fix.before,
-        "after": fix.after,
+        "after": filled(fix.after, lambda name: _shown(measured, name)),
         "call_sites": _call_sites(finding, measured, sources) if fix.call else [],
     }
+
+
+def _shown(measured: Measured, name: str) -> str | None:
+    value = measured.metric(name)
+    return None if isinstance(value, Missing) else quantity(value, METRICS[name].unit)
 
 
 def _call_sites(finding: Finding, measured: Measured, sources: Sources) -> list[dict[str, Any]]:
@@ -220,11 +246,11 @@ def _culprit(culprit: Culprit, sources: Sources) -> dict[str, Any]:
 
 
 def _plan_row(finding: dict[str, Any]) -> dict[str, Any]:
-    first = finding["culprits"][0] if finding["culprits"] else None
+    line = place(finding)
     return {
         "rule": finding["rule"],
         "fix": finding["fix"]["title"],
-        "where": f"{first['file']}:{first['line']}" if first else None,
+        "where": text.place(line) if line else None,
         "severity": finding["severity"],
         "at_most_ms": finding["saving"]["at_most_ms"],
         "share": finding["share"],

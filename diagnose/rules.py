@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 import string
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ class Fix:
 
     ``call``: the function whose call in the script the remedy changes (``DataLoader``, ``zero_grad``); empty if there is no such call.
     ``before``, ``after``: the same few lines of code without and with the remedy; both or neither.
+    ``after`` may hold ``{metric}`` names too.
     """
 
     title: str
@@ -185,6 +187,11 @@ def _saving(data: Mapping[str, Any], where: str) -> Saving:
 def placeholders(text: str) -> list[str]:
     """The ``{metric}`` names in a text; doubled braces are literal."""
     return [name for _, name, _, _ in string.Formatter().parse(text) if name]
+
+
+def filled(snippet: str, shown: Callable[[str], str | None]) -> str:
+    """Code with the names of metrics in braces replaced by their values, or by N where one is unknown. Other braces are the code's own."""
+    return re.sub(r"\{(\w+)\}", lambda found: (shown(found[1]) or "N") if found[1] in METRICS else found[0], snippet)
 
 
 def _keys(data: Mapping[str, Any], required: set[str], optional: set[str], where: str) -> None:

@@ -15,7 +15,6 @@ from diagnose.report.findings import where
 from diagnose.report.text import code, prose
 
 PAGE = Path(__file__).parent / "corpus.md"
-SUFFIX = ".json.gz"
 FIRST = 3
 
 
@@ -31,7 +30,7 @@ def refusal(path: Path, error: DiagnoseError) -> tuple[str, str, str]:
 
 
 def name(path: Path) -> str:
-    return path.name.removesuffix(SUFFIX)
+    return path.name.split(".")[0]
 
 
 def found(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -47,7 +46,8 @@ def page(rows: list[tuple[str, str, str]]) -> str:
     """The page, a line a trace."""
     intro = (
         f"The first {FIRST} findings on each of {len(rows)} traces that others recorded (public repositories, all kinds of hardware and "
-        "versions of torch). Written by `make corpus`; a test keeps it current. A lone trace knows less than a run: what needs facts of the run abstains here."
+        "versions of torch). Written by `make corpus`; a test keeps it current. A lone trace knows less than a run: what needs facts "
+        "of the run abstains here."
     )
     found_by_trace = table(("Trace", "Most of a step", "Found"), rows)
     return "\n\n".join(["# What the rules say of traces that others recorded", intro, found_by_trace]) + "\n"
@@ -72,7 +72,7 @@ def read(path: Path) -> tuple[str, str, str]:
 
 
 if __name__ == "__main__":
-    paths = sorted(Path(sys.argv[1]).glob(f"*{SUFFIX}"))
+    paths = sorted(Path(sys.argv[1]).glob("*.gz"))
     if not paths:
         sys.exit(f"no traces in {sys.argv[1]}")
     PAGE.write_text(page([read(path) for path in paths]), encoding="utf-8")

@@ -35,7 +35,7 @@ def coverage() -> str:
                 "## The field's advice",
                 table(("Area", "Advice", "Covered by"), field),
                 "## Rules of other tools",
-                "By kind: A input, B copies and syncs, C host and launches, D compute, E memory, F optimizer and layers, G communication, H the run.",
+                "A input, B copies and syncs, C host and launches, D compute, E memory, F optimizer and layers, G communication, H run.",
                 table(("#", "Symptom", "Covered by"), peers),
             ]
         )

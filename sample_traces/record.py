@@ -57,6 +57,7 @@ def record_in_quiet(sample: Sample) -> str:
 def run_recorder(sample: Sample, out: Path) -> None:
     """Raises RuntimeError, with what was said on stderr, if it fails."""
     options = [f"--steps={STEPS}", f"--plain-steps={PLAIN_STEPS}", f"--timeout={TIMEOUT_S}", f"--out={out}"]
+    options += [] if sample.stacks else ["--no-stacks"]
     command = [sys.executable, "-m", "diagnose", *options, sample.script.name]
     paths = [str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])]  # where the package is not installed
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

@@ -17,7 +17,7 @@ class Sample:
     """``rule``: the finding expected on top of the plan; empty if nothing is planted. ``line``: the text of the planted line.
 
     ``also``: rules that are true of the script as well and may stand in its plan. ``what`` describes the case; ``needs`` is "gpu" where
-    the disease shows on a GPU only.
+    the disease shows on a GPU only; ``stacks`` is false where the detail phase would be too large to keep.
     """
 
     case: str
@@ -27,6 +27,7 @@ class Sample:
     rule: str
     line: str
     also: tuple[str, ...]
+    stacks: bool
 
     @property
     def script(self) -> Path:
@@ -59,9 +60,9 @@ def samples_for(device: str) -> list[Sample]:
 
 def _read(path: Path) -> list[Sample]:
     expected = tomllib.loads(path.read_text())
-    what, needs = expected.pop("what"), expected.pop("needs", "")
+    what, needs, stacks = expected.pop("what"), expected.pop("needs", ""), expected.pop("stacks", True)
     return [
-        Sample(path.parent.name, name, what, needs, top.get("rule", ""), top.get("line", ""), tuple(top.get("also", ())))
+        Sample(path.parent.name, name, what, needs, top.get("rule", ""), top.get("line", ""), tuple(top.get("also", ())), stacks)
         for name, top in expected.items()
     ]
 

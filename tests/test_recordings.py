@@ -12,9 +12,12 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.report.schema import problems
 from diagnose.trace.intervals import total
+from docs import corpus
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 TRACES = sorted(FOLDER.glob("*.gz"))
+
+CORPUS = corpus.lines(corpus.PAGE.read_text(encoding="utf-8"))
 
 if not TRACES:
     pytest.skip("no folder with traces that others recorded", allow_module_level=True)
@@ -22,13 +25,17 @@ if not TRACES:
 
 @pytest.mark.parametrize("path", TRACES, ids=[path.name.split(".")[0] for path in TRACES])
 def test_a_document_or_one_refusal(path: Path) -> None:
+    """And docs/corpus.md says the same of the trace."""
     try:
         recording = load_recording(path)
     except TraceUnreadable as refusal:
         assert refusal.what and refusal.do
+        assert CORPUS[corpus.name(path)] == corpus.line(corpus.refusal(path, refusal)), "make corpus"
         return
     measured = Measured(recording)
-    assert problems(result_document(measured)) == []
+    document = result_document(measured)
+    assert problems(document) == []
+    assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "make corpus"
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
 

@@ -18,7 +18,7 @@ MOST = 5  # lines named per finding; further ones cost less than these
 class Culprit:
     """One line of the user's code; ``ms_per_step`` is its part of the finding's time, ms of the plain step.
 
-    ``via``: the library's own function that does it on the line's behalf (``torchmetrics.metric:compute``); empty if the line does it itself.
+    ``via``: the library's function that does it on the line's behalf (``torchmetrics.metric:compute``); empty if the line does itself.
     """
 
     file: str

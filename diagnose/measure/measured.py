@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.trace.schema import Trace
 
 Value = float | int | bool | str
+Known = TypeVar("Known")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,14 @@ class Missing:
 
     reason: str
     option: str = ""
+
+
+class Unknown(Exception):
+    """Raised where a metric needs a number that is missing; the metric is then missing for the same reason."""
+
+    def __init__(self, missing: Missing) -> None:
+        super().__init__(missing.reason)
+        self.missing = missing
 
 
 @dataclass(frozen=True)
@@ -101,8 +110,18 @@ class Measured:
 
     def metric(self, name: str) -> Value | Missing:
         if name not in self._values:
-            self._values[name] = METRICS[name].value(self)
+            try:
+                self._values[name] = METRICS[name].value(self)
+            except Unknown as unknown:
+                self._values[name] = unknown.missing
         return self._values[name]
+
+    def needed(self, name: str) -> float:
+        """The metric as a number, for another metric that is computed from it; raises Unknown where it is missing."""
+        value = self.metric(name)
+        if isinstance(value, Missing):
+            raise Unknown(value)
+        return float(value)
 
     def number(self, name: str) -> float:
         """The metric as a number; nan where it is missing."""
@@ -185,6 +204,13 @@ class Measured:
         return float(fetches["dur_ns"].to_numpy()[inside].mean()) / 1e6 if inside.any() else math.nan
 
 
+def known(value: Known | Missing) -> Known:
+    """The value itself; raises Unknown if it is missing."""
+    if isinstance(value, Missing):
+        raise Unknown(value)
+    return value
+
+
 def _usable_view(trace: Trace | None, calls: pd.DataFrame) -> Selection | None:
     view = Selection(trace, calls) if trace is not None else None
     return view if view is not None and view.step_count else None
@@ -208,7 +234,13 @@ def fact_selector(
     """Registers a function from a Measured to places as the selector of that name."""
 
     def register(places: Callable[[Measured], list[FactPlace] | Missing]) -> Callable[[Measured], list[FactPlace] | Missing]:
-        FACT_SELECTORS[name] = FactSelector(name, meaning, places)
+        def places_or_missing(measured: Measured) -> list[FactPlace] | Missing:
+            try:
+                return places(measured)
+            except Unknown as unknown:
+                return unknown.missing
+
+        FACT_SELECTORS[name] = FactSelector(name, meaning, places_or_missing)
         return places
 
     return register

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable
 
-from diagnose.measure.areas import (
-    compilation,
-    convolutions,
-    debugging,
-    distributed,
-    fusion,
-    gpu_state,
-    host,
-    input,
-    kernels,
-    launches,
-    memory,
-    model,
-    operators,
-    optimizer,
-    own_lines,
-    precision,
-    steps,
-    syncs,
-    transfers,
-)
+from diagnose.measure import areas
 from diagnose.measure.measured import (
     FACT_SELECTORS,
     METRICS,
@@ -40,33 +22,16 @@ from diagnose.measure.measured import (
     Metric,
     Missing,
     Value,
+    known,
     metric,
 )
 from diagnose.measure.selection import SELECTORS, Selection, Selector
 
 __all__ = ["METRICS", "Measured", "Metric", "Missing", "Value"]
 Number = Callable[[Measured], Value | Missing]
-AREAS = (
-    compilation,
-    convolutions,
-    debugging,
-    distributed,
-    fusion,
-    gpu_state,
-    host,
-    input,
-    kernels,
-    launches,
-    memory,
-    model,
-    operators,
-    optimizer,
-    own_lines,
-    precision,
-    steps,
-    syncs,
-    transfers,
-)
+
+for _area in pkgutil.iter_modules(areas.__path__):  # a file's existence is its registration
+    importlib.import_module(f"{areas.__name__}.{_area.name}")
 
 
 def _unknown(selector: Selector, view: Selection | None) -> Missing | None:
@@ -89,11 +54,7 @@ def _stake_ms(selector: Selector) -> Number:
 
 
 def _share_of_step(name: str) -> Number:
-    def value(measured: Measured) -> Value | Missing:
-        ms = measured.metric(name)
-        return ms if isinstance(ms, Missing) else float(ms) / measured.number("step_ms")
-
-    return value
+    return lambda measured: measured.needed(name) / measured.number("step_ms")
 
 
 def _count_per_step(selector: Selector) -> Number:
@@ -111,26 +72,17 @@ def _count_per_step(selector: Selector) -> Number:
 
 def _fact_ms(selector: FactSelector) -> Number:
     def value(measured: Measured) -> Value | Missing:
-        places = selector.places(measured)
-        if isinstance(places, Missing):
-            return places
-        costs = [place.ms_per_step for place in places]
+        costs = [place.ms_per_step for place in known(selector.places(measured))]
         return NO_COST if None in costs else float(sum(cost for cost in costs if cost is not None))
 
     return value
 
 
 def _fact_count_per_step(selector: FactSelector) -> Number:
-    def value(measured: Measured) -> Value | Missing:
-        places = selector.places(measured)
-        return places if isinstance(places, Missing) else float(sum(place.count_per_step for place in places))
-
-    return value
+    return lambda measured: float(sum(place.count_per_step for place in known(selector.places(measured))))
 
 
-def _three_metrics(
-    name: str, meaning: str, ms: Callable[[Measured], Value | Missing], count: Callable[[Measured], Value | Missing]
-) -> None:
+def _three_metrics(name: str, meaning: str, ms: Number, count: Number) -> None:
     metric(f"{name}_ms", "ms", f"{meaning}, per step")(ms)
     metric(f"{name}_share", "share", f"{meaning}, as a share of the step")(_share_of_step(f"{name}_ms"))
     metric(f"{name}_count_per_step", "count", f"{meaning}, how many per step")(count)
@@ -138,5 +90,5 @@ def _three_metrics(
 
 for _selector in SELECTORS.values():
     _three_metrics(_selector.name, _selector.meaning, _stake_ms(_selector), _count_per_step(_selector))
-for _known in FACT_SELECTORS.values():
-    _three_metrics(_known.name, _known.meaning, _fact_ms(_known), _fact_count_per_step(_known))
+for _of_facts in FACT_SELECTORS.values():
+    _three_metrics(_of_facts.name, _of_facts.meaning, _fact_ms(_of_facts), _fact_count_per_step(_of_facts))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from diagnose.report import text
+from diagnose.rules import filled
 
 if TYPE_CHECKING:
     from diagnose.measure.measured import Metric
@@ -34,7 +35,7 @@ def rule_page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         "Fires when all of these hold": "\n".join(conditions),
         "Fix": f"{rule.fix.title}\n{rule.fix.how}",
         "Before": rule.fix.before,
-        "After": rule.fix.after,
+        "After": filled(rule.fix.after, lambda name: None),
         "Caution": rule.fix.caution,
         "When it is fine": rule.innocent,
         "References": "\n".join(rule.references),

@@ -15,6 +15,12 @@ Finding = dict[str, Any]
 SEVERITIES = ("low", "medium", "high")
 
 
+def place(finding: Finding) -> dict[str, Any] | None:
+    """The line to look at: the costliest to blame, else the one call to change; None if neither is known."""
+    sites = finding["fix"].get("call_sites", [])
+    return finding["culprits"][0] if finding["culprits"] else sites[0] if len(sites) == 1 else None
+
+
 def to_json(document: Document, indent: int | None = None) -> str:
     """Strict JSON: numbers that are not finite become null, for JSON has no name for them."""
     return json.dumps(_finite(document), ensure_ascii=False, allow_nan=False, indent=indent)

@@ -7,7 +7,7 @@ from typing import Any
 
 from diagnose.report import sentences, text
 from diagnose.report.blocks import before_after, folded, section, table
-from diagnose.report.document import Document, Finding, in_group, in_state, planned
+from diagnose.report.document import Document, Finding, in_group, in_state, place, planned
 from diagnose.report.text import code, prose
 
 
@@ -65,13 +65,14 @@ def not_judged(document: Document, *, collapsible: bool) -> str:
 
 def where(finding: Finding) -> str:
     """`train.py:41` as inline code; a dash if no line is known."""
-    return code(text.place(finding["culprits"][0])) if finding["culprits"] else text.UNKNOWN
+    line = place(finding)
+    return code(text.place(line)) if line else text.UNKNOWN
 
 
 def whole(finding: Finding, number: int | None = None) -> str:
     """One finding from its heading to its reference."""
     lead = f"{number}. " if number else ""
-    at = f" – {where(finding)}" if finding["culprits"] else ""
+    at = f" – {where(finding)}" if place(finding) else ""
     blocks = [
         f"### {lead}{prose(finding['fix']['title'])}{at}",
         " ".join(filter(None, [prose(finding["symptom"]), cost(finding)])),

@@ -10,7 +10,7 @@ from diagnose.measure.measured import Metric
 from diagnose.report import text
 from diagnose.report.blocks import before_after, section, table
 from diagnose.report.text import code, prose
-from diagnose.rules import Rule, lineage
+from diagnose.rules import Rule, filled, lineage
 
 WHOLE_STEP_TITLE = "Any part of the step"
 _SAFETIES = {
@@ -36,8 +36,8 @@ def rulebook(rules: Mapping[str, Rule], metrics: Mapping[str, Metric]) -> str:
                 "# Rules",
                 f"What `diagnose` looks for: {len(rules)} rules, each one TOML file with its cases beside it. "
                 "Written by `make docs` from these files; CONTRIBUTING.md shows how to add one.",
-                "*Preview* rules are not yet proven on enough real recordings; *stable* ones are. A rule fires only if all its conditions hold, "
-                "is quiet if one of them is known to fail, and abstains, naming what would have to be recorded, if it cannot tell.",
+                "*Preview* rules are not yet proven on enough real recordings; *stable* ones are. A rule fires only if all its conditions "
+                "hold, is quiet if one of them is known to fail, and abstains, naming what would have to be recorded, if it cannot tell.",
                 *(section(title, _index(group)) for title, group in parts),
                 *(f"# {title}\n\n" + "\n\n".join(_page(rule, metrics) for rule in group) for title, group in parts),
             ]
@@ -62,7 +62,7 @@ def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         f"**{prose(rule.symptom)}** {prose(rule.why)}",
         _conditions(rule, metrics),
         f"**Fix.** {prose(rule.fix.title)}. {prose(_unfilled(rule.fix.how))}",
-        before_after(rule.fix.before, rule.fix.after),
+        before_after(rule.fix.before, filled(rule.fix.after, lambda name: None)),
         _labelled("Caution", rule.fix.caution),
         _labelled("When it is fine", rule.innocent),
         f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {_SAFETIES[rule.fix.safety]}. **Refines** {code(rule.refines)}.",

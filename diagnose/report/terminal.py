@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from diagnose.report import sentences, text
-from diagnose.report.document import Document, Finding, is_complete, planned, run_command
+from diagnose.report.document import Document, Finding, is_complete, place, planned, run_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,7 +120,8 @@ def _fix(number: int, finding: Finding) -> tuple[Text, Text]:
     """What to do, and below it where, for how much, and how sure that is."""
     from rich.text import Text
 
-    where = text.clean(text.place(finding["culprits"][0]), text.LONGEST_NAME) if finding["culprits"] else ""
+    line = place(finding)
+    where = text.clean(text.place(line), text.LONGEST_NAME) if line else ""
     gain = f"{text.gain(finding['saving'], finding['share'])} per step"
     title = Text.assemble(f"{number}. ", (_plain(finding["fix"]["title"]), _COLOURS[finding["severity"]]))
     return title, Text(f"   {' · '.join(filter(None, [where, gain, sentences.sureness(finding)]))}")

@@ -25,7 +25,7 @@ def main():
 
     started = time.perf_counter()
     for step in range(STEPS):
-        rows = slice(step * 12 % 960, step * 12 % 960 + 12)
+        rows = slice(step * 10 % 960, step * 10 % 960 + 10)
         optimizer.zero_grad()
         loss = batch_loss(model, criterion, pictures[rows], labels[rows])
         loss.backward()

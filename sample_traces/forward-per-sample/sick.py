@@ -9,7 +9,7 @@ STEPS = 120
 
 
 def batch_loss(model, criterion, pictures, labels):
-    return sum(criterion(model(picture[None]), label[None]) for picture, label in zip(pictures, labels)) / len(pictures)
+    return sum(criterion(model(picture[None]), label[None]) for picture, label in zip(pictures, labels, strict=True)) / len(pictures)
 
 
 def main():
@@ -25,7 +25,7 @@ def main():
 
     started = time.perf_counter()
     for step in range(STEPS):
-        rows = slice(step * 12 % 960, step * 12 % 960 + 12)
+        rows = slice(step * 10 % 960, step * 10 % 960 + 10)
         optimizer.zero_grad()
         loss = batch_loss(model, criterion, pictures[rows], labels[rows])
         loss.backward()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diagnose.measure.ledger import COMPILATION
-from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_selector, metric
+from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_selector, known, metric
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.measure.work import in_rows
@@ -83,8 +83,7 @@ def _recompilations(measured: Measured) -> list[FactPlace] | Missing:
 
 @metric("recompile_count", "count", "times torch.compile compiled a frame again, in the whole run so far")
 def _recompile_count(measured: Measured) -> Value | Missing:
-    again = _compile_rows(measured, "recompiles")
-    return again if isinstance(again, Missing) else sum(int(one["count"]) for one in again)
+    return sum(int(one["count"]) for one in known(_compile_rows(measured, "recompiles")))
 
 
 @metric("recompiles_in_steps_count", "count", "frames compiled during the plain phase, when the steps should have settled")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
+from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, known, metric
 
 NO_STATE = Missing("the GPU's clocks and throttling were not sampled", "pip install nvidia-ml-py, then python -m diagnose train.py")
 # As NVML names them. The software power cap is no fault: a GPU at full load runs at its power limit.
@@ -60,10 +60,7 @@ def _power_share(measured: Measured) -> Value | Missing:
 @fact_selector("lost_clock", "time kernels take longer because the GPU's clock is below its highest")
 def _lost_clock(measured: Measured) -> list[FactPlace] | Missing:
     """A kernel's time is in inverse proportion to the clock as far as it computes; one bound by memory loses less, so this is a bound."""
-    lost = measured.metric("missing_clock_share")
-    if isinstance(lost, Missing):
-        return lost
-    return [FactPlace("", -1, "", 1.0, measured.row_ms("compute") * float(lost))]
+    return [FactPlace("", -1, "", 1.0, measured.row_ms("compute") * measured.needed("missing_clock_share"))]
 
 
 @metric("other_gpu_process_count", "count", "other processes that held memory on the GPU")
@@ -77,18 +74,14 @@ def _other_gpu_process_count(measured: Measured) -> Value | Missing:
     "of the GPU's memory that is in use beyond what this process reserved and its own context (1 GiB)",
 )
 def _gpu_memory_of_others_share(measured: Measured) -> Value | Missing:
-    used, whole = _state(measured, "memory_used_bytes_max"), _state(measured, "memory_total_bytes")
-    own = measured.fact("cuda_memory")
-    for value in (used, whole, own):
-        if isinstance(value, Missing):
-            return value
-    return max(0.0, (float(used) - float(own["peak_reserved_bytes"]) - CONTEXT_BYTES) / float(whole))
+    used, whole = known(_state(measured, "memory_used_bytes_max")), known(_state(measured, "memory_total_bytes"))
+    own = known(measured.fact("cuda_memory"))["peak_reserved_bytes"]
+    return max(0.0, (float(used) - float(own) - CONTEXT_BYTES) / float(whole))
 
 
 @fact_selector("gpu_sharing", "other processes on the GPU")
 def _gpu_sharing(measured: Measured) -> list[FactPlace] | Missing:
-    count = measured.metric("other_gpu_process_count")
-    return count if isinstance(count, Missing) else [FactPlace("", -1, "", float(count), None)]
+    return [FactPlace("", -1, "", measured.needed("other_gpu_process_count"), None)]
 
 
 # ---- a GPU that is there and not used
@@ -103,7 +96,5 @@ def _device_asked_for(measured: Measured) -> Value | Missing:
 
 @fact_selector("models_on_cpu", "models that run on the CPU, where they are made")
 def _models_on_cpu(measured: Measured) -> list[FactPlace] | Missing:
-    models = measured.fact("models")
-    if isinstance(models, Missing):
-        return models
+    models = known(measured.fact("models"))
     return [FactPlace(one["file"], one["line"], one["function"], 0.0, None) for one in models if one.get("device") == "cpu"]

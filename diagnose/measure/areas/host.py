@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
+from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_metric, fact_selector, known, metric
 
 LONG_OP_NS = 1_000_000  # torch splits an operator among threads from 32,768 elements on, tens of µs of work; here there is plenty to split
 FULL = 0.9  # of the machine's processor time: no core is left for what comes in between
@@ -39,13 +40,11 @@ _usage_metric(
 
 @metric("iowait_core_count", "count", "processor cores of the machine that idled because storage had not answered")
 def _iowait_core_count(measured: Measured) -> Value | Missing:
-    share, cores = usage(measured, "iowait_share"), _machine_core_count(measured)
-    return share if isinstance(share, Missing) else cores if isinstance(cores, Missing) else float(share) * float(cores)
+    return float(known(usage(measured, "iowait_share"))) * _machine_core_count(measured)
 
 
-def _machine_core_count(measured: Measured) -> Any:
-    known = measured.recording.facts.get("machine_core_count")
-    return measured.fact("cpu_core_count") if known is None else known
+def _machine_core_count(measured: Measured) -> float:
+    return float(measured.recording.facts.get("machine_core_count") or known(measured.fact("cpu_core_count")))
 
 
 def _worker_cores_used(measured: Measured) -> float:
@@ -55,49 +54,37 @@ def _worker_cores_used(measured: Measured) -> float:
 
 @metric("idle_core_count", "count", "processor cores at hand that neither the script's process nor its loader workers use")
 def _idle_core_count(measured: Measured) -> Value | Missing:
-    cores, used = measured.metric("cpu_core_count"), measured.metric("cpu_cores_used")
-    if isinstance(cores, Missing) or isinstance(used, Missing):
-        return cores if isinstance(cores, Missing) else used
-    return max(0.0, float(cores) - float(used) - _worker_cores_used(measured))
+    return max(0.0, measured.needed("cpu_core_count") - measured.needed("cpu_cores_used") - _worker_cores_used(measured))
 
 
 @metric("others_busy_share", "share", "of the machine's processor time that other processes used during the plain steps")
 def _others_busy_share(measured: Measured) -> Value | Missing:
-    busy, used, cores = measured.metric("machine_busy_share"), measured.metric("cpu_cores_used"), _machine_core_count(measured)
-    for value in (busy, used, cores):
-        if isinstance(value, Missing):
-            return value
+    busy, used = measured.needed("machine_busy_share"), measured.needed("cpu_cores_used")
     if ((measured.recording.facts.get("process_group") or {}).get("world_size") or 1) > 1:
         return Missing("the other ranks of this job cannot be told from other processes")
-    return max(0.0, float(busy) - (float(used) + _worker_cores_used(measured)) / float(cores))  # type: ignore[arg-type]
+    return max(0.0, busy - (used + _worker_cores_used(measured)) / _machine_core_count(measured))
 
 
 @metric(
     "crowded", "yes/no", "every core was busy, a quarter or more of that not with the script's own process; no where it was not recorded"
 )
 def _crowded(measured: Measured) -> Value | Missing:
-    busy, used, cores = measured.metric("machine_busy_share"), measured.metric("cpu_cores_used"), _machine_core_count(measured)
-    if isinstance(busy, Missing) or isinstance(used, Missing) or isinstance(cores, Missing):
+    busy, used = measured.number("machine_busy_share"), measured.number("cpu_cores_used")
+    if not busy >= FULL or math.isnan(used):
         return False
-    return float(busy) >= FULL and float(busy) - float(used) / float(cores) >= OTHERS_SHARE
+    return busy - used / _machine_core_count(measured) >= OTHERS_SHARE
 
 
 @metric("threads_per_core", "ratio", "threads torch uses for one operator, for each core at hand")
 def _threads_per_core(measured: Measured) -> Value | Missing:
-    threads, cores = measured.metric("thread_count"), measured.metric("cpu_core_count")
-    if isinstance(threads, Missing) or isinstance(cores, Missing):
-        return threads if isinstance(threads, Missing) else cores
-    return float(threads) / float(cores)
+    return measured.needed("thread_count") / measured.needed("cpu_core_count")
 
 
 @metric("spare_core_count", "count", "idle cores that no thread of torch's would run on: cores at hand less threads, as far as they idle")
 def _spare_core_count(measured: Measured) -> Value | Missing:
-    needed = [measured.metric(name) for name in ("idle_core_count", "cpu_core_count", "thread_count", "others_busy_share")]
-    for value in needed:
-        if isinstance(value, Missing):
-            return value
-    idle, cores, threads, others = (float(value) for value in needed)  # type: ignore[arg-type]
-    return max(0.0, min(idle, cores - threads) - others * float(_machine_core_count(measured)))
+    unused = measured.needed("cpu_core_count") - measured.needed("thread_count")
+    others = measured.needed("others_busy_share") * _machine_core_count(measured)
+    return max(0.0, min(measured.needed("idle_core_count"), unused) - others)
 
 
 @metric("long_op_share", "share", "of the step that the training thread spends in operators of 1 ms and more, without those they call")

@@ -10,7 +10,7 @@ import numpy as np
 
 from diagnose.measure.areas.own_lines import READS_FILES, LineTime, line_times, loader_time, places_of, short_callee
 from diagnose.measure.ledger import LOADER_NEXT
-from diagnose.measure.measured import NO_CALLS_SEEN, NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
+from diagnose.measure.measured import NO_CALLS_SEEN, NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, known, metric
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.sources import Sources
 from diagnose.measure.view import Rows, category_matches, started_in
@@ -82,36 +82,26 @@ def _fetch_ms(measured: Measured) -> Value | Missing:
 
 @metric("suggested_workers", "count", "workers that hide the fetch: ceil(fetch ÷ rest of the step) + 1, at most the cores at hand")
 def _suggested_workers(measured: Measured) -> Value | Missing:
-    needed = (measured.metric("fetch_ms"), measured.metric("step_ms"), measured.metric("input_wait_ms"), measured.metric("cpu_core_count"))
-    for value in needed:
-        if isinstance(value, Missing):
-            return value
-    fetch_ms, step_ms, wait_ms, cores = (float(value) for value in needed)  # type: ignore[arg-type]
-    compute_ms = max(step_ms - wait_ms, 1e-3)
-    work_ms = fetch_ms * measured.fetches_per_step
-    return int(max(1, min(math.ceil(work_ms / compute_ms) + 1, cores)))
+    work_ms = measured.needed("fetch_ms") * measured.fetches_per_step
+    compute_ms = max(measured.needed("step_ms") - measured.needed("input_wait_ms"), 1e-3)
+    return int(max(1, min(math.ceil(work_ms / compute_ms) + 1, measured.needed("cpu_core_count"))))
 
 
 @metric("missing_workers", "count", "suggested workers less those there are")
 def _missing_workers(measured: Measured) -> Value | Missing:
-    suggested, there = measured.metric("suggested_workers"), measured.metric("loader_worker_count")
-    if isinstance(suggested, Missing) or isinstance(there, Missing):
-        return suggested if isinstance(suggested, Missing) else there
-    return float(suggested) - float(there)
+    return measured.needed("suggested_workers") - measured.needed("loader_worker_count")
 
 
 @metric("loading_ms", "ms", "the wait for batches per step, or what their fetch takes without a profiler where that is known to be less")
 def _loading_ms(measured: Measured) -> Value | Missing:
-    wait_ms, fetch_ms = measured.metric("input_wait_ms"), measured.number("fetch_ms")
-    if isinstance(wait_ms, Missing) or not fetch_ms > 0 or measured.metric("loader_worker_count") != 0:
-        return wait_ms
-    return min(float(wait_ms), fetch_ms * measured.fetches_per_step)
+    wait_ms, fetch_ms = measured.needed("input_wait_ms"), measured.number("fetch_ms")
+    in_main_process = fetch_ms > 0 and measured.metric("loader_worker_count") == 0
+    return min(wait_ms, fetch_ms * measured.fetches_per_step) if in_main_process else wait_ms
 
 
 @metric("loading_share", "share", "of the step that this is")
 def _loading_share(measured: Measured) -> Value | Missing:
-    loading_ms = measured.metric("loading_ms")
-    return loading_ms if isinstance(loading_ms, Missing) else float(loading_ms) / measured.number("step_ms")
+    return measured.needed("loading_ms") / measured.number("step_ms")
 
 
 # ---- workers and the cores for them
@@ -150,10 +140,7 @@ def plain_fetches(measured: Measured) -> np.ndarray:
 
 @metric("workers_per_core", "ratio", "loader workers for each processor core at hand")
 def _workers_per_core(measured: Measured) -> Value | Missing:
-    workers, cores = measured.metric("loader_worker_count"), measured.metric("cpu_core_count")
-    if isinstance(workers, Missing) or isinstance(cores, Missing):
-        return workers if isinstance(workers, Missing) else cores
-    return float(workers) / float(cores)
+    return measured.needed("loader_worker_count") / measured.needed("cpu_core_count")
 
 
 # ---- when the wait comes
@@ -194,9 +181,9 @@ def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
 
 @metric("steady_wait_share", "share", "of the step spent waiting if every batch came as the median one does")
 def _steady_wait_share(measured: Measured) -> Value | Missing:
-    view, share = measured.timeline, measured.metric("input_wait_share")
-    if view is None or isinstance(share, Missing):
-        return share if isinstance(share, Missing) else NO_STEPS
+    view, share = measured.timeline, measured.needed("input_wait_share")
+    if view is None:
+        return NO_STEPS
     waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
     return float(share) * min(1.0, float(np.median(waits) / waits.mean())) if len(waits) and waits.sum() else 0.0
 
@@ -214,8 +201,7 @@ def _median_wait_ms(measured: Measured) -> Value | Missing:
 
 @metric("persistent_workers", "yes/no", "the loader keeps its workers from one epoch to the next")
 def _persistent_workers(measured: Measured) -> Value | Missing:
-    loader = _loader(measured)
-    return loader if isinstance(loader, Missing) else bool(loader.get("persistent_workers"))
+    return bool(known(_loader(measured)).get("persistent_workers"))
 
 
 @metric("prefetch_factor", "count", "batches each worker prepares ahead")
@@ -281,14 +267,13 @@ def _fetch_lines(measured: Measured, pattern: str = "") -> list[LineTime] | Miss
 
 @fact_selector("slow_item_line", "the line of the data set's or a transform's own that takes most of the fetch, in the main process")
 def _slow_item_line(measured: Measured) -> list[FactPlace] | Missing:
-    lines = _fetch_lines(measured)
-    return lines if isinstance(lines, Missing) else [one.place(measured.number("input_wait_ms")) for one in lines[:1]]
+    return [one.place(measured.number("input_wait_ms")) for one in known(_fetch_lines(measured))[:1]]
 
 
 @metric("slow_item_fetch_share", "share", "of the fetch in the main process that this one line takes")
 def _slow_item_fetch_share(measured: Measured) -> Value | Missing:
-    lines = _fetch_lines(measured)
-    return lines if isinstance(lines, Missing) else lines[0].share if lines else 0.0
+    lines = known(_fetch_lines(measured))
+    return lines[0].share if lines else 0.0
 
 
 @metric("slow_item_callee", "", "what that line calls, the costliest if there are several")
@@ -309,15 +294,12 @@ def _slow_item_reads_files(measured: Measured) -> Value | Missing:
 
 @fact_selector("item_conversions", "calls of `torch.tensor` in the main process that make a tensor for one item of a batch")
 def _item_conversions(measured: Measured) -> list[FactPlace] | Missing:
-    lines = _fetch_lines(measured, CONVERTS_ITEM)
-    return lines if isinstance(lines, Missing) else [one.place(measured.number("input_wait_ms")) for one in lines]
+    return [one.place(measured.number("input_wait_ms")) for one in known(_fetch_lines(measured, CONVERTS_ITEM))]
 
 
 @metric("item_conversions_part", "share", "of what the script's own lines take of the fetch that goes to such calls")
 def _item_conversions_part(measured: Measured) -> Value | Missing:
-    converting, lines = _fetch_lines(measured, CONVERTS_ITEM), _fetch_lines(measured)
-    if isinstance(lines, Missing) or isinstance(converting, Missing):
-        return NO_CALLS_SEEN
+    converting, lines = known(_fetch_lines(measured, CONVERTS_ITEM)), known(_fetch_lines(measured))
     whole = sum(one.share for one in lines)
     return sum(one.share for one in converting) / whole if whole else 0.0
 

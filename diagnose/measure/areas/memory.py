@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from diagnose.measure.ledger import ALLOCATOR_CALL
-from diagnose.measure.measured import NO_FACTS, NO_GPU, Measured, Missing, Value, metric
+from diagnose.measure.measured import NO_FACTS, NO_GPU, Measured, Missing, Value, known, metric
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import Rows, category_matches, lies_in
 
@@ -32,9 +32,7 @@ def _gpu_memory(measured: Measured, key: str) -> float | Missing:
 
 
 def _ratio(measured: Measured, part: str, whole: str) -> Value | Missing:
-    above, below = _gpu_memory(measured, part), _gpu_memory(measured, whole)
-    if isinstance(above, Missing) or isinstance(below, Missing):
-        return above if isinstance(above, Missing) else below
+    above, below = known(_gpu_memory(measured, part)), known(_gpu_memory(measured, whole))
     return above / below if below else Missing("torch used no GPU memory")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from diagnose.measure.areas.launches import waiting_for_host
 from diagnose.measure.areas.operators import dispatched_work, first_shape
 from diagnose.measure.ledger import READ_MARKS
-from diagnose.measure.measured import NO_FACTS, NO_SHAPES, NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.measured import NO_FACTS, NO_SHAPES, NO_STEPS, Measured, Missing, Value, known, metric
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows
 from diagnose.measure.work import inside, outermost
@@ -51,8 +51,7 @@ def _of_forwards(measured: Measured, key: str) -> float | Missing:
 
 
 def _share_of_forwards(measured: Measured, key: str) -> Value | Missing:
-    some, all_of_them = _of_forwards(measured, key), _of_forwards(measured, "count")
-    return some if isinstance(some, Missing) or isinstance(all_of_them, Missing) else some / all_of_them
+    return known(_of_forwards(measured, key)) / known(_of_forwards(measured, "count"))
 
 
 @metric("grad_forward_share", "share", "of the outermost forwards that ran with gradient recording on")
@@ -77,9 +76,7 @@ def _forward_shape_count(measured: Measured) -> Value | Missing:
 
 @metric("forwards_per_backward", "count", "outermost forwards for each backward")
 def _forwards_per_backward(measured: Measured) -> Value | Missing:
-    forwards, backwards = _of_forwards(measured, "count"), _of_forwards(measured, "backward_count")
-    if isinstance(forwards, Missing) or isinstance(backwards, Missing):
-        return forwards if isinstance(forwards, Missing) else backwards
+    forwards, backwards = known(_of_forwards(measured, "count")), known(_of_forwards(measured, "backward_count"))
     return forwards / backwards if backwards else Missing("no backward was called")
 
 

@@ -116,10 +116,9 @@ def _layout_copies(view: Selection) -> Rows:
 
 @metric("layout_copies_least_share", "share", "of the step that those copies take in the step that spends least on them")
 def _layout_copies_least_share(measured: Measured) -> Value | Missing:
-    share, view = measured.metric("layout_copies_share"), measured.timeline
-    if isinstance(share, Missing) or view is None:
-        return share if isinstance(share, Missing) else NO_STEPS
-    return view.least_share(measured.stake(SELECTORS["layout_copies"]))
+    measured.needed("layout_copies_share")  # missing for the same reasons
+    view = measured.timeline
+    return NO_STEPS if view is None else view.least_share(measured.stake(SELECTORS["layout_copies"]))
 
 
 @selector(

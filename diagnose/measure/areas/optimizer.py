@@ -9,7 +9,7 @@ import numpy as np
 from diagnose.measure.areas.kernels import on_gpu
 from diagnose.measure.areas.launches import launch_bound
 from diagnose.measure.ledger import OPTIMIZER_STEP
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, known, metric
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, inside, outermost, work_time
@@ -77,8 +77,7 @@ def _optimizer_class(measured: Measured) -> Value | Missing:
 
 @metric("optimizer_has_foreach", "yes/no", "torch has a foreach implementation of this optimizer")
 def _optimizer_has_foreach(measured: Measured) -> Value | Missing:
-    name = measured.metric("optimizer_class")
-    return name if isinstance(name, Missing) else name in HAS_FOREACH
+    return known(measured.metric("optimizer_class")) in HAS_FOREACH
 
 
 @metric("optimizer_fusable", "yes/no", "torch has a fused implementation of this optimizer, and it is not in use")
