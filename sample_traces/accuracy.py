@@ -65,7 +65,7 @@ class Answer:
 
     @property
     def at_its_line(self) -> bool:
-        return self.first and self.where == f"{self.sample.script.name}:{self.sample.line_number}"
+        return self.first and bool(self.sample.line) and self.where == f"{self.sample.script.name}:{self.sample.line_number}"
 
 
 @dataclass(frozen=True)
@@ -180,6 +180,7 @@ def page(answers: list[Answer], torch_said: list[Answer | None]) -> str:
         + "; ".join(f"{count} on {on}" for on, count in machines.items())
         + ".",
         "*True*: the planted disease, or one that `expected.toml` lists as true of the script as well. *Recall*: planted diseases named.",
+        "The rules were written with these scripts at hand: on scripts they have never seen they will do worse.",
         overall(answers, torch_said),
         *_section("What was said of scripts with nothing planted", healthy_table(answers)),
         *_section("By rule", rule_table(counts(answers))),

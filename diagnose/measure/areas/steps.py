@@ -66,7 +66,7 @@ def _plain_step_count(measured: Measured) -> Value | Missing:
 
 @fact_selector("slow_steps", "steps of the plain phase that take 1.5 times the median or more, and what they take beyond it")
 def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
-    steps_ms = measured.recording.step_ns("plain") / 1e6
+    steps_ms = _settled_ns(measured) / 1e6
     if not len(steps_ms):
         return NO_STEPS
     if measured.metric("crowded"):
@@ -81,9 +81,14 @@ def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(*_line_of_the_slow_step(measured), len(slow) / len(steps_ms), beyond_ms)]
 
 
+def _settled_ns(measured: Measured) -> np.ndarray:
+    """The plain steps but the first, into which the end of the recording before it may reach."""
+    return measured.recording.step_ns("plain")[1:]
+
+
 @metric("slow_step_distance", "steps", "from one such step to the next, by the median")
 def _slow_step_distance(measured: Measured) -> Value | Missing:
-    steps = measured.recording.step_ns("plain")
+    steps = _settled_ns(measured)
     slow = np.flatnonzero(steps >= SLOW_STEP * np.median(steps)) if len(steps) else steps
     return int(np.median(np.diff(slow))) if len(slow) > 1 else Missing("no two slow steps were recorded")
 
