@@ -14,10 +14,10 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Sample:
-    """``rule``: the finding expected on top of the plan; empty if nothing is planted. ``line``: the text of the planted line.
-
-    ``line`` is empty where no recording can be expected to tell it. ``also``: rules that are true of the script as well and may stand in its plan. ``what`` describes the case; ``needs`` is "gpu" where
-    the disease shows on a GPU only; ``stacks`` is false where the detail phase would be too large to keep.
+    """``rule``: the finding expected on top of the plan; empty if nothing may fire. ``line``: the text of the planted line, empty where
+    no recording can be expected to tell it. ``also``: rules that are true of the script as well and may stand in its plan. ``what``
+    describes the case; ``needs`` is "gpu" where the disease shows on a GPU only; ``stacks`` is false where the detail phase would be too
+    large to keep.
     """
 
     case: str

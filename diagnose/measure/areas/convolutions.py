@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from diagnose.measure.areas.kernels import kernels_of
 from diagnose.measure.measured import NO_FACTS, Measured, Missing, Value, fact_metric, metric
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Rows, category_matches
@@ -26,6 +27,11 @@ def _convolution_trials(view: Selection) -> Rows:
     waits = view.sync_calls[late[view.sync_calls]]
     outer = view.outermost_ops(waits[inside(view, waits, view.name_matches(CONVOLUTION_OP))])
     return np.unique(outer)
+
+
+@selector("convolution_kernels", "kernels of convolutions, forward and backward", table="device")
+def _convolution_kernels(view: Selection) -> Rows:
+    return kernels_of(view, CONVOLUTION_OP)
 
 
 @selector("conv_bias", "kernels that add a convolution's bias", table="device")
