@@ -269,6 +269,8 @@ def _catalogue(kind: str, args: list[str]) -> str:
     from diagnose.report import catalogue
     from diagnose.rules import load_rules
 
+    if args and args[0] in ("-h", "--help"):
+        return "python -m diagnose rules [ID | new ID]\npython -m diagnose metrics"
     if kind == "rules" and args[:1] == ["new"] and len(args) == 2:
         return _new_rule(args[1])
     if len(args) > (kind == "rules"):

@@ -21,7 +21,7 @@ from sample_traces.samples import SAMPLES, Sample
 
 
 def sample(name="sick", rule="slow", also=(), case="a-case"):
-    return Sample(case, name, "A disease.", "", rule, "line", also)
+    return Sample(case, name, "A disease.", "", rule, "line", also, True)
 
 
 SICK, HEALTHY = sample(), sample("healthy", rule="")

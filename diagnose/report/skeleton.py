@@ -19,10 +19,16 @@ innocent = "TODO: when it is fine, and how the conditions below let it pass."
 references = ["TODO: the page of the official documentation that says so"]
 
 [[when]]                                # all must hold; `python -m diagnose metrics` lists what can be asked
-metric = "checkpoint_calls_share"       # TODO
+metric = "checkpoint_calls_share"       # TODO: your selector's
 op = ">="
 value = 0.05
 because = "below a twentieth of the step the gain drowns in run-to-run noise"
+
+[[when]]
+metric = "checkpoint_calls_steps_share" # TODO: your selector's
+op = ">"
+value = 0.5
+because = "what happens in every step, not once among the few recorded ones"
 
 [culprits]
 selector = "checkpoint_calls"           # TODO: the events to blame; each selector gives <selector>_ms, _share and _count_per_step
@@ -44,7 +50,9 @@ scope = "step"                          # step | component | hypothetical | info
 '''
 
 CASES = '''\
+# TODO: put your own callee in place of torch.save.
 # Timelines in text (synthetic; they pass through the real reader): lane, start and duration in µs, category, name, args as JSON.
+# `calls`: start and duration in µs, the line of the script, what it calls (as `callees` in rank0/detail.calls.json).
 # Needed: a case that fires, one that is quiet for each condition that is dropped and each threshold that is halved or doubled,
 # and one that abstains if something can be missing. `pytest tests/judge -k {id}` says what is missing.
 
@@ -68,6 +76,35 @@ calls = """
 timeline = """
 main  0    1000  step  ProfilerStep#1
 main  200  700   op    aten::mm
+"""
+
+[[case]]
+name = "TODO: once in two steps"
+expect = "quiet"
+calls = """
+100  300  41  torch/serialization.py: save
+"""
+timeline = """
+main  0     1000  step  ProfilerStep#1
+main  500   400   op    aten::mm
+main  1000  1000  step  ProfilerStep#2
+main  1500  400   op    aten::mm
+"""
+
+[[case]]
+name = "TODO: twice in three steps"
+expect = "fires"
+calls = """
+100   300  41  torch/serialization.py: save
+1100  300  41  torch/serialization.py: save
+"""
+timeline = """
+main  0     1000  step  ProfilerStep#1
+main  500   400   op    aten::mm
+main  1000  1000  step  ProfilerStep#2
+main  1500  400   op    aten::mm
+main  2000  1000  step  ProfilerStep#3
+main  2500  400   op    aten::mm
 """
 
 [[case]]

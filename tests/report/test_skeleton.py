@@ -10,7 +10,7 @@ import pytest
 from diagnose.errors import UsageError
 from diagnose.judge.findings import finding
 from diagnose.report.skeleton import write_skeleton
-from diagnose.rules import load_rules, rules_folder
+from diagnose.rules import load_rules
 
 from ..timelines import measured_case
 
@@ -39,7 +39,3 @@ def test_a_rule_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="exists"):
         write_skeleton("new-rule", tmp_path)
     assert not (tmp_path / "new-rule.toml").exists()
-
-
-def test_no_rule_is_left_half_filled() -> None:
-    assert [path.name for path in rules_folder().glob("*.toml") if "TODO" in path.read_text(encoding="utf-8")] == []

@@ -151,6 +151,8 @@ def _forwards_chained(measured: Measured) -> Value | Missing:
         return NO_FORWARD_MARKS
     shapes = np.array([first_shape(text) != () for text in view.host["shapes"].array.categories] + [False])[view.host["shapes"].array.codes]
     ops = np.flatnonzero((view.kind == "op") & view.on_training_thread & shapes)
+    if not len(ops):
+        return NO_SHAPES
     first = ops[np.minimum(np.searchsorted(ops, forwards), len(ops) - 1)]
     given = view.host["shapes"].array.codes[first]
     texts = view.host["shapes"].array.categories

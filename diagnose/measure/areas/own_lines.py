@@ -29,7 +29,8 @@ ENOUGH_ALIKE = 10
 READS_FILES = (
     r"^<built-in function (open|load|dump|imread|imwrite)>"  # load and dump: pickle's
     r"|^<built-in method (read\w*|write\w*|flush) of _io\."
-    r"|^(pathlib|\w*/?pathlib/\w+)\.py: (open|read_|write_)|^(json/__init__|pickle|csv|gzip|zipfile|tarfile|shutil)\.py: "
+    r"|^(pathlib|\w*/?pathlib/\w+)\.py: (open|read_|write_)|^(csv|zipfile|tarfile|shutil)\.py: "
+    r"|^gzip\.py: (?!(de)?compress$)|^(json/__init__|pickle)\.py: (load|dump)$"
     r"|^numpy/lib/_?(npyio|format)\w*\.py: |^pandas/io/|^torch/serialization\.py: load$|^PIL/Image\.py: open$"
     r"|^(h5py|pyarrow|yaml|soundfile|zarr|safetensors|torchvision/io|torchaudio)/"
 )
