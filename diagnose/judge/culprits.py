@@ -38,9 +38,12 @@ def culprits(measured: Measured, selector: Selector | FactSelector, ms_per_step:
 
 def _from_facts(measured: Measured, selector: FactSelector) -> tuple[Culprit, ...]:
     places = selector.places(measured)
-    known = [] if isinstance(places, Missing) else [place for place in places if place.file]
-    costliest = sorted(known, key=lambda place: -(place.ms_per_step or 0.0))[:MOST]
-    return tuple(Culprit(one.file, one.line, one.function, one.count_per_step, one.ms_per_step or 0.0) for one in costliest)
+    by_line: dict[tuple[str, int, str], Culprit] = {}
+    for one in [] if isinstance(places, Missing) else [place for place in places if place.file]:
+        line = (one.file, one.line, one.function)
+        so_far = by_line.get(line, Culprit(*line, 0.0, 0.0))
+        by_line[line] = Culprit(*line, so_far.calls_per_step + one.count_per_step, so_far.ms_per_step + (one.ms_per_step or 0.0))
+    return tuple(sorted(by_line.values(), key=lambda culprit: -culprit.ms_per_step)[:MOST])
 
 
 def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> tuple[Culprit, ...]:

@@ -1,0 +1,20 @@
+"""Lines to blame, from facts."""
+
+from __future__ import annotations
+
+from diagnose.judge.culprits import Culprit, culprits
+from diagnose.measure.measured import FactPlace, FactSelector
+
+from ..timelines import measured_case
+
+STEP = measured_case({"timeline": "main  0  100  step  ProfilerStep#1\nmain  10  10  op  aten::mm"})
+
+
+def test_places_on_one_line_are_one_culprit_the_costliest_first() -> None:
+    places = [FactPlace("a.py", 5, "f", 1.0, 2.0), FactPlace("a.py", 9, "f", 1.0, 2.5), FactPlace("a.py", 5, "f", 0.5, 1.0)]
+    found = culprits(STEP, FactSelector("s", "", lambda measured: places), 5.5)
+    assert found == (Culprit("a.py", 5, "f", 1.5, 3.0), Culprit("a.py", 9, "f", 1.0, 2.5))
+
+
+def test_a_place_without_a_file_is_no_culprit() -> None:
+    assert culprits(STEP, FactSelector("s", "", lambda measured: [FactPlace("", -1, "", 1.0, None)]), 0.0) == ()
