@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +16,8 @@ from diagnose.trace.schema import Trace
 
 Rows = np.ndarray  # positions in a table, int64
 Intervals = np.ndarray  # int64 ns, shape (n, 2)
+
+Found = TypeVar("Found")
 
 NO_INTERVALS: Intervals = np.empty((0, 2), np.int64)
 
@@ -26,6 +31,8 @@ class View:
         self.device = trace.device
         self.windows = trace.complete_steps
         self.step_count = len(self.windows)
+        self._matches: dict[str, np.ndarray] = {}
+        self.found_once: dict[Callable[..., Any], Any] = {}  # see `once`
 
     @cached_property
     def has_device(self) -> bool:
@@ -77,8 +84,11 @@ class View:
         return np.flatnonzero(np.asarray(test) & self.in_steps)
 
     def name_matches(self, pattern: str) -> np.ndarray:
-        """Which host events have a name that matches the regular expression (tested once per distinct name)."""
-        return category_matches(self.name, pattern)
+        """Which host events have a name that matches the regular expression (tested once per distinct name). Not to be changed."""
+        if pattern not in self._matches:
+            self._matches[pattern] = category_matches(self.name, pattern)
+            self._matches[pattern].flags.writeable = False
+        return self._matches[pattern]
 
     def host_intervals(self, rows: Rows) -> Intervals:
         return self.clipped(self.host, rows)
@@ -108,6 +118,18 @@ class View:
             found = np.where((around >= 0) & is_op[around], around, found)
             around = np.where(around >= 0, parent[around], -1)
         return found
+
+
+def once(function: Callable[[Any], Found]) -> Callable[[Any], Found]:
+    """The function of a view, computed once for each view: several selectors ask for it."""
+
+    @functools.wraps(function)
+    def found(view: Any) -> Found:
+        if function not in view.found_once:
+            view.found_once[function] = function(view)
+        return view.found_once[function]
+
+    return found
 
 
 def started_in(table: pd.DataFrame, span: Intervals) -> np.ndarray:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from diagnose.measure.ledger import OPTIMIZER_STEP
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Intervals, Rows, category_matches
+from diagnose.measure.view import Intervals, Rows, category_matches, once
 from diagnose.measure.work import in_rows, inside, work_time
 
 BATCHED_MATMUL = r"^aten::(bmm|baddbmm)$"
@@ -24,6 +24,7 @@ SIZE = re.compile(r"\d+")
 # ---- attention
 
 
+@once
 def _attentions(view: Selection) -> tuple[Rows, Rows, Rows]:
     """Softmaxes of written-out attention, and the batched multiplications before and behind each of them."""
     softmax, multiply = view.name_matches(SOFTMAX), view.name_matches(BATCHED_MATMUL)

@@ -10,7 +10,7 @@ from diagnose.measure.areas.own_lines import calls_to
 from diagnose.measure.areas.transfers import blocking_htod
 from diagnose.measure.ledger import READ_MARKS
 from diagnose.measure.selection import SELECTORS, Selection, selector
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once
 from diagnose.measure.work import inside
 from diagnose.trace.intervals import intersect, union
 
@@ -88,6 +88,7 @@ def _reads_result_of(view: Selection, rows: Rows, pattern: str) -> np.ndarray:
     return found
 
 
+@once
 def _purposes(view: Selection) -> tuple[Rows, dict[str, np.ndarray]]:
     """The waits, and for each purpose which of them have it; every wait has one purpose at most, the most specific."""
     waits = _host_sync(view)
