@@ -16,11 +16,11 @@ from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, inside, outermost, work_time
 from diagnose.trace.intervals import union
 
-EMBEDDING_OP = r"^aten::embedding$"
-EMBEDDING_BACKWARD_OP = r"^aten::embedding_dense_backward$"
+EMBEDDING_OP = r"^aten::(embedding|embedding_bag)$"
+EMBEDDING_BACKWARD_OP = r"^aten::(embedding_dense_backward|_embedding_bag_dense_backward)$"
 MATMUL_OP = r"^aten::(linear|addmm|mm|matmul|bmm|t)$"
 COPY_CALL_OP = r"^aten::(contiguous|clone|reshape)$"
-UNTOUCHED = 8  # a table this many times longer than a step's indices is mostly untouched by it
+UNTOUCHED = 4  # a table this many times longer than a step's indices, which repeat, is mostly untouched by it
 MIN_GROWTH = 10  # as MIN_REPEATS of a loop; fewer pieces are a handful of tensors
 
 Shape = tuple[int, ...]
