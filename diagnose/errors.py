@@ -30,7 +30,12 @@ class DiagnoseError(Exception):
             lines.append(f"  saw: {self.saw}")
         if self.do:
             lines.append(f"  do:  {self.do}")
-        return "\n".join(lines)
+        return "\n".join(map(_shown, lines))
+
+
+def _shown(line: str) -> str:
+    """The line as a terminal may get it: names from a file can hold escape sequences. Line breaks of our own advice stay."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in line)
 
 
 class UsageError(DiagnoseError):

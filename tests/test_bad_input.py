@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from diagnose.errors import TraceUnreadable
+
 
 def nothing(path: Path) -> Path:
     return path / "missing.py"
@@ -90,3 +92,9 @@ def test_a_trace_cut_off_in_the_middle_still_gives_a_report(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "cut off" in report or "lost" in report
+
+
+def test_an_error_hands_no_escape_sequence_to_the_terminal() -> None:
+    """A category of a foreign trace would set the window's title (fuzz seed 20261122, mutant 1680)."""
+    error = TraceUnreadable("it is no trace\x1b]0;owned\x07", saw="a\u202eb", do="first\nthen")
+    assert str(error) == "it is no trace\ufffd]0;owned\ufffd\n  saw: a\ufffdb\n  do:  first\nthen"
