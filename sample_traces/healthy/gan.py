@@ -22,8 +22,8 @@ def main():
     angles = torch.rand(BATCH * 16, device=device) * 6.28
     ring = torch.stack([angles.cos(), angles.sin()], dim=1)
     generator, critic = network(NOISE, 2).to(device), network(2, 1).to(device)
-    generator_optimizer = torch.optim.Adam(generator.parameters(), lr=2e-4, betas=(0.5, 0.999))
-    critic_optimizer = torch.optim.Adam(critic.parameters(), lr=2e-4, betas=(0.5, 0.999))
+    generator_optimizer = torch.optim.Adam(generator.parameters(), lr=2e-4, betas=(0.5, 0.999), fused=True)
+    critic_optimizer = torch.optim.Adam(critic.parameters(), lr=2e-4, betas=(0.5, 0.999), fused=True)
     criterion = nn.BCEWithLogitsLoss()
     real, fake = torch.ones(BATCH, 1, device=device), torch.zeros(BATCH, 1, device=device)
 
