@@ -1,13 +1,13 @@
 """Metrics: named numbers with a unit and one line of meaning. A metric that cannot be known is ``Missing``, never zero.
 
-Times are ms per step of the *plain* run: what the timeline measured, scaled so that the parts add up to the plain step, because the
-profiler slows what it measures.
+Times are ms per step of the *plain* run: what was recorded without what the profiler added to it (`diagnose.measure.distortion`), so that
+the parts add up to the plain step.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ import pandas as pd
 
 from diagnose.errors import DiagnoseError
 from diagnose.measure.calls import NO_CALLS, call_table
+from diagnose.measure.distortion import DETAIL_COSTS, TIMELINE_COSTS, PlainTime, RecordedEvents, detail_time, timeline_time
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.recording import Recording
 from diagnose.measure.selection import Selection, Selector
@@ -153,46 +154,69 @@ class Measured:
 
     def stake_ms(self, selector: Selector) -> float:
         """That time in ms of the plain step."""
-        view = self.view(selector)
-        if view is None:
+        if self.view(selector) is None:
             return 0.0
-        recorded_ms = view.ms_per_step(self.stake(selector))
-        if selector.table == "calls":  # the detail phase is slow: its times are shares of its own step
-            return recorded_ms * self.number("step_ms") / (view.step_ns / 1e6)
-        return self.plain_ms(recorded_ms, of_input_wait=selector.name == "input_wait")
+        return self.detail_ms(self.stake(selector)) if selector.table == "calls" else self.timeline_ms(self.stake(selector))
 
     @property
     def fetches_per_step(self) -> float:
         """Batches fetched per step; 1 where it was not counted (accumulation and GANs fetch otherwise)."""
         return float(self.recording.clock.get("per_step", {}).get("fetch") or 1.0)
 
-    @cached_property
-    def distortion(self) -> float:
-        """Timeline ÷ plain step time; 1 where no plain phase was recorded."""
-        plain, recorded = self.number("plain_step_ms"), self.number("timeline_step_ms")
-        return recorded / plain if plain > 0 and recorded > 0 else 1.0
-
     def row_ms(self, row: str) -> float:
         """A row of the ledger in ms of the plain step; all rows together are the plain step. 0 if the ledger has no such row."""
-        if self.timeline is None or self.ledger is None or row not in self.ledger.rows:
-            return 0.0
-        return self.plain_ms(self.timeline.ms_per_step(self.ledger.rows[row]), of_input_wait=row == "input_wait")
+        return self._rows_ms.get(row, 0.0)
+
+    def timeline_ms(self, intervals: Intervals) -> float:
+        """Time of the timeline in ms of the plain step; as recorded where no plain step was measured."""
+        if self._timeline_time is not None:
+            return self._timeline_time.ms(intervals)
+        return self.timeline.ms_per_step(intervals) if self.timeline else 0.0
+
+    def detail_ms(self, intervals: Intervals) -> float:
+        """Time of the detail phase in ms of the plain step, at most what the timeline says of the ledger's rows it lies in."""
+        return self._detail_time.ms(intervals) if self._detail_time else 0.0
 
     def plain_ms(self, recorded_ms: float, *, of_input_wait: bool) -> float:
-        """Timeline ms in ms of the plain step. Loading in the main process suffers most from a profiler, so it has a scale of its own."""
-        return recorded_ms * self._scales[0 if of_input_wait else 1]
+        """A duration on the timeline in ms of the plain step, by its length alone: as the wait for input shrinks, or all the rest."""
+        if self.timeline is None or self.ledger is None:
+            return recorded_ms
+        rows = [row for row in self.ledger.rows if (row == "input_wait") == of_input_wait]
+        whole_ms = sum(self.timeline.ms_per_step(self.ledger.rows[row]) for row in rows)
+        return recorded_ms * sum(map(self.row_ms, rows)) / whole_ms if whole_ms > 0 else recorded_ms
 
     @cached_property
-    def _scales(self) -> tuple[float, float]:
-        """Plain ÷ timeline: for input wait, from the fetch times measured in both phases where there are no workers; for all the rest."""
-        whole = 1 / self.distortion
-        wait = self.timeline.ms_per_step(self.ledger.rows.get("input_wait", NO_INTERVALS)) if self.timeline and self.ledger else 0.0
+    def _rows_ms(self) -> Mapping[str, float]:
+        """The rows of the ledger in ms of the plain step; as recorded where none was measured."""
+        if self._timeline_time is not None:
+            return self._timeline_time.rows_ms
+        return {row: self.timeline.ms_per_step(there) for row, there in self.ledger.rows.items()} if self.timeline and self.ledger else {}
+
+    @cached_property
+    def _timeline_time(self) -> PlainTime | None:
+        plain_ms = self.number("plain_step_ms")
+        if self.timeline is None or not plain_ms > 0:
+            return None
+        return timeline_time(RecordedEvents(self.timeline, TIMELINE_COSTS), self._detail_events, plain_ms, self._known_rows_ms())
+
+    @cached_property
+    def _detail_time(self) -> PlainTime | None:
+        if self._detail_events is None:
+            return None
+        if self.timeline is None:  # its trace was lost
+            return timeline_time(self._detail_events, None, self.number("step_ms"), {})
+        return detail_time(self._detail_events, self._rows_ms)
+
+    @cached_property
+    def _detail_events(self) -> RecordedEvents | None:
+        return RecordedEvents(self.detail, DETAIL_COSTS) if self.detail is not None else None
+
+    def _known_rows_ms(self) -> dict[str, float]:
+        """Rows measured in plain steps: the wait for input where there are no workers, as every fetch is timed in every phase."""
+        wait_ms = self.timeline.ms_per_step(self.ledger.rows.get("input_wait", NO_INTERVALS)) if self.timeline and self.ledger else 0.0
         plain_fetch, recorded_fetch = self.fetch_ms("plain"), self.fetch_ms("timeline")
-        if not (self.metric("loader_worker_count") == 0 and plain_fetch > 0 and recorded_fetch > 0 and wait > 0):
-            return whole, whole
-        step, plain_step, own = self.number("timeline_step_ms"), self.number("step_ms"), plain_fetch / recorded_fetch
-        rest = (plain_step - wait * own) / (step - wait) if step > wait else 0.0
-        return (own, rest) if rest > 0 else (whole, whole)
+        is_known = self.metric("loader_worker_count") == 0 and plain_fetch > 0 and recorded_fetch > 0 and wait_ms > 0
+        return {"input_wait": wait_ms * plain_fetch / recorded_fetch} if is_known else {}
 
     def fetch_ms(self, phase_name: str) -> float:
         """Mean time to fetch one batch during a phase, wherever that happens; nan if none was fetched."""

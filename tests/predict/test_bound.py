@@ -49,7 +49,7 @@ def test_without_facts_the_wait_itself_is_the_bound() -> None:
     assert at_most_ms(finding(RULES["input-wait-no-workers"], measured), measured) == pytest.approx(6.0)
 
 
-def test_shrink_keeps_the_ratio() -> None:
+def test_at_most_is_what_the_best_outcome_leaves() -> None:
     text = """
     main  0    1000  step     ProfilerStep#1
     main  0    30    op       aten::mm  {"Input Dims": [[64, 64]], "Input type": ["float"]}
@@ -58,15 +58,15 @@ def test_shrink_keeps_the_ratio() -> None:
     """
     measured = measured_case({"timeline": text, "facts": {"gpu_capability": "8.0"}})
     rule = RULES["fp32-matmul"]
-    halved = replace(rule, saving=replace(rule.saving, ratio=0.5))
-    assert at_most_ms(finding(halved, measured), measured) == pytest.approx(0.2)
+    halved = replace(rule, saving=replace(rule.saving, ratio=0.75, between=(0.5, 1.0)))
+    assert at_most_ms(finding(halved, measured), measured) == pytest.approx(0.2)  # half of the kernel's 0.4 ms
 
 
 def test_plain_time_scales_what_the_profiler_stretched() -> None:
     # Workers load, so nothing tells the loader's own distortion: a plain step takes 5 ms, the timeline's 10, and the wait of 6 counts 3.
     two_workers = {"cpu_core_count": 8, "loaders": [{"num_workers": 2, "dataset_length": 100}]}
     measured = measured_case({**case(8), "facts": two_workers, "plain_ms": [5, 5, 5], "fetch_ms": [9, 9, 9]})
-    assert finding(RULES["input-wait-few-workers"], measured).ms_per_step == pytest.approx(3.0)
+    assert finding(RULES["input-wait-few-workers"], measured).ms_per_step == pytest.approx(3.0, abs=0.01)  # two events cost next to nothing
 
 
 def test_loading_in_the_main_process_is_scaled_by_its_own_distortion() -> None:

@@ -1,0 +1,140 @@
+"""What the profiler adds to a step, and what is left without it.
+
+A profiler costs time for each event it records, and none while the thread sleeps, reads a file or computes inside one operator. So a plain
+step is not the recorded one on a smaller scale. Of the timeline, by the rows of its ledger, ms per step:
+
+1. Each host event of a dispatching thread costs what its kind usually does, the first of its name more (it meets cold caches, and its name
+   is looked up once), or that times a factor: as far as the recorded step takes longer than the plain one, within what is credible. While
+   a GPU is busy, events of the host cost nothing: only those in its idle time count.
+2. Steps are also disturbed. A row that takes longer than in the detail phase, which is slower, was: what is still too long comes off there.
+3. What nothing explains is taken from all rows in proportion. So they always add up to the plain step.
+
+Each row of the detail phase takes what the timeline says: the excess is what its events cost, as far as that is credible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import Intervals, Rows
+from diagnose.trace.intervals import intersect
+
+
+@dataclass(frozen=True)
+class EventCosts:
+    """What recording an event usually costs, µs: a Python frame or any other; the first of its name that much more."""
+
+    frame: float
+    other: float
+    first_frame: float
+    first_other: float
+
+
+# Least absolute deviations over the bundled recordings: `python -m sample_traces.overhead`.
+TIMELINE_COSTS = EventCosts(frame=0.0, other=0.7, first_frame=0.0, first_other=22.0)
+DETAIL_COSTS = EventCosts(frame=1.0, other=0.4, first_frame=3.2, first_other=36.0)
+MOST = 2.0  # times that: three quarters of the timelines and nine tenths of the detail phase's rows take less (the same command)
+# Share of a recorded time that can be its events' cost: what is recorded takes time without a profiler too. Where the bundled scripts run
+# nearly nothing but tiny operators, 0.65 (row-loop) and 0.54 (tensor-printed) of that time are not gained when the operators go.
+MOST_OF_TIME = 0.6
+
+
+class RecordedEvents:
+    """The host events of a view that the profiler took time for, and how much it usually takes."""
+
+    def __init__(self, view: Selection, costs: EventCosts) -> None:
+        self.view = view
+        counted = np.flatnonzero(dispatching_threads(view) & (view.kind != "overhead"))
+        first = ~pd.Series(view.name.codes[counted]).duplicated().to_numpy()
+        frame = (view.kind == "python")[counted]
+        cost_us = np.where(frame, costs.frame, costs.other) + first * np.where(frame, costs.first_frame, costs.first_other)
+        self._start_ns: Rows = view.host["start_ns"].to_numpy()[counted]  # the table is sorted by start
+        self._cost_ms = np.concatenate([[0.0], np.cumsum(cost_us)]) / 1e3 / view.step_count  # of all events before each
+
+    def cost_ms(self, intervals: Intervals) -> float:
+        """What those that start in these (disjoint) intervals usually cost, ms per recorded step."""
+        first, last = (np.searchsorted(self._start_ns, intervals[:, side]) for side in (0, 1))
+        return float((self._cost_ms[last] - self._cost_ms[first]).sum())
+
+    def left_ms(self, intervals: Intervals, part: float) -> float:
+        """What these intervals take without that part of the usual cost, ms per recorded step."""
+        recorded_ms = self.view.ms_per_step(intervals)
+        return recorded_ms - min(part * self.cost_ms(intervals), MOST_OF_TIME * recorded_ms) if part else recorded_ms
+
+    @cached_property
+    def rows_ms(self) -> dict[str, float]:
+        """The rows of the view's ledger as recorded, ms per recorded step."""
+        return {row: self.view.ms_per_step(intervals) for row, intervals in self.view.ledger.rows.items()}
+
+    @cached_property
+    def row_costs_ms(self) -> dict[str, float]:
+        """What the events in each row usually cost; nothing in the rows of a busy GPU."""
+        return {row: 0.0 if row in BUSY_ROWS else self.cost_ms(intervals) for row, intervals in self.view.ledger.rows.items()}
+
+
+@dataclass(frozen=True)
+class PlainTime:
+    """A view's recorded time in ms of the plain step, by the rows of its ledger.
+
+    ``rows_ms``: each row in the plain step. ``parts``: for each row, what its events cost ÷ what they usually cost.
+    """
+
+    events: RecordedEvents
+    rows_ms: Mapping[str, float]
+    parts: Mapping[str, float]
+
+    def ms(self, intervals: Intervals) -> float:
+        """Of each row in the plain step, what these intervals are of the recorded row, both without the cost of their events."""
+        return sum(self._of_row_ms(row, intersect(intervals, within)) for row, within in self.events.view.ledger.rows.items())
+
+    def _of_row_ms(self, row: str, intervals: Intervals) -> float:
+        whole_ms = self.events.left_ms(self.events.view.ledger.rows[row], self.parts[row])
+        share = self.events.left_ms(intervals, self.parts[row]) / whole_ms if whole_ms > 0 else 0.0
+        return self.rows_ms[row] * min(1.0, share)
+
+
+def timeline_time(
+    timeline: RecordedEvents, detail: RecordedEvents | None, plain_step_ms: float, known_ms: Mapping[str, float]
+) -> PlainTime:
+    """The timeline in ms of the plain step. ``known_ms``: rows that were measured in plain steps."""
+    wanted_ms = plain_step_ms - sum(known_ms.values())
+    unknown = [row for row in timeline.rows_ms if row not in known_ms]
+    part = _part(timeline, unknown, sum(timeline.rows_ms[row] for row in unknown) - wanted_ms)
+    parts = {row: 0.0 if row in BUSY_ROWS else part for row in timeline.rows_ms}
+    left = {row: timeline.left_ms(timeline.view.ledger.rows[row], parts[row]) for row in unknown}
+    if detail is not None and sum(detail.rows_ms.values()) > plain_step_ms:  # else its steps were not like those
+        left = _undisturbed(left, detail.rows_ms, sum(left.values()) - wanted_ms)
+    if known_ms and (wanted_ms <= 0 or not any(left.values())):  # what is known of single rows does not fit the step
+        return timeline_time(timeline, detail, plain_step_ms, {})
+    scale = wanted_ms / sum(left.values()) if any(left.values()) else 0.0
+    return PlainTime(timeline, {row: known_ms[row] if row in known_ms else left[row] * scale for row in parts}, parts)
+
+
+def _part(events: RecordedEvents, rows: list[str], excess_ms: float) -> float:
+    """Up to `MOST`: how many times the usual cost explains the excess of these rows, none of which costs most of its time."""
+    candidates = np.linspace(0.0, MOST, 201)
+    usual_ms, most_ms = (np.array([of[row] for row in rows]) for of in (events.row_costs_ms, events.rows_ms))
+    explained_ms = np.minimum(candidates[:, None] * usual_ms, MOST_OF_TIME * most_ms).sum(axis=1)
+    return float(np.interp(excess_ms, explained_ms, candidates))
+
+
+def _undisturbed(rows_ms: Mapping[str, float], slower_ms: Mapping[str, float], excess_ms: float) -> dict[str, float]:
+    """The rows less what they take beyond those of a slower recording, as far as there is an excess to explain."""
+    beyond = {row: max(0.0, ms - slower_ms.get(row, 0.0)) for row, ms in rows_ms.items()}
+    part = min(1.0, max(0.0, excess_ms) / sum(beyond.values())) if any(beyond.values()) else 0.0
+    return {row: ms - part * beyond[row] for row, ms in rows_ms.items()}
+
+
+def detail_time(detail: RecordedEvents, plain_ms: Mapping[str, float]) -> PlainTime:
+    """The detail phase in ms of the plain step, given its rows; a row that it has shorter stays as it is."""
+    recorded_ms, cost_ms = detail.rows_ms, detail.row_costs_ms
+    rows_ms = {row: min(ms, plain_ms.get(row, 0.0)) for row, ms in recorded_ms.items()}
+    parts = {row: min(MOST, (ms - rows_ms[row]) / cost_ms[row]) if cost_ms[row] > 0 else 0.0 for row, ms in recorded_ms.items()}
+    return PlainTime(detail, rows_ms, parts)
