@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from diagnose.measure.areas.input import plain_fetches
-from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.measured import FACT_SELECTORS, FactPlace
+from diagnose.measure.metrics import Measured, Missing
 
 from ..timelines import measured_case
 
@@ -54,6 +55,15 @@ def test_a_burst_costs_what_steps_and_fetches_both_show(slow_step: float, slow_f
     assert one.metric("input_bursts_ms") == pytest.approx(cost)
 
 
+def test_a_late_step_at_an_epochs_end_is_no_burst() -> None:
+    # Of epochs of 6 steps the sixth of these, and the next, hold an end; the ninth does not: 16 ms beyond the median in ten steps.
+    loader = {"num_workers": 2, "batches_per_epoch": 6, "iterator_start_ms": [1, 1]}
+    steps_ms = [10, 10, 10, 10, 10, 60, 30, 10, 26, 10]
+    one = measured(loader, plain_ms=steps_ms, fetch_ms=[2] * 9 + [500])
+    assert one.metric("input_bursts_ms") == pytest.approx(1.6)
+    assert one.metric("input_bursts_count_per_step") == pytest.approx(0.1)
+
+
 def test_cores_that_loader_workers_use_are_not_idle() -> None:
     facts = {"machine_core_count": 8, "plain_usage": {"cpu_cores_used": 1.5, "machine_busy_share": 0.75}}
     one = measured({"num_workers": 2}, facts=facts, plain_ms=[10] * 4, fetch_ms=[5] * 4)
@@ -65,3 +75,51 @@ def test_a_trace_takes_an_idle_core_for_granted() -> None:
     one = measured_case({"timeline": TIMELINE})
     assert isinstance(one.metric("idle_core_count"), Missing)
     assert one.metric("core_for_workers") is True
+
+
+FETCH = "0  410  12  torch/utils/data/dataloader.py: __next__\n"
+FETCHING = """
+main  0    1000  step  ProfilerStep#1
+main  1    400   mark  next@12
+main  500  400   op    aten::mm
+"""
+
+
+def item(calls: str) -> Measured:
+    """400 of the step's 1000 µs are the fetch, in which these calls run."""
+    return measured_case({"timeline": FETCHING, "calls": FETCH + calls})
+
+
+def test_a_slow_item_is_one_line_where_one_takes_most_of_the_fetch() -> None:
+    one = item("10  240  30  pandas/core/series.py: __getitem__\n250  100  31  pandas/core/series.py: __getitem__")
+    assert one.metric("slow_item_fetch_share") == pytest.approx(0.6)
+    assert one.metric("slow_item_where") == "one line"
+    assert [place.line for place in places(one)] == [30]
+
+
+def test_a_slow_item_is_a_function_where_its_lines_share_the_fetch() -> None:
+    # 160 + 100 + 60 of 400 µs; the file read by line 33 can only be done ahead.
+    calls = (
+        "10   100  30  pandas/core/indexing.py: __getitem__\n"
+        "110  160  31  pandas/core/series.py: __getitem__\n"
+        "270  60   32  pandas/core/series.py: to_numpy\n"
+        "330  40   33  numpy/lib/_npyio_impl.py: load"
+    )
+    one = item(calls)
+    assert one.metric("slow_item_fetch_share") == pytest.approx(0.8)
+    assert one.metric("slow_item_where") == "3 lines of `main`"
+    assert one.metric("slow_item_callee") == "pandas: __getitem__"
+    assert one.metric("slow_item_reads_files") is False
+    assert [place.line for place in places(one)] == [31, 30, 32]
+
+
+def test_a_function_that_reads_files_is_judged_by_its_other_lines() -> None:
+    one = item("10  180  30  numpy/lib/_npyio_impl.py: load\n200  100  31  pandas/core/series.py: __getitem__")
+    assert one.metric("slow_item_fetch_share") == pytest.approx(0.25)  # of line 31
+    assert [place.line for place in places(one)] == [31]
+
+
+def places(measured: Measured) -> list[FactPlace]:
+    found = FACT_SELECTORS["slow_item_line"].places(measured)
+    assert not isinstance(found, Missing)
+    return found

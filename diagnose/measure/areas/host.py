@@ -12,6 +12,7 @@ from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, M
 LONG_OP_NS = 1_000_000  # torch splits an operator among threads from 32,768 elements on, tens of µs of work; here there is plenty to split
 FULL = 0.9  # of the machine's processor time: no core is left for what comes in between
 OTHERS_SHARE = 0.25
+ROOM = 0.75  # of a core for each thread: with less, a thread waits for another one's core often enough to slow those that wait for it
 
 fact_metric("cpu_core_count", "count", "processor cores this process may use")
 fact_metric("thread_count", "count", "threads torch uses for one operator")
@@ -73,6 +74,20 @@ def _crowded(measured: Measured) -> Value | Missing:
     if not busy >= FULL or math.isnan(used):
         return False
     return busy - used / _machine_core_count(measured) >= OTHERS_SHARE
+
+
+@metric(
+    "starved",
+    "yes/no",
+    "every core was busy, and other processes left the script fewer cores than three quarters of its threads and took them from it in "
+    "every step; no where it was not recorded",
+)
+def _starved(measured: Measured) -> Value | Missing:
+    busy, others = measured.number("machine_busy_share"), measured.number("others_busy_share")
+    if not (busy >= FULL and others > 0 and measured.number("involuntary_switches_per_step") >= 1):
+        return False
+    threads = min(measured.number("thread_count"), measured.number("cpu_core_count"))
+    return _machine_core_count(measured) * (1 - others) < ROOM * threads
 
 
 @metric("threads_per_core", "ratio", "threads torch uses for one operator, for each core at hand")

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from diagnose.measure.areas.own_lines import READS_FILES, LineTime, line_times, loader_time, places_of, short_callee
 from diagnose.measure.ledger import LOADER_NEXT
-from diagnose.measure.measured import NO_CALLS_SEEN, NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, known, metric
+from diagnose.measure.measured import (
+    NO_CALLS_SEEN,
+    NO_FACTS,
+    NO_STEPS,
+    FactPlace,
+    Measured,
+    Missing,
+    Unknown,
+    Value,
+    fact_selector,
+    known,
+    metric,
+)
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.sources import Sources
 from diagnose.measure.view import Rows, category_matches, started_in
 from diagnose.trace.intervals import total
 
 NO_LOADER = Missing("no torch DataLoader was used")
+NO_SECOND_EPOCH = Missing("no second epoch began while the script was recorded")
 NO_FETCH = Missing("no batch was fetched during the recorded steps")
 SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
 LATE_STEP = 0.5  # of the median step beyond it
 SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
+MOST_OF_FETCH = 0.5  # of it: a line that takes less is not the first thing to change
+SHORTEST_EPOCH = 4  # steps: shorter ones leave too few ordinary steps to tell what an epoch's end adds
 SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
 CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
 DECODES = r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in \w+ (imdecode|decompress)\b|^(decord|av|cv2|gzip)/"
@@ -165,7 +181,8 @@ def slow_fetches_ms(measured: Measured) -> float:
 
 
 @fact_selector(
-    "input_bursts", "plain steps that take far longer than the median step, as far as slow fetches in the workers account for it"
+    "input_bursts",
+    "plain steps that take far longer than the median, no epoch's end, as far as slow fetches in the workers account for it",
 )
 def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
     workers, steps_ms = measured.metric("loader_worker_count"), measured.recording.step_ns("plain") / 1e6
@@ -174,9 +191,9 @@ def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
     if not len(steps_ms):
         return NO_STEPS
     beyond_ms = steps_ms - np.median(steps_ms)
-    late = beyond_ms >= LATE_STEP * np.median(steps_ms)
+    late = (beyond_ms >= LATE_STEP * np.median(steps_ms)) & ~at_epoch_ends(measured)
     cost_ms = min(float(beyond_ms[late].sum()) / len(steps_ms), slow_fetches_ms(measured)) if workers else 0.0
-    return [FactPlace(*_loop_line(measured), float(late.mean()), cost_ms)]
+    return [FactPlace(*loop_line(measured), float(late.mean()), cost_ms)]
 
 
 @metric("steady_wait_share", "share", "of the step spent waiting if every batch came as the median one does")
@@ -223,12 +240,42 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     if not loader["num_workers"]:
         return []
     if not batches or len(starts_ms) < 2:  # the first start includes what is loaded only once, and may be the only one
-        return Missing("no second epoch began while the script was recorded")
+        return NO_SECOND_EPOCH
     fetch_ms = measured.number("fetch_ms")
     beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
     per_step = measured.fetches_per_step / batches
     cost_ms = max(beyond_ms * per_step, _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(1 / per_step)))
-    return [FactPlace(*_loop_line(measured), per_step, cost_ms)]
+    return [FactPlace(*loop_line(measured), per_step, cost_ms)]
+
+
+@metric("epoch_step_count", "steps", "of one epoch of the loader that feeds the steps, of which a second one began during the recording")
+def _epoch_step_count(measured: Measured) -> Value | Missing:
+    loader = known(_loader(measured))
+    batches, begun = loader.get("batches_per_epoch"), len(loader.get("iterator_start_ms") or [])
+    return batches / measured.fetches_per_step if batches and begun > 1 else NO_SECOND_EPOCH
+
+
+def steps_into_epoch(measured: Measured) -> np.ndarray:
+    """For each plain step how many steps of its epoch came before it: less than one where the step holds the end of the last epoch.
+
+    A step lasts from one tick to the next, so the tick with number n ends the step of batch n + 1, and what comes next fetches batch n + 2.
+    Raises Unknown where that is not recorded.
+    """
+    length, phase = measured.needed("epoch_step_count"), measured.recording.phase("plain")
+    if phase is None:
+        raise Unknown(NO_STEPS)
+    if length < SHORTEST_EPOCH:
+        raise Unknown(Missing("the epochs are too short to tell their ends from the rest"))
+    first = phase["first_tick"] // measured.recording.ticks_per_step + 1
+    return np.asarray(np.mod(first + np.arange(len(measured.recording.step_ns("plain"))), length))
+
+
+def at_epoch_ends(measured: Measured) -> np.ndarray:
+    """Which plain steps hold an epoch's end, or follow it while the loader has not caught up; none where that is not known."""
+    try:
+        return steps_into_epoch(measured) < 2
+    except Unknown:
+        return np.zeros(len(measured.recording.step_ns("plain")), bool)
 
 
 def _recurring_excess_ms(steps_ms: np.ndarray, period: int) -> float:
@@ -243,7 +290,7 @@ def _recurring_excess_ms(steps_ms: np.ndarray, period: int) -> float:
     return float((typical[typical >= SLOW_STEP * usual] - usual).sum()) / period
 
 
-def _loop_line(measured: Measured) -> tuple[str, int, str]:
+def loop_line(measured: Measured) -> tuple[str, int, str]:
     """The line that takes batches from the loader."""
     view = measured.timeline
     lines = places_of(view, _input_wait(view)) if view is not None else []
@@ -265,31 +312,57 @@ def _fetch_lines(measured: Measured, pattern: str = "") -> list[LineTime] | Miss
     return line_times(view, np.flatnonzero(inside), fetching)
 
 
-@fact_selector("slow_item_line", "the line of the data set's or a transform's own that takes most of the fetch, in the main process")
-def _slow_item_line(measured: Measured) -> list[FactPlace] | Missing:
-    return [one.place(measured.number("input_wait_ms")) for one in known(_fetch_lines(measured))[:1]]
+def _slow_item(measured: Measured) -> list[LineTime]:
+    """The line that takes most of the fetch; if none takes half, the lines of the function that does most of it beside reading files.
 
-
-@metric("slow_item_fetch_share", "share", "of the fetch in the main process that this one line takes")
-def _slow_item_fetch_share(measured: Measured) -> Value | Missing:
+    Raises Unknown where the calls were not recorded.
+    """
     lines = known(_fetch_lines(measured))
-    return lines[0].share if lines else 0.0
+    if lines and lines[0].share >= MOST_OF_FETCH:
+        return lines[:1]
+    by_function: dict[tuple[str, str], list[LineTime]] = defaultdict(list)
+    for one in lines:
+        if not _reads_file(one):
+            by_function[one.file, one.function].append(one)
+    return max(by_function.values(), key=_fetch_share, default=lines[:1])
 
 
-@metric("slow_item_callee", "", "what that line calls, the costliest if there are several")
+def _fetch_share(lines: list[LineTime]) -> float:
+    return sum(one.share for one in lines)
+
+
+def _reads_file(line: LineTime) -> bool:
+    return re.search(f"{READS_FILES}|{DECODES}", line.callee) is not None
+
+
+@fact_selector(
+    "slow_item_line",
+    "the line, or the lines of one function, of the data set's or a transform's own that take most of the fetch, in the main process",
+)
+def _slow_item_line(measured: Measured) -> list[FactPlace] | Missing:
+    return [one.place(measured.number("input_wait_ms")) for one in _slow_item(measured)]
+
+
+@metric("slow_item_fetch_share", "share", "of the fetch in the main process that this line or function takes")
+def _slow_item_fetch_share(measured: Measured) -> Value | Missing:
+    return _fetch_share(_slow_item(measured))
+
+
+@metric("slow_item_where", "", "whether that is one line, or several of which function")
+def _slow_item_where(measured: Measured) -> Value | Missing:
+    lines = _slow_item(measured)
+    return "one line" if len(lines) < 2 else f"{len(lines)} lines of `{lines[0].function}`"
+
+
+@metric("slow_item_callee", "", "what it calls, the costliest if there are several")
 def _slow_item_callee(measured: Measured) -> Value | Missing:
-    lines = _fetch_lines(measured)
-    if isinstance(lines, Missing):
-        return lines
+    lines = _slow_item(measured)
     return short_callee(lines[0].callee) if lines else Missing("no line of the script's own is called by the loader")
 
 
 @metric("slow_item_reads_files", "yes/no", "what that line calls reads a file or decodes what was read")
 def _slow_item_reads_files(measured: Measured) -> Value | Missing:
-    lines = _fetch_lines(measured)
-    if isinstance(lines, Missing):
-        return lines
-    return bool(lines) and re.search(f"{READS_FILES}|{DECODES}", lines[0].callee) is not None
+    return any(map(_reads_file, _slow_item(measured)))
 
 
 @fact_selector("item_conversions", "calls of `torch.tensor` in the main process that make a tensor for one item of a batch")

@@ -121,15 +121,17 @@ def _layout_copies_least_share(measured: Measured) -> Value | Missing:
     return NO_STEPS if view is None else view.least_share(measured.stake(SELECTORS["layout_copies"]))
 
 
-@selector(
-    "repeats",
-    "`repeat` of tensors with a dimension of size one, which `expand` would not copy",
-    needs="shapes",
-    stake=dispatched_work,
-)
+def _could_expand(text: str) -> bool:
+    """Whether the copy inside a `repeat` only repeats dimensions of size one. Its shape: repetitions, then sizes, by dimension."""
+    shape = first_shape(text)
+    return len(shape) % 2 == 0 and all(1 in pair for pair in zip(shape[: len(shape) // 2], shape[len(shape) // 2 :], strict=True))
+
+
+@selector("repeats", "`repeat` of nothing but dimensions of size one, which `expand` would not copy", needs="shapes", stake=dispatched_work)
 def _repeats(view: Selection) -> Rows:
     repeated = outermost(view, view.name_matches(r"^aten::repeat$"))
-    return repeated[_by_shapes(view, lambda text: 1 in first_shape(text))[repeated]]
+    copies = view.named(view.name_matches(r"^aten::copy_$") & _by_shapes(view, _could_expand))
+    return np.intersect1d(repeated, view.outermost_ops(copies))
 
 
 # ---- growing by cat

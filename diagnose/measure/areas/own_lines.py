@@ -56,6 +56,10 @@ CALLEES: dict[str, tuple[str, str]] = {
         r"^<built-in function (sleep|system)>|^subprocess\.py: |^(requests|httpx|urllib3)/|^urllib/request\.py: ",
         "sleeping, and waiting for other programs or servers",
     ),
+    "list_conversions": (
+        r"^<built-in method (tensor|as_tensor|asarray) of type object",
+        "calls of `torch.tensor` and its like, as far as they take a list apart value by value",
+    ),
 }
 SPECIFIC = "|".join(f"(?:{pattern})" for pattern, _ in CALLEES.values())
 
@@ -86,7 +90,7 @@ def exposed_time(view: Selection, rows: Rows) -> Intervals:
 
 
 def _python_time(view: Selection, rows: Rows) -> Intervals:
-    """The calls' time in which no operator runs and no value is read: printing a tensor is another rule's."""
+    """The calls' time in which no operator runs and no value is read: printing a tensor is another rule's, an array is copied by one."""
     return intersect(view.clipped(view.calls, rows), view.ledger.rows.get("python", NO_INTERVALS))
 
 
@@ -122,7 +126,7 @@ def _in_how_many_steps(name: str, meaning: str) -> None:
 
 
 for _name, (_pattern, _meaning) in CALLEES.items():
-    _stake = _python_time if _name == "print_calls" else exposed_time
+    _stake = _python_time if _name in ("print_calls", "list_conversions") else exposed_time
     selector(_name, _meaning, table="calls", stake=_stake)(_outside_loader(_pattern))
     _in_how_many_steps(_name, _meaning)
 

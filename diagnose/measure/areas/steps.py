@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from diagnose.measure.areas.input import SLOW_STEP, slow_fetches_ms
+from diagnose.measure.areas.input import SLOW_STEP, at_epoch_ends, loop_line, slow_fetches_ms, steps_into_epoch
 from diagnose.measure.areas.own_lines import LineTime, line_times, places_of
 from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
 from diagnose.measure.selection import Selection
@@ -59,26 +59,30 @@ def _gpu_in_use(measured: Measured) -> Value | Missing:
 SHAPES_AT_MOST = 2  # of the model's input: the usual one, and that of an epoch's last batch
 
 
+@metric("shapes_differ", "yes/no", "the model was given batches of more shapes than two; no where it was not recorded")
+def _shapes_differ(measured: Measured) -> Value | Missing:
+    return ((measured.recording.facts.get("forward") or {}).get("shape_count") or 1) > SHAPES_AT_MOST
+
+
 @metric("plain_step_count", "count", "steps measured without a profiler")
 def _plain_step_count(measured: Measured) -> Value | Missing:
     return len(measured.recording.step_ns("plain"))
 
 
-@fact_selector("slow_steps", "steps of the plain phase that take 1.5 times the median or more, and what they take beyond it")
+@fact_selector("slow_steps", "steps of the plain phase that take 1.5 times the median or more, no epoch's end; several in a row are one")
 def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = _settled_ns(measured) / 1e6
     if not len(steps_ms):
         return NO_STEPS
     if measured.metric("crowded"):
         return Missing("every core was busy, with other processes too, which makes steps slow at random", "an idle machine")
-    if ((measured.recording.facts.get("forward") or {}).get("shape_count") or 1) > SHAPES_AT_MOST:
+    if measured.metric("shapes_differ"):
         return Missing("batches differ in shape, so steps take different times by nature")
-    median_ms = float(np.median(steps_ms))
-    slow = steps_ms[steps_ms >= SLOW_STEP * median_ms]
-    beyond_ms = float((slow - median_ms).sum()) / len(steps_ms)
+    slow = _is_slow(measured) & ~at_epoch_ends(measured)[1:]
+    beyond_ms = float((steps_ms[slow] - np.median(steps_ms)).sum()) / len(steps_ms)
     if _explained_ms(measured) >= beyond_ms / 2:
         return []
-    return [FactPlace(*_line_of_the_slow_step(measured), len(slow) / len(steps_ms), beyond_ms)]
+    return [FactPlace(*_line_of_the_slow_step(measured), len(_occasions(measured)) / len(steps_ms), beyond_ms)]
 
 
 def _settled_ns(measured: Measured) -> np.ndarray:
@@ -86,11 +90,28 @@ def _settled_ns(measured: Measured) -> np.ndarray:
     return measured.recording.step_ns("plain")[1:]
 
 
-@metric("slow_step_distance", "steps", "from one such step to the next, by the median")
-def _slow_step_distance(measured: Measured) -> Value | Missing:
+def _is_slow(measured: Measured) -> np.ndarray:
+    """Which of these steps take 1.5 times their median or more."""
     steps = _settled_ns(measured)
-    slow = np.flatnonzero(steps >= SLOW_STEP * np.median(steps)) if len(steps) else steps
-    return int(np.median(np.diff(slow))) if len(slow) > 1 else Missing("no two slow steps were recorded")
+    return steps >= SLOW_STEP * np.median(steps) if len(steps) else np.zeros(0, bool)
+
+
+def _occasions(measured: Measured) -> np.ndarray:
+    """Positions of the slow steps that follow no slow step and belong to no epoch's end: what takes two steps is one occasion."""
+    slow = _is_slow(measured) & ~at_epoch_ends(measured)[1:]
+    return np.flatnonzero(slow & ~np.append(False, slow[:-1]))
+
+
+@metric("slow_step_distance", "steps", "from one such step (or several in a row) to the next, by the median")
+def _slow_step_distance(measured: Measured) -> Value | Missing:
+    first = _occasions(measured)
+    return int(np.median(np.diff(first))) if len(first) > 1 else Missing("no two slow steps were recorded")
+
+
+@metric("slow_step_ms", "ms", "such a step, by the median; of several in a row the first")
+def _slow_step_ms(measured: Measured) -> Value | Missing:
+    first = _occasions(measured)
+    return float(np.median(_settled_ns(measured)[first])) / 1e6 if len(first) else Missing("no slow step was recorded")
 
 
 def _explained_ms(measured: Measured) -> float:
@@ -120,6 +141,34 @@ def _line_of_the_slow_step(measured: Measured) -> tuple[str, int, str]:
 
 def _times_in(view: Selection, span: Intervals) -> list[LineTime]:
     return line_times(view, np.flatnonzero(started_in(view.calls, span)), span)
+
+
+# ---- what happens between two epochs
+
+
+@metric("epoch_ends_seen", "count", "ends of epochs among the plain steps")
+def _epoch_ends_seen(measured: Measured) -> Value | Missing:
+    return int((steps_into_epoch(measured)[1:] < 1).sum())
+
+
+@metric("epoch_end_ms", "ms", "what a step takes beyond the median if an epoch ends in it, with the step after it if that is slow as well")
+def _epoch_end_ms(measured: Measured) -> Value | Missing:
+    seen, steps_ms = measured.needed("epoch_ends_seen"), _settled_ns(measured) / 1e6
+    at_ends = _is_slow(measured) & at_epoch_ends(measured)[1:]
+    return float((steps_ms[at_ends] - np.median(steps_ms)).sum()) / seen if seen else Missing("no epoch ended in the plain steps")
+
+
+@fact_selector("epoch_ends", "what the end of an epoch takes, but for the start of the loader's workers, spread over the epoch's steps")
+def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
+    per_epoch = measured.needed("epoch_step_count")
+    start_ms = measured.number("epoch_starts_ms")
+    cost_ms = measured.needed("epoch_end_ms") / per_epoch - (start_ms if start_ms > 0 else 0.0)
+    return [FactPlace(*loop_line(measured), 1 / per_epoch, max(0.0, cost_ms))]
+
+
+@metric("epoch_ends_run_share", "share", "what the ends of epochs take of the whole run's time, which the median step does not show")
+def _epoch_ends_run_share(measured: Measured) -> Value | Missing:
+    return measured.needed("epoch_ends_ms") / (measured.number("step_ms") + measured.needed("epoch_ends_ms"))
 
 
 # ---- the first steps

@@ -1,0 +1,57 @@
+"""The backward pass: what it computes that no optimizer uses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from diagnose.measure.ledger import OPTIMIZER_STEP
+from diagnose.measure.measured import Measured, Missing, Value, known, metric
+from diagnose.measure.selection import SELECTORS, Selection, selector
+from diagnose.measure.view import Intervals, Rows, started_in
+from diagnose.trace.intervals import intersect, union
+
+
+def _turns(view: Selection, rows: Rows) -> np.ndarray:
+    """For each of these host events how many optimizers' steps began before it."""
+    start = view.host["start_ns"].to_numpy()
+    updates = start[((view.kind == "mark") & (view.name == "optimizer")) | view.name_matches(OPTIMIZER_STEP)]
+    return np.searchsorted(updates, start[rows])
+
+
+def _from_first_to_last(view: Selection, rows: Rows) -> Intervals:
+    """From the first of these operators between two updates to the end of the last; with a GPU, the kernels launched meanwhile.
+
+    What lies between them are the gradients' sums of the same part of the graph, which have no forward of their own.
+    """
+    start = view.host["start_ns"].to_numpy()[rows]
+    ends = start + view.host["dur_ns"].to_numpy()[rows]
+    runs = pd.DataFrame({"start": start, "end": ends}).groupby(_turns(view, rows)).agg({"start": "min", "end": "max"})
+    spans = intersect(union(runs.to_numpy(np.int64)), view.span)
+    if not view.has_device:
+        return spans
+    launch = view.device["launch"].to_numpy()
+    launched = np.flatnonzero((launch >= 0) & started_in(view.host, spans)[launch])
+    return SELECTORS["kernels"].stake(view, launched)
+
+
+@selector(
+    "repeated_backward",
+    "backward operators that run again for the same forward after an optimizer's step (`retain_graph=True`), but for their last run",
+    stake=_from_first_to_last,
+)
+def _repeated_backward(view: Selection) -> Rows:
+    sequence = view.host["sequence"].to_numpy()
+    backward = view.host["backward"].to_numpy() & (view.kind == "op")
+    # Autograd numbers the operators of each thread by itself, and threads that live for one step begin anew.
+    own = sequence[(sequence >= 0) & ~backward & view.on_training_thread]
+    rows = np.flatnonzero(backward & np.isin(sequence, own))
+    runs = pd.DataFrame({"forward": sequence[rows], "name": view.name[rows].codes, "turn": _turns(view, rows)})
+    again = np.zeros(len(view.host), bool)
+    again[rows[runs["turn"] < runs.groupby(["forward", "name"])["turn"].transform("max")]] = True
+    return view.named(again)
+
+
+@metric("optimizer_count", "count", "optimizers that stepped while the script was recorded")
+def _optimizer_count(measured: Measured) -> Value | Missing:
+    return len(known(measured.fact("optimizers")))

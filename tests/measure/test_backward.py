@@ -1,0 +1,49 @@
+"""Backward passes that run twice, on steps of 1000 µs worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.measure.metrics import Measured
+
+from ..timelines import measured_case
+
+
+def gan(shared: str, again: str = '{"Sequence number": 7, "Fwd thread id": 1}') -> Measured:
+    """The first backward runs forward 7 too (200 to 300), what sums its gradients (300 to 350), then 6. Later both run again."""
+    timeline = f"""
+    main  0    1000  step  ProfilerStep#1
+    main  10   20    op    aten::addmm  {{"Sequence number": 6}}
+    main  40   20    op    aten::mm  {{"Sequence number": 7}}
+    main  70   20    op    aten::addmm  {{"Sequence number": 8}}
+    main  100  90    op    AddmmBackward0  {{"Sequence number": 8, "Fwd thread id": 1}}
+    {shared}
+    main  500  50    mark  optimizer@31
+    main  600  100   op    MmBackward0  {again}
+    main  700  100   op    AddmmBackward0  {{"Sequence number": 6, "Fwd thread id": 1}}
+    main  900  50    mark  optimizer@36
+    """
+    return measured_case({"timeline": timeline})
+
+
+SHARED = """
+    main  200  100   op    MmBackward0  {"Sequence number": 7, "Fwd thread id": 1}
+    main  300  50    op    torch::autograd::AccumulateGrad
+    main  360  40    op    AddmmBackward0  {"Sequence number": 6, "Fwd thread id": 1}
+"""
+
+
+def test_the_first_run_of_what_runs_again_after_an_update_counts_from_end_to_end() -> None:
+    one = gan(SHARED)
+    assert one.metric("repeated_backward_count_per_step") == 2
+    assert one.metric("repeated_backward_ms") == pytest.approx(0.2)  # 200 to 400
+
+
+def test_the_numbers_of_another_threads_forwards_are_not_the_training_threads() -> None:
+    assert gan(SHARED.replace(": 7,", ": 9,"), again='{"Sequence number": 9, "Fwd thread id": 4}').metric("repeated_backward_ms") == (
+        pytest.approx(0.04)  # only 6, from 360 to 400
+    )
+
+
+def test_a_detached_graph_runs_once() -> None:
+    assert gan("").metric("repeated_backward_ms") == 0
