@@ -9,6 +9,7 @@
 #   make bench     what the recorder costs the script it watches
 #   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
 #   make accuracy  how often the diagnosis of the bundled samples is right, into docs/accuracy.md
+#   make prediction-accuracy  how well savings are predicted, into docs/accuracy.md (TRACES: a folder of traces that others recorded)
 #   make gpu       record the samples on a CUDA device into OUT, and judge them (PYTHON needs a torch with CUDA); BUDGET=540 stops in time
 #   make samples   record the bundled samples again
 #
@@ -19,7 +20,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench bench-trace accuracy gpu samples
+.PHONY: demo test lint fuzz docs corpus bench bench-trace accuracy prediction-accuracy gpu samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -48,6 +49,9 @@ bench-trace: $(ENVIRONMENT)
 
 accuracy: $(ENVIRONMENT)
 	$(BIN)/python -m sample_traces.accuracy --write
+
+prediction-accuracy: $(ENVIRONMENT)
+	$(BIN)/python -m sample_traces.prediction --write $(if $(TRACES),--traces $(TRACES))
 
 # The environment of `make` has no CUDA: this one uses PYTHON as it is, which needs torch with CUDA and the package's dependencies.
 gpu:

@@ -10,15 +10,17 @@ from diagnose import __version__
 from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding, judge
+from diagnose.measure.areas.host import FULL, OTHERS_SHARE
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
 from diagnose.measure.metrics import METRICS, Measured, Missing
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.measure.sources import Sources
-from diagnose.predict.plan import Assessed, assess
-from diagnose.report import text
+from diagnose.predict.plan import HIGH_SHARE, Assessed, assess
+from diagnose.predict.prediction import Prediction
+from diagnose.report import sentences, text
 from diagnose.report.document import place
-from diagnose.report.text import ms, quantity, share
+from diagnose.report.text import count, quantity, share
 from diagnose.rules import Rule, filled, load_rules, placeholders
 from diagnose.trace.source import Source
 
@@ -38,8 +40,10 @@ def result_document(measured: Measured) -> dict[str, Any]:
     """The result document of what was measured."""
     recording = measured.recording
     sources = Sources(recording)
-    assessed = assess(judge(load_rules(), measured), measured)
+    prediction = Prediction(measured)
+    assessed = assess(judge(load_rules(), measured), measured, prediction)
     findings = [_finding(one, measured, sources) for one in assessed]
+    average_ms = _average_ms(assessed, prediction)
     document = {
         "schema": SCHEMA,
         "tool": {"name": "diagnose", "version": __version__},
@@ -48,15 +52,17 @@ def result_document(measured: Measured) -> dict[str, Any]:
         "ledger": _ledger(measured),
         "ledger_device": measured.ledger.device if measured.ledger else None,
         "findings": findings,
-        "plan": [_plan_row(one) for one in findings if one["group"] == "plan"],
-        "self_replay_error": None,
-        "upper_bound_ms": None,
+        "plan": [_plan_row(one, of, average_ms) for one, of in zip(findings, assessed, strict=True) if one["group"] == "plan"],
+        "self_replay_error": prediction.error,
+        "prediction_missing": prediction.missing.reason if prediction.missing else None,
+        "upper_bound_ms": None if prediction.missing else prediction.limit_ms,
         "lines": _lines(measured, sources),
         "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
         "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
         "notes": [*recording.notes, *_trace_notes(recording), *_noise_notes(measured)],
     }
-    return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": _verdict(document), **document}
+    verdict = _verdict(document, _measure_again(measured))
+    return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
 
 
 def _run(recording: Recording) -> dict[str, Any]:
@@ -181,10 +187,23 @@ def _finding(one: Assessed, measured: Measured, sources: Sources) -> dict[str, A
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
         "culprits": [_culprit(culprit, sources) for culprit in finding.culprits],
         "fix": _fix(finding, measured, sources) if fires else {"title": rule.fix.title},
-        "saving": {"at_most_ms": one.at_most_ms, "scope": rule.saving.scope, "predicted_ms": None, "measured_ms": None, "verdict": None},
+        "saving": _saving(one),
         "because_of": one.because_of,
         "abstains_for": {"reason": finding.abstains_for.reason, "option": finding.abstains_for.option} if finding.abstains_for else None,
         "error": finding.error,
+    }
+
+
+def _saving(one: Assessed) -> dict[str, Any]:
+    known = one.saving
+    return {
+        "at_most_ms": one.at_most_ms,
+        "scope": one.finding.rule.saving.scope,
+        "predicted_ms": {"best_guess": known.predicted_ms, "low": known.low_ms, "high": known.high_ms} if known else None,
+        "confidence": known.confidence if known else None,
+        "reason": known.reason if known else None,
+        "measured_ms": None,
+        "verdict": None,
     }
 
 
@@ -245,7 +264,13 @@ def _culprit(culprit: Culprit, sources: Sources) -> dict[str, Any]:
     }
 
 
-def _plan_row(finding: dict[str, Any]) -> dict[str, Any]:
+def _average_ms(assessed: list[Assessed], prediction: Prediction) -> float | None:
+    """The step that the plan's savings come off: the usual one, and what the plan's findings of some steps only add to it on average."""
+    planned = [one for one in assessed if one.group == "plan" and one.finding.rule.saving.scope == "average"]
+    return None if prediction.missing else prediction.recorded_ms + sum(one.finding.ms_per_step or 0.0 for one in planned)
+
+
+def _plan_row(finding: dict[str, Any], one: Assessed, average_ms: float | None) -> dict[str, Any]:
     line = place(finding)
     return {
         "rule": finding["rule"],
@@ -254,9 +279,9 @@ def _plan_row(finding: dict[str, Any]) -> dict[str, Any]:
         "severity": finding["severity"],
         "at_most_ms": finding["saving"]["at_most_ms"],
         "share": finding["share"],
-        "alone_ms": None,
-        "cumulative_ms": None,
-        "step_ms_after": None,
+        "alone_ms": one.saving.predicted_ms if one.saving else None,
+        "cumulative_ms": one.cumulative_ms,
+        "step_ms_after": None if one.cumulative_ms is None or average_ms is None else average_ms - one.cumulative_ms,
     }
 
 
@@ -300,26 +325,50 @@ def _trace_notes(recording: Recording) -> list[str]:
 
 
 def _noise_notes(measured: Measured) -> list[str]:
-    noise_share = measured.number("noise_ms") / measured.number("step_ms")
-    if not noise_share > TOO_NOISY_SHARE:
+    if not _noise_share(measured) > TOO_NOISY_SHARE:
         return []
-    return [
-        f"The plain steps differ so much that savings below {share(noise_share)} of the step cannot be told from noise: "
-        "close other programs on this machine, or record more steps (`--steps`)."
-    ]
+    return [f"{_noise(measured).capitalize()}: close other programs on this machine, or time more steps (`--plain-steps 100`)."]
 
 
-def _verdict(document: dict[str, Any]) -> str:
-    """One sentence: what is at stake and where, or that nothing is."""
+def _noise_share(measured: Measured) -> float:
+    return measured.number("noise_ms") / measured.number("step_ms")
+
+
+def _noise(measured: Measured) -> str:
+    return f"the plain steps differ so much that savings below {share(_noise_share(measured))} of the step cannot be told from noise"
+
+
+def _measure_again(measured: Measured) -> str:
+    """The sentence that says why the numbers of this run cannot be trusted; empty if they can."""
+    busy, others = measured.number("machine_busy_share"), measured.number("others_busy_share")
+    crowded, starved = busy >= FULL and others >= OTHERS_SHARE, measured.metric("starved") is True
+    noisy = _noise_share(measured) > (TOO_NOISY_SHARE if crowded else HIGH_SHARE) and not measured.metric("shapes_differ")
+    if not (starved or noisy):
+        return ""
+    reasons = [_taken(measured, others, starved=starved)] * (starved or crowded) + [_noise(measured)] * noisy
+    # Where other processes are known to have left cores idle, a quieter machine would change nothing.
+    how = "on a quiet machine" if starved or not busy < FULL else "with more steps (`--plain-steps 100`)"
+    return f"Measure again {how}: {', and '.join(reasons)}, so the numbers of this run cannot be trusted. As measured: "
+
+
+def _taken(measured: Measured, others: float, *, starved: bool) -> str:
+    """What other processes took from the script."""
+    threads, times = count(measured.number("thread_count")), count(measured.number("involuntary_switches_per_step"))
+    from_threads = f", and took cores from the script's {threads} threads {times} times a step" if starved else ""
+    return f"other processes used {share(others)} of this machine's processor time while no core was idle{from_threads}"
+
+
+def _verdict(document: dict[str, Any], caution: str) -> str:
+    """One sentence: what is at stake and where, or that nothing is; after the caution if there is one."""
     if not document["ledger"]:
         return "No complete step was recorded, so there is nothing to judge."
     if document["plan"]:
         top = document["plan"][0]
         symptom = next(finding["symptom"] for finding in document["findings"] if finding["rule"] == top["rule"]).rstrip(".")
         where = f", at `{top['where']}`" if top["where"] else ""
-        stake = f" (at most {ms(top['at_most_ms'])} a step, {share(top['share'])})" if top["at_most_ms"] is not None else ""
-        return f"{symptom}{where}{stake}."
+        stake = sentences.stake(document)
+        return f"{caution}{symptom}{where}{f' ({stake})' if stake else ''}."
     largest = max(document["ledger"], key=lambda row: row["share"])
     costliest = next((line for line in document["lines"] if line["self_ms"] > 0), None)
     line = f" The costliest of your own lines is `{costliest['file']}:{costliest['line']}`." if costliest else ""
-    return f"Nothing worth fixing was found: {share(largest['share'])} of each step is {largest['title'].lower()}.{line}"
+    return f"{caution}Nothing worth fixing was found: {share(largest['share'])} of each step is {largest['title'].lower()}.{line}"

@@ -9,7 +9,7 @@ import difflib
 import re
 import string
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,19 @@ else:
 OPS = (">=", ">", "<=", "<", "==", "!=")
 STATUSES = ("preview", "stable", "deprecated")
 SAFETIES = ("exact", "numerics", "manual")
-EDITS = ("remove", "shrink", "overlap", "none")
+EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "overlap", "none")
+# What an edit leaves of the events' time if the rule says nothing: best guess, at best, at worst.
+LEFT = {"remove": (0.0, 0.0, 0.1), "unblock": (1.0, 1.0, 1.0), "fuse": (1.0, 0.8, 1.0)}
+BECAUSE = {
+    "remove": "the recorded work goes entirely; a little may take its place",
+    "unblock": "the work stays, the host only stops waiting for it",
+    "fuse": "the GPU's work stays, the host launches it at once",
+    "overlap": "loading as measured, beside the step as recorded, on the cores there are",
+}
+FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
-SCOPES = ("step", "component", "hypothetical", "information")
+SCOPES = ("step", "average", "component", "hypothetical", "information")
+IN_MS = ("step", "average")  # those whose saving is ms per step
 
 
 @dataclass(frozen=True)
@@ -65,15 +75,21 @@ class Fix:
 
 @dataclass(frozen=True)
 class Saving:
-    """``edit``: what the fix does to the selector's time; ``ratio``: what is left of it (shrink); ``scope``: see ``SCOPES``.
+    """``edit``: what the fix does to the selector's events (`diagnose.predict.edits`); ``scope``: see ``SCOPES``.
 
-    step: the saving is step time. component: what is gained is not known in step time. hypothetical: costs nothing on this machine,
-    would on a GPU. information: nothing is wrong.
+    ``ratio``: what is left of their time, best guess, a number or the name of a metric; ``between``: at best and at worst; ``because``: how
+    that is known.
+
+    step: the saving is time of every step. average: of some steps only, so of the average step but not of the usual one. component: what is
+    gained is not known in step time. hypothetical: costs nothing on this machine, would on a GPU. information: nothing is wrong.
     """
 
     edit: str
     scope: str
-    ratio: float
+    ratio: float | str = 0.0
+    between: tuple[float, float] = (0.0, 0.0)
+    because: str = ""
+    formats: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -176,12 +192,30 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
 
 
 def _saving(data: Mapping[str, Any], where: str) -> Saving:
-    _keys(data, {"edit", "scope"}, {"ratio"}, f"{where}: [saving]")
+    where = f"{where}: [saving]"
+    _keys(data, {"edit", "scope"}, {"ratio", "between", "because", "formats"}, where)
+    given = {"ratio", "between"} & set(data)
+    if given and "because" not in data:
+        raise DiagnoseError(f"{where} 'because' is missing", do="say how it is known what is left of the time")
+    ratio = data.get("ratio", LEFT[data["edit"]][0] if data["edit"] in LEFT else 0.0)
+    if isinstance(ratio, str):
+        _known(ratio, METRICS, f"{where}: ratio")
+    best, worst = data.get("between", LEFT[data["edit"]][1:] if not given and data["edit"] in LEFT else [ratio, ratio])
+    if isinstance(best, str) or not 0 <= best <= worst <= 1 or (not isinstance(ratio, str) and not best <= ratio <= worst):
+        raise DiagnoseError(f"{where}: 'between' is not two numbers from 0 to 1 around the ratio", do="between = [best, worst]")
     return Saving(
         edit=_known(data["edit"], EDITS, f"{where}: edit"),
         scope=_known(data["scope"], SCOPES, f"{where}: scope"),
-        ratio=float(data.get("ratio", 0.0)),
+        ratio=ratio,
+        between=(float(best), float(worst)),
+        because=data.get("because", BECAUSE.get(data["edit"], "")).strip(),
+        formats=_formats(data["formats"], where) if "formats" in data else None,
     )
+
+
+def _formats(names: Sequence[str], where: str) -> tuple[str, str]:
+    now, then = (_known(name, FORMATS, f"{where}: formats") for name in names)
+    return now, then
 
 
 def placeholders(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.analyse import analyse
+from sample_traces.pages import write_part
 from sample_traces.record import PATTERNS, device, run_recorder
 from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded, samples_for
 from sample_traces.tables import table
@@ -273,7 +274,7 @@ def main() -> None:
     written = page(live_answers() if options.live else recorded_answers(options.recordings), torch_answers(options.recordings))
     print(written, end="")
     if options.write:
-        PAGE.write_text(written)
+        write_part(PAGE, written.splitlines()[0], written)
 
 
 if __name__ == "__main__":

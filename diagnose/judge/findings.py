@@ -10,7 +10,7 @@ from typing import Any
 from diagnose.judge.culprits import Culprit, culprits
 from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Missing, Value
 from diagnose.measure.selection import SELECTORS
-from diagnose.rules import Condition, Rule, lineage
+from diagnose.rules import WHOLE_STEP, Condition, Rule, lineage
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -33,7 +33,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule judged on a recording. ``ms_per_step``: the time of its selector, ms of the plain step; None where it does not fire."""
+    """A rule judged on a recording. ``ms_per_step``: the time of its selector, ms of the plain step; None where it does not fire.
+
+    ``row``: of the ledger, in which that time lies, or "step".
+    """
 
     rule: Rule
     state: str  # fires | quiet | abstains | error
@@ -42,6 +45,7 @@ class Finding:
     culprits: tuple[Culprit, ...] = ()
     abstains_for: Missing | None = None
     error: str | None = None
+    row: str = WHOLE_STEP
 
 
 def judge(rules: Mapping[str, Rule], measured: Measured) -> list[Finding]:
@@ -69,7 +73,8 @@ def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Findi
             return Finding(rule, "abstains", evidence, abstains_for=value)
     at_stake = _at_stake(rule, above, measured)
     blamed = SELECTORS[rule.selector] if rule.selector in SELECTORS else FACT_SELECTORS[rule.selector]
-    return Finding(rule, "fires", evidence, at_stake, culprits(measured, blamed, at_stake or 0.0))
+    row = (rule, *above)[-1].refines
+    return Finding(rule, "fires", evidence, at_stake, culprits(measured, blamed, at_stake or 0.0), row=row)
 
 
 def _at_stake(rule: Rule, above: Sequence[Rule], measured: Measured) -> float | None:

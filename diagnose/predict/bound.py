@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from diagnose.judge.findings import Finding
 from diagnose.measure.measured import Measured
+from diagnose.rules import IN_MS
 
 
 def at_most_ms(finding: Finding, measured: Measured) -> float | None:
     """ms per step of the plain run, never negative; None where the rule names no step time or nothing fires."""
     rule, cost = finding.rule, finding.ms_per_step
-    if finding.state != "fires" or rule.saving.scope != "step" or cost is None:
+    if finding.state != "fires" or rule.saving.scope not in IN_MS or cost is None:
         return None
     if rule.saving.edit == "overlap":
         return min(cost, _overlap_ms(cost, measured))
-    return {"remove": cost, "shrink": cost * (1 - rule.saving.ratio), "none": None}[rule.saving.edit]
+    if rule.saving.edit == "none":
+        return None
+    # What no longer waits, or is launched at once, may be hidden whole, whatever the GPU still does for it.
+    return cost if rule.saving.edit in ("unblock", "fuse") else cost * (1 - rule.saving.between[0])
 
 
 def _overlap_ms(wait_ms: float, measured: Measured) -> float:

@@ -1,13 +1,18 @@
-"""Which findings are worth acting on, and in which order."""
+"""Which findings are worth acting on, in which order, and what each adds to those before it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from diagnose.judge.causes import better_explained
 from diagnose.judge.findings import Finding
 from diagnose.measure.measured import Measured
 from diagnose.predict.bound import at_most_ms
+from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.saving import Saving, change_of, saving_of
+
+Gains = Mapping[str, float]  # by rule, ms per step
 
 SEVERITIES = ("low", "medium", "high")
 HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.05  # of the step: XProf's "high" and torch_tb_profiler's 5 % for input, used here for all
@@ -16,53 +21,101 @@ CURED_SHARE = 0.5  # a remedy that does away with half of what another one hides
 
 @dataclass(frozen=True)
 class Assessed:
-    """A finding with what is at stake. ``group``: plan, minor, hypothetical, information; None unless it fires."""
+    """A finding with what is at stake. ``group``: plan, minor, hypothetical, information; None unless it fires.
+
+    ``cumulative_ms``: what it gains together with all before it in the plan, ms of a plain step; None where that cannot be predicted.
+    """
 
     finding: Finding
     at_most_ms: float | None
+    saving: Saving | None
     share: float | None
     severity: str | None
     group: str | None
     because_of: str | None  # the rule that explains the same time better
+    cumulative_ms: float | None = None
 
 
-def assess(findings: list[Finding], measured: Measured) -> list[Assessed]:
-    """The findings with group and severity; those that fire first, the largest saving on top."""
+def assess(findings: list[Finding], measured: Measured, prediction: Prediction) -> list[Assessed]:
+    """The findings with group and severity; those that fire first, the plan in its order, then the largest saving on top."""
     causes = better_explained(findings, measured)
-    assessed = [_assessed(one, causes.get(one.rule.id), measured) for one in findings]
+    assessed = [_assessed(one, causes.get(one.rule.id), measured, prediction) for one in findings]
+    plan = _planned([one for one in assessed if one.group == "plan"], prediction, measured.number("noise_ms"))
     order = {"plan": 0, "minor": 1, "hypothetical": 2, "information": 3, None: 4}
-    return sorted(assessed, key=lambda one: (order[one.group], -_rank_ms(one, assessed), one.finding.rule.id))
+    rest = [one for one in assessed if one.group != "plan"]
+    return [*plan, *sorted(rest, key=lambda one: (order[one.group], -(one.at_most_ms or 0.0), one.finding.rule.id))]
 
 
-def _rank_ms(one: Assessed, assessed: list[Assessed]) -> float:
-    """What a finding is ranked by: its saving. One that hides a time ranks behind those that do away with most of the same time."""
-    saving = one.at_most_ms or 0.0
-    if one.finding.rule.saving.edit != "overlap":
-        return saving
-    cures = [
-        other.at_most_ms or 0.0
-        for other in assessed
-        if other.group == "plan" and other.finding.rule.saving.edit != "overlap" and other.finding.rule.refines == one.finding.rule.refines
-    ]
-    most = [cure for cure in cures if cure >= CURED_SHARE * saving]
-    return min([saving, *(cure * 0.999 for cure in most)])
+def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float) -> list[Assessed]:
+    """Greedily, what gains most on top of those before it. What then gains less than the noise is minor; what has no ms comes last."""
+    changes = {one.finding.rule.id: change for one in found if one.saving is not None and (change := change_of(one.finding, prediction))}
+    left = [one for one in found if one.finding.rule.id in changes]
+    bounds = {one.finding.rule.id: one.at_most_ms or 0.0 for one in found if one.finding.rule.id not in changes}
+    rest = sorted((one for one in found if one.finding.rule.id in bounds), key=lambda one: _rank(one, bounds, found))
+    planned: list[Assessed] = []
+    made: list[Change] = []
+    while left:
+        gains = _gains_ms(left, made, changes, prediction)
+        for one in _next(left, gains, made, changes, prediction, noise_ms):
+            before_ms = prediction.step_ms(made)
+            made.append(changes[one.finding.rule.id])
+            after_ms = prediction.step_ms(made)
+            group = "plan" if not planned or before_ms - after_ms >= noise_ms or gains[one.finding.rule.id] >= noise_ms else "minor"
+            planned.append(replace(one, group=group, cumulative_ms=max(0.0, prediction.recorded_ms - after_ms)))
+            left.remove(one)
+    return [*planned, *rest]
 
 
-def _assessed(finding: Finding, cause: str | None, measured: Measured) -> Assessed:
+def _next(
+    left: list[Assessed], gains_ms: Gains, made: list[Change], changes: Mapping[str, Change], prediction: Prediction, noise_ms: float
+) -> list[Assessed]:
+    """The finding to act on next; all that refine the same if together they gain more: without one of two syncs the other waits."""
+    best, *_ = ordered = sorted(left, key=lambda one: _rank(one, gains_ms, left))
+    families = {
+        one.finding.rule.refines: [other for other in ordered if other.finding.rule.refines == one.finding.rule.refines] for one in ordered
+    }
+    now_ms, most_ms, chosen = prediction.step_ms(made), gains_ms[best.finding.rule.id], [best]
+    for family in families.values():
+        together_ms = now_ms - prediction.step_ms([*made, *(changes[one.finding.rule.id] for one in family)])
+        if len(family) > 1 and together_ms > max(most_ms, sum(gains_ms[one.finding.rule.id] for one in family)) + noise_ms:
+            most_ms, chosen = together_ms, family
+    return chosen
+
+
+def _gains_ms(left: list[Assessed], made: list[Change], changes: Mapping[str, Change], prediction: Prediction) -> Gains:
+    """What each gains on top of what was done, by rule."""
+    now_ms = prediction.step_ms(made)
+    return {one.finding.rule.id: now_ms - prediction.step_ms([*made, changes[one.finding.rule.id]]) for one in left}
+
+
+def _rank(one: Assessed, gains_ms: Gains, others: list[Assessed]) -> tuple[float, str]:
+    """Larger gains first. One that hides a time comes behind those that do away with most of the same time."""
+    rule, gain_ms = one.finding.rule, gains_ms[one.finding.rule.id]
+    if rule.saving.edit == "overlap":
+        rivals = [other.finding for other in others if other.finding.rule.id in gains_ms and other.finding.rule.saving.edit != "overlap"]
+        cures_ms = [gains_ms[rival.rule.id] for rival in rivals if rival.row == one.finding.row]
+        gain_ms = min([gain_ms, *(cure_ms * 0.999 for cure_ms in cures_ms if cure_ms >= CURED_SHARE * gain_ms)])
+    return -gain_ms, rule.id
+
+
+def _assessed(finding: Finding, cause: str | None, measured: Measured, prediction: Prediction) -> Assessed:
     if finding.state != "fires":
-        return Assessed(finding, None, None, None, None, None)
+        return Assessed(finding, None, None, None, None, None, None)
     bound = at_most_ms(finding, measured)
-    at_stake = bound if bound is not None else finding.ms_per_step
+    saving = saving_of(finding, prediction, bound)
+    at_stake = saving.predicted_ms if saving else bound if bound is not None else finding.ms_per_step
     step_ms = measured.number("step_ms")
     share = at_stake / step_ms if at_stake is not None and step_ms > 0 else None
-    return Assessed(finding, bound, share, _severity(share), _group(finding, bound, cause, measured), cause)
+    return Assessed(finding, bound, saving, share, _severity(share), _group(finding, saving, bound, cause, measured), cause)
 
 
-def _group(finding: Finding, bound: float | None, cause: str | None, measured: Measured) -> str:
+def _group(finding: Finding, saving: Saving | None, bound: float | None, cause: str | None, measured: Measured) -> str:
     scope = finding.rule.saving.scope
     if scope in ("hypothetical", "information"):
         return scope
-    below_noise = bound is not None and bound < measured.number("noise_ms")
+    # By its range, not its best guess: one of two syncs gains nothing, both do.
+    most = bound if saving is None else max(saving.high_ms, bound or 0.0)
+    below_noise = most is not None and most < measured.number("noise_ms")
     return "minor" if below_noise or cause else "plan"
 
 

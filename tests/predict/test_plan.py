@@ -1,4 +1,4 @@
-"""The order of the plan, by hand."""
+"""The order of the plan and what its rows add up to, by hand."""
 
 from __future__ import annotations
 
@@ -7,26 +7,37 @@ from dataclasses import replace
 import pytest
 
 from diagnose.judge.findings import Finding
-from diagnose.predict.plan import assess
+from diagnose.predict.plan import Assessed, assess
+from diagnose.predict.prediction import Prediction
 from diagnose.rules import Rule, load_rules
 
 from ..timelines import measured_case
 
 RULES = load_rules()
-STEP = measured_case({"timeline": "main  0  100000  step  ProfilerStep#1\nmain  0  80000  op  aten::mm"})  # 100 ms; the noise is 1 ms
+# A step of 100 ms: 40 ms of loading in the main process, 40 ms of an operator, 20 ms of Python. The noise is 1 ms.
+STEP = measured_case(
+    {
+        "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 40000 mark next@12\nmain 40000 40000 op aten::mm",
+        "facts": {"cpu_core_count": 8, "loaders": [{"num_workers": 0, "dataset_length": 100}]},
+        "plain_ms": [100, 100, 100],
+        "fetch_ms": [40, 40, 40],
+    }
+)
+HIDES = RULES["input-wait-no-workers"]
+CURES = replace(HIDES, id="cure", saving=replace(RULES["input-wait"].saving))
+ELSEWHERE = replace(RULES["python-between-operators"], id="elsewhere")
 
 
 def fired(rule: Rule, ms: float) -> Finding:
-    return Finding(rule, "fires", (), ms, ())
+    return Finding(rule, "fires", (), ms, (), row="python" if rule is ELSEWHERE else "input_wait")
+
+
+def plan(*findings: Finding) -> list[Assessed]:
+    return [one for one in assess(list(findings), STEP, Prediction(STEP)) if one.group == "plan"]
 
 
 def order(*findings: Finding) -> list[str]:
-    return [one.finding.rule.id for one in assess(list(findings), STEP) if one.group == "plan"]
-
-
-HIDES = RULES["input-wait-no-workers"]
-CURES = replace(HIDES, id="cure", saving=replace(HIDES.saving, edit="remove"))
-ELSEWHERE = replace(CURES, id="elsewhere", refines="python")
+    return [one.finding.rule.id for one in plan(*findings)]
 
 
 @pytest.mark.parametrize(("cured_ms", "first"), [(21, "cure"), (19, HIDES.id)])
@@ -35,10 +46,50 @@ def test_doing_away_with_half_of_a_time_comes_before_hiding_it(cured_ms: float, 
 
 
 def test_other_findings_keep_the_order_of_their_savings() -> None:
-    assert order(fired(HIDES, 40), fired(ELSEWHERE, 30)) == [HIDES.id, "elsewhere"]
-    assert order(fired(HIDES, 40), fired(ELSEWHERE, 30), fired(CURES, 25)) == ["elsewhere", "cure", HIDES.id]
+    assert order(fired(HIDES, 40), fired(ELSEWHERE, 20)) == [HIDES.id, "elsewhere"]
+    assert order(fired(ELSEWHERE, 18), fired(CURES, 21)) == ["cure", "elsewhere"]
+
+
+def test_rows_say_what_they_gain_alone_and_with_those_before() -> None:
+    # Two workers fetch 40 ms in the 60 ms of the rest: nothing waits. Without 20 ms of Python the rest is 40, and two still keep up.
+    first, second = plan(fired(HIDES, 40), fired(ELSEWHERE, 20))
+    assert [first.saving.predicted_ms, second.saving.predicted_ms] == pytest.approx([40, 20])  # type: ignore[union-attr]
+    assert [first.cumulative_ms, second.cumulative_ms] == pytest.approx([40, 60])
+
+
+def test_what_adds_nothing_to_those_before_it_is_not_in_the_plan() -> None:
+    # Hiding the 40 ms leaves nothing of them to do away with.
+    assert order(fired(HIDES, 40), fired(CURES, 19)) == [HIDES.id]
 
 
 def test_what_is_below_the_noise_is_not_in_the_plan() -> None:
-    assert order(fired(CURES, 0.9)) == []
+    assert order(fired(CURES, 0.8)) == []
     assert order(fired(CURES, 1.1)) == ["cure"]
+
+
+# Half a millisecond of host work before two waits for one kernel, half behind them.
+TWO_SYNCS = """
+main  0    2000  step     ProfilerStep#1
+main  2000 2000  step     ProfilerStep#2
+main  0    2000  annotation train                {"repeat": 2, "every": 2000}
+main  0    100   op       aten::mm               {"repeat": 2, "every": 2000}
+main  10   10    runtime  cudaLaunchKernel       {"repeat": 2, "every": 2000, "correlation": 10}
+gpu   30   1170  kernel   gemm                   {"repeat": 2, "every": 2000, "correlation": 10}
+main  490  720   mark     synchronize@5          {"repeat": 2, "every": 2000}
+main  500  700   runtime  cudaDeviceSynchronize  {"repeat": 2, "every": 2000, "correlation": 20}
+main  1220 30    mark     item@6                 {"repeat": 2, "every": 2000}
+main  1225 20    op       aten::item             {"repeat": 2, "every": 2000}
+main  1230 10    runtime  cudaStreamSynchronize  {"repeat": 2, "every": 2000, "correlation": 30}
+main  1300 650   op       aten::add              {"repeat": 2, "every": 2000}
+"""
+
+
+def test_of_two_waits_one_after_the_other_both_have_to_go() -> None:
+    # Without the first, the host waits at the second for the same kernel, and goes on at 1,205 µs instead of 1,240. Without both it goes on
+    # after 535 µs, and needs some 1,300 for a step; the kernel of 1,170 runs beside that.
+    measured = measured_case({"timeline": TWO_SYNCS})
+    explicit, scalar = (Finding(RULES[name], "fires", (), 0.7, (), row="host_sync") for name in ("sync-explicit", "sync-scalar-read"))
+    first, second = assess([explicit, scalar], measured, Prediction(measured))
+    assert [first.saving.predicted_ms, second.saving.predicted_ms] == pytest.approx([0.035, 0], abs=0.001)  # type: ignore[union-attr]
+    assert (first.group, second.group) == ("plan", "plan")
+    assert second.cumulative_ms == pytest.approx(0.7, abs=0.03)

@@ -1,0 +1,108 @@
+"""What a rule's fix does to the recorded work, as edits of a replay.
+
+remove: the events are gone, on the host and on the GPU. shrink: they take a part of their time. unblock: the host no longer waits for them.
+retime: GPU events take another time. fuse: GPU work is launched at once instead of event by event. overlap: see `diagnose.predict.loading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from diagnose.measure.measured import Measured
+from diagnose.measure.selection import Selection, Selector
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
+from diagnose.measure.work import device_rows
+from diagnose.predict.replay import NO_ROWS, Edit
+from diagnose.trace.intervals import as_intervals, intersect, subtract, union
+
+
+@dataclass(frozen=True)
+class Events:
+    """What a rule points at: ``host`` spans by thread, ns, ``device`` rows, and ``calls``, host rows that launch or wait."""
+
+    host: dict[int, Intervals]
+    device: Rows
+    calls: Rows
+
+
+def shrunk(events: Events, ratio: float) -> list[Edit]:
+    """To ``ratio`` of the time, on the host and on the GPU; at 0 nothing waits for it any more."""
+    host = [Edit(host=spans, lane=lane, host_ratio=ratio) for lane, spans in events.host.items()]
+    return [*host, Edit(events=events.device, event_ratio=ratio, unblocked=events.calls if ratio == 0 else NO_ROWS)]
+
+
+def unblocked(events: Events, ratio: float) -> list[Edit]:
+    """The host goes on at once; the GPU events take ``ratio`` of their time (a copy from pinned memory is faster)."""
+    return [Edit(events=events.device, event_ratio=ratio, unblocked=events.calls)]
+
+
+def retimed(events: Events, ratio: np.ndarray | float) -> list[Edit]:
+    return [Edit(events=events.device, event_ratio=ratio)]
+
+
+def fused(events: Events, ratio: float) -> list[Edit]:
+    """One launch for all: the host is done with it at once, the GPU takes ``ratio`` of the time."""
+    host = [Edit(host=spans, lane=lane) for lane, spans in events.host.items()]
+    return [*host, *(retimed(events, ratio) if ratio < 1 else [])]
+
+
+EDITS: dict[str, Callable[[Events, Any], list[Edit]]] = {
+    "remove": shrunk,
+    "shrink": shrunk,
+    "unblock": unblocked,
+    "retime": retimed,
+    "fuse": fused,
+}
+
+
+def events_of(selector: Selector, measured: Measured) -> Events:
+    """The events of a selector of the timeline, with what they launch and wait for."""
+    view = measured.timeline
+    assert view is not None
+    rows, stake = measured.rows(selector), measured.stake(selector)
+    if selector.table == "device":
+        launches = view.device["launch"].to_numpy()[rows]
+        launches = np.unique(launches[launches >= 0])
+        around = view.outermost_ops(launches)
+        calls = np.union1d(launches, _calls_in(view, _spans(view, around)))
+        return Events(_spans(view, launches), rows, calls)
+    spans = _spans(view, rows)
+    calls = _calls_in(view, spans)
+    main = view.trace.training_thread
+    spans[main] = union(np.concatenate([spans.get(main, NO_INTERVALS), intersect(stake, view.idle)]))
+    device = np.union1d(device_rows(view, view.is_among(rows)), _mostly_in(view, subtract(stake, view.idle)))
+    return Events(spans, device, calls)
+
+
+def _spans(view: Selection, rows: Rows) -> dict[int, Intervals]:
+    """The rows' own time, by thread."""
+    tid, start, dur = (view.host[column].to_numpy()[rows] for column in ("tid", "start_ns", "dur_ns"))
+    return {int(lane): union(as_intervals(start, dur)[tid == lane]) for lane in np.unique(tid)}
+
+
+def _calls_in(view: Selection, spans: dict[int, Intervals]) -> Rows:
+    """Runtime calls that start in the spans of their thread."""
+    runtime = np.flatnonzero(view.kind == "runtime")
+    tid = view.host["tid"].to_numpy()[runtime]
+    found = [runtime[tid == lane][started_in(view.host.iloc[runtime[tid == lane]], inside)] for lane, inside in spans.items()]
+    return np.concatenate([NO_ROWS, *found])
+
+
+def _mostly_in(view: Selection, intervals: Intervals) -> Rows:
+    """Device rows of complete steps more than half of whose time lies in the intervals."""
+    rows = np.flatnonzero(view.device_in_steps)
+    start, dur = view.device["start_ns"].to_numpy()[rows], view.device["dur_ns"].to_numpy()[rows]
+    if not len(intervals):
+        return NO_ROWS
+    covered = np.concatenate(([0], np.cumsum(intervals[:, 1] - intervals[:, 0])))
+
+    def until(times: np.ndarray) -> np.ndarray:
+        at = np.searchsorted(intervals[:, 0], times, side="right") - 1
+        inside = np.clip(times - intervals[np.maximum(at, 0), 0], 0, (intervals[:, 1] - intervals[:, 0])[np.maximum(at, 0)])
+        return np.where(at >= 0, covered[np.maximum(at, 0)] + inside, 0)
+
+    return rows[(until(start + dur) - until(start)) * 2 > dur]

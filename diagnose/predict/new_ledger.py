@@ -1,0 +1,143 @@
+"""The ledger of the steps with changes made.
+
+A replay tells when every GPU event runs, and how far each thread has come when. So the recorded tables are written again with the times of
+the replay, and the ledger is peeled from them as from any recording (`diagnose.measure.ledger`): nothing is known here of what a row means.
+
+Between two nodes of the graph a thread first works, at the pace the edits leave it, then waits; a wait that got shorter or longer is
+stretched evenly. Threads without a node of their own are left out: the ledger does not ask for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from diagnose.measure.ledger import step_ledger
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import Rows, View
+from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.replay import ROUNDS, Edit, Replay
+from diagnose.trace.schema import Trace
+
+ROUNDING_MS = 1e-3
+
+Moved = Callable[[np.ndarray], np.ndarray]
+
+
+def ledger_after(prediction: Prediction, changes: Iterable[Change] = ()) -> dict[str, float]:
+    """The rows of the ledger with all these changes made, ms of the plain step; together they are `Prediction.step_ms` of the changes.
+
+    A row is what was recorded of all complete steps and how it changes between two replays, which are of some of these steps. Rows that
+    this would make negative are 0, and the others pay for it.
+    """
+    measured = prediction.measured
+    now_ms, then_ms = replayed_rows_ms(prediction), replayed_rows_ms(prediction, changes)
+    rows_ms = {row: measured.row_ms(row) + then_ms.get(row, 0.0) - now_ms.get(row, 0.0) for row in {**now_ms, **then_ms}}
+    # A simulated wait for worker processes may fall short of the recorded one.
+    rows_ms["input_wait"] += sum(now_ms.values()) - sum(map(measured.row_ms, rows_ms))
+    return _adding_up(rows_ms, sum(then_ms.values()))
+
+
+def replayed_rows_ms(prediction: Prediction, changes: Iterable[Change] = ()) -> dict[str, float]:
+    """The rows of the ledger of the replayed steps alone, ms of the plain step."""
+    view = prediction.measured.timeline
+    assert view is not None
+    edits, step_ms = prediction.steady(changes)
+    ledger = step_ledger(View(replayed_trace(view, prediction.replay, edits)))
+    rows_ms = {row: ledger.ns(row) * prediction.scale / prediction.replay.graph.step_count for row in ledger.rows}
+    wait_ms = step_ms - sum(rows_ms.values())
+    if wait_ms > ROUNDING_MS:  # for worker processes: no replay holds them
+        rows_ms["input_wait"] += wait_ms
+    return _adding_up(rows_ms, step_ms)
+
+
+def _adding_up(rows_ms: dict[str, float], step_ms: float) -> dict[str, float]:
+    """The rows, none of them negative, in proportion so that together they are the step."""
+    positive_ms = {row: max(0.0, ms) for row, ms in rows_ms.items()}
+    scale = step_ms / sum(positive_ms.values()) if any(positive_ms.values()) else 0.0
+    return {row: ms * scale for row, ms in positive_ms.items()}
+
+
+def replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit]) -> Trace:
+    """The recording as the edits leave it: every round of the replay, one after another; only the steady one is complete, as one step."""
+    rounds_ns = replay.rounds_ns(edits)
+    begin_ns, end_ns = (round(float(at)) for at in rounds_ns.max(axis=1)[-2:])
+    rows = _host_rows(view, replay)
+    steps = view.trace.steps.iloc[:1].assign(start_ns=begin_ns, end_ns=end_ns, complete=True)
+    host, device = _host(view, replay, edits, rounds_ns, rows), _device(view, replay, edits, rounds_ns, rows)
+    return replace(view.trace, host=host, device=device, steps=steps)
+
+
+def _host_rows(view: Selection, replay: Replay) -> Rows:
+    """The events of the replayed steps on threads that are replayed."""
+    graph = replay.graph
+    end_ns = graph.recorded_ns[graph.end]
+    start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
+    on_lane = np.isin(view.host["tid"].to_numpy(), np.unique(graph.edges.lane))
+    return np.flatnonzero(on_lane & (start < end_ns) & (start + dur > end_ns - graph.span_ns))
+
+
+def _host(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.ndarray, rows: Rows) -> pd.DataFrame:
+    table = view.host.iloc[rows]
+    tid, start = table["tid"].to_numpy(), table["start_ns"].to_numpy()
+    times = np.stack([start, start + table["dur_ns"].to_numpy()])
+    moved = np.zeros((ROUNDS, *times.shape))
+    for lane in np.unique(tid).tolist():
+        for number, at in enumerate(_moments(replay, edits, lane, rounds_ns)):
+            moved[number][:, tid == lane] = at(times[:, tid == lane])
+    start, end = np.rint(moved).astype(np.int64).transpose(1, 0, 2).reshape(2, -1)
+    table = table.iloc[np.tile(np.arange(len(rows)), ROUNDS)]
+    # A call that no longer waits is like any other: its name must not tell the ledger of a wait.
+    unblocked = np.isin(np.tile(rows, ROUNDS), np.concatenate([np.empty(0, np.int64), *(edit.unblocked for edit in edits)]))
+    return table.assign(start_ns=start, dur_ns=np.maximum(end - start, 0), name=table["name"].mask(unblocked))
+
+
+def _moments(replay: Replay, edits: Sequence[Edit], lane: int, rounds_ns: np.ndarray) -> list[Moved]:
+    """For each round, from recorded to replayed moments of a thread, ns."""
+    graph, clock = replay.graph, replay.clock(lane, edits)
+    # From a node to the next one of its thread; not the training thread's edge past a gap that another thread fills.
+    mine = np.flatnonzero((graph.edges.lane == lane) & ~graph.edges.carried)
+    mine = mine[graph.edges.from_ns[mine] == graph.recorded_ns[graph.edges.source[mine]]]
+    edges = graph.edges.at(mine[np.lexsort((graph.edges.source[mine], graph.edges.from_ns[mine]))])
+    until = np.append(edges.from_ns[1:], graph.recorded_ns[edges.target[-1:]])
+    worked = clock(edges.to_ns) - clock(edges.from_ns)
+
+    def moments(times_ns: np.ndarray) -> Moved:
+        begins = times_ns[edges.source]
+        waits = np.append(begins[1:], times_ns[edges.target[-1:]]) - begins - worked
+
+        def moved(times: np.ndarray) -> np.ndarray:
+            times = np.maximum(times, edges.from_ns[0])
+            at = np.searchsorted(edges.from_ns, times, side="right") - 1
+            work = clock(np.minimum(times, edges.to_ns[at])) - clock(edges.from_ns[at])
+            waited = np.clip((times - edges.to_ns[at]) / np.maximum(until[at] - edges.to_ns[at], 1), 0, 1)
+            return begins[at] + work + waited * waits[at]
+
+        return moved
+
+    return [moments(times_ns) for times_ns in rounds_ns]
+
+
+def _device(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.ndarray, host_rows: Rows) -> pd.DataFrame:
+    edges = replay.graph.edges
+    rows, first = np.unique(edges.event, return_index=True)
+    rows, node = rows[rows >= 0], edges.target[first][rows >= 0]
+    lasts = replay.event_ns(edits)[rows]
+    ends = np.rint(rounds_ns[:, node]).astype(np.int64)
+    table = view.device.iloc[np.tile(rows, ROUNDS)]
+    launch = _positions(view.device["launch"].to_numpy()[rows], host_rows)
+    of_round = np.arange(ROUNDS)[:, None] * len(host_rows)
+    launches = np.where((launch >= 0) & (lasts > 0), launch + of_round, -1).reshape(-1)  # what is gone was never queued
+    durations = np.tile(np.rint(lasts).astype(np.int64), ROUNDS)
+    return table.assign(start_ns=ends.reshape(-1) - durations, dur_ns=durations, launch=launches)
+
+
+def _positions(values: Rows, among: Rows) -> Rows:
+    """Where each value stands among the sorted ones; -1 if it does not."""
+    if not len(among):
+        return np.full(len(values), -1)
+    at = np.minimum(np.searchsorted(among, values), len(among) - 1)
+    return np.where(among[at] == values, at, -1)

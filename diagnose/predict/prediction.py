@@ -1,0 +1,222 @@
+"""What the recorded steps would take with changes made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from diagnose.measure.ledger import BUSY_ROWS
+from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import NO_INTERVALS, Intervals
+from diagnose.predict.device_lanes import DeviceLanes, device_lanes
+from diagnose.predict.loading import Loading, fetch_series_ms
+from diagnose.predict.recorded import host_windows, recorded_graph
+from diagnose.predict.replay import Edit, Replay
+
+LARGEST_ERROR = 0.05  # of a step: a replay that misses the recording by more has not understood it
+MOST_EVENTS = 3_000  # of the device in one graph: a plan is to take no longer than reading the trace
+CONTIGUOUS_NS = 1_000_000  # steps with less than this between them follow each other
+NOT_TOLD = "replaying the recorded steps misses them by {error:.0%}: they waited for something that was not recorded"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A fix as a replay sees it: edits of the recorded work, worker processes for the loader (0: as many as there are), or what only some
+    steps take beyond the usual, ms of the average step.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    workers: int = 0
+    average_ms: float = 0.0
+
+
+class Prediction:
+    """Replays of a recording's steps, in ms of the plain step."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+
+    @cached_property
+    def impossible(self) -> Missing | None:
+        """What a replay needs and the recording does not hold; None if it holds all."""
+        view = self.measured.timeline
+        if view is None:
+            return Missing("no complete step was recorded", "--steps")
+        if view.trace.training_thread < 0:
+            return Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
+        if view.has_device and not (view.device["launch"] >= 0).any():
+            return Missing("no launch of a GPU event was recorded")
+        return None
+
+    @cached_property
+    def missing(self) -> Missing | None:
+        """Why nothing can be predicted; None if it can."""
+        if self.impossible is None and (self.error or 0.0) > LARGEST_ERROR:
+            return Missing(NOT_TOLD.format(error=self.error))
+        return self.impossible
+
+    @cached_property
+    def errors(self) -> list[float]:
+        """How far the replay of each complete step ends from the recording, 0-1 of the step."""
+        return [self._replay_of(int(begin), int(end), 1).error() for begin, end in self._windows]
+
+    @property
+    def error(self) -> float | None:
+        """The median of them; None without a replay."""
+        return None if self.impossible else float(np.median(self.errors))
+
+    @cached_property
+    def recorded_ms(self) -> float:
+        """The steady step as it is."""
+        return self.step_ms()
+
+    def step_ms(self, changes: Iterable[Change] = ()) -> float:
+        """A steady step with all these changes made, less what they gain of the average step only."""
+        changes = list(changes)
+        return self.steady(changes)[1] - sum(change.average_ms for change in changes)
+
+    def steady(self, changes: Iterable[Change] = ()) -> tuple[list[Edit], float]:
+        """The edits to replay for these changes, and the step: longer than that replay where it waits for worker processes besides."""
+        changes = list(changes)
+        edits = [edit for change in changes for edit in change.edits]
+        step_ms, workers = self._replayed_ms(edits), max((change.workers for change in changes), default=0)
+        loading = self._loading
+        if loading is None or not (workers or self._floor_ms):
+            return edits, step_ms
+        rest = [*edits, self._without_wait]
+        rest_ms = self._replayed_ms(rest)
+        if workers:
+            loaded_ms = loading.step_ms(rest_ms, workers)
+            return (rest, loaded_ms) if loaded_ms < step_ms else (edits, step_ms)
+        # Workers that limit the step go on doing so; what is edited in the wait itself is loading that takes less.
+        return rest, max(rest_ms, self._floor_ms - (self._wait_ms - (step_ms - rest_ms)))
+
+    def host_ms(self, intervals: Intervals) -> float:
+        """What the training thread's work inside the intervals (ns) takes of the steady step."""
+        return self.recorded_ms - self._replayed_ms([Edit(host=intervals, lane=self._view.trace.training_thread)])
+
+    @cached_property
+    def limit_ms(self) -> float | None:
+        """The steady step if the host took no time at all: what the GPU's work takes; None without a GPU."""
+        view = self._view
+        if not view.has_device:
+            return None
+        whole = np.array([[view.windows[0, 0], view.windows[-1, 1]]])
+        lanes = np.unique(self.replay.graph.edges.lane)
+        calls = np.unique(self.replay.graph.edges.wait)
+        return self._replayed_ms([Edit(unblocked=calls[calls >= 0]), *(Edit(host=whole, lane=int(lane)) for lane in lanes if lane >= 0)])
+
+    # ---- the replay
+
+    @property
+    def _view(self) -> Selection:
+        assert self.measured.timeline is not None
+        return self.measured.timeline
+
+    @cached_property
+    def _lanes(self) -> DeviceLanes:
+        return device_lanes(self._view)
+
+    @cached_property
+    def _windows(self) -> Intervals:
+        return host_windows(self._view, self._lanes)
+
+    @cached_property
+    def replay(self) -> Replay:
+        """Of as many steps as a graph may hold, around the median one."""
+        first, last = _chosen_steps(self._windows, len(self._view.device) / max(len(self._view.trace.steps), 1))
+        begin_ns, end_ns = int(self._windows[first, 0]), int(self._windows[last, 1])
+        return self._replay_of(begin_ns, end_ns, last - first + 1, self._paces())
+
+    def _replay_of(self, begin_ns: int, end_ns: int, step_count: int, paces: Sequence[tuple[Intervals, float]] = ()) -> Replay:
+        graph = recorded_graph(self._view, self._lanes, begin_ns, end_ns, step_count)
+        return Replay(graph, self._view.device["dur_ns"].to_numpy(), paces)
+
+    def _paces(self) -> list[tuple[Intervals, float]]:
+        """How fast the host works in each row of the ledger without the profiler; while the GPU is busy as recorded."""
+        measured, view = self.measured, self._view
+        ledger = view.ledger
+        if isinstance(measured.metric("plain_step_ms"), Missing):
+            return []
+        rows = {row: intervals for row, intervals in ledger.rows.items() if len(intervals) and row not in BUSY_ROWS}
+        return [(intervals, measured.row_ms(row) / view.ms_per_step(intervals)) for row, intervals in rows.items()]
+
+    @cached_property
+    def scale(self) -> float:
+        """ms of the plain step ÷ ns of the replayed one."""
+        return self.measured.number("step_ms") / self.replay.step_ns()
+
+    def _replayed_ms(self, edits: Sequence[Edit]) -> float:
+        return self.replay.step_ns(edits) * self.scale
+
+    # ---- the loader
+
+    @cached_property
+    def _without_wait(self) -> Edit:
+        return Edit(host=self._view.ledger.rows.get("input_wait", NO_INTERVALS), lane=self._view.trace.training_thread)
+
+    @cached_property
+    def _wait_ms(self) -> float:
+        return self._replayed_ms([]) - self._replayed_ms([self._without_wait])
+
+    @cached_property
+    def _loading(self) -> Loading | None:
+        """None where nothing waits for a loader or too little is known of it."""
+        measured = self.measured
+        if not len(self._without_wait.host):
+            return None
+        fetch_ms, cores = fetch_series_ms(measured.recording, "plain"), measured.number("cpu_core_count")
+        if not measured.recording.facts:  # somebody else's trace tells only what the main process fetched itself
+            fetch_ms, cores = self._fetched_in_main_ms(), float("inf")
+        if not fetch_ms or not cores > 0:
+            return None
+        used = (measured.recording.facts.get("plain_usage") or {}).get("cpu_cores_used") or 1.0
+        own_ms = used * measured.number("step_ms")
+        loaded_ms = float(np.mean(fetch_ms)) * measured.fetches_per_step if measured.number("loader_worker_count") > 0 else 0.0
+        return Loading(fetch_ms, measured.fetches_per_step, own_ms + loaded_ms, cores)
+
+    def _fetched_in_main_ms(self) -> tuple[float, ...]:
+        view = self._view
+        rows = view.named(view.name_matches(r"^enumerate\(DataLoader\)#_SingleProcess"))
+        return tuple((view.host["dur_ns"].to_numpy()[rows] / 1e6).tolist())
+
+    def enough_workers(self) -> int:
+        """Worker processes that hide the loading: the suggested number, else as many as keep up and one; 0 if that is not known."""
+        suggested = self.measured.metric("suggested_workers")
+        if not isinstance(suggested, Missing):
+            return int(suggested)
+        if self._loading is None:
+            return 0
+        rest_ms = max(self.recorded_ms - self._wait_ms, 1e-3)
+        return int(np.ceil(np.mean(self._loading.fetch_ms) * self._loading.fetches_per_step / rest_ms)) + 1
+
+    @cached_property
+    def _floor_ms(self) -> float:
+        """The step that the worker processes there are allow; 0 where there are none, or the step is not held up by them."""
+        workers = self.measured.number("loader_worker_count")
+        if self._loading is None or not workers >= 1:
+            return 0.0
+        step_ms = self._replayed_ms([])
+        floor_ms = self._loading.step_ms(0.0, int(workers))
+        return min(floor_ms, step_ms) if floor_ms > step_ms - self._wait_ms else 0.0
+
+
+def _chosen_steps(windows: Intervals, events_per_step: float) -> tuple[int, int]:
+    """First and last of the steps that follow each other and fit one graph, the median step among them."""
+    length = windows[:, 1] - windows[:, 0]
+    median = int(np.argsort(length, kind="stable")[(len(length) - 1) // 2])
+    most = max(1, int(MOST_EVENTS / max(events_per_step, 1)))
+    follows = np.append(windows[1:, 0] - windows[:-1, 1] <= CONTIGUOUS_NS, False)
+    first = last = median
+    while last - first + 1 < most:
+        if follows[last]:
+            last += 1
+        elif first > 0 and follows[first - 1]:
+            first -= 1
+        else:
+            break
+    return first, last

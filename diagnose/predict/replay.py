@@ -1,0 +1,142 @@
+"""Replaying a graph: when everything happens if every edge takes as long as an edit leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
+from diagnose.predict.graph import NEVER, SLOTS, Graph
+from diagnose.trace.intervals import union
+
+Pace = tuple[Intervals, float]
+
+NO_ROWS = np.empty(0, np.int64)
+ROUNDS = 4  # the first two fill the GPU's queue as the steps before would have; the mean of the last two is a steady step
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What a change does to the recorded work: host work inside ``host`` (ns, of the thread ``lane``) takes ``host_ratio`` of its time, the
+    device rows ``events`` take ``event_ratio`` (one, or one each) of theirs, and the calls ``unblocked`` (host rows) no longer wait.
+    """
+
+    host: Intervals = field(default_factory=lambda: NO_INTERVALS)
+    lane: int = -1
+    host_ratio: float = 0.0
+    events: Rows = field(default_factory=lambda: NO_ROWS)
+    event_ratio: np.ndarray | float = 0.0
+    unblocked: Rows = field(default_factory=lambda: NO_ROWS)
+
+
+class Replay:
+    """A graph ready to be replayed. ``durations_ns``: of the device rows. ``paces``: how fast the host works inside some intervals (ns)
+    without the profiler, as the ratio of plain to recorded time; they hold for every step but not for the replay of the recording itself.
+    """
+
+    def __init__(self, graph: Graph, durations_ns: np.ndarray, paces: Sequence[Pace] = ()) -> None:
+        self.graph = graph
+        self._durations_ns = np.append(durations_ns, 0).astype(np.float64)  # the last is that of no event
+        self._paces = paces
+        edges = graph.edges
+        filled = np.full((len(graph), SLOTS), -1)
+        filled[edges.target, np.arange(len(edges)) - np.searchsorted(edges.target, edges.target)] = np.arange(len(edges))
+        self._tails = np.unique(edges.source[edges.carried])  # the ends of all lanes: the slowest makes the steady step
+        self._slots = np.where(filled < 0, filled[:, :1], filled)  # a node with fewer edges has its first one again
+        distance = edges.target - edges.source + np.where(edges.carried, len(graph), 0)
+        self._distances = [(-distance[slot]).tolist() for slot in self._slots.T]
+
+    def error(self) -> float:
+        """How far the replayed recording ends from the recorded one, on the host or on both lanes, whichever is more; 0-1 of the steps."""
+        graph = self.graph
+        times = np.array(self._times(self._delays((), ()), graph.before_ns, 1))
+        replayed, recorded = (np.array([values[graph.end], values.max()]) for values in (times, graph.recorded_ns))
+        return float(np.abs(replayed - recorded).max() / graph.span_ns)
+
+    def step_ns(self, edits: Sequence[Edit] = ()) -> float:
+        """A steady step with the edits made, ns, never negative. Both lanes count: the host alone hides a backlog of the GPU."""
+        *_, before, _, last = self.rounds_ns(edits)[:, self._tails]
+        return max(0.0, float((last - before).max())) / 2 / self.graph.step_count
+
+    def rounds_ns(self, edits: Sequence[Edit] = ()) -> np.ndarray:
+        """When each node happens with the edits made, ns; a row a round, of which the last is a steady one."""
+        before = np.full(len(self.graph), NEVER)
+        before[self.graph.end] = 0.0
+        return np.array(self._times(self._delays(edits, self._paces), before, ROUNDS)).reshape(ROUNDS, -1)
+
+    def event_ns(self, edits: Sequence[Edit] = ()) -> np.ndarray:
+        """How long each device row takes with the edits made; the last is that of no event."""
+        ratio = np.ones(len(self._durations_ns))
+        for edit in edits:
+            ratio[edit.events] = np.minimum(ratio[edit.events], edit.event_ratio)
+        return self._durations_ns * ratio
+
+    def clock(self, lane: int, edits: Sequence[Edit] = ()) -> Callable[[np.ndarray], np.ndarray]:
+        """From recorded moments of a thread to how far its work has come then with the edits made, ns."""
+        return _clock(self._paces, [(edit.host, edit.host_ratio) for edit in edits if edit.lane == lane])
+
+    def _times(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> list[float]:
+        """When each node happens, ns, round after round; the first is that of ``before_ns`` unless there is only one."""
+        times: list[float] = before_ns.tolist()
+        first, second, third = self._distances
+        by_slot = [delays[slot].tolist() for slot in self._slots.T]
+        for _ in range(rounds):
+            for a, delay_a, b, delay_b, c, delay_c in zip(first, by_slot[0], second, by_slot[1], third, by_slot[2], strict=True):
+                latest, other = times[a] + delay_a, times[b] + delay_b
+                if other > latest:
+                    latest = other
+                other = times[c] + delay_c
+                times.append(other if other > latest else latest)
+        return times[len(before_ns) :]
+
+    def _delays(self, edits: Sequence[Edit], paces: Sequence[Pace]) -> np.ndarray:
+        """What each edge takes, ns; `NEVER` where it no longer holds."""
+        edges = self.graph.edges
+        unblocked = np.zeros(int(edges.wait.max(initial=-1)) + 2, bool)
+        for edit in edits:
+            unblocked[edit.unblocked[edit.unblocked < len(unblocked) - 1]] = True
+        event_ns = self.event_ns(edits)
+        gone = (event_ns == 0)[edges.event] & (edges.event >= 0)  # and with it the gap or the latency before it
+        delays = np.where(gone, 0.0, edges.const_ns + event_ns[edges.event]) + self._host_work(edits, paces)
+        return np.where(unblocked[edges.wait], NEVER, delays)
+
+    def _host_work(self, edits: Sequence[Edit], paces: Sequence[Pace]) -> np.ndarray:
+        """The host work of each edge, ns."""
+        edges = self.graph.edges
+        work = (edges.to_ns - edges.from_ns).astype(np.float64)
+        for lane in np.unique(edges.lane[edges.lane >= 0]).tolist() if paces else {edit.lane for edit in edits}:
+            mine = np.flatnonzero(edges.lane == lane)
+            clock = _clock(paces, [(edit.host, edit.host_ratio) for edit in edits if edit.lane == lane])
+            work[mine] = clock(edges.to_ns[mine]) - clock(edges.from_ns[mine])
+        return work
+
+
+def _clock(paces: Sequence[Pace], edits: Sequence[Pace]) -> Callable[[np.ndarray], np.ndarray]:
+    """From recorded to edited time: inside the intervals time runs at their ratio, inside several of the edits' at the smallest."""
+    every = [(union(intervals), ratio) for intervals, ratio in (*paces, *edits)]
+    borders = np.unique(np.concatenate([NO_INTERVALS.reshape(-1), *(intervals.reshape(-1) for intervals, _ in every)]))
+    if not len(borders):
+        return lambda times: times
+    plain, edited = (np.ones(len(borders) + 1) for _ in range(2))  # before each border, and behind the last
+    for number, (intervals, ratio) in enumerate(every):
+        inside = np.append(False, _covered(intervals, borders))
+        if number < len(paces):
+            plain[inside] *= ratio
+        else:
+            edited[inside] = np.minimum(edited[inside], ratio)
+    pace = plain * edited
+    at_border = np.concatenate(([0.0], np.cumsum(pace[1:-1] * np.diff(borders))))
+
+    def clock(times: np.ndarray) -> np.ndarray:
+        piece = np.searchsorted(borders, times, side="right")
+        nearest = np.maximum(piece - 1, 0)
+        return np.asarray(at_border[nearest] + (times - borders[nearest]) * pace[piece])
+
+    return clock
+
+
+def _covered(intervals: Intervals, times: np.ndarray) -> np.ndarray:
+    """Which times lie in the (sorted, disjoint) intervals."""
+    return np.searchsorted(intervals[:, 0], times, side="right") > np.searchsorted(intervals[:, 1], times, side="right")

@@ -1,0 +1,110 @@
+"""What the fix of a finding gains, predicted by replay: alone, with its range, and how well that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from diagnose.judge.findings import Finding
+from diagnose.measure.measured import Measured
+from diagnose.measure.selection import SELECTORS
+from diagnose.measure.view import Intervals
+from diagnose.predict.edits import EDITS, Events, events_of
+from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.replay import Edit
+from diagnose.predict.retiming import left_by_roofline
+from diagnose.rules import IN_MS, Rule
+
+Outcome = Literal["guess", "best", "worst"]
+OUTCOMES: tuple[Outcome, ...] = ("guess", "best", "worst")
+NARROW, WIDE = 0.35, 0.8  # width of the range ÷ the prediction, up to which confidence is high, medium
+# By how much fixes gain less or more than predicted where nothing else is uncertain, of the gain and of what is left: docs/accuracy.md.
+SPREAD, SPREAD_OF_REST = (0.15, 0.2), 0.25
+
+
+@dataclass(frozen=True)
+class Saving:
+    """ms of a plain step, never negative: best guess and range; ``confidence`` is high, medium or low."""
+
+    predicted_ms: float
+    low_ms: float
+    high_ms: float
+    confidence: str
+    reason: str
+
+
+def saving_of(finding: Finding, prediction: Prediction, at_most_ms: float | None) -> Saving | None:
+    """The finding's fix alone; None where its rule names no step time, or nothing can be predicted."""
+    if prediction.missing is not None:
+        return None
+    saving = finding.rule.saving
+    changes = [change_of(finding, prediction, outcome) for outcome in OUTCOMES]
+    if changes[0] is None or at_most_ms is None:
+        return None
+    guess, best, worst = (_gain_ms(prediction, change) for change in changes)
+    low = spread_ms(min(guess, worst), -SPREAD[0], prediction.recorded_ms)
+    high = spread_ms(max(guess, best), SPREAD[1], prediction.recorded_ms)
+    width = (high - low) / guess if guess > 0 else np.inf
+    confidence = "high" if width <= NARROW else "medium" if width <= WIDE else "low"
+    return Saving(guess, low, high, confidence, saving.because)
+
+
+def spread_ms(gain_ms: float, part: float, step_ms: float) -> float:
+    """A gain that turns out that part smaller or larger, at most by a quarter of what is left of the step: that is what is uncertain."""
+    most = SPREAD_OF_REST * max(step_ms - gain_ms, 0.0)
+    return max(0.0, gain_ms + float(np.clip(part * gain_ms, -most, most)))
+
+
+def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "guess") -> Change | None:
+    """The finding's fix as it turns out; None where the rule names no step time or nothing fires."""
+    rule, measured = finding.rule, prediction.measured
+    view = measured.timeline
+    saving = rule.saving
+    if view is None or finding.state != "fires" or saving.scope not in IN_MS or finding.ms_per_step is None or saving.edit == "none":
+        return None
+    if saving.scope == "average":
+        return Change(average_ms=finding.ms_per_step * (1 - _left(rule, measured, outcome)))
+    if saving.edit == "overlap":
+        workers = prediction.enough_workers()
+        return Change(workers=workers) if workers else None
+    selector = SELECTORS.get(rule.selector)
+    on_timeline = selector is not None and selector.table != "calls"
+    if selector is not None and on_timeline and view.has_device:
+        events = events_of(selector, measured)
+        return Change(tuple(EDITS[saving.edit](events, _left_of_events(rule, events, measured, outcome))))
+    left = _left(rule, measured, outcome)
+    within = measured.stake(selector) if selector is not None and on_timeline else view.ledger.rows.get(finding.row, view.span)
+    return Change((host_work(finding.ms_per_step * (1 - left), within, prediction),))
+
+
+def _left(rule: Rule, measured: Measured, outcome: Outcome) -> float:
+    """What is left of the edited time. A best guess that is a metric which is missing is the middle of the range."""
+    saving = rule.saving
+    if outcome != "guess":
+        return saving.between[0 if outcome == "best" else 1]
+    guess = measured.number(saving.ratio) if isinstance(saving.ratio, str) else saving.ratio
+    return float(np.clip(guess, *saving.between)) if np.isfinite(guess) else float(np.mean(saving.between))
+
+
+def _left_of_events(rule: Rule, events: Events, measured: Measured, outcome: Outcome) -> np.ndarray | float:
+    """The same for each GPU event: by the GPU's roofline where the fix changes the number format and the event's work is known."""
+    view, saving = measured.timeline, rule.saving
+    left = _left(rule, measured, outcome)
+    if not saving.formats or view is None:
+        return left
+    best, worst = left_by_roofline(view, events.device, saving.formats, (left, left))
+    return {"guess": (best + worst) / 2, "best": best, "worst": worst}[outcome]
+
+
+def _gain_ms(prediction: Prediction, change: Change | None) -> float:
+    return max(0.0, prediction.recorded_ms - prediction.step_ms([change])) if change else 0.0
+
+
+def host_work(ms: float, within: Intervals, prediction: Prediction) -> Edit:
+    """So much less work of the training thread, taken in proportion from all it does inside the intervals."""
+    whole_ms = prediction.host_ms(within)
+    view = prediction.measured.timeline
+    assert view is not None
+    return Edit(host=within, lane=view.trace.training_thread, host_ratio=1 - min(1.0, ms / whole_ms) if whole_ms > 0 else 1.0)

@@ -1,0 +1,274 @@
+"""What a user asks about a recording, as changes of its steps: "what if this took no time, half as long, did not wait?"."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from diagnose.errors import DiagnoseError, UsageError
+from diagnose.judge.findings import Finding, finding
+from diagnose.measure.ledger import BUSY_ROWS, TITLES
+from diagnose.measure.measured import Measured, Missing
+from diagnose.measure.selection import SELECTORS, Selection, Selector
+from diagnose.measure.view import Rows, category_matches
+from diagnose.predict.edits import EDITS, Events, events_of, retimed
+from diagnose.predict.new_ledger import ledger_after
+from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.replay import NO_ROWS, Edit
+from diagnose.predict.saving import OUTCOMES, SPREAD, Outcome, change_of, host_work
+from diagnose.rules import Rule, lineage, load_rules
+from diagnose.trace.intervals import intersect
+
+Kind = Literal["remove", "shrink", "unblock", "workers", "scale_kernels"]
+NAMES = "name a row of the report's ledger, a rule (`python -m diagnose rules` lists them) or a selector"
+MOST_NAMES = 3  # suggested for a wrong one
+LISTED_KERNELS, LISTED_LETTERS = 5, 60
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing to change. ``name``: a selector, a rule or a row of the ledger; of ``scale_kernels`` a regular expression for names of
+    kernels; of ``workers`` their number. ``ratio``: what is left of its time.
+    """
+
+    kind: Kind
+    name: str
+    ratio: float = 0.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with the time it is about, ms of the plain step as it is, the GPU's for kernels; None where a rule tells no time.
+
+    ``is_fix``: the fix of a rule is meant, not all that it looks at.
+    """
+
+    question: Question
+    now_ms: float | None
+    is_fix: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """ms of the plain step. ``range_ms``: of the new step, best first; None where nothing asked about is uncertain by itself.
+
+    ``error``: of the replay of the recording as it is, 0-1. ``replayed_steps`` of ``step_count`` complete ones were replayed.
+    """
+
+    asked: tuple[Asked, ...]
+    now_ms: float
+    then_ms: float
+    range_ms: tuple[float, float] | None
+    error: float
+    replayed_steps: int
+    step_count: int
+    rows_now_ms: dict[str, float]
+    rows_then_ms: dict[str, float]
+
+
+def checked(questions: Iterable[Question]) -> list[Question]:
+    """The questions; raises UsageError with the nearest valid names for one that nothing can have."""
+    rules = load_rules()
+    names = list(dict.fromkeys([*TITLES, *SELECTORS, *rules]))
+    questions = list(questions)
+    for question in questions:
+        if question.kind == "scale_kernels":
+            _compiled(question.name)
+        elif question.kind != "workers" and question.name not in names:
+            near = difflib.get_close_matches(question.name, names, n=MOST_NAMES)
+            do = f"did you mean {_either(near)}?" if near else NAMES
+            raise UsageError(f"{_option(question)}: nothing is called {question.name}", do=do)
+    return questions
+
+
+def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
+    """The step with all of it changed. Raises UsageError for what this recording does not have, DiagnoseError where nothing can be told."""
+    if prediction.missing is not None:
+        raise DiagnoseError(
+            f"nothing can be predicted from this recording: {prediction.missing.reason}", do=_record_with(prediction.missing)
+        )
+    view = prediction.measured.timeline
+    assert view is not None and prediction.error is not None
+    changes = {outcome: changes_of(questions, prediction, outcome) for outcome in OUTCOMES}
+    steps = {outcome: prediction.step_ms(made) for outcome, made in changes.items()}
+    return Answer(
+        asked=tuple(Asked(one, _now_ms(one, prediction.measured), _is_fix(one)) for one in questions),
+        now_ms=prediction.recorded_ms,
+        then_ms=steps["guess"],
+        range_ms=_range_ms(prediction.recorded_ms, steps) if any(map(_is_fix, questions)) else None,
+        error=prediction.error,
+        replayed_steps=prediction.replay.graph.step_count,
+        step_count=view.step_count,
+        rows_now_ms=ledger_after(prediction),
+        rows_then_ms=ledger_after(prediction, changes["guess"]),
+    )
+
+
+def changes_of(questions: Iterable[Question], prediction: Prediction, outcome: Outcome = "guess") -> list[Change]:
+    """The changes that the questions ask about; the fix of a rule as it turns out."""
+    return [_change(question, prediction, outcome) for question in questions]
+
+
+def _change(question: Question, prediction: Prediction, outcome: Outcome) -> Change:
+    if question.kind == "workers":
+        return _workers(int(question.name), prediction)
+    if question.kind == "scale_kernels":
+        return Change(tuple(retimed(Events({}, _kernels(question, prediction.measured), NO_ROWS), question.ratio)))
+    rule = load_rules().get(question.name)
+    if rule is None:
+        return _of_part(question, question.name, prediction)
+    return _of_fix(question, rule, prediction, outcome) if _is_fix(question) else _of_part(question, rule.selector, prediction)
+
+
+def _workers(count: int, prediction: Prediction) -> Change:
+    if not prediction.enough_workers():
+        raise DiagnoseError(
+            "--workers: no step waits for a loader here, or nothing tells how long a batch takes to load", do="record the script"
+        )
+    return Change(workers=count)
+
+
+def _of_fix(question: Question, rule: Rule, prediction: Prediction, outcome: Outcome) -> Change:
+    judged = _judged(rule, prediction.measured)
+    if judged.state != "fires":
+        raise DiagnoseError(f"{_option(question)}: the rule finds nothing in this recording", do=_other_names(rule))
+    change = change_of(judged, prediction, outcome)
+    if change is None:
+        raise DiagnoseError(f"{_option(question)}: what its fix gains is not known in step time", do=_other_names(rule))
+    return change
+
+
+def _of_part(question: Question, name: str, prediction: Prediction) -> Change:
+    """A row of the ledger, or what a selector selects. Where a GPU is recorded a selector knows more of the same name: which calls wait."""
+    measured = prediction.measured
+    view = measured.timeline
+    assert view is not None
+    if question.kind == "unblock" and not view.has_device:
+        raise DiagnoseError(f"{_option(question)}: no GPU in this recording, so no call waits for one")
+    is_row = name in view.ledger.rows and not (view.has_device and name in SELECTORS)
+    if name not in SELECTORS and not is_row:
+        raise UsageError(
+            f"{_option(question)}: the ledger of this recording has no row {name}", do=f"its rows: {', '.join(_filled_rows(measured))}"
+        )
+    ratio = 1.0 if question.kind == "unblock" else question.ratio
+    now_ms = _part_ms(name, measured, _option(question))
+    if not is_row and SELECTORS[name].table == "calls":
+        return Change(tuple(_less_in_rows(SELECTORS[name], measured, ratio, prediction)))
+    if view.has_device:
+        events = _events_of_row(name, view, prediction) if is_row else events_of(SELECTORS[name], measured)
+        return Change(tuple(EDITS[question.kind](events, ratio)))
+    within = view.ledger.rows[name] if is_row else measured.stake(SELECTORS[name])
+    return Change((host_work(now_ms * (1 - ratio), within, prediction),))
+
+
+def _events_of_row(row: str, view: Selection, prediction: Prediction) -> Events:
+    """Busy time is that of GPU events, of other streams' too; idle time what any thread does then."""
+    if row not in BUSY_ROWS:
+        lanes = np.unique(prediction.replay.graph.edges.lane)
+        return Events({int(lane): view.ledger.rows[row] for lane in lanes if lane >= 0}, NO_ROWS, NO_ROWS)
+    communication, kernel = view.device["communication"].to_numpy(), (view.device["kind"] == "kernel").to_numpy()
+    rows = np.flatnonzero({"compute": kernel & ~communication, "exposed_communication": communication, "exposed_copies": ~kernel}[row])
+    launches = view.device["launch"].to_numpy()[rows]
+    return Events({}, rows, np.unique(launches[launches >= 0]))
+
+
+def _less_in_rows(selector: Selector, measured: Measured, ratio: float, prediction: Prediction) -> list[Edit]:
+    """Calls of the script's own lines are not on the timeline: the work of each row of the ledger shrinks by what they take of it."""
+    view, detail = measured.timeline, measured.detail
+    assert view is not None and detail is not None
+    less_ms = {
+        row: measured.detail_ms(intersect(measured.stake(selector), there)) * (1 - ratio) for row, there in detail.ledger.rows.items()
+    }
+    return [host_work(ms, view.ledger.rows[row], prediction) for row, ms in less_ms.items() if ms > 0 and row in view.ledger.rows]
+
+
+def _kernels(question: Question, measured: Measured) -> Rows:
+    view = measured.timeline
+    assert view is not None
+    if not view.has_device:
+        raise DiagnoseError(f"{_option(question)}: no GPU in this recording, so there are no kernels")
+    kernel = (view.device["kind"] == "kernel").to_numpy()
+    found = np.flatnonzero(kernel & category_matches(view.device["name"].array, f"(?i:{question.name})"))
+    if not len(found):
+        longest = view.device[kernel].groupby("name", observed=True)["dur_ns"].sum().sort_values(ascending=False).index
+        raise UsageError(
+            f"{_option(question)}: no kernel has such a name",
+            saw=f"those that take longest: {'; '.join(name[:LISTED_LETTERS] for name in longest[:LISTED_KERNELS])}",
+        )
+    return found
+
+
+# ---- what it is about
+
+
+def _now_ms(question: Question, measured: Measured) -> float | None:
+    """ms of the plain step that the question is about."""
+    view, rules = measured.timeline, load_rules()
+    assert view is not None
+    if question.kind == "workers":
+        return measured.row_ms("input_wait")
+    if question.kind == "scale_kernels":
+        return view.ms_per_step(view.device_intervals(_kernels(question, measured)))
+    if question.name in rules:
+        return _judged(rules[question.name], measured).ms_per_step
+    return _part_ms(question.name, measured, _option(question))
+
+
+def _part_ms(name: str, measured: Measured, option: str) -> float:
+    """ms of the plain step of a row of the ledger or of a selector. Raises DiagnoseError where the recording does not tell."""
+    if measured.ledger is not None and name in measured.ledger.rows:
+        return measured.row_ms(name)
+    value = measured.metric(f"{name}_ms")
+    if isinstance(value, Missing):
+        raise DiagnoseError(f"{option}: {value.reason}", do=_record_with(value))
+    return float(value)
+
+
+def _judged(rule: Rule, measured: Measured) -> Finding:
+    return finding(rule, measured, lineage(rule, load_rules()))
+
+
+def _is_fix(question: Question) -> bool:
+    """Whether the fix of a rule is asked for: only of these it is known how well they may turn out."""
+    return question.kind == "remove" and question.name in load_rules()
+
+
+def _range_ms(now_ms: float, steps_ms: dict[Outcome, float]) -> tuple[float, float]:
+    """Of the new step, as that of a finding's saving (`diagnose.predict.saving`)."""
+    gains_ms = [max(0.0, now_ms - step_ms) for step_ms in steps_ms.values()]
+    return max(0.0, now_ms - SPREAD[1] * max(gains_ms)), now_ms - SPREAD[0] * min(gains_ms)
+
+
+# ---- words
+
+
+def _option(question: Question) -> str:
+    return f"--{question.kind.replace('_', '-')} {question.name}"
+
+
+def _other_names(rule: Rule) -> str:
+    return f"name what it looks at: --remove {rule.selector}" if rule.selector in SELECTORS else "name a row of the ledger"
+
+
+def _filled_rows(measured: Measured) -> list[str]:
+    return [row for row in measured.ledger.rows if measured.row_ms(row) > 0] if measured.ledger else []
+
+
+def _record_with(missing: Missing) -> str:
+    return f"record again with {missing.option}" if missing.option else ""
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(f"(?i:{pattern})")
+    except re.error as error:
+        raise UsageError(f"--scale-kernels: {pattern!r} is no regular expression", saw=str(error)) from error

@@ -1,0 +1,228 @@
+"""How well savings are predicted (`make prediction-accuracy`): Markdown on stdout, with --write in docs/accuracy.md.
+
+    python -m sample_traces.prediction [--traces FOLDER] [--write]
+
+Predicts the healthy twin of every sample from the recording of the sick script alone, and of pairs in FOLDER that others recorded before
+and after a change; replays every complete step of the training traces in FOLDER as it was recorded.
+"""
+
+import argparse
+import csv
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from diagnose.errors import DiagnoseError
+from diagnose.judge.findings import judge
+from diagnose.measure.metrics import Measured
+from diagnose.measure.recording import load_recording
+from diagnose.measure.selection import SELECTORS
+from diagnose.predict.bound import at_most_ms
+from diagnose.predict.edits import events_of, unblocked
+from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.saving import SPREAD, saving_of, spread_ms
+from diagnose.report.text import share
+from diagnose.rules import load_rules
+from sample_traces.pages import write_part
+from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded
+from sample_traces.tables import table
+
+PAGE = FOLDER.parent / "docs" / "accuracy.md"
+HEADING = "# How well savings are predicted"
+STEP_TARGETS, COVERAGE_TARGET = (0.05, 0.15), 0.9  # p50 and p90 of the error of the step, share of steps inside the range
+REPLAY_TARGETS = (0.01, 0.03)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Steps before and after a change, ms: as measured, and the one after as predicted, with its range."""
+
+    name: str
+    change: str
+    before_ms: float
+    after_ms: float
+    predicted_ms: float
+    low_ms: float
+    high_ms: float
+
+    @property
+    def error(self) -> float:
+        return (self.predicted_ms - self.after_ms) / self.after_ms
+
+    @property
+    def inside(self) -> bool:
+        return self.low_ms <= self.after_ms <= self.high_ms
+
+
+def sample_pairs() -> tuple[list[Pair], list[str]]:
+    """The bundled samples, and why some are left out."""
+    by_name = {str(sample): sample for sample in SAMPLES if is_recorded(sample.run)}
+    pairs, without = [], []
+    for sick in [sample for sample in by_name.values() if sample.rule]:
+        found = _sample_pair(sick, by_name[f"{sick.case}/healthy"])
+        if isinstance(found, str):
+            without.append(f"`{sick.case}`: {found}")
+        else:
+            pairs.append(found)
+    return pairs, without
+
+
+def _sample_pair(sick: Sample, healthy: Sample) -> Pair | str:
+    if sick.other_fix:
+        return sick.other_fix
+    measured = Measured(load_recording(sick.run))
+    prediction = Prediction(measured)
+    finding = next(one for one in judge(load_rules(), measured) if one.rule.id == sick.rule)
+    if finding.state != "fires":
+        return "the rule does not fire on this recording"
+    saving = saving_of(finding, prediction, at_most_ms(finding, measured))
+    if saving is None:
+        return "what its fix gains cannot be told from a recording"
+    typical = np.mean if finding.rule.saving.scope == "average" else np.median
+    before = float(typical(measured.recording.step_ns("plain"))) / 1e6
+    after = float(typical(load_recording(healthy.run).step_ns("plain"))) / 1e6 / sick.twin_steps
+    predicted, low, high = (before - gain for gain in (saving.predicted_ms, saving.high_ms, saving.low_ms))
+    return Pair(sick.case, f"`{sick.rule}`", before, after, predicted, low, high)
+
+
+# ---- recorded by others
+
+
+def _workers(count: int) -> Callable[[Prediction], Change]:
+    return lambda prediction: Change(workers=count)
+
+
+def _no_syncs(prediction: Prediction) -> Change:
+    return Change(tuple(unblocked(events_of(SELECTORS["host_sync"], prediction.measured), 1.0)))
+
+
+RECORDED = [
+    *(
+        (f"kineto-rn50-w0-{version}", f"kineto-rn50-w4-{version}", "4 loader workers", _workers(4), "input-wait-no-workers")
+        for version in ("v0", "v1", "v2", "v3")
+    ),
+    ("kineto-rn50-oldapi-w0", "kineto-rn50-oldapi-w4", "4 loader workers", _workers(4), "input-wait-no-workers"),
+    ("ao-moe-ref", "ao-moe-syncless", "no host sync", _no_syncs, "host-sync"),
+]
+
+
+def recorded_pairs(traces: Path) -> list[Pair]:
+    """Pairs that others recorded; steps as recorded, for no plain ones were."""
+    return [_recorded_pair(traces, *pair) for pair in RECORDED]
+
+
+def _recorded_pair(traces: Path, before: str, after: str, words: str, change: Callable[[Prediction], Change], rule: str) -> Pair:
+    first, second = (Prediction(Measured(load_recording(next(traces.glob(f"{name}.*"))))) for name in (before, after))
+    gain_ms = first.recorded_ms - first.step_ms([change(first)])
+    # The first step after a loader starts is no steady one: the median is.
+    after_ms = float(np.median(np.diff(second.measured.timeline.windows))) / 1e6 if second.measured.timeline else float("nan")
+    low_ms, high_ms = (first.recorded_ms - spread_ms(gain_ms, part, first.recorded_ms) for part in (SPREAD[1], -SPREAD[0]))
+    return Pair(before, words, first.recorded_ms, after_ms, first.recorded_ms - gain_ms, low_ms, high_ms)
+
+
+def replay_errors(traces: Path) -> tuple[dict[str, list[float]], list[str]]:
+    """By training trace the self-replay error of each complete step; and the traces that cannot be replayed, with why."""
+    readings = list(csv.DictReader((traces / "READINGS.csv").read_text().splitlines()))
+    errors: dict[str, list[float]] = {}
+    without = []
+    for reading in readings:
+        if reading["mode"] != "training":
+            continue
+        try:
+            prediction = Prediction(Measured(load_recording(traces / reading["file"])))
+        except DiagnoseError as error:
+            without.append(f"`{reading['id']}`: {error.what}")
+            continue
+        if prediction.impossible is not None:
+            without.append(f"`{reading['id']}`: {prediction.impossible.reason}")
+        else:
+            errors[reading["id"]] = prediction.errors
+    return errors, without
+
+
+# ---- the page
+
+
+def pairs_part(pairs: list[Pair], without: Iterable[str]) -> str:
+    errors = np.abs([pair.error for pair in pairs])
+    reached = [*np.percentile(errors, [50, 90]), np.mean([pair.inside for pair in pairs])]
+    rows = [
+        (pair.name, pair.change, *(f"{ms:.4g}" for ms in (pair.before_ms, pair.predicted_ms)), f"{pair.low_ms:.4g} to {pair.high_ms:.4g}")
+        + (f"{pair.after_ms:.4g}", f"{pair.error:+.0%}", "yes" if pair.inside else "**no**")
+        for pair in sorted(pairs, key=lambda pair: abs(pair.error))
+    ]
+    summary = [
+        ("error of the step, p50", share(reached[0]), share(STEP_TARGETS[0]), _met(reached[0] <= STEP_TARGETS[0])),
+        ("error of the step, p90", share(reached[1]), share(STEP_TARGETS[1]), _met(reached[1] <= STEP_TARGETS[1])),
+        ("measured step inside the range", share(float(reached[2])), f"≥ {share(COVERAGE_TARGET)}", _met(reached[2] >= COVERAGE_TARGET)),
+    ]
+    headers = ("pair", "change", "before, ms", "predicted, ms", "range, ms", "measured, ms", "error", "inside")
+    parts = [table((f"{len(pairs)} pairs", "reached", "target", ""), summary), table(headers, rows)]
+    left_out = "\n".join(f"- {one}" for one in without)
+    return "\n\n".join([*parts, *([f"Left out:\n\n{left_out}"] if left_out else [])])
+
+
+def replay_part(errors: dict[str, list[float]], without: Iterable[str]) -> str:
+    every = np.concatenate([np.array(values) for values in errors.values()])
+    median, high = np.percentile(every, [50, 90])
+    summary = [
+        ("median", f"{median:.2%}", f"≤ {share(REPLAY_TARGETS[0])}", _met(median <= REPLAY_TARGETS[0])),
+        ("p90", f"{high:.2%}", f"≤ {share(REPLAY_TARGETS[1])}", _met(high <= REPLAY_TARGETS[1])),
+    ]
+    worst = [
+        (f"`{name}`", str(len(values)), f"{np.median(values):.2%}", f"{max(values):.2%}")
+        for name, values in errors.items()
+        if max(values) > 0.001
+    ]
+    worst.sort(key=lambda row: -float(row[3].strip("%")))
+    left_out = "\n".join(f"- {one}" for one in without)
+    parts = [
+        table((f"{len(every)} steps of {len(errors)} traces", "reached", "target", ""), summary),
+        "Traces with a step off by more than 0.1 %:",
+        table(("trace", "steps", "median", "largest"), worst),
+    ]
+    return "\n\n".join([*parts, *([f"Cannot be replayed:\n\n{left_out}"] if left_out else [])])
+
+
+def _met(met: bool) -> str:
+    return "met" if met else "**missed**"
+
+
+def part(traces: Path | None) -> str:
+    """The page's part on predictions."""
+    sections = [
+        HEADING,
+        "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the recording of the sick script alone, "
+        "against its own recording. *Error*: of the predicted step. What is left of a time after a rewrite is a guess of the rule (`ratio`), made "
+        "with some of these samples at hand; the spread of the ranges was set after seeing them all. Take the coverage as in-sample.",
+        "## Bundled samples, CPU",
+        pairs_part(*sample_pairs()),
+    ]
+    if traces is not None:
+        sections += [
+            "## Recorded by others before and after a change, GPU",
+            "None of them was used to set a number of the replay. Plain steps were not recorded: all times are under their profiler.",
+            pairs_part(recorded_pairs(traces), ()),
+            "## Replaying recorded steps as they are",
+            "How far the replay of a step ends from the recording, on the host or on both lanes. That it is small says that the recorded "
+            "waits are understood; it does not say that a change is.",
+            replay_part(*replay_errors(traces)),
+        ]
+    return "\n\n".join(sections) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--traces", type=Path, help="folder of traces that others recorded, with READINGS.csv")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(FOLDER.parent)}")
+    options = parser.parse_args()
+    written = part(options.traces)
+    print(written)
+    if options.write:
+        write_part(PAGE, HEADING, written)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""The ledger with changes made, worked out by hand. Timelines in µs; `test_graph.repeated` makes steps of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diagnose.measure.measured import Measured
+from diagnose.measure.recording import Recording, load_recording
+from diagnose.predict.new_ledger import ledger_after, replayed_rows_ms
+from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.replay import Edit
+from diagnose.trace.schema import Trace
+from sample_traces.samples import SAMPLES, is_recorded
+
+from ..timelines import measured_case, trace_from_text
+from .test_bound import case
+from .test_graph import BACKWARD, BLOCKING_COPY, DEVICE_SYNC, HOST_BOUND, ITEM, TWO_STREAMS, repeated
+from .test_replay import calls, each, kernels, random_edit, random_timeline
+
+SHARED = Path(__file__).parents[3] / "shared" / "traces"
+# Of the step of 100 the GPU computes from 26 to 56 and copies from 68 to 88. Of the 50 that it idles, operators run from 0 to 1, from 10 to 26
+# and from 60 to 68, and nothing but Python in the other 25.
+STEP = """
+main 0  1  op      aten::mm
+main 10 20 op      aten::mm
+main 20 5  runtime cudaLaunchKernel                 =1
+gpu  26 30 kernel  a                                =1
+main 60 10 op      aten::copy_
+main 62 5  runtime cudaMemcpyAsync                  =2
+gpu  68 20 memcpy  Memcpy DtoD (Device -> Device)   =2
+"""
+
+
+def predicted(trace: Trace) -> Prediction:
+    return Prediction(Measured(Recording(Path("trace.json"), timeline=trace)))
+
+
+def us(rows_ms: dict[str, float]) -> dict[str, float]:
+    """Those that take any time."""
+    return {row: pytest.approx(ms * 1000) for row, ms in rows_ms.items() if ms > 1e-9}
+
+
+def after(prediction: Prediction, *edits: Edit) -> dict[str, float]:
+    return us(ledger_after(prediction, [Change(edits)]))
+
+
+@pytest.fixture
+def step() -> Prediction:
+    return predicted(trace_from_text(repeated(STEP, 100, before=1)))
+
+
+def python(prediction: Prediction) -> Edit:
+    """All the Python of `STEP` gone: 1-10, 56-60 and 88-100."""
+    times = np.concatenate([each(1, 10, 100), each(56, 60, 100), each(88, 100, 100)])
+    return Edit(host=times, lane=prediction.measured.recording.timeline.training_thread)  # type: ignore[union-attr]
+
+
+def test_nothing_changed(step: Prediction) -> None:
+    assert after(step) == {"compute": 30, "exposed_copies": 20, "launch_bound": 25, "python": 25}
+
+
+def test_host_work_that_is_gone_leaves_its_row_only(step: Prediction) -> None:
+    assert after(step, python(step)) == {"compute": 30, "exposed_copies": 20, "launch_bound": 25}
+
+
+def test_a_faster_kernel_behind_a_slow_host_leaves_the_gpu_idle(step: Prediction) -> None:
+    # It ends at 41; from there to 56 there is only Python.
+    edit = Edit(events=kernels(step.measured.recording.timeline, "a"), event_ratio=0.5)  # type: ignore[arg-type]
+    assert after(step, edit) == {"compute": 15, "exposed_copies": 20, "launch_bound": 25, "python": 40}
+
+
+def test_what_a_copy_hid_comes_to_light(step: Prediction) -> None:
+    # The operator runs on from 68 to 70, the next 18 are Python.
+    copies = np.flatnonzero(step.measured.recording.timeline.device["kind"] == "memcpy")  # type: ignore[union-attr]
+    assert after(step, Edit(events=copies)) == {"compute": 30, "launch_bound": 27, "python": 43}
+
+
+def test_without_any_gpu_event_it_is_still_the_ledger_of_the_gpu(step: Prediction) -> None:
+    # The operators take 1, 20 and 10, Python the rest.
+    edit = Edit(events=kernels(step.measured.recording.timeline))  # type: ignore[arg-type]
+    assert after(step, edit) == {"launch_bound": 31, "python": 69}
+
+
+def test_a_call_that_no_longer_waits_is_no_sync() -> None:
+    prediction = predicted(trace_from_text(repeated(ITEM, 100, before=1)))
+    assert after(prediction)["host_sync"] == 11  # 66-68, 70-75; behind a step also 0-1 and 10-15, where the queue is refilled
+    now = Edit(unblocked=calls(prediction.measured.recording.timeline, "cudaStreamSynchronize"))  # type: ignore[arg-type]
+    then = after(prediction, now)
+    assert "host_sync" not in then
+    assert (then["compute"], then["exposed_copies"]) == (50, 2)
+
+
+def test_the_training_thread_alone() -> None:
+    prediction = predicted(trace_from_text(repeated("main 0 1 op aten::mm\nmain 10 30 op aten::mm", 100)))
+    lane = prediction.measured.recording.timeline.training_thread  # type: ignore[union-attr]
+    assert after(prediction) == {"operators": 31, "python": 69}
+    assert after(prediction, Edit(host=each(20, 60, 100), lane=lane, host_ratio=0.5)) == {"operators": 21, "python": 59}
+
+
+def test_a_step_of_nothing() -> None:
+    prediction = predicted(trace_from_text(repeated("main 0 1 op aten::mm\nmain 10 30 op aten::mm", 100)))
+    everything = Edit(host=each(0, 100, 100), lane=prediction.measured.recording.timeline.training_thread)  # type: ignore[union-attr]
+    assert after(prediction, everything) == {}
+
+
+@pytest.mark.parametrize(
+    ("cores", "rows"),
+    [
+        (8, {"operators": 4000}),  # three workers hide it all
+        (2, {"operators": 4000, "input_wait": 1000}),  # all the work on two cores: 10 ms / 2
+    ],
+)
+def test_workers_leave_the_wait_that_they_cannot_hide(cores: int, rows: dict[str, float]) -> None:
+    prediction = Prediction(measured_case(case(cores)))
+    assert us(ledger_after(prediction, [Change(workers=3)])) == pytest.approx(rows, abs=1)
+
+
+@pytest.mark.parametrize("text", [HOST_BOUND, TWO_STREAMS, BACKWARD, BLOCKING_COPY, ITEM, DEVICE_SYNC, STEP])
+def test_the_replay_of_steps_like_each_other_has_the_ledger_of_the_recording(text: str) -> None:
+    every = {BLOCKING_COPY: 200, TWO_STREAMS: 120, BACKWARD: 120}.get(text, 100)
+    prediction = predicted(trace_from_text(repeated(text, every, before=1)))
+    assert replayed_rows_ms(prediction) == pytest.approx(recorded(prediction), abs=0.01 * every / 1000)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_rows_add_up_to_the_step_whatever_is_changed(seed: int) -> None:
+    rng, trace = random.Random(seed), trace_from_text(random_timeline(seed))
+    prediction = predicted(trace)
+    begin_ns, end_ns = (int(at) for at in trace.complete_steps[[0, -1], [0, 1]])
+    changes = [Change((random_edit(rng, trace, begin_ns, end_ns),)) for _ in range(2)]
+    rows_ms = ledger_after(prediction, changes)
+    assert min(rows_ms.values()) >= 0
+    assert sum(rows_ms.values()) == pytest.approx(prediction.step_ms(changes))
+
+
+# ---- recordings
+
+
+def recorded(prediction: Prediction, names: Iterable[str] = ()) -> dict[str, float]:
+    ledger = prediction.measured.ledger
+    assert ledger is not None
+    return {row: prediction.measured.row_ms(row) for row in names or replayed_rows_ms(prediction)}
+
+
+def largest_difference(prediction: Prediction) -> float:
+    """Between the recorded ledger and the one with no change, share of the step."""
+    rows_ms = ledger_after(prediction)
+    recorded_ms = recorded(prediction, rows_ms)
+    return max(abs(rows_ms[row] - recorded_ms[row]) for row in rows_ms) / prediction.measured.number("step_ms")
+
+
+@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if is_recorded(sample.run)], ids=str)
+def test_a_bundled_recording_unchanged_has_its_own_ledger(sample) -> None:
+    prediction = Prediction(Measured(load_recording(sample.run)))
+    if prediction.missing is not None:
+        pytest.skip(prediction.missing.reason)
+    step_ms = prediction.measured.number("step_ms")
+    assert largest_difference(prediction) <= 0.01 + abs(prediction.recorded_ms - step_ms) / step_ms
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no folder with traces that others recorded")
+@pytest.mark.parametrize("name", ["kineto-rn50-w0-v2", "tl-sd35", "hta-dfindex-v100"])
+def test_a_trace_of_others_unchanged_has_its_own_ledger(name: str) -> None:
+    assert largest_difference(Prediction(Measured(load_recording(SHARED / f"{name}.json.gz")))) <= 0.01
