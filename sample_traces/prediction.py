@@ -8,6 +8,7 @@ and after a change; replays every complete step of the training traces in FOLDER
 
 import argparse
 import csv
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +139,7 @@ def replay_errors(traces: Path) -> tuple[dict[str, list[float]], list[str]]:
         if prediction.impossible is not None:
             without.append(f"`{reading['id']}`: {prediction.impossible.reason}")
         else:
-            errors[reading["id"]] = prediction.errors
+            errors[reading["id"]] = prediction.errors(sys.maxsize)
     return errors, without
 
 
@@ -148,11 +149,7 @@ def replay_errors(traces: Path) -> tuple[dict[str, list[float]], list[str]]:
 def pairs_part(pairs: list[Pair], without: Iterable[str]) -> str:
     errors = np.abs([pair.error for pair in pairs])
     reached = [*np.percentile(errors, [50, 90]), np.mean([pair.inside for pair in pairs])]
-    rows = [
-        (pair.name, pair.change, *(f"{ms:.4g}" for ms in (pair.before_ms, pair.predicted_ms)), f"{pair.low_ms:.4g} to {pair.high_ms:.4g}")
-        + (f"{pair.after_ms:.4g}", f"{pair.error:+.0%}", "yes" if pair.inside else "**no**")
-        for pair in sorted(pairs, key=lambda pair: abs(pair.error))
-    ]
+    rows = [_row(pair) for pair in sorted(pairs, key=lambda pair: abs(pair.error))]
     summary = [
         ("error of the step, p50", share(reached[0]), share(STEP_TARGETS[0]), _met(reached[0] <= STEP_TARGETS[0])),
         ("error of the step, p90", share(reached[1]), share(STEP_TARGETS[1]), _met(reached[1] <= STEP_TARGETS[1])),
@@ -162,6 +159,13 @@ def pairs_part(pairs: list[Pair], without: Iterable[str]) -> str:
     parts = [table((f"{len(pairs)} pairs", "reached", "target", ""), summary), table(headers, rows)]
     left_out = "\n".join(f"- {one}" for one in without)
     return "\n\n".join([*parts, *([f"Left out:\n\n{left_out}"] if left_out else [])])
+
+
+def _row(pair: Pair) -> tuple[str, ...]:
+    before, predicted, low, high, after = (
+        f"{ms:.4g}" for ms in (pair.before_ms, pair.predicted_ms, pair.low_ms, pair.high_ms, pair.after_ms)
+    )
+    return pair.name, pair.change, before, predicted, f"{low} to {high}", after, f"{pair.error:+.0%}", "yes" if pair.inside else "**no**"
 
 
 def replay_part(errors: dict[str, list[float]], without: Iterable[str]) -> str:
@@ -195,8 +199,8 @@ def part(traces: Path | None) -> str:
     sections = [
         HEADING,
         "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the recording of the sick script alone, "
-        "against its own recording. *Error*: of the predicted step. What is left of a time after a rewrite is a guess of the rule (`ratio`), made "
-        "with some of these samples at hand; the spread of the ranges was set after seeing them all. Take the coverage as in-sample.",
+        "against its own recording. *Error*: of the predicted step. What is left after a rewrite is a guess of the rule (`ratio`), "
+        "made with some of these samples at hand; the spread of the ranges was set after seeing them all. Take the coverage as in-sample.",
         "## Bundled samples, CPU",
         pairs_part(*sample_pairs()),
     ]

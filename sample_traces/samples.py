@@ -17,8 +17,8 @@ class Sample:
     """``rule``: the finding expected on top of the plan; empty if nothing may fire. ``line``: the text of the planted line, empty where
     no recording can be expected to tell it. ``also``: rules that are true of the script as well and may stand in its plan. ``what``
     describes the case; ``other_fix`` says what the healthy twin does instead of the advised fix, empty if it is that; ``twin_steps`` is how
-    many steps of the sick script one of the twin's does the work of; ``needs`` is "gpu" where the disease shows on a GPU only; ``stacks`` is
-    false where the detail phase would be too large to keep.
+    many steps of the sick script one of the twin's does the work of; ``needs`` is "gpu" where the disease shows on a GPU only; ``stacks``
+    is false where the detail phase would be too large to keep.
     """
 
     case: str

@@ -7,16 +7,19 @@ retime: GPU events take another time. fuse: GPU work is launched at once instead
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from diagnose.measure.ledger import BLOCKING_COPY_NS, COPY_CALL
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
 from diagnose.measure.work import device_rows
 from diagnose.predict.replay import NO_ROWS, Edit
+from diagnose.predict.waits import CALL_NS
 from diagnose.trace.intervals import as_intervals, intersect, subtract, union
 
 
@@ -27,6 +30,7 @@ class Events:
     host: dict[int, Intervals]
     device: Rows
     calls: Rows
+    blocked: dict[int, Intervals] = field(default_factory=dict)  # the host's time in calls that copy and do not return at once
 
 
 def shrunk(events: Events, ratio: float) -> list[Edit]:
@@ -37,7 +41,8 @@ def shrunk(events: Events, ratio: float) -> list[Edit]:
 
 def unblocked(events: Events, ratio: float) -> list[Edit]:
     """The host goes on at once; the GPU events take ``ratio`` of their time (a copy from pinned memory is faster)."""
-    return [Edit(events=events.device, event_ratio=ratio, unblocked=events.calls)]
+    host = [Edit(host=spans, lane=lane) for lane, spans in events.blocked.items()]
+    return [*host, Edit(events=events.device, event_ratio=ratio, unblocked=events.calls)]
 
 
 def retimed(events: Events, ratio: np.ndarray | float) -> list[Edit]:
@@ -69,13 +74,33 @@ def events_of(selector: Selector, measured: Measured) -> Events:
         launches = np.unique(launches[launches >= 0])
         around = view.outermost_ops(launches)
         calls = np.union1d(launches, _calls_in(view, _spans(view, around)))
-        return Events(_spans(view, launches), rows, calls)
+        return Events(_spans(view, launches), _everywhere(view, rows), calls, blocked_time(view, calls))
     spans = _spans(view, rows)
     calls = _calls_in(view, spans)
     main = view.trace.training_thread
     spans[main] = union(np.concatenate([spans.get(main, NO_INTERVALS), intersect(stake, view.idle)]))
     device = np.union1d(device_rows(view, view.is_among(rows)), _mostly_in(view, subtract(stake, view.idle)))
-    return Events(spans, device, calls)
+    return Events(spans, _everywhere(view, device), calls, blocked_time(view, calls))
+
+
+def blocked_time(view: Selection, calls: Rows) -> dict[int, Intervals]:
+    """By thread, the time inside copying calls that take long: the copy is staged, or waits for other work, before they return."""
+    tid, start, dur = (view.host[column].to_numpy()[calls] for column in ("tid", "start_ns", "dur_ns"))
+    long = (dur >= BLOCKING_COPY_NS) & view.name_matches(COPY_CALL)[calls]
+    inside = as_intervals(start + CALL_NS, dur - CALL_NS)
+    return {int(lane): union(inside[long & (tid == lane)]) for lane in np.unique(tid[long])}
+
+
+def _everywhere(view: Selection, rows: Rows) -> Rows:
+    """And the same work outside the complete steps, where all of a kind (by name and stream) inside them is meant.
+
+    Where the host runs ahead, what the steps launch runs after they have ended.
+    """
+    kinds = view.device[["name", "stream", "device"]]
+    code = pd.factorize(pd.MultiIndex.from_arrays([kinds["name"].cat.codes, kinds["stream"], kinds["device"]]))[0]
+    inside = np.bincount(code[view.device_in_steps], minlength=code.max(initial=-1) + 1)
+    meant = np.bincount(code[rows], minlength=len(inside))
+    return np.union1d(rows, np.flatnonzero(((meant == inside) & (meant > 0))[code])) if len(rows) else rows
 
 
 def _spans(view: Selection, rows: Rows) -> dict[int, Intervals]:

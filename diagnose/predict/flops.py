@@ -14,6 +14,7 @@ from math import prod
 
 Shape = tuple[int, ...]
 Tensor = tuple[Shape, str]  # with its format
+Outputs = dict[tuple["Shape | None", "Shape | None"], Shape]  # of convolutions, by input and weight
 
 # Formats by the names that the profiler writes; the rest (complex numbers, quantised ones) is not counted.
 FORMATS = {
@@ -87,7 +88,7 @@ def work_of(name: str, shapes: str, dtypes: str, output: Shape | None = None) ->
         return None
 
 
-def convolution_outputs(ops: Iterable[tuple[str, str]]) -> dict[tuple[Shape | None, Shape | None], Shape]:
+def convolution_outputs(ops: Iterable[tuple[str, str]]) -> Outputs:
     """Results' shapes by the shapes of input and weight, as far as the backwards among these operators (name, shapes) tell.
 
     Pairs with two different results (two strides, say) are left out.

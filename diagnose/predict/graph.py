@@ -20,8 +20,8 @@ NEVER = -(2.0**60)  # ns: before anything
 
 @dataclass(frozen=True)
 class Edges:
-    """Columns, a value an edge. Its delay: ``const_ns``, the work of the host thread ``lane`` from ``from_ns`` to ``to_ns``, the duration of
-    the device row ``event``. ``wait``: the host row of the call that waits. ``carried``: the source is of the round before. -1 is none.
+    """Columns, a value an edge. Its delay: ``const_ns``, the work of the host thread ``lane`` from ``from_ns`` to ``to_ns``, the duration
+    of the device row ``event``. ``wait``: the host row of the call that waits. ``carried``: the source is of the round before. -1 is none.
     """
 
     source: np.ndarray
@@ -81,7 +81,7 @@ class Builder:
         self._edges.append(Edges(**ends, **{name: np.broadcast_to(value, ends["source"].shape) for name, value in given.items()}))
 
     def graph(self, begin: int, end: int, left: dict[int, float], step_count: int) -> Graph:
-        """``begin``, ``end``: the nodes at which steps begin and end on the host; ``left``: node → when its like was in the round before."""
+        """``begin``, ``end``: nodes that begin and end the steps on the host; ``left``: node → when its like of the round before was."""
         times = np.concatenate(self._times)
         edges = Edges(*(np.concatenate([getattr(part, field.name) for part in self._edges]) for field in fields(Edges)))
         edges = edges.at(edges.carried | (times[edges.source] <= times[edges.target] + SKEW_NS))

@@ -31,14 +31,14 @@ def ledger_after(prediction: Prediction, changes: Iterable[Change] = ()) -> dict
     """The rows of the ledger with all these changes made, ms of the plain step; together they are `Prediction.step_ms` of the changes.
 
     A row is what was recorded of all complete steps and how it changes between two replays, which are of some of these steps. Rows that
-    this would make negative are 0, and the others pay for it.
+    this would make negative are 0, and the others pay for it; so they do for what only some steps take (`Change.average_ms`).
     """
-    measured = prediction.measured
+    changes, measured = list(changes), prediction.measured
     now_ms, then_ms = replayed_rows_ms(prediction), replayed_rows_ms(prediction, changes)
     rows_ms = {row: measured.row_ms(row) + then_ms.get(row, 0.0) - now_ms.get(row, 0.0) for row in {**now_ms, **then_ms}}
     # A simulated wait for worker processes may fall short of the recorded one.
     rows_ms["input_wait"] += sum(now_ms.values()) - sum(map(measured.row_ms, rows_ms))
-    return _adding_up(rows_ms, sum(then_ms.values()))
+    return _adding_up(rows_ms, sum(then_ms.values()) - sum(change.average_ms for change in changes))
 
 
 def replayed_rows_ms(prediction: Prediction, changes: Iterable[Change] = ()) -> dict[str, float]:
@@ -57,7 +57,7 @@ def replayed_rows_ms(prediction: Prediction, changes: Iterable[Change] = ()) -> 
 def _adding_up(rows_ms: dict[str, float], step_ms: float) -> dict[str, float]:
     """The rows, none of them negative, in proportion so that together they are the step."""
     positive_ms = {row: max(0.0, ms) for row, ms in rows_ms.items()}
-    scale = step_ms / sum(positive_ms.values()) if any(positive_ms.values()) else 0.0
+    scale = max(0.0, step_ms) / sum(positive_ms.values()) if any(positive_ms.values()) else 0.0
     return {row: ms * scale for row, ms in positive_ms.items()}
 
 
@@ -98,9 +98,9 @@ def _host(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.
 def _moments(replay: Replay, edits: Sequence[Edit], lane: int, rounds_ns: np.ndarray) -> list[Moved]:
     """For each round, from recorded to replayed moments of a thread, ns."""
     graph, clock = replay.graph, replay.clock(lane, edits)
-    # From a node to the next one of its thread; not the training thread's edge past a gap that another thread fills.
+    # From a node to the next one of its thread. Where the training thread has another one do its work, the edge past that comes first and counts
+    # for nothing.
     mine = np.flatnonzero((graph.edges.lane == lane) & ~graph.edges.carried)
-    mine = mine[graph.edges.from_ns[mine] == graph.recorded_ns[graph.edges.source[mine]]]
     edges = graph.edges.at(mine[np.lexsort((graph.edges.source[mine], graph.edges.from_ns[mine]))])
     until = np.append(edges.from_ns[1:], graph.recorded_ns[edges.target[-1:]])
     worked = clock(edges.to_ns) - clock(edges.from_ns)

@@ -56,13 +56,15 @@ def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float) -> 
     made: list[Change] = []
     while left:
         gains = _gains_ms(left, made, changes, prediction)
-        for one in _next(left, gains, made, changes, prediction, noise_ms):
-            before_ms = prediction.step_ms(made)
-            made.append(changes[one.finding.rule.id])
-            after_ms = prediction.step_ms(made)
-            group = "plan" if not planned or before_ms - after_ms >= noise_ms or gains[one.finding.rule.id] >= noise_ms else "minor"
-            planned.append(replace(one, group=group, cumulative_ms=max(0.0, prediction.recorded_ms - after_ms)))
-            left.remove(one)
+        chosen = _next(left, gains, made, changes, prediction, noise_ms)
+        before_ms = prediction.step_ms(made)
+        steps_ms = [prediction.step_ms(made := [*made, changes[one.finding.rule.id]]) for one in chosen]
+        group = "plan" if before_ms - steps_ms[-1] >= noise_ms else "minor"
+        planned += [
+            replace(one, group=group, cumulative_ms=max(0.0, prediction.recorded_ms - after_ms))
+            for one, after_ms in zip(chosen, steps_ms, strict=True)
+        ]
+        left = [one for one in left if one not in chosen]
     return [*planned, *rest]
 
 
@@ -104,7 +106,7 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
     bound = at_most_ms(finding, measured)
     saving = saving_of(finding, prediction, bound)
     at_stake = saving.predicted_ms if saving else bound if bound is not None else finding.ms_per_step
-    step_ms = measured.number("step_ms")
+    step_ms = prediction.recorded_ms if saving else measured.number("step_ms")
     share = at_stake / step_ms if at_stake is not None and step_ms > 0 else None
     return Assessed(finding, bound, saving, share, _severity(share), _group(finding, saving, bound, cause, measured), cause)
 

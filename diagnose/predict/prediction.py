@@ -10,15 +10,19 @@ import numpy as np
 
 from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.measure.measured import Measured, Missing
-from diagnose.measure.selection import Selection
-from diagnose.measure.view import NO_INTERVALS, Intervals
+from diagnose.measure.selection import Selection, Selector
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.predict.device_lanes import DeviceLanes, device_lanes
+from diagnose.predict.edits import Events, events_of
 from diagnose.predict.loading import Loading, fetch_series_ms
 from diagnose.predict.recorded import host_windows, recorded_graph
 from diagnose.predict.replay import Edit, Replay
+from diagnose.predict.retiming import left_by_roofline
 
 LARGEST_ERROR = 0.05  # of a step: a replay that misses the recording by more has not understood it
 MOST_EVENTS = 3_000  # of the device in one graph: a plan is to take no longer than reading the trace
+AHEAD = 1.1  # steady step ÷ recorded steps, from which the host left the recorded ones before the GPU was done
+MOST_CHECKED = 3  # steps replayed as they are, around the median one
 CONTIGUOUS_NS = 1_000_000  # steps with less than this between them follow each other
 NOT_TOLD = "replaying the recorded steps misses them by {error:.0%}: they waited for something that was not recorded"
 
@@ -39,6 +43,9 @@ class Prediction:
 
     def __init__(self, measured: Measured) -> None:
         self.measured = measured
+        self._events: dict[str, Events] = {}
+        self._left: dict[tuple[str, tuple[str, str]], tuple[np.ndarray, np.ndarray]] = {}
+        self._steps_ms: dict[tuple[int, ...], tuple[list[Change], float]] = {}  # by the changes' identities, which are kept
 
     @cached_property
     def impossible(self) -> Missing | None:
@@ -59,15 +66,16 @@ class Prediction:
             return Missing(NOT_TOLD.format(error=self.error))
         return self.impossible
 
-    @cached_property
-    def errors(self) -> list[float]:
-        """How far the replay of each complete step ends from the recording, 0-1 of the step."""
-        return [self._replay_of(int(begin), int(end), 1).error() for begin, end in self._windows]
+    def errors(self, most: int) -> list[float]:
+        """How far the replay of a complete step ends from the recording, 0-1 of the step; of so many at most, those around the median."""
+        median = _median_step(self._windows)
+        first = max(0, min(median - most // 2, len(self._windows) - most))
+        return [self._replay_of(int(begin), int(end), 1).error() for begin, end in self._windows[first : first + most]]
 
-    @property
+    @cached_property
     def error(self) -> float | None:
-        """The median of them; None without a replay."""
-        return None if self.impossible else float(np.median(self.errors))
+        """The median of the steps'; None without a replay."""
+        return None if self.impossible else float(np.median(self.errors(MOST_CHECKED)))
 
     @cached_property
     def recorded_ms(self) -> float:
@@ -77,7 +85,10 @@ class Prediction:
     def step_ms(self, changes: Iterable[Change] = ()) -> float:
         """A steady step with all these changes made, less what they gain of the average step only."""
         changes = list(changes)
-        return self.steady(changes)[1] - sum(change.average_ms for change in changes)
+        which = tuple(map(id, changes))
+        if which not in self._steps_ms:
+            self._steps_ms[which] = changes, self.steady(changes)[1] - sum(change.average_ms for change in changes)
+        return self._steps_ms[which][1]
 
     def steady(self, changes: Iterable[Change] = ()) -> tuple[list[Edit], float]:
         """The edits to replay for these changes, and the step: longer than that replay where it waits for worker processes besides."""
@@ -94,6 +105,18 @@ class Prediction:
             return (rest, loaded_ms) if loaded_ms < step_ms else (edits, step_ms)
         # Workers that limit the step go on doing so; what is edited in the wait itself is loading that takes less.
         return rest, max(rest_ms, self._floor_ms - (self._wait_ms - (step_ms - rest_ms)))
+
+    def events_of(self, selector: Selector) -> Events:
+        """The selector's events, found once."""
+        if selector.name not in self._events:
+            self._events[selector.name] = events_of(selector, self.measured)
+        return self._events[selector.name]
+
+    def left_by_roofline(self, selector: str, rows: Rows, formats: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
+        """See `diagnose.predict.retiming`; found once for the rows of a selector."""
+        if (selector, formats) not in self._left:
+            self._left[selector, formats] = left_by_roofline(self._view, rows, formats)
+        return self._left[selector, formats]
 
     def host_ms(self, intervals: Intervals) -> float:
         """What the training thread's work inside the intervals (ns) takes of the steady step."""
@@ -147,8 +170,11 @@ class Prediction:
 
     @cached_property
     def scale(self) -> float:
-        """ms of the plain step ÷ ns of the replayed one."""
-        return self.measured.number("step_ms") / self.replay.step_ns()
+        """ms of the plain step ÷ ns of the replayed one; of the recorded one where the host runs ahead of a GPU that takes longer."""
+        replayed_ns, graph = self.replay.step_ns(), self.replay.graph
+        recorded_ns = graph.span_ns / graph.step_count
+        ahead = self._view.has_device and replayed_ns > AHEAD * recorded_ns
+        return self.measured.number("step_ms") / (recorded_ns if ahead else replayed_ns)
 
     def _replayed_ms(self, edits: Sequence[Edit]) -> float:
         return self.replay.step_ns(edits) * self.scale
@@ -205,10 +231,13 @@ class Prediction:
         return min(floor_ms, step_ms) if floor_ms > step_ms - self._wait_ms else 0.0
 
 
+def _median_step(windows: Intervals) -> int:
+    return int(np.argsort(windows[:, 1] - windows[:, 0], kind="stable")[(len(windows) - 1) // 2])
+
+
 def _chosen_steps(windows: Intervals, events_per_step: float) -> tuple[int, int]:
     """First and last of the steps that follow each other and fit one graph, the median step among them."""
-    length = windows[:, 1] - windows[:, 0]
-    median = int(np.argsort(length, kind="stable")[(len(length) - 1) // 2])
+    median = _median_step(windows)
     most = max(1, int(MOST_EVENTS / max(events_per_step, 1)))
     follows = np.append(windows[1:, 0] - windows[:-1, 1] <= CONTIGUOUS_NS, False)
     first = last = median

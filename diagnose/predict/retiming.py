@@ -7,7 +7,7 @@ import numpy as np
 from diagnose.measure.areas.precision import REDUCED_PRECISION_KERNEL
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, category_matches
-from diagnose.predict.flops import convolution_outputs, input_and_weight, work_of
+from diagnose.predict.flops import Outputs, Work, convolution_outputs, input_and_weight, work_of
 from diagnose.predict.roofline import Peaks, peaks_of, retimed_ns
 
 
@@ -19,28 +19,38 @@ def gpu_peaks(view: Selection) -> Peaks | None:
     return None
 
 
-def left_by_roofline(
-    view: Selection, rows: Rows, formats: tuple[str, str], otherwise: tuple[float, float]
-) -> tuple[np.ndarray, np.ndarray]:
-    """For each device row what is left of its time at best and at worst; ``otherwise`` where the GPU's peaks or the work are not known.
+def left_by_roofline(view: Selection, rows: Rows, formats: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
+    """For each device row what is left of its time at best and at worst; nan where the GPU's peaks or the row's work are not known.
 
     ``formats``: what is computed in now (a kernel named after TF32 is taken to use it) and then.
     """
-    best, worst = np.full(len(rows), otherwise[0]), np.full(len(rows), otherwise[1])
+    best, worst = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     peaks = gpu_peaks(view)
     if peaks is None:
         return best, worst
     op, dur = view.device["op"].to_numpy()[rows], view.device["dur_ns"].to_numpy()[rows]
+    order = np.argsort(op, kind="stable")
     reduced = category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)[rows]
     shapes, dtypes = (view.host[column].array for column in ("shapes", "dtypes"))
     backward = np.flatnonzero(view.name_matches(r"^aten::\w*convolution_backward$"))
     outputs = convolution_outputs((str(view.name[row]), str(shapes[row])) for row in backward)
-    for call in np.unique(op[op >= 0]).tolist():
-        mine = op == call
-        work = work_of(str(view.name[call]), str(shapes[call]), str(dtypes[call]), outputs.get(input_and_weight(str(shapes[call]))))
+    works: dict[tuple[int, ...], Work | None] = {}
+    calls, first = np.unique(op[order], return_index=True)
+    for call, mine in zip(calls.tolist(), np.split(order, first[1:]), strict=True):
+        if call < 0:
+            continue
+        kind = tuple(int(texts.codes[call]) for texts in (view.name, shapes, dtypes))
+        if kind not in works:
+            works[kind] = _work(view, call, outputs)
+        work = works[kind]
         now = "tf32" if formats[0] == "fp32" and reduced[mine].any() else formats[0]
         taken_ns = float(dur[mine].sum())
         retimed = retimed_ns(taken_ns, work, peaks, now, formats[1]) if work is not None else None
         if retimed is not None:
             best[mine], worst[mine] = retimed[0] / taken_ns, min(1.0, retimed[1] / taken_ns)
     return best, worst
+
+
+def _work(view: Selection, call: int, outputs: Outputs) -> Work | None:
+    shapes = str(view.host["shapes"].array[call])
+    return work_of(str(view.name[call]), shapes, str(view.host["dtypes"].array[call]), outputs.get(input_and_weight(shapes)))

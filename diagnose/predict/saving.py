@@ -11,14 +11,14 @@ from diagnose.judge.findings import Finding
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import SELECTORS
 from diagnose.measure.view import Intervals
-from diagnose.predict.edits import EDITS, Events, events_of
+from diagnose.predict.edits import EDITS, Events
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
-from diagnose.predict.retiming import left_by_roofline
 from diagnose.rules import IN_MS, Rule
 
 Outcome = Literal["guess", "best", "worst"]
 OUTCOMES: tuple[Outcome, ...] = ("guess", "best", "worst")
+WELL_KNOWN = ("remove", "unblock", "overlap")  # edits that take away recorded work instead of putting other work in its place
 NARROW, WIDE = 0.35, 0.8  # width of the range ÷ the prediction, up to which confidence is high, medium
 # By how much fixes gain less or more than predicted where nothing else is uncertain, of the gain and of what is left: docs/accuracy.md.
 SPREAD, SPREAD_OF_REST = (0.15, 0.2), 0.25
@@ -47,7 +47,8 @@ def saving_of(finding: Finding, prediction: Prediction, at_most_ms: float | None
     low = spread_ms(min(guess, worst), -SPREAD[0], prediction.recorded_ms)
     high = spread_ms(max(guess, best), SPREAD[1], prediction.recorded_ms)
     width = (high - low) / guess if guess > 0 else np.inf
-    confidence = "high" if width <= NARROW else "medium" if width <= WIDE else "low"
+    sure = width <= NARROW and saving.edit in WELL_KNOWN
+    confidence = "high" if sure else "medium" if width <= WIDE else "low"
     return Saving(guess, low, high, confidence, saving.because)
 
 
@@ -72,8 +73,8 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
     selector = SELECTORS.get(rule.selector)
     on_timeline = selector is not None and selector.table != "calls"
     if selector is not None and on_timeline and view.has_device:
-        events = events_of(selector, measured)
-        return Change(tuple(EDITS[saving.edit](events, _left_of_events(rule, events, measured, outcome))))
+        events = prediction.events_of(selector)
+        return Change(tuple(EDITS[saving.edit](events, _left_of_events(rule, events, prediction, outcome))))
     left = _left(rule, measured, outcome)
     within = measured.stake(selector) if selector is not None and on_timeline else view.ledger.rows.get(finding.row, view.span)
     return Change((host_work(finding.ms_per_step * (1 - left), within, prediction),))
@@ -88,14 +89,14 @@ def _left(rule: Rule, measured: Measured, outcome: Outcome) -> float:
     return float(np.clip(guess, *saving.between)) if np.isfinite(guess) else float(np.mean(saving.between))
 
 
-def _left_of_events(rule: Rule, events: Events, measured: Measured, outcome: Outcome) -> np.ndarray | float:
+def _left_of_events(rule: Rule, events: Events, prediction: Prediction, outcome: Outcome) -> np.ndarray | float:
     """The same for each GPU event: by the GPU's roofline where the fix changes the number format and the event's work is known."""
-    view, saving = measured.timeline, rule.saving
-    left = _left(rule, measured, outcome)
-    if not saving.formats or view is None:
+    saving, left = rule.saving, _left(rule, prediction.measured, outcome)
+    if not saving.formats:
         return left
-    best, worst = left_by_roofline(view, events.device, saving.formats, (left, left))
-    return {"guess": (best + worst) / 2, "best": best, "worst": worst}[outcome]
+    best, worst = prediction.left_by_roofline(rule.selector, events.device, saving.formats)
+    known = np.isfinite(best)
+    return np.where(known, {"guess": (best + worst) / 2, "best": best, "worst": worst}[outcome], left)
 
 
 def _gain_ms(prediction: Prediction, change: Change | None) -> float:

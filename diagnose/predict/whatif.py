@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,11 +17,11 @@ from diagnose.measure.ledger import BUSY_ROWS, TITLES
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import SELECTORS, Selection, Selector
 from diagnose.measure.view import Rows, category_matches
-from diagnose.predict.edits import EDITS, Events, events_of, retimed
+from diagnose.predict.edits import EDITS, Events, blocked_time, events_of, retimed
 from diagnose.predict.new_ledger import ledger_after
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import NO_ROWS, Edit
-from diagnose.predict.saving import OUTCOMES, SPREAD, Outcome, change_of, host_work
+from diagnose.predict.saving import OUTCOMES, SPREAD, Outcome, change_of, host_work, spread_ms
 from diagnose.rules import Rule, lineage, load_rules
 from diagnose.trace.intervals import intersect
 
@@ -73,7 +74,7 @@ class Answer:
 
 def checked(questions: Iterable[Question]) -> list[Question]:
     """The questions; raises UsageError with the nearest valid names for one that nothing can have."""
-    rules = load_rules()
+    rules = _rules()
     names = list(dict.fromkeys([*TITLES, *SELECTORS, *rules]))
     questions = list(questions)
     for question in questions:
@@ -114,15 +115,19 @@ def changes_of(questions: Iterable[Question], prediction: Prediction, outcome: O
     return [_change(question, prediction, outcome) for question in questions]
 
 
+@functools.cache
+def _rules() -> dict[str, Rule]:
+    return load_rules()
+
+
 def _change(question: Question, prediction: Prediction, outcome: Outcome) -> Change:
     if question.kind == "workers":
         return _workers(int(question.name), prediction)
     if question.kind == "scale_kernels":
         return Change(tuple(retimed(Events({}, _kernels(question, prediction.measured), NO_ROWS), question.ratio)))
-    rule = load_rules().get(question.name)
-    if rule is None:
-        return _of_part(question, question.name, prediction)
-    return _of_fix(question, rule, prediction, outcome) if _is_fix(question) else _of_part(question, rule.selector, prediction)
+    if _is_fix(question):
+        return _of_fix(question, _rules()[question.name], prediction, outcome)
+    return _of_part(question, _part(question), prediction)
 
 
 def _workers(count: int, prediction: Prediction) -> Change:
@@ -152,9 +157,7 @@ def _of_part(question: Question, name: str, prediction: Prediction) -> Change:
         raise DiagnoseError(f"{_option(question)}: no GPU in this recording, so no call waits for one")
     is_row = name in view.ledger.rows and not (view.has_device and name in SELECTORS)
     if name not in SELECTORS and not is_row:
-        raise UsageError(
-            f"{_option(question)}: the ledger of this recording has no row {name}", do=f"its rows: {', '.join(_filled_rows(measured))}"
-        )
+        raise _no_part(question, name, measured)
     ratio = 1.0 if question.kind == "unblock" else question.ratio
     now_ms = _part_ms(name, measured, _option(question))
     if not is_row and SELECTORS[name].table == "calls":
@@ -166,6 +169,16 @@ def _of_part(question: Question, name: str, prediction: Prediction) -> Change:
     return Change((host_work(now_ms * (1 - ratio), within, prediction),))
 
 
+def _no_part(question: Question, name: str, measured: Measured) -> DiagnoseError:
+    option = _option(question)
+    if name in TITLES:
+        rows = [row for row in measured.ledger.rows if measured.row_ms(row) > 0] if measured.ledger else []
+        return UsageError(f"{option}: the ledger of this recording has no row {name}", do=f"its rows: {', '.join(rows)}")
+    return DiagnoseError(
+        f"{option}: what it looks at is no event of a recording, so only its fix can be made", do=f"--remove {question.name}"
+    )
+
+
 def _events_of_row(row: str, view: Selection, prediction: Prediction) -> Events:
     """Busy time is that of GPU events, of other streams' too; idle time what any thread does then."""
     if row not in BUSY_ROWS:
@@ -174,7 +187,8 @@ def _events_of_row(row: str, view: Selection, prediction: Prediction) -> Events:
     communication, kernel = view.device["communication"].to_numpy(), (view.device["kind"] == "kernel").to_numpy()
     rows = np.flatnonzero({"compute": kernel & ~communication, "exposed_communication": communication, "exposed_copies": ~kernel}[row])
     launches = view.device["launch"].to_numpy()[rows]
-    return Events({}, rows, np.unique(launches[launches >= 0]))
+    calls = np.unique(launches[launches >= 0])
+    return Events({}, rows, calls, blocked_time(view, calls))
 
 
 def _less_in_rows(selector: Selector, measured: Measured, ratio: float, prediction: Prediction) -> list[Edit]:
@@ -208,15 +222,21 @@ def _kernels(question: Question, measured: Measured) -> Rows:
 
 def _now_ms(question: Question, measured: Measured) -> float | None:
     """ms of the plain step that the question is about."""
-    view, rules = measured.timeline, load_rules()
+    view = measured.timeline
     assert view is not None
     if question.kind == "workers":
         return measured.row_ms("input_wait")
     if question.kind == "scale_kernels":
         return view.ms_per_step(view.device_intervals(_kernels(question, measured)))
-    if question.name in rules:
-        return _judged(rules[question.name], measured).ms_per_step
-    return _part_ms(question.name, measured, _option(question))
+    if _is_fix(question):
+        return _judged(_rules()[question.name], measured).ms_per_step
+    return _part_ms(_part(question), measured, _option(question))
+
+
+def _part(question: Question) -> str:
+    """The row or selector that is meant: a rule's name stands for its selector."""
+    rule = _rules().get(question.name)
+    return rule.selector if rule else question.name
 
 
 def _part_ms(name: str, measured: Measured, option: str) -> float:
@@ -230,18 +250,19 @@ def _part_ms(name: str, measured: Measured, option: str) -> float:
 
 
 def _judged(rule: Rule, measured: Measured) -> Finding:
-    return finding(rule, measured, lineage(rule, load_rules()))
+    return finding(rule, measured, lineage(rule, _rules()))
 
 
 def _is_fix(question: Question) -> bool:
     """Whether the fix of a rule is asked for: only of these it is known how well they may turn out."""
-    return question.kind == "remove" and question.name in load_rules()
+    return question.kind == "remove" and question.name in _rules()
 
 
 def _range_ms(now_ms: float, steps_ms: dict[Outcome, float]) -> tuple[float, float]:
     """Of the new step, as that of a finding's saving (`diagnose.predict.saving`)."""
     gains_ms = [max(0.0, now_ms - step_ms) for step_ms in steps_ms.values()]
-    return max(0.0, now_ms - SPREAD[1] * max(gains_ms)), now_ms - SPREAD[0] * min(gains_ms)
+    best_ms, worst_ms = spread_ms(max(gains_ms), SPREAD[1], now_ms), spread_ms(min(gains_ms), -SPREAD[0], now_ms)
+    return max(0.0, now_ms - best_ms), now_ms - worst_ms
 
 
 # ---- words
@@ -253,10 +274,6 @@ def _option(question: Question) -> str:
 
 def _other_names(rule: Rule) -> str:
     return f"name what it looks at: --remove {rule.selector}" if rule.selector in SELECTORS else "name a row of the ledger"
-
-
-def _filled_rows(measured: Measured) -> list[str]:
-    return [row for row in measured.ledger.rows if measured.row_ms(row) > 0] if measured.ledger else []
 
 
 def _record_with(missing: Missing) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording, load_recording
-from diagnose.predict.new_ledger import ledger_after, replayed_rows_ms
+from diagnose.predict.new_ledger import ledger_after, replayed_rows_ms, replayed_trace
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
 from diagnose.trace.schema import Trace
@@ -23,8 +23,8 @@ from .test_graph import BACKWARD, BLOCKING_COPY, DEVICE_SYNC, HOST_BOUND, ITEM, 
 from .test_replay import calls, each, kernels, random_edit, random_timeline
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
-# Of the step of 100 the GPU computes from 26 to 56 and copies from 68 to 88. Of the 50 that it idles, operators run from 0 to 1, from 10 to 26
-# and from 60 to 68, and nothing but Python in the other 25.
+# Of the step of 100 the GPU computes from 26 to 56 and copies from 68 to 88. Of the 50 that it idles operators run from 0 to 1, 10 to 26
+# and 60 to 68, and nothing but Python in the other 25.
 STEP = """
 main 0  1  op      aten::mm
 main 10 20 op      aten::mm
@@ -86,13 +86,54 @@ def test_without_any_gpu_event_it_is_still_the_ledger_of_the_gpu(step: Predictio
     assert after(step, edit) == {"launch_bound": 31, "python": 69}
 
 
+def test_what_is_gone_is_not_queued() -> None:
+    # A kernel starts 1 after its launch call; without kernels this is Python's time.
+    trace = trace_from_text(repeated(HOST_BOUND, 100, before=1))
+    then_ms = replayed_rows_ms(predicted(trace), [Change((Edit(events=kernels(trace)),))])
+    assert us(then_ms) == {"launch_bound": 11, "python": 89}
+
+
 def test_a_call_that_no_longer_waits_is_no_sync() -> None:
-    prediction = predicted(trace_from_text(repeated(ITEM, 100, before=1)))
-    assert after(prediction)["host_sync"] == 11  # 66-68, 70-75; behind a step also 0-1 and 10-15, where the queue is refilled
-    now = Edit(unblocked=calls(prediction.measured.recording.timeline, "cudaStreamSynchronize"))  # type: ignore[arg-type]
-    then = after(prediction, now)
-    assert "host_sync" not in then
-    assert (then["compute"], then["exposed_copies"]) == (50, 2)
+    # The GPU is done at 46. The call keeps its 5, but 0-1 and 10-15 no longer come after a wait.
+    text = """
+    main 10 5  runtime cudaLaunchKernel      =1
+    gpu  16 30 kernel  a                     =1
+    main 60 5  runtime cudaStreamSynchronize
+    """
+    trace = trace_from_text(repeated(text, 100, before=1))
+    prediction = predicted(trace)
+    waits = Change((Edit(unblocked=calls(trace, "cudaStreamSynchronize")),))
+    assert us(replayed_rows_ms(prediction)) == {"compute": 30, "host_sync": 11, "python": 58, "unattributed": 1}
+    assert us(replayed_rows_ms(prediction, [waits])) == {"compute": 30, "launch_bound": 11, "python": 58, "unattributed": 1}
+
+
+def test_rows_that_would_be_negative_are_nothing() -> None:
+    # As recorded the first step follows no wait: two thirds of 6 less for host sync, 2 for launch-bound. The change takes 11 from one and adds
+    # them to the other: 9 - 11 is nothing, and the rest (102) is scaled to 100.
+    text = """
+    main 10 5  runtime cudaLaunchKernel      =1
+    gpu  16 30 kernel  a                     =1
+    main 60 5  runtime cudaStreamSynchronize
+    """
+    trace = trace_from_text(repeated(text, 100, before=1))
+    then = after(predicted(trace), Edit(unblocked=calls(trace, "cudaStreamSynchronize")))
+    assert then == {"compute": 30 / 1.02, "launch_bound": 13 / 1.02, "python": 58 / 1.02, "unattributed": 1 / 1.02}
+
+
+def test_what_happens_inside_a_wait_is_stretched_with_it() -> None:
+    # The call waits from 35 (its own 5) to 90. With kernels half as long the last one ends at 51, so it returns at 55: 20 for the 55 before.
+    trace = trace_from_text(repeated(DEVICE_SYNC + "main 46 11 op aten::add", 100, before=1))
+    prediction = predicted(trace)
+    halved = [Edit(events=kernels(trace), event_ratio=0.5)]
+    replayed = replayed_trace(prediction.measured.timeline, prediction.replay, halved)  # type: ignore[arg-type]
+    inside = replayed.host[replayed.host["name"] == "aten::add"]
+    begin_ns = replayed.host[replayed.host["name"] == "cudaDeviceSynchronize"]["start_ns"].to_numpy()
+    assert (inside["start_ns"].to_numpy() - begin_ns).tolist() == [9000] * 9  # 5 + 11 * 20 / 55
+    assert inside["dur_ns"].tolist() == [4000] * 9
+
+
+def test_what_only_some_steps_take_is_taken_from_all_rows(step: Prediction) -> None:
+    assert us(ledger_after(step, [Change(average_ms=0.02)])) == {"compute": 24, "exposed_copies": 16, "launch_bound": 20, "python": 20}
 
 
 def test_the_training_thread_alone() -> None:

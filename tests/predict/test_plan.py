@@ -9,7 +9,7 @@ import pytest
 from diagnose.judge.findings import Finding
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
-from diagnose.rules import Rule, load_rules
+from diagnose.rules import Rule, Saving, load_rules
 
 from ..timelines import measured_case
 
@@ -24,8 +24,8 @@ STEP = measured_case(
     }
 )
 HIDES = RULES["input-wait-no-workers"]
-CURES = replace(HIDES, id="cure", saving=replace(RULES["input-wait"].saving))
-ELSEWHERE = replace(RULES["python-between-operators"], id="elsewhere")
+CURES = replace(HIDES, id="cure", saving=Saving("remove", "step"))
+ELSEWHERE = replace(RULES["python-between-operators"], id="elsewhere", saving=Saving("remove", "step"))
 
 
 def fired(rule: Rule, ms: float) -> Finding:

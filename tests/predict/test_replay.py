@@ -208,7 +208,7 @@ def test_a_full_launch_queue_is_not_host_work() -> None:
 
 def test_a_wait_for_work_from_two_rounds_back_counts_as_host_work() -> None:
     # A limit of the model: with one recorded step of 500 launches, what its launches wait for was launched two steps earlier. The wait is
-    # then taken for work of the host, which is why several steps go into one graph where they fit. The step as recorded is right all the same.
+    # then taken for work of the host: several steps go into one graph where they fit. The step as recorded is right all the same.
     text = """
     main 0     58 runtime cudaLaunchKernel {"correlation": 1, "repeat": 2000, "every": 60}
     gpu  56993 59 kernel  a                {"correlation": 1, "repeat": 2000, "every": 60}
