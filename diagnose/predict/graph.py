@@ -7,6 +7,7 @@ GPU event's duration with the gap or launch latency before it, or the return fro
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -53,7 +54,7 @@ class Graph:
     edges: Edges
     before_ns: np.ndarray
     span_ns: int
-    end: int  # the node at which the host ends the last step
+    ends: np.ndarray  # the nodes at which the host ends the last step, one a rank
     step_count: int
 
     def __len__(self) -> int:
@@ -80,8 +81,8 @@ class Builder:
         ends = {"source": np.asarray(source, np.int64), "target": np.asarray(target, np.int64)}
         self._edges.append(Edges(**ends, **{name: np.broadcast_to(value, ends["source"].shape) for name, value in given.items()}))
 
-    def graph(self, begin: int, end: int, left: dict[int, float], step_count: int) -> Graph:
-        """``begin``, ``end``: nodes that begin and end the steps on the host; ``left``: node → when its like of the round before was."""
+    def graph(self, begin: int, ends: Sequence[int], left: Mapping[int, float], step_count: int) -> Graph:
+        """``begin``, ``ends``: nodes that begin and end the steps on the host; ``left``: node → when its like was the round before, ns."""
         times = np.concatenate(self._times)
         edges = Edges(*(np.concatenate([getattr(part, field.name) for part in self._edges]) for field in fields(Edges)))
         edges = edges.at(edges.carried | (times[edges.source] <= times[edges.target] + SKEW_NS))
@@ -93,8 +94,8 @@ class Builder:
         before = np.full(len(times), NEVER)
         for node, at in left.items():
             before[position[node]] = at
-        span_ns = int(times[end] - times[begin])
-        return Graph(times[order], _binding(edges, times[order]), before, span_ns, int(position[end]), step_count)
+        span_ns = int(max(times[np.asarray(ends)]) - times[begin])
+        return Graph(times[order], _binding(edges, times[order]), before, span_ns, position[np.asarray(ends)], step_count)
 
 
 def _order(edges: Edges, times: np.ndarray) -> np.ndarray:

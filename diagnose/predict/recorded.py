@@ -34,4 +34,4 @@ def recorded_graph(view: Selection, lanes: DeviceLanes, begin_ns: int, end_ns: i
             if (like := border.like(event)) >= 0:
                 builder.edges([events[like]], [node], const_ns=float(wait.return_ns), wait=wait.row, carried=like != event)
     left = {host.end: float(begin_ns), **{int(events[like]): at_ns for like, at_ns in border.left().items()}}
-    return builder.graph(host.begin, host.end, left, step_count)
+    return builder.graph(host.begin, [host.end], left, step_count)

@@ -15,6 +15,7 @@ Pace = tuple[Intervals, float]
 
 NO_ROWS = np.empty(0, np.int64)
 ROUNDS = 4  # the first two fill the GPU's queue as the steps before would have; the mean of the last two is a steady step
+STEADY_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Replay:
 
     def __init__(self, graph: Graph, durations_ns: np.ndarray, paces: Sequence[Pace] = ()) -> None:
         self.graph = graph
-        self._durations_ns = np.append(durations_ns, 0).astype(np.float64)  # the last is that of no event
+        self.durations_ns = durations_ns
+        self._event_ns = np.append(durations_ns, 0).astype(np.float64)  # the last is that of no event
         self._paces = paces
         edges = graph.edges
         filled = np.full((len(graph), SLOTS), -1)
@@ -52,26 +54,32 @@ class Replay:
         """How far the replayed recording ends from the recorded one, on the host or on both lanes, whichever is more; 0-1 of the steps."""
         graph = self.graph
         times = np.array(self._times(self._delays((), ()), graph.before_ns, 1))
-        replayed, recorded = (np.array([values[graph.end], values.max()]) for values in (times, graph.recorded_ns))
+        replayed, recorded = (np.append(values[graph.ends], values.max()) for values in (times, graph.recorded_ns))
         return float(np.abs(replayed - recorded).max() / graph.span_ns)
 
     def step_ns(self, edits: Sequence[Edit] = ()) -> float:
         """A steady step with the edits made, ns, never negative. Both lanes count: the host alone hides a backlog of the GPU."""
-        *_, before, _, last = self.rounds_ns(edits)[:, self._tails]
-        return max(0.0, float((last - before).max())) / 2 / self.graph.step_count
+        begin_ns, end_ns = self.steady_ns(self.rounds_ns(edits))
+        return (end_ns - begin_ns) / STEADY_ROUNDS / self.graph.step_count
+
+    def steady_ns(self, rounds_ns: np.ndarray) -> tuple[float, float]:
+        """Begin and end of the steady rounds on the lane that takes longest for them, ns."""
+        begins, ends = rounds_ns[-STEADY_ROUNDS - 1, self._tails], rounds_ns[-1, self._tails]
+        slowest = int(np.argmax(ends - begins))
+        return float(begins[slowest]), float(max(begins[slowest], ends[slowest]))
 
     def rounds_ns(self, edits: Sequence[Edit] = ()) -> np.ndarray:
-        """When each node happens with the edits made, ns; a row a round, of which the last is a steady one."""
+        """When each node happens with the edits made, ns; a row a round."""
         before = np.full(len(self.graph), NEVER)
-        before[self.graph.end] = 0.0
+        before[self.graph.ends] = 0.0
         return np.array(self._times(self._delays(edits, self._paces), before, ROUNDS)).reshape(ROUNDS, -1)
 
     def event_ns(self, edits: Sequence[Edit] = ()) -> np.ndarray:
         """How long each device row takes with the edits made; the last is that of no event."""
-        ratio = np.ones(len(self._durations_ns))
+        ratio = np.ones(len(self._event_ns))
         for edit in edits:
             ratio[edit.events] = np.minimum(ratio[edit.events], edit.event_ratio)
-        return self._durations_ns * ratio
+        return self._event_ns * ratio
 
     def clock(self, lane: int, edits: Sequence[Edit] = ()) -> Callable[[np.ndarray], np.ndarray]:
         """From recorded moments of a thread to how far its work has come then with the edits made, ns."""
