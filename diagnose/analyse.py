@@ -55,6 +55,7 @@ def result_document(measured: Measured) -> dict[str, Any]:
         "plan": [_plan_row(one, of, average_ms) for one, of in zip(findings, assessed, strict=True) if one["group"] == "plan"],
         "self_replay_error": prediction.error,
         "prediction_missing": prediction.missing.reason if prediction.missing else None,
+        "steady_step_ms": None if prediction.missing else prediction.recorded_ms,
         "upper_bound_ms": None if prediction.missing else prediction.limit_ms,
         "lines": _lines(measured, sources),
         "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},

@@ -15,14 +15,18 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from diagnose import __version__
 from diagnose.errors import EXIT_FAILURE, EXIT_FINDINGS, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
 from diagnose.run.settings import Settings, Target
 from diagnose.trace.source import Source, is_url, shown
 
-Kind = Literal["module", "script", "run", "trace", "traces", "rules", "metrics"]
+if TYPE_CHECKING:
+    from diagnose.predict.whatif import Question
+
+Kind = Literal["module", "script", "run", "trace", "traces", "rules", "metrics", "whatif"]
+COMMANDS: dict[str, Kind] = {"rules": "rules", "metrics": "metrics", "whatif": "whatif"}
 
 SEVERITIES = ("low", "medium", "high")
 EXIT_INTERRUPTED = 130  # what a shell reports after Ctrl-C
@@ -52,10 +56,27 @@ examples:
   python -m diagnose trace.json.gz                analyse a trace of torch.profiler
   python -m diagnose s3://bucket/trace.json.gz    the same from wherever fsspec reads
   python -m diagnose diagnosis/20261121-070000    analyse a recorded run again
+  python -m diagnose whatif RUN --remove python   what a step would take without it (`whatif --help` shows more)
   python -m diagnose rules input-wait-no-workers  explain a rule (`rules` and `metrics` list all; a script of that name is ./rules)
   python -m diagnose rules new my-rule            begin a rule of your own (in a source tree)
 
 exit codes: 0 report written, 1 failure of diagnose, 2 wrong usage or unreadable trace, 3 the script failed, 4 --fail-on, 130 interrupted
+"""
+
+_WHATIF_USAGE = "python -m diagnose whatif RUN_OR_TRACE CHANGE …"
+_WHATIF_DESCRIPTION = """\
+What a step would take with changes made, predicted by replaying the recorded steps.
+
+NAME is a row of the report's ledger (python, forward, exposed_copies …), a rule (`python -m diagnose rules`) or a selector
+(`python -m diagnose metrics` lists host_reads_ms for host_reads).
+"""
+_WHATIF_EPILOG = """\
+examples:
+  python -m diagnose whatif diagnosis/20261121-070000 --remove host_reads python
+  python -m diagnose whatif diagnosis/20261121-070000 --workers 4 --shrink forward=0.5
+  python -m diagnose whatif trace.json.gz --scale-kernels 'gemm|conv=0.5' --unblock host_sync
+
+exit codes: 0 answered, 1 nothing can be predicted from this recording, 2 wrong usage or unreadable trace
 """
 
 
@@ -89,7 +110,7 @@ def _failed(message: str, exit_code: int, options: argparse.Namespace | None) ->
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, do="python -m diagnose --help")
+        raise UsageError(message, do=f"{self.prog} --help")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -105,7 +126,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        prog="python -m diagnose",
+        usage=_USAGE,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     add = parser.add_argument
     add("-m", dest="module", action="store_true", help="TARGET is a module, run as `python -m` would")
@@ -128,6 +154,39 @@ def _parser() -> argparse.ArgumentParser:
     add("--debug", action="store_true", help="show tracebacks of diagnose itself")
     add("--version", action="version", version=f"diagnose {__version__}")
     return parser
+
+
+def _whatif_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m diagnose whatif",
+        usage=_WHATIF_USAGE,
+        description=_WHATIF_DESCRIPTION,
+        epilog=_WHATIF_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+    add("target", metavar="RUN_OR_TRACE", nargs="?", help="a run folder, a trace or its URL, or a folder with a trace of each rank")
+    add("--remove", metavar="NAME", **several, help="it takes no time; of a rule: its fix is made")
+    add("--shrink", metavar="NAME=RATIO", type=_with_ratio, **several, help="it takes this part of its time, 0 to 1")
+    add("--unblock", metavar="NAME", **several, help="the host no longer waits for it")
+    add("--workers", metavar="N", type=_positive(int), help="so many worker processes load the batches")
+    add("--scale-kernels", metavar="PATTERN=RATIO", type=_with_ratio, **several, help="so do kernels of such names (a regular expression)")
+    add("--json", action="store_true", help="the answer as a document, on one line")
+    return parser
+
+
+def _with_ratio(given: str) -> tuple[str, float]:
+    """`python=0.5`. A pattern may hold an equals sign itself."""
+    name, _, number = given.rpartition("=")
+    try:
+        ratio = float(number)
+    except ValueError:
+        ratio = -1.0
+    if not name or not 0 <= ratio <= 1:
+        raise argparse.ArgumentTypeError(f"{given!r} is no name and a ratio from 0 to 1, as in python=0.5")
+    return name, ratio
 
 
 def _positive(number: type) -> Any:
@@ -185,8 +244,8 @@ def kind_of(target: str, *, module: bool = False) -> Kind:
     """What the target is. Raises UsageError if it is nothing we can work on."""
     if module:
         return "module"
-    if target in ("rules", "metrics"):
-        return "rules" if target == "rules" else "metrics"
+    if target in COMMANDS:
+        return COMMANDS[target]
     if is_url(target):
         return "trace"
     path = Path(target)
@@ -246,6 +305,8 @@ def _run(options: argparse.Namespace) -> int:
     if kind in ("rules", "metrics"):
         print(_catalogue(kind, options.args), flush=True)
         return EXIT_OK
+    if kind == "whatif":
+        return _what_if(options)
     if kind in ("script", "module"):
         return _record(options)
     _refuse_recording_options(options)
@@ -296,6 +357,75 @@ def _new_rule(rule_id: str) -> str:
         raise UsageError("rules are added in a source tree, not in an installed package", do="git clone the project; see CONTRIBUTING.md")
     written = "\n".join(f"  {path}" for path in write_skeleton(rule_id, folder))
     return f"written:\n{written}\nfill in every TODO; CONTRIBUTING.md shows how, `pytest tests/judge -k {rule_id}` says what is missing"
+
+
+def _what_if(options: argparse.Namespace) -> int:
+    """Answer on stdout what the steps of a recording would take with changes made."""
+    given = _whatif_parser().parse_args(options.args)
+    if given.target is None:
+        raise UsageError("RUN_OR_TRACE is missing", do=f"it comes before the changes: {_WHATIF_USAGE}")
+    if kind_of(given.target) == "traces":
+        return _what_if_together(given, options)
+    source = _recording(given.target)
+    from diagnose.measure.measured import Measured
+    from diagnose.measure.recording import load_recording
+    from diagnose.predict.prediction import Prediction
+    from diagnose.predict.whatif import checked, what_if
+    from diagnose.report.terminal import Progress, ReadingProgress
+    from diagnose.report.whatif import print_whatif, stdout_console, whatif_document, whatif_json
+
+    questions = checked(_questions(given))
+    progress = ReadingProgress(Progress())
+    recording = load_recording(source, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
+    document = whatif_document(what_if(questions, Prediction(Measured(recording))), shown(given.target))
+    if options.json or given.json:
+        print(whatif_json(document), flush=True)
+    else:
+        print_whatif(document, stdout_console())
+    return EXIT_OK
+
+
+def _what_if_together(given: argparse.Namespace, options: argparse.Namespace) -> int:
+    """The same of a folder with a trace for each rank of one job."""
+    from diagnose.measure.measured import Measured
+    from diagnose.measure.recording import load_recording
+    from diagnose.predict.prediction import Prediction
+    from diagnose.predict.whatif import checked, what_if_together
+    from diagnose.report.whatif import print_ranks, ranks_document, stdout_console, whatif_json
+
+    questions, traces = checked(_questions(given)), traces_in(Path(given.target))
+    recordings = [load_recording(trace, memory_limit=options.memory_limit, trusted=options.trusted) for trace in traces]
+    answer = what_if_together(questions, [Prediction(Measured(recording)) for recording in recordings])
+    document = ranks_document(answer, [trace.name for trace in traces])
+    if options.json or given.json:
+        print(whatif_json(document), flush=True)
+    else:
+        print_ranks(document, stdout_console())
+    return EXIT_OK
+
+
+def _questions(given: argparse.Namespace) -> list[Question]:
+    """What is asked, in the order of the options in --help."""
+    from diagnose.predict.whatif import Question
+
+    questions = [
+        *(Question("remove", name) for name in given.remove),
+        *(Question("shrink", name, ratio) for name, ratio in given.shrink),
+        *(Question("unblock", name) for name in given.unblock),
+        *([Question("workers", str(given.workers))] if given.workers else []),
+        *(Question("scale_kernels", pattern, ratio) for pattern, ratio in given.scale_kernels),
+    ]
+    if not questions:
+        raise UsageError("whatif needs at least one change", do="python -m diagnose whatif --help shows them, with examples")
+    return questions
+
+
+def _recording(target: str) -> Source:
+    """Where a run or a trace lies. Raises UsageError for anything else."""
+    kind = kind_of(target)
+    if kind not in ("run", "trace"):
+        raise UsageError(f"{target} is no run folder and no trace", do="record it first: python -m diagnose train.py")
+    return target if is_url(target) else Path(target)
 
 
 def _record(options: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from diagnose.measure.ledger import step_ledger
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, View
 from diagnose.predict.prediction import Change, Prediction
-from diagnose.predict.replay import ROUNDS, Edit, Replay
+from diagnose.predict.replay import ROUNDS, STEADY_ROUNDS, Edit, Replay
 from diagnose.trace.schema import Trace
 
 ROUNDING_MS = 1e-3
@@ -31,13 +31,17 @@ def ledger_after(prediction: Prediction, changes: Iterable[Change] = ()) -> dict
     """The rows of the ledger with all these changes made, ms of the plain step; together they are `Prediction.step_ms` of the changes.
 
     A row is what was recorded of all complete steps and how it changes between two replays, which are of some of these steps. Rows that
-    this would make negative are 0, and the others pay for it; so they do for what only some steps take (`Change.average_ms`).
+    this would make negative are 0, and the others pay for it; so they do for what only some steps take (`Change.average_ms`). Where the
+    host ran ahead of the GPU the recorded steps are shorter than steady ones: then the rows are those of the replay.
     """
     changes, measured = list(changes), prediction.measured
     now_ms, then_ms = replayed_rows_ms(prediction), replayed_rows_ms(prediction, changes)
-    rows_ms = {row: measured.row_ms(row) + then_ms.get(row, 0.0) - now_ms.get(row, 0.0) for row in {**now_ms, **then_ms}}
-    # A simulated wait for worker processes may fall short of the recorded one.
-    rows_ms["input_wait"] += sum(now_ms.values()) - sum(map(measured.row_ms, rows_ms))
+    recorded_ms = {row: measured.row_ms(row) for row in now_ms}
+    short_ms = sum(recorded_ms.values()) - sum(now_ms.values())
+    rows_ms = then_ms
+    if short_ms > -ROUNDING_MS:
+        rows_ms = {row: recorded_ms[row] + then_ms[row] - now_ms[row] for row in now_ms}
+        rows_ms["input_wait"] -= short_ms  # a simulated wait for worker processes may fall short of the recorded one
     return _adding_up(rows_ms, sum(then_ms.values()) - sum(change.average_ms for change in changes))
 
 
@@ -47,7 +51,8 @@ def replayed_rows_ms(prediction: Prediction, changes: Iterable[Change] = ()) -> 
     assert view is not None
     edits, step_ms = prediction.steady(changes)
     ledger = step_ledger(View(replayed_trace(view, prediction.replay, edits)))
-    rows_ms = {row: ledger.ns(row) * prediction.scale / prediction.replay.graph.step_count for row in ledger.rows}
+    per_step = prediction.scale / STEADY_ROUNDS / prediction.replay.graph.step_count
+    rows_ms = {row: ledger.ns(row) * per_step for row in ledger.rows}
     wait_ms = step_ms - sum(rows_ms.values())
     if wait_ms > ROUNDING_MS:  # for worker processes: no replay holds them
         rows_ms["input_wait"] += wait_ms
@@ -62,9 +67,9 @@ def _adding_up(rows_ms: dict[str, float], step_ms: float) -> dict[str, float]:
 
 
 def replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit]) -> Trace:
-    """The recording as the edits leave it: every round of the replay, one after another; only the steady one is complete, as one step."""
+    """The recording as the edits leave it: every round of the replay, one after another; the steady ones are its complete step."""
     rounds_ns = replay.rounds_ns(edits)
-    begin_ns, end_ns = (round(float(at)) for at in rounds_ns.max(axis=1)[-2:])
+    begin_ns, end_ns = map(round, replay.steady_ns(rounds_ns))
     rows = _host_rows(view, replay)
     steps = view.trace.steps.iloc[:1].assign(start_ns=begin_ns, end_ns=end_ns, complete=True)
     host, device = _host(view, replay, edits, rounds_ns, rows), _device(view, replay, edits, rounds_ns, rows)
@@ -74,7 +79,7 @@ def replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit]) -> Tr
 def _host_rows(view: Selection, replay: Replay) -> Rows:
     """The events of the replayed steps on threads that are replayed."""
     graph = replay.graph
-    end_ns = graph.recorded_ns[graph.end]
+    end_ns = graph.recorded_ns[graph.ends[0]]
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
     on_lane = np.isin(view.host["tid"].to_numpy(), np.unique(graph.edges.lane))
     return np.flatnonzero(on_lane & (start < end_ns) & (start + dur > end_ns - graph.span_ns))
@@ -98,8 +103,8 @@ def _host(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.
 def _moments(replay: Replay, edits: Sequence[Edit], lane: int, rounds_ns: np.ndarray) -> list[Moved]:
     """For each round, from recorded to replayed moments of a thread, ns."""
     graph, clock = replay.graph, replay.clock(lane, edits)
-    # From a node to the next one of its thread. Where the training thread has another one do its work, the edge past that comes first and counts
-    # for nothing.
+    # From a node to the next one of its thread. The training thread's edge past the work of another begins where the next one does, which
+    # comes after it and counts.
     mine = np.flatnonzero((graph.edges.lane == lane) & ~graph.edges.carried)
     edges = graph.edges.at(mine[np.lexsort((graph.edges.source[mine], graph.edges.from_ns[mine]))])
     until = np.append(edges.from_ns[1:], graph.recorded_ns[edges.target[-1:]])
@@ -130,7 +135,7 @@ def _device(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: n
     table = view.device.iloc[np.tile(rows, ROUNDS)]
     launch = _positions(view.device["launch"].to_numpy()[rows], host_rows)
     of_round = np.arange(ROUNDS)[:, None] * len(host_rows)
-    launches = np.where((launch >= 0) & (lasts > 0), launch + of_round, -1).reshape(-1)  # what is gone was never queued
+    launches = np.where(launch >= 0, launch + of_round, -1).reshape(-1)
     durations = np.tile(np.rint(lasts).astype(np.int64), ROUNDS)
     return table.assign(start_ns=ends.reshape(-1) - durations, dur_ns=durations, launch=launches)
 

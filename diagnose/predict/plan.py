@@ -107,6 +107,8 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
     saving = saving_of(finding, prediction, bound)
     at_stake = saving.predicted_ms if saving else bound if bound is not None else finding.ms_per_step
     step_ms = prediction.recorded_ms if saving else measured.number("step_ms")
+    if finding.rule.saving.scope == "average":  # of the average step, which takes that much longer than the usual one
+        step_ms += finding.ms_per_step or 0.0
     share = at_stake / step_ms if at_stake is not None and step_ms > 0 else None
     return Assessed(finding, bound, saving, share, _severity(share), _group(finding, saving, bound, cause, measured), cause)
 

@@ -24,7 +24,7 @@ MOST_EVENTS = 3_000  # of the device in one graph: a plan is to take no longer t
 AHEAD = 1.1  # steady step ÷ recorded steps, from which the host left the recorded ones before the GPU was done
 MOST_CHECKED = 3  # steps replayed as they are, around the median one
 CONTIGUOUS_NS = 1_000_000  # steps with less than this between them follow each other
-NOT_TOLD = "replaying the recorded steps misses them by {error:.0%}: they waited for something that was not recorded"
+NOT_TOLD = "replaying the recorded steps misses them by {error:.0f} %: they waited for something that was not recorded"
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Prediction:
     @cached_property
     def missing(self) -> Missing | None:
         """Why nothing can be predicted; None if it can."""
-        if self.impossible is None and (self.error or 0.0) > LARGEST_ERROR:
-            return Missing(NOT_TOLD.format(error=self.error))
+        if self.error is not None and self.error > LARGEST_ERROR:
+            return Missing(NOT_TOLD.format(error=100 * self.error))
         return self.impossible
 
     def errors(self, most: int) -> list[float]:
@@ -149,9 +149,13 @@ class Prediction:
         return host_windows(self._view, self._lanes)
 
     @cached_property
+    def _chosen(self) -> tuple[int, int]:
+        return _chosen_steps(self._windows, len(self._view.device) / max(len(self._view.trace.steps), 1))
+
+    @cached_property
     def replay(self) -> Replay:
         """Of as many steps as a graph may hold, around the median one."""
-        first, last = _chosen_steps(self._windows, len(self._view.device) / max(len(self._view.trace.steps), 1))
+        first, last = self._chosen
         begin_ns, end_ns = int(self._windows[first, 0]), int(self._windows[last, 1])
         return self._replay_of(begin_ns, end_ns, last - first + 1, self._paces())
 
@@ -171,8 +175,8 @@ class Prediction:
     @cached_property
     def scale(self) -> float:
         """ms of the plain step ÷ ns of the replayed one; of the recorded one where the host runs ahead of a GPU that takes longer."""
-        replayed_ns, graph = self.replay.step_ns(), self.replay.graph
-        recorded_ns = graph.span_ns / graph.step_count
+        replayed_ns, (first, last) = self.replay.step_ns(), self._chosen
+        recorded_ns = (self._view.windows[last, 1] - self._view.windows[first, 0]) / (last - first + 1)
         ahead = self._view.has_device and replayed_ns > AHEAD * recorded_ns
         return self.measured.number("step_ms") / (recorded_ns if ahead else replayed_ns)
 
@@ -222,13 +226,13 @@ class Prediction:
 
     @cached_property
     def _floor_ms(self) -> float:
-        """The step that the worker processes there are allow; 0 where there are none, or the step is not held up by them."""
+        """The step that the worker processes there are allow, which is the recorded one if they hold it up; 0 if not, or there are none."""
         workers = self.measured.number("loader_worker_count")
         if self._loading is None or not workers >= 1:
             return 0.0
         step_ms = self._replayed_ms([])
-        floor_ms = self._loading.step_ms(0.0, int(workers))
-        return min(floor_ms, step_ms) if floor_ms > step_ms - self._wait_ms else 0.0
+        held_up = self._loading.step_ms(0.0, int(workers)) > step_ms - self._wait_ms
+        return step_ms if held_up else 0.0
 
 
 def _median_step(windows: Intervals) -> int:

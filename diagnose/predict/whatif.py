@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,9 +17,10 @@ from diagnose.measure.ledger import BUSY_ROWS, TITLES
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import SELECTORS, Selection, Selector
 from diagnose.measure.view import Rows, category_matches
-from diagnose.predict.edits import EDITS, Events, blocked_time, events_of, retimed
+from diagnose.predict.edits import EDITS, Events, blocked_time, retimed
 from diagnose.predict.new_ledger import ledger_after
 from diagnose.predict.prediction import Change, Prediction
+from diagnose.predict.ranks import Ranks
 from diagnose.predict.replay import NO_ROWS, Edit
 from diagnose.predict.saving import OUTCOMES, SPREAD, Outcome, change_of, host_work, spread_ms
 from diagnose.rules import Rule, lineage, load_rules
@@ -56,12 +57,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """ms of the plain step. ``range_ms``: of the new step, best first; None where nothing asked about is uncertain by itself.
+    """ms of the plain step. ``now_ms`` is of a steady one, more than ``recorded_ms`` where the host ran ahead of the GPU.
 
-    ``error``: of the replay of the recording as it is, 0-1. ``replayed_steps`` of ``step_count`` complete ones were replayed.
+    ``range_ms``: of the new step, best first; None where nothing asked about is uncertain by itself. ``error``: of the replay of the
+    recording as it is, 0-1. ``replayed_steps`` of ``step_count`` complete ones were replayed.
     """
 
     asked: tuple[Asked, ...]
+    recorded_ms: float
     now_ms: float
     then_ms: float
     range_ms: tuple[float, float] | None
@@ -89,30 +92,78 @@ def checked(questions: Iterable[Question]) -> list[Question]:
 
 def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
     """The step with all of it changed. Raises UsageError for what this recording does not have, DiagnoseError where nothing can be told."""
-    if prediction.missing is not None:
-        raise DiagnoseError(
-            f"nothing can be predicted from this recording: {prediction.missing.reason}", do=_record_with(prediction.missing)
-        )
+    _refuse_unpredictable(prediction)
     view = prediction.measured.timeline
     assert view is not None and prediction.error is not None
     changes = {outcome: changes_of(questions, prediction, outcome) for outcome in OUTCOMES}
     steps = {outcome: prediction.step_ms(made) for outcome, made in changes.items()}
+    rows_now_ms = ledger_after(prediction)
     return Answer(
-        asked=tuple(Asked(one, _now_ms(one, prediction.measured), _is_fix(one)) for one in questions),
+        asked=tuple(Asked(one, _now_ms(one, prediction.measured, rows_now_ms), _is_fix(one)) for one in questions),
+        recorded_ms=prediction.measured.number("step_ms"),
         now_ms=prediction.recorded_ms,
         then_ms=steps["guess"],
         range_ms=_range_ms(prediction.recorded_ms, steps) if any(map(_is_fix, questions)) else None,
         error=prediction.error,
         replayed_steps=prediction.replay.graph.step_count,
         step_count=view.step_count,
-        rows_now_ms=ledger_after(prediction),
+        rows_now_ms=rows_now_ms,
         rows_then_ms=ledger_after(prediction, changes["guess"]),
     )
+
+
+@dataclass(frozen=True)
+class Together:
+    """The steady step of all ranks of a job, ms as recorded, and what each rank's replay says by itself, now and then."""
+
+    now_ms: float
+    then_ms: float
+    alone_ms: tuple[tuple[float, float], ...]
+
+
+def what_if_together(questions: Sequence[Question], predictions: Sequence[Prediction]) -> Together:
+    """The same changes made on every rank; where one has nothing of a name it stays as it is.
+
+    Raises UsageError if no rank has it, DiagnoseError where nothing can be told or the recordings are not of one job.
+    """
+    for prediction in predictions:
+        _refuse_unpredictable(prediction)
+    changes = [[_change_if_there(question, prediction) for prediction in predictions] for question in questions]
+    for question, by_rank in zip(questions, changes, strict=True):
+        if not any(by_rank):
+            changes_of([question], predictions[0])  # says why
+    made = [[change for change in by_rank if change] for by_rank in zip(*changes, strict=True)]
+    ranks = Ranks([one.replay for one in predictions], [collectives_in(one) for one in predictions])
+    edits = [one.steady(changes)[0] for one, changes in zip(predictions, made, strict=True)]
+    alone = tuple((one.recorded_ms, one.step_ms(changes)) for one, changes in zip(predictions, made, strict=True))
+    return Together(ranks.step_ns([()] * len(predictions)) / 1e6, ranks.step_ns(edits) / 1e6, alone)
+
+
+def collectives_in(prediction: Prediction) -> Rows:
+    """The device rows of the collectives launched in the replayed steps, in that order."""
+    view = prediction.measured.timeline
+    assert view is not None
+    replayed = np.unique(prediction.replay.graph.edges.event)
+    rows = np.intersect1d(np.flatnonzero(view.device["communication"]), replayed)
+    return rows[np.argsort(view.device["launch"].to_numpy()[rows], kind="stable")]
+
+
+def _change_if_there(question: Question, prediction: Prediction) -> Change | None:
+    try:
+        return _change(question, prediction, "guess")
+    except DiagnoseError:
+        return None
 
 
 def changes_of(questions: Iterable[Question], prediction: Prediction, outcome: Outcome = "guess") -> list[Change]:
     """The changes that the questions ask about; the fix of a rule as it turns out."""
     return [_change(question, prediction, outcome) for question in questions]
+
+
+def _refuse_unpredictable(prediction: Prediction) -> None:
+    missing = prediction.missing
+    if missing is not None:
+        raise DiagnoseError(f"nothing can be predicted from this recording: {missing.reason}", do=_record_with(missing))
 
 
 @functools.cache
@@ -163,7 +214,7 @@ def _of_part(question: Question, name: str, prediction: Prediction) -> Change:
     if not is_row and SELECTORS[name].table == "calls":
         return Change(tuple(_less_in_rows(SELECTORS[name], measured, ratio, prediction)))
     if view.has_device:
-        events = _events_of_row(name, view, prediction) if is_row else events_of(SELECTORS[name], measured)
+        events = _events_of_row(name, view, prediction) if is_row else prediction.events_of(SELECTORS[name])
         return Change(tuple(EDITS[question.kind](events, ratio)))
     within = view.ledger.rows[name] if is_row else measured.stake(SELECTORS[name])
     return Change((host_work(now_ms * (1 - ratio), within, prediction),))
@@ -220,17 +271,18 @@ def _kernels(question: Question, measured: Measured) -> Rows:
 # ---- what it is about
 
 
-def _now_ms(question: Question, measured: Measured) -> float | None:
+def _now_ms(question: Question, measured: Measured, rows_ms: Mapping[str, float]) -> float | None:
     """ms of the plain step that the question is about."""
-    view = measured.timeline
-    assert view is not None
     if question.kind == "workers":
-        return measured.row_ms("input_wait")
+        return rows_ms["input_wait"]
     if question.kind == "scale_kernels":
+        view = measured.timeline
+        assert view is not None
         return view.ms_per_step(view.device_intervals(_kernels(question, measured)))
     if _is_fix(question):
         return _judged(_rules()[question.name], measured).ms_per_step
-    return _part_ms(_part(question), measured, _option(question))
+    part = _part(question)
+    return rows_ms[part] if part in rows_ms else _part_ms(part, measured, _option(question))
 
 
 def _part(question: Question) -> str:

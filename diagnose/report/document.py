@@ -65,6 +65,22 @@ def step_ms(document: Document) -> float | None:
     return best["median"] if best else None
 
 
+def ledger_ms(document: Document) -> float | None:
+    """The step that every share is of, ms: what the ledger adds up to. It is the mean, where `step_ms` is the median."""
+    return sum(row["ms_per_step"] for row in document["ledger"]) or step_ms(document)
+
+
+def steady_ms(document: Document) -> float | None:
+    """The step that predicted savings come off, ms: longer than the ledger's where the host hands steps over faster than the GPU works."""
+    known = document["steady_step_ms"]
+    return ledger_ms(document) if known is None else float(known)
+
+
+def plan_row(finding: Finding, document: Document) -> Finding | None:
+    """The finding's row of the plan; None if it is not planned."""
+    return next((row for row in document["plan"] if row["rule"] == finding["rule"]), None)
+
+
 def is_complete(document: Document) -> bool:
     """Whether at least one whole step was recorded, without which nothing can be judged."""
     return bool(document["ledger"])

@@ -17,9 +17,9 @@ def found(document: Document) -> str:
 
 
 def _with_consequences(finding: Finding, number: int, document: Document) -> str:
-    titles = [f"{prose(one['fix']['title'])} ({text.gain(one['saving'], one['share'])})" for one in consequences(finding, document)]
+    titles = [f"{prose(one['fix']['title'])} ({prose(sentences.saving(one, document))})" for one in consequences(finding, document)]
     also = f"**The same time is also seen as.** {'; '.join(titles)}. The fix above is nearer to the cause." if titles else ""
-    return "\n\n".join(filter(None, [whole(finding, number), also]))
+    return "\n\n".join(filter(None, [whole(finding, document, number), also]))
 
 
 def consequences(finding: Finding, document: Document) -> list[Finding]:
@@ -29,23 +29,24 @@ def consequences(finding: Finding, document: Document) -> list[Finding]:
 
 def bounding(document: Document) -> str:
     """What is not a fault and yet bounds the step."""
-    return section("What bounds the step", *map(whole, in_group(document, "information")))
+    return section("What bounds the step", *(whole(one, document) for one in in_group(document, "information")))
 
 
 def hypothetical(document: Document) -> str:
     found = in_group(document, "hypothetical")
     intro = "These cost next to nothing in this run. On a GPU they would." if found else ""
-    return section("Would matter on a GPU", intro, *map(whole, found))
+    return section("Would matter on a GPU", intro, *(whole(one, document) for one in found))
 
 
 def minor(document: Document, *, collapsible: bool) -> str:
     in_plan = {one["rule"] for one in planned(document)}
     rows = [
-        (prose(one["fix"]["title"]), where(one), text.gain(one["saving"], one["share"]), prose(sentences.why_minor(one, document)))
+        (prose(one["fix"]["title"]), where(one), prose(sentences.saving(one, document)), prose(sentences.why_minor(one, document)))
         for one in in_group(document, "minor")
         if one["because_of"] not in in_plan
     ]
-    return folded("Seen, not worth your time", table(("Fix", "Where", "Gain per step", "Why not"), rows), collapsible=collapsible)
+    headers = ("Fix", "Where", f"{sentences.saves(document)} per step", "Why not")
+    return folded("Seen, not worth your time", table(headers, rows), collapsible=collapsible)
 
 
 def not_judged(document: Document, *, collapsible: bool) -> str:
@@ -69,28 +70,25 @@ def where(finding: Finding) -> str:
     return code(text.place(line)) if line else text.UNKNOWN
 
 
-def whole(finding: Finding, number: int | None = None) -> str:
+def whole(finding: Finding, document: Document, number: int | None = None) -> str:
     """One finding from its heading to its reference."""
     lead = f"{number}. " if number else ""
     at = f" – {where(finding)}" if place(finding) else ""
     blocks = [
         f"### {lead}{prose(finding['fix']['title'])}{at}",
-        " ".join(filter(None, [prose(finding["symptom"]), cost(finding)])),
+        " ".join(filter(None, [prose(finding["symptom"]), cost(finding, document)])),
         evidence(finding),
         culprits(finding),
-        advice(finding),
+        advice(finding, document),
     ]
     return "\n\n".join(block for block in blocks if block)
 
 
-def cost(finding: Finding) -> str:
+def cost(finding: Finding, document: Document) -> str:
     """What the finding's events take, and what is to be gained; empty where neither is known."""
-    parts = []
-    if finding["ms_per_step"] is not None:
-        parts.append(f"It takes {text.ms(finding['ms_per_step'])} per step.")
-    if any(finding["saving"][name] is not None for name in ("at_most_ms", "predicted_ms", "measured_ms")):
-        parts.append(f"**Gain: {text.gain(finding['saving'], finding['share'])} per step.**")
-    return " ".join(parts)
+    takes = f"It takes {text.ms(finding['ms_per_step'])} per step." if finding["ms_per_step"] is not None else ""
+    saves = prose(sentences.in_full(finding, document))
+    return " ".join(filter(None, [takes, f"**{saves}**" if saves else ""]))
 
 
 def evidence(finding: Finding) -> str:
@@ -119,7 +117,7 @@ def _source(culprit: dict[str, Any]) -> str:
     return " through ".join(filter(None, [code(culprit["source"]), code(culprit.get("via", ""))]))
 
 
-def advice(finding: Finding) -> str:
+def advice(finding: Finding, document: Document) -> str:
     """Why, how, caution, how sure: each on its own line."""
     fix = finding["fix"]
     parts = {
@@ -128,7 +126,8 @@ def advice(finding: Finding) -> str:
         "The call to change": _call_sites(finding),
         "Caution": prose(fix["caution"]),
         "When it is fine": prose(finding.get("innocent", "")),
-        "How sure": prose(sentences.how_sure(finding)) if finding["group"] == "plan" else "",
+        "Severity": finding["severity"] if finding["group"] == "plan" else "",
+        "How sure": prose(sentences.how_sure(finding, document)) if finding["group"] == "plan" else "",
     }
     lines = [f"**{title}.** {sentence}" for title, sentence in parts.items() if sentence]
     links = ", ".join(map(_link, finding["references"]))

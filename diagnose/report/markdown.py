@@ -24,6 +24,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         _setting(document),
         _what_to_do(document) if is_complete(document) else _what_happened(document),
         _ledger(document),
+        _trust(document),
         findings.found(document),
         findings.bounding(document),
         findings.hypothetical(document),
@@ -38,18 +39,18 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
 
 def plan_table(document: Document) -> str:
     """The plan, best first; empty if there is nothing to do."""
-    rows = [
-        (
-            str(number),
-            prose(finding["fix"]["title"]),
-            findings.where(finding),
-            text.gain(finding["saving"], finding["share"]),
-            finding["severity"],
-            sentences.sureness(finding),
-        )
-        for number, finding in enumerate(planned(document), 1)
-    ]
-    return table(("#", "Fix", "Where", "Gain per step", "Severity", "How sure"), rows)
+    left = [sentences.together(row, document) for row in document["plan"]]
+    with_others = "With those above" if len(left) > 1 else "Step then"
+    columns = {
+        "#": [str(number) for number in range(1, len(document["plan"]) + 1)],
+        "Fix": [prose(finding["fix"]["title"]) for finding in planned(document)],
+        "Where": [findings.where(finding) for finding in planned(document)],
+        f"{sentences.saves(document)} per step": [prose(sentences.saving(finding, document)) for finding in planned(document)],
+        with_others: [prose(cell if len(left) > 1 else cell.removeprefix("step then ")) for cell in left],
+        "How sure": [sentences.sureness(finding, document) for finding in planned(document)],
+    }
+    filled = {header: cells for header, cells in columns.items() if any(cells)}
+    return table(list(filled), list(zip(*filled.values(), strict=True)))
 
 
 def _setting(document: Document) -> str:
@@ -58,7 +59,8 @@ def _setting(document: Document) -> str:
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
     parts += [f"device: {code(run['device'])}", f"{text.count(document['steps']['complete'])} complete steps recorded"]
     cautions = [sentences.ending(document)] if sentences.ended_badly(document) and is_complete(document) else []
-    notes = document["notes"]
+    doubts = tuple(sentences.cautions(document))
+    notes = sorted(document["notes"], key=lambda note: not note.endswith(doubts))  # what makes the numbers doubtful first
     cautions += notes[:TOP_NOTES] + (
         [f"{text.count(len(notes) - TOP_NOTES)} more notes are at the end of this report."] if len(notes) > TOP_NOTES else []
     )
@@ -74,6 +76,8 @@ def _what_to_do(document: Document) -> str:
     return section(
         "What to do",
         plan_table(document),
+        "Savings cannot be predicted here; *How far to trust these numbers* below says why." if document.get("prediction_missing") else "",
+        prose(sentences.starting_step(document)),
         f"**Start with 1.** {prose(how)}",
         "Then run it again and compare:" if recorded_by_us(document) else "A run of the script itself knows more, and finds the lines:",
         shell(run_command(document)),
@@ -114,6 +118,12 @@ def _ledger(document: Document) -> str:
         "Where a step's time goes",
         table(("Part", "Per step", "Share", "", "Meaning"), body + total, right=["Per step", "Share"]),
     )
+
+
+def _trust(document: Document) -> str:
+    """How well the recording is understood, and what the GPU allows at best."""
+    said = [sentences.fastest(document), sentences.replayed(document), sentences.unpredicted(document), sentences.distorted(document)]
+    return section("How far to trust these numbers", bullets(filter(None, said))) if is_complete(document) else ""
 
 
 def _lines(document: Document) -> str:
@@ -174,9 +184,6 @@ def _measurement(document: Document) -> list[str]:
         said.append(f"A plain step, without profiler: {_spread(steps['plain_ms'])}.")
     if steps["timeline_ms"]:
         said.append(f"A step while the timeline was recorded: {_spread(steps['timeline_ms'])}.")
-    if steps["distortion"] is not None:
-        slower = text.factor(steps["distortion"])
-        said.append(f"The profiler slows a step ({slower} its plain time, by the mean); the times above are scaled back.")
     if steps.get("cold"):
         said.append("The script had so few steps that the warm-up itself was recorded: its times include one-time costs.")
     tool = document["tool"]

@@ -20,6 +20,7 @@ _SAFETIES = {
 }
 _SCOPES = {
     "step": "step time",
+    "average": "step time on average: some steps only",
     "component": "something other than step time, or time that only a rerun can tell",
     "hypothetical": "nothing on this machine; step time on a GPU",
     "information": "nothing: it is no fault",

@@ -24,6 +24,8 @@ _DOCUMENT: Shape = {
     "findings": list,
     "plan": list,
     "self_replay_error": _NUMBER_OR_NONE,
+    "prediction_missing": _TEXT_OR_NONE,
+    "steady_step_ms": _NUMBER_OR_NONE,
     "upper_bound_ms": _NUMBER_OR_NONE,
     "lines": list,
     "key_averages": dict,
@@ -49,7 +51,17 @@ _PLACE: Shape = {"file": str, "line": int, "function": str, "source": str, "call
 _ROWS: dict[str, Shape] = {
     "ledger": {"row": str, "title": str, "meaning": str, "ms_per_step": _NUMBER, "share": _NUMBER},
     "lines": {**_PLACE, "self_ms": _NUMBER, "total_ms": _NUMBER, "share": _NUMBER},
-    "plan": {"rule": str, "fix": str, "where": _TEXT_OR_NONE, "at_most_ms": _NUMBER_OR_NONE, "alone_ms": _NUMBER_OR_NONE},
+    "plan": {
+        "rule": str,
+        "fix": str,
+        "where": _TEXT_OR_NONE,
+        "severity": str,
+        "at_most_ms": _NUMBER_OR_NONE,
+        "share": _NUMBER_OR_NONE,
+        "alone_ms": _NUMBER_OR_NONE,
+        "cumulative_ms": _NUMBER_OR_NONE,
+        "step_ms_after": _NUMBER_OR_NONE,
+    },
     "notes": {},
     "findings": {
         "rule": str,
@@ -74,10 +86,21 @@ _ROWS: dict[str, Shape] = {
 }
 _EVIDENCE: Shape = {"metric": str, "value": object, "op": str, "threshold": object, "unit": str, "because": str}
 _FIX: Shape = {"title": str, "how": str, "caution": str, "safety": str, "intervention": str, "call_sites": list}
-_SAVING: Shape = {"at_most_ms": _NUMBER_OR_NONE, "predicted_ms": _DICT_OR_NONE, "measured_ms": object, "verdict": _TEXT_OR_NONE}
+_SAVING: Shape = {
+    "at_most_ms": _NUMBER_OR_NONE,
+    "scope": str,
+    "predicted_ms": _DICT_OR_NONE,
+    "confidence": _TEXT_OR_NONE,
+    "reason": _TEXT_OR_NONE,
+    "measured_ms": object,
+    "verdict": _TEXT_OR_NONE,
+}
+_PREDICTED: Shape = {"best_guess": _NUMBER, "low": _NUMBER, "high": _NUMBER}
 _AVERAGE: Shape = {"name": str, "calls": _NUMBER, "self_cpu_ms": _NUMBER, "cpu_ms": _NUMBER, "self_device_ms": _NUMBER_OR_NONE}
 
 _STATES = ("fires", "quiet", "abstains", "error")
+_SCOPES = ("step", "average", "component", "hypothetical", "information")
+_CONFIDENCES = ("high", "medium", "low")
 _GROUPS = ("plan", "minor", "hypothetical", "information")
 
 
@@ -120,6 +143,8 @@ def _finding_problems(finding: dict[str, Any]) -> list[str]:
         found += _lacks(f"{where}: call site", one, {"file": str, "line": int, "source": str})
     for one in finding["culprits"]:
         found += _lacks(f"{where}: culprit", one, {**_PLACE, "ms_per_step": _NUMBER})
+    if not found:
+        found = _saving_problems(f"{where}: saving", finding["saving"])
     if finding["state"] not in _STATES:
         found.append(f"{where}: state {finding['state']!r} is unknown")
     if fires and (finding["group"] not in _GROUPS or finding["severity"] not in SEVERITIES):
@@ -131,8 +156,23 @@ def _finding_problems(finding: dict[str, Any]) -> list[str]:
     return found
 
 
+def _saving_problems(where: str, saving: dict[str, Any]) -> list[str]:
+    predicted = saving["predicted_ms"]
+    found = [] if saving["scope"] in _SCOPES else [f"{where}: scope {saving['scope']!r} is unknown"]
+    if predicted is None:
+        return found
+    found += _lacks(f"{where}.predicted_ms", predicted, _PREDICTED)
+    if not found and not 0 <= predicted["low"] <= predicted["high"]:
+        found.append(f"{where}: the range {predicted['low']}–{predicted['high']} is none")
+    if saving["confidence"] not in _CONFIDENCES or not saving["reason"]:
+        found.append(f"{where}: predicted without a known confidence and a reason")
+    return found
+
+
 def _contradictions(document: Document) -> list[str]:
     found = []
+    if document["prediction_missing"] is not None and any(one["saving"]["predicted_ms"] for one in document["findings"]):
+        found.append("savings are predicted although nothing can be")
     in_plan = {finding["rule"] for finding in document["findings"] if finding["group"] == "plan"}
     if {row["rule"] for row in document["plan"]} != in_plan:
         found.append("the plan is not the group 'plan'")

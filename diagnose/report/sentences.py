@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from diagnose.report.document import Document, Finding, in_state, is_complete, recorded_by_us
-from diagnose.report.text import count, ms, share
+from typing import Any
+
+from diagnose.report.document import (
+    Document,
+    Finding,
+    in_state,
+    is_complete,
+    ledger_ms,
+    plan_row,
+    planned,
+    recorded_by_us,
+    steady_ms,
+    step_ms,
+)
+from diagnose.report.text import count, factor, less, ms, rough_share_span, rough_span, share, span_ms
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",
@@ -19,6 +32,12 @@ _STEP_SOURCES = {
     "repetition": "repetition: nothing marks the steps, but the sequence of kernels (or operators) repeats",
     "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
 }
+# How the notes begin that change what all numbers of a report are worth.
+_DOUBTS = ("The plain steps differ so much", "The host runs ahead of the GPU", "GPU activity was not recorded")
+_UNKNOWN = "not known in ms"
+NOTHING_MS = 0.001  # what would show as less than that
+BOUND_NEAR = 1.05  # a step and its bound that differ by less than this factor are the same
+MOST_TIMES = 100  # × the bound: beyond, the recording is of something else than the GPU's work, a start for example
 _CLOCKS = {
     "optimizer": "a step ends with `optimizer.step()`",
     "backward": "no optimizer was used, so a step ends with `backward()`",
@@ -44,6 +63,13 @@ def ended_badly(document: Document) -> bool:
     return document["run"]["ended"] in ("crashed", "killed", "timeout", "interrupted", "running")
 
 
+def cautions(document: Document) -> list[str]:
+    """The notes that make all numbers doubtful, each once, as far as the verdict does not say so itself."""
+    bare = [note.removeprefix("timeline: ").removeprefix("detail: ") for note in document["notes"]]
+    said = {doubt: note for note in reversed(bare) for doubt in _DOUBTS if note.startswith(doubt)}
+    return [said[doubt] for doubt in _DOUBTS if doubt in said and doubt.lower() not in document["verdict"].lower()]
+
+
 def clock(document: Document) -> str:
     """Which events were taken for the ends of steps."""
     name, source = document["steps"]["clock"], document["steps"].get("step_source")
@@ -64,30 +90,150 @@ def bound(document: Document) -> str:
     return f"The largest part of the step is {row['title'].lower()}, {share(row['share'])} of it: {row['meaning']}."
 
 
-def sureness(finding: Finding) -> str:
+# ---- what a fix saves
+
+
+def saving(finding: Finding, document: Document, per: str = "") -> str:
+    """`3.1–4.8 ms, 25–39 %`: measured or predicted; else an upper bound, or the cost where nothing can be predicted. ``per``: " a step"."""
+    known = finding["saving"]
+    if known["measured_ms"] is not None:
+        return f"{span_ms(known['measured_ms'])}{per}, measured"
+    if known["predicted_ms"] is not None:
+        return _predicted(finding, document, per)
+    if document.get("prediction_missing"):
+        return _with_share(finding["ms_per_step"], _whole_ms(finding, document), per)
+    return f"at most {_with_share(known['at_most_ms'], _whole_ms(finding, document), per)}" if known["at_most_ms"] is not None else _UNKNOWN
+
+
+def _predicted(finding: Finding, document: Document, per: str) -> str:
+    low, high, guess = (finding["saving"]["predicted_ms"][name] for name in ("low", "high", "best_guess"))
+    if is_nothing(high):
+        return "nothing by itself"
+    whole_ms = _whole_ms(finding, document)
+    average = " on average" if finding["saving"]["scope"] == "average" else ""
+    part = f", {rough_share_span(low / whole_ms, high / whole_ms)}" if whole_ms else ""
+    best = f"; best guess {rough_span(guess, guess)}" if finding["saving"]["confidence"] == "low" else ""
+    return f"{rough_span(low, high)}{per}{average}{part}{best}"
+
+
+def is_nothing(value: float | None) -> bool:
+    return value is not None and value < NOTHING_MS
+
+
+def _whole_ms(finding: Finding, document: Document) -> float | None:
+    """The step that a saving comes off: what only some steps have makes the average one longer than the usual one."""
+    usual_ms = steady_ms(document) if finding["saving"]["predicted_ms"] is not None else ledger_ms(document)
+    extra_ms = finding["ms_per_step"] if finding["saving"]["scope"] == "average" else None
+    return usual_ms + (extra_ms or 0.0) if usual_ms else None
+
+
+def _with_share(value: float | None, whole_ms: float | None, per: str) -> str:
+    if value is None:
+        return _UNKNOWN
+    return f"{ms(value)}{per}, {share(value / whole_ms)}" if whole_ms else f"{ms(value)}{per}"
+
+
+def saves(document: Document) -> str:
+    """What `saving` tells of the findings, as the header of a column."""
+    return "Costs" if document.get("prediction_missing") else "Saves"
+
+
+def worth(finding: Finding, document: Document) -> str:
+    """`saves 3.1–4.8 ms a step, 25–39 %`, `costs 4.2 ms a step, 34 %`."""
+    told = saving(finding, document, " a step")
+    return f"saving {told}" if told == _UNKNOWN else f"{saves(document).lower()} {told}"
+
+
+def together(row: dict[str, Any], document: Document) -> str:
+    """What a row of the plan leaves of the step: `step then 14 ms`, from the second row on `6.2 ms, step then 5.9 ms`; empty if unknown."""
+    saved, after = row["cumulative_ms"], row["step_ms_after"]
+    if saved is None or after is None:
+        return ""
+    if is_nothing(saved):
+        return "nothing yet"
+    then = f"step then {less(after, saved)}{' on average' if has_average(document) else ''}"
+    return then if row is document["plan"][0] else f"{rough_span(saved, saved)}, {then}"
+
+
+def has_average(document: Document) -> bool:
+    """Whether the plan holds something that only some steps have: what is left of the step is then that of the average one."""
+    return any(finding["saving"].get("scope") == "average" for finding in planned(document))
+
+
+def average_ms(document: Document) -> float | None:
+    """The average step that the plan starts from, ms; None where nothing is predicted."""
+    known = [row for row in document["plan"] if row["cumulative_ms"] is not None and row["step_ms_after"] is not None]
+    return known[0]["cumulative_ms"] + known[0]["step_ms_after"] if known else None
+
+
+def in_full(finding: Finding, document: Document) -> str:
+    """What is to be gained, as a sentence of the finding's section; empty where that is not known."""
+    known, row = finding["saving"], plan_row(finding, document)
+    told = saving(finding, document, " a step")
+    if known["measured_ms"] is not None:
+        return f"The fix saves {told}."
+    if known["predicted_ms"] is None:
+        bounded = known["at_most_ms"] is not None and not document.get("prediction_missing")
+        return f"The fix saves {told}." if bounded else ""
+    left = _left_of_step(row, document) if row else ""
+    return f"The fix is predicted to save {told}{left}."
+
+
+def _left_of_step(row: dict[str, Any], document: Document) -> str:
+    saved, after = row["cumulative_ms"], row["step_ms_after"]
+    if saved is None or after is None or is_nothing(saved):
+        return ""
+    step = "an average step" if has_average(document) else "a step"
+    lead = "; " if row is document["plan"][0] else f"; together with the fixes above {rough_span(saved, saved)}, and "
+    return f"{lead}{step} then takes {less(after, saved)}"
+
+
+def stake(document: Document) -> str:
+    """What the first fix is worth, for the verdict: `predicted saving 2.9–4.1 ms a step, 24–34 %`; empty if nothing is known."""
+    top = planned(document)[0]
+    known = top["saving"]
+    if known["predicted_ms"] is not None and is_nothing(known["predicted_ms"]["high"]):
+        return _stake_together(document)
+    told = saving(top, document, " a step")
+    if told == _UNKNOWN:
+        return ""
+    verb = "predicted saving " if known["predicted_ms"] is not None else "costs " if document.get("prediction_missing") else ""
+    return f"{verb}{told}"
+
+
+def _stake_together(document: Document) -> str:
+    """Where the first fix gains nothing alone: the first row that does, with all before it."""
+    for number, row in enumerate(document["plan"], 1):
+        if row["cumulative_ms"] is not None and not is_nothing(row["cumulative_ms"]):
+            return f"predicted saving {rough_span(row['cumulative_ms'], row['cumulative_ms'])} a step together with fix {number}"
+    return "predicted saving nothing by itself"
+
+
+def sureness(finding: Finding, document: Document) -> str:
     """How sure we are, in a few words."""
     rule = "proven rule" if finding["status"] == "stable" else "preview rule"
-    saving = finding["saving"]
-    if saving["measured_ms"] is not None:
-        return f"{rule}, gain measured"
-    if saving["predicted_ms"] is not None:
-        return f"{rule}, gain predicted"
-    return f"{rule}, upper bound" if saving["at_most_ms"] is not None else f"{rule}, gain unknown"
+    known = finding["saving"]
+    if known["measured_ms"] is not None:
+        return f"measured, {rule}"
+    if known["predicted_ms"] is not None:
+        return f"{known['confidence']} confidence, {rule}"
+    return f"upper bound, {rule}" if known["at_most_ms"] is not None and not document.get("prediction_missing") else rule
 
 
-def how_sure(finding: Finding) -> str:
+def how_sure(finding: Finding, document: Document) -> str:
     """The same for people who have never seen the words before."""
     if finding["status"] == "stable":
         rule = "The rule is stable: it found this on real recordings of slow scripts and stayed quiet on their healthy twins."
     else:
         rule = "The rule is a preview: it is not yet proven on enough real recordings, so check the evidence above before you act."
-    saving = finding["saving"]
-    if saving["measured_ms"] is not None:
-        return f"{rule} The gain was measured by running the script with the fix."
-    if saving["predicted_ms"] is not None:
-        return f"{rule} The gain was predicted by replaying the recorded step with the fix."
-    if saving["at_most_ms"] is not None:
-        return f"{rule} The gain is an upper bound, for the rest of the step may hide part of it."
+    known = finding["saving"]
+    if known["measured_ms"] is not None:
+        return f"{rule} The saving was measured by running the script with the fix."
+    if known["predicted_ms"] is not None:
+        replay = "The saving comes from replaying the recorded steps with the fix made"
+        return f"{rule} {replay}; confidence is {known['confidence']}: {known['reason']}."
+    if known["at_most_ms"] is not None and not document.get("prediction_missing"):
+        return f"{rule} The saving is an upper bound, for the rest of the step may hide part of it."
     return rule
 
 
@@ -98,6 +244,70 @@ def why_minor(finding: Finding, document: Document) -> str:
         return f"the same time is explained better by: {titles.get(finding['because_of'], finding['because_of'])}"
     noise = document["steps"].get("noise_ms")
     return f"below the noise of this run ({ms(noise)} per step)" if noise is not None else "below the noise of this run"
+
+
+# ---- how far to trust them
+
+
+def unpredicted(document: Document) -> str:
+    """Why no saving is told; empty if savings are."""
+    reason = document.get("prediction_missing")
+    return f"Savings cannot be predicted here, for {reason}. Only what each finding costs is told." if reason else ""
+
+
+def replayed(document: Document) -> str:
+    """How well the recorded steps are understood; empty where nothing is predicted."""
+    error = document["self_replay_error"]
+    if error is None or document.get("prediction_missing"):
+        return ""
+    return (
+        f"Replaying the recorded steps gives them back within {share(max(error, 0.001))}. A predicted saving is the same replay with the "
+        "fix made. Its range says how much better or worse the fix may turn out; confidence is high where the range is narrow."
+    )
+
+
+def distorted(document: Document) -> str:
+    """What the profiler did to the steps that the times come from."""
+    ratio = document["steps"]["distortion"]
+    if ratio is None:
+        return "No step was timed without the profiler, so how far it slowed these steps down is not known."
+    if ratio <= 1:
+        return "The profiler did not slow the steps down."
+    return f"The profiler slowed the steps down ({factor(ratio)} their plain time); all times are scaled back to the plain step."
+
+
+def fastest(document: Document) -> str:
+    """What the GPU allows; empty without one, and where nothing is predicted."""
+    limit_ms, now_ms = document["upper_bound_ms"], steady_ms(document)
+    if limit_ms is None or not now_ms or limit_ms <= 0:
+        return ""
+    if runs_ahead(document):
+        host = f"The host hands a step over in {ms(ledger_ms(document))}, but the GPU takes {ms(now_ms)} for its work"
+        return f"{host}: only less work for the GPU makes it faster." if now_ms < BOUND_NEAR * limit_ms else f"{host}."
+    if now_ms < BOUND_NEAR * limit_ms:
+        now = f"a step takes {ms(now_ms)}, and with everything on the host fixed still {ms(limit_ms)}"
+        return f"The GPU's own work takes the time: {now}."
+    times = now_ms / limit_ms
+    now = f"it now takes {ms(now_ms)}" + (f", {times:.{0 if times >= 9.95 else 1}f} times that" if times < MOST_TIMES else "")
+    return f"With everything on the host fixed, a step cannot be faster than {ms(limit_ms)} on this GPU; {now}."
+
+
+def starting_step(document: Document) -> str:
+    """Which step the savings come off, where it is not the usual one; else empty."""
+    whole_ms, usual_ms, gpu_ms = average_ms(document), ledger_ms(document), steady_ms(document)
+    if whole_ms is None or not usual_ms or not gpu_ms:
+        return ""
+    if has_average(document):
+        return (
+            f"Some steps take longer than the usual {ms(step_ms(document))}: the average is {ms(whole_ms)}, and the savings come off that."
+        )
+    return f"The GPU takes {ms(gpu_ms)} for the work of a step, and the savings come off that." if runs_ahead(document) else ""
+
+
+def runs_ahead(document: Document) -> bool:
+    """Whether the host hands steps over faster than the GPU works them off."""
+    usual_ms, gpu_ms = ledger_ms(document), steady_ms(document)
+    return bool(usual_ms and gpu_ms and gpu_ms >= BOUND_NEAR * usual_ms)
 
 
 def judged(document: Document) -> str:

@@ -45,8 +45,10 @@ TODO: and as they should be
 """
 
 [saving]
-edit = "remove"                         # remove | shrink (ratio = what is left) | overlap | none
-scope = "step"                          # step | component | hypothetical | information
+edit = "remove"                         # remove | shrink | unblock | retime | fuse | overlap | none: see docs/prediction.md
+# ratio = 0.3                           # what is left of that time, your best guess; best and worst: between = [0.1, 0.6]
+# because = "how you know what is left" # needed with a ratio
+scope = "step"                          # step | average | component | hypothetical | information
 '''
 
 CASES = '''\

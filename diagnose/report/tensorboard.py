@@ -64,6 +64,9 @@ def _summaries(document: Document) -> Iterator[tuple[int, Summary]]:
     for series, (tag, description) in _SERIES.items():
         for step, value in enumerate(document["steps"][series]):
             yield step, _scalar(tag, value, description)
+    for number, row in enumerate(document["plan"], 1):
+        if row["step_ms_after"] is not None:
+            yield number, _scalar("step_ms/predicted", row["step_ms_after"], "A step with so many fixes of the plan made, predicted, ms")
     for row in document["ledger"]:
         yield 0, _scalar(f"ledger_share/{row['row']}", row["share"], f"{row['title']}, share of the step: {row['meaning']}")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 TOP_FIXES = 3
 TOP_ROWS = 3
+INDENT = 3
+_HELD = "\N{NO-BREAK SPACE}"
 REMARK_S = 2  # long enough to wonder whether anything happens
 _ERASE_LINE = "\r\x1b[K"
 _COLOURS = {"high": "bold red", "medium": "yellow", "low": "cyan"}
@@ -70,14 +74,21 @@ def stderr_console() -> Console:
 
 
 def print_summary(document: Document, out: Path, console: Console) -> None:
-    """At most about fifteen lines: verdict, ledger, the best fixes, where the report lies, what to type next."""
+    """At most about fifteen lines: verdict, what makes it doubtful, ledger, the best fixes, where the report lies, what to type next."""
     from rich.text import Text
 
-    lines = [Text(), Text(_plain(document["verdict"]), style="bold")]
+    width = console.width
+    lines = [Text(), *_paragraph(document["verdict"], width, "bold")]
     if sentences.ended_badly(document):
-        lines.append(Text(_plain(sentences.ending(document)), style="yellow"))
+        lines += _paragraph(sentences.ending(document), width, "yellow")
+    for note in sentences.cautions(document):
+        lines += _paragraph(f"! {_first_sentence(note)}", width, "yellow")
+    if planned(document) and is_complete(document):
+        lines += _paragraph(f"! {sentences.unpredicted(document)}", width, "yellow") if sentences.unpredicted(document) else []
     lines += [Text(), *_ledger(document)] if document["ledger"] else []
-    lines += [Text(), *_fixes(document)] if planned(document) else []
+    if not sentences.runs_ahead(document):  # else a caution says so
+        lines += _paragraph(sentences.fastest(document), width)
+    lines += [Text(), *_fixes(document, width)] if planned(document) else []
     for line in [*lines, Text()]:
         console.print(line)
     for pointer in _pointers(document, out):
@@ -97,6 +108,11 @@ def _plain(sentence: str) -> str:
     return text.clean(sentence).replace("`", "")
 
 
+def _first_sentence(note: str) -> str:
+    """The report has the whole of it."""
+    return re.split(r"(?<=\.) (?=[A-Z])", note, maxsplit=1)[0]
+
+
 def _ledger(document: Document) -> list[Text]:
     from rich.text import Text
 
@@ -107,24 +123,47 @@ def _ledger(document: Document) -> list[Text]:
     return [Text(f"{text.clean(title):<22} {text.ms(ms):>11} {text.share(part):>8}  {text.bar(part, 30)}") for title, ms, part in shown]
 
 
-def _fixes(document: Document) -> list[Text]:
+def _fixes(document: Document, width: int) -> list[Text]:
     from rich.text import Text
 
     plan = planned(document)
-    lines = [line for number, finding in enumerate(plan[:TOP_FIXES], 1) for line in _fix(number, finding)]
+    lines = [line for number, finding in enumerate(plan[:TOP_FIXES], 1) for line in _fix(number, finding, document, width)]
     more = len(plan) - TOP_FIXES
     return lines + ([Text(f"   {more} more in the report")] if more > 0 else [])
 
 
-def _fix(number: int, finding: Finding) -> tuple[Text, Text]:
-    """What to do, and below it where, for how much, and how sure that is."""
+def _fix(number: int, finding: Finding, document: Document, width: int) -> list[Text]:
+    """What to do and where; below it for how much, and how sure that is."""
     from rich.text import Text
 
     line = place(finding)
     where = text.clean(text.place(line), text.LONGEST_NAME) if line else ""
-    gain = f"{text.gain(finding['saving'], finding['share'])} per step"
     title = Text.assemble(f"{number}. ", (_plain(finding["fix"]["title"]), _COLOURS[finding["severity"]]))
-    return title, Text(f"   {' · '.join(filter(None, [where, gain, sentences.sureness(finding)]))}")
+    fits = title.cell_len + len(where) + INDENT <= width
+    beside, below = (where, "") if fits else ("", where)
+    parts = [_plain(part).replace(" ", _HELD) for part in [below, *_worth(finding, document)] if part]
+    return [title.append(f" · {beside}" if beside else ""), *_lines(" · ".join(parts), width, indent=INDENT)]
+
+
+def _worth(finding: Finding, document: Document) -> list[str]:
+    """`saves 3.1–4.8 ms a step, 25–39 %`, `step then 9 ms`, `high confidence, preview rule`."""
+    row = document["plan"][planned(document).index(finding)]
+    then = sentences.together(row, document)
+    with_others = f"with those above {then}" if then and row is not document["plan"][0] else then
+    return [sentences.worth(finding, document), with_others, sentences.sureness(finding, document)]
+
+
+def _paragraph(sentence: str, width: int, style: str = "") -> list[Text]:
+    """A sentence as lines of the terminal's width, numbers held to their units."""
+    return _lines(re.sub(r"(?<=\d) (?=ms\b|%)", _HELD, _plain(sentence)), width, style)
+
+
+def _lines(held: str, width: int, style: str = "", *, indent: int = 0) -> list[Text]:
+    from rich.text import Text
+
+    lead = " " * indent
+    wrapper = textwrap.TextWrapper(max(width, 2), lead, lead, break_long_words=False, break_on_hyphens=False)
+    return [Text(line.replace(_HELD, " "), style=style) for line in wrapper.wrap(held)]
 
 
 def _pointers(document: Document, out: Path) -> list[Text]:

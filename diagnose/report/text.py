@@ -11,6 +11,7 @@ from typing import Any
 UNKNOWN = "–"
 LONGEST_NAME = 100  # characters; kernel names can have thousands
 LONGEST_PROSE = 2000
+NEGLIGIBLE = 0.02  # of a range's upper end: a lower end below it is no promise
 
 OPS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "==": "exactly", "!=": "other than"}
 
@@ -69,6 +70,44 @@ def significant(value: float) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def rough(value: float) -> str:
+    """Two significant digits, what a prediction is good for: `3.1`, `12`, `370`, `0.012`; never more than three decimals."""
+    if value == 0:
+        return "0"
+    if abs(value) < 0.001:
+        return "< 0.001"
+    decimals = _decimals(value, 2)
+    rounded = round(value, decimals)
+    return f"{rounded:,.{max(0, min(3, _decimals(rounded, 2)))}f}"
+
+
+def rough_span(low: float, high: float, unit: str = "ms") -> str:
+    """`3.1–4.8 ms`; `up to 0.30 ms` where the lower end is next to nothing, one number where both ends look the same."""
+    if low < max(NEGLIGIBLE * high, 0.001):
+        return f"up to {rough(high)} {unit}"
+    ends = [rough(low), rough(high)]
+    return f"{ends[0]} {unit}" if ends[0] == ends[1] else f"{ends[0]}–{ends[1]} {unit}"
+
+
+def rough_share_span(low: float, high: float) -> str:
+    """The same for shares of 0–1: `25–39 %`, `3.7–13 %`; of `up to` only the number."""
+    ends = [share(one).removesuffix(" %") for one in (low, high)]
+    return f"{ends[1]} %" if ends[0] == ends[1] or low < NEGLIGIBLE * high else f"{ends[0]}–{ends[1]} %"
+
+
+def less(value: float, saved: float) -> str:
+    """What is left of a time in ms after a saving, as exact as the saving is and with three significant digits at most: `118 ms`."""
+    if value <= 0:
+        return "0 ms"
+    decimals = min(_decimals(saved, 2) if saved > 0 else 3, _decimals(value, 3), 3)
+    return f"{round(value, decimals):,.{max(0, decimals)}f} ms"
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Decimals that show so many significant digits; negative for tens and hundreds."""
+    return digits - 1 - math.floor(math.log10(abs(value)))
+
+
 def quantity(value: Any, unit: str) -> str:
     """A metric's value in its unit; plain text, to be escaped like any other."""
     if value is None:
@@ -91,9 +130,11 @@ def condition(op: str, threshold: Any, unit: str) -> str:
 
 def gain(saving: dict[str, Any], at_stake: float | None) -> str:
     """What a fix gains, the surest number there is: measured, else predicted, else an upper bound with its share of the step."""
-    for name in ("measured_ms", "predicted_ms"):
-        if saving.get(name) is not None:
-            return f"{name.removesuffix('_ms')} {span_ms(saving[name])}"
+    measured, predicted = saving.get("measured_ms"), saving.get("predicted_ms")
+    if measured is not None:
+        return f"measured {span_ms(measured)}"
+    if predicted is not None:
+        return f"predicted {rough_span(predicted['low'], predicted['high'])}"
     if saving.get("at_most_ms") is None:
         return "not known in ms"
     return f"at most {ms(saving['at_most_ms'])}" + (f" ({share(at_stake)})" if at_stake is not None else "")
@@ -157,12 +198,12 @@ def prose(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    escaped = re.sub(r"[\\`*\[\]<>|~&]", lambda found: _entity(found[0]) if found[0] in "<>|&" else "\\" + found[0], text)
+    """Only what Markdown would read is escaped: a number, a lone `<` before a space or an arrow stay as they are."""
+    escaped = re.sub(r"[\\`*\[\]|~]|<(?! )|&(?=[#\w])|^\s*>", lambda found: _escaped(found[0]), text)
     escaped = re.sub(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", r"\\_", escaped)
-    return re.sub(r"^(\s*)([#+=-]|\d+(?=[.)]))", _unheaded, escaped)
+    # A line that would begin a heading, a list or a rule.
+    return re.sub(r"^(\s*)(\d+(?=[.)](?:\s|$))|(?=[#=])|(?=[+-](?:[\s-]|$)))", r"\1\2\\", escaped)
 
 
-def _unheaded(found: re.Match[str]) -> str:
-    """A line that would begin a heading, a list or a rule begins with the plain character instead."""
-    lead, mark = found[1], found[2]
-    return f"{lead}{mark[:-1]}&#{ord(mark[-1])};" if mark[-1].isdigit() else f"{lead}\\{mark}"
+def _escaped(mark: str) -> str:
+    return "".join(_entity(letter) if letter in "<>|&" else letter if letter.isspace() else "\\" + letter for letter in mark)

@@ -67,6 +67,7 @@ def sick() -> Document:
                 ms_per_step=4.1,
                 share=0.317,
                 at_most_ms=3.9,
+                predicted=(3.6, 2.9, 4.1, "high"),
                 symptom="The training thread waits for the next batch and nothing loads ahead.",
                 why="The loader has no worker processes, so every batch is read and collated while the model stands still.",
                 title="Load batches in worker processes",
@@ -103,8 +104,12 @@ def sick() -> Document:
             finding("row-loop", state="error", error="ZeroDivisionError: division by zero"),
             finding("debug-mode-on", state="quiet"),
         ],
-        "plan": [plan_row("input-wait-no-workers", "Load batches in worker processes", "train.py:41", 3.9, 0.317, "high")],
-        "self_replay_error": None,
+        "plan": [
+            plan_row("input-wait-no-workers", "Load batches in worker processes", "train.py:41", 3.9, 0.317, "high", alone=3.6, after=8.7)
+        ],
+        "self_replay_error": 0.0034,
+        "prediction_missing": None,
+        "steady_step_ms": 12.3,
         "upper_bound_ms": None,
         "lines": [
             line(41, "for x, y in loader:", 4.1, 4.1, 0.333),
@@ -120,6 +125,39 @@ def sick() -> Document:
         "metrics": {"input_wait_share": {"value": 0.333, "unit": "share"}, "sync_ms": {"missing": "no GPU", "option": "--device cuda"}},
         "notes": ["timeline: 2 events without an end were cut at the end of the recording."],
     }
+
+
+def two_fixes() -> Document:
+    """The sick run on a GPU with a second fix: alone it gains nothing, after the first one 2.6 ms."""
+    document = sick()
+    second = finding("fp32-no-autocast", title="Use autocast", ms_per_step=5.0, share=0.0, at_most_ms=2.5, predicted=(0.0, 0.0, 0.0, "low"))
+    document["findings"].insert(1, second)
+    document["plan"].append(plan_row("fp32-no-autocast", "Use autocast", None, 2.5, 0.0, "low", alone=0.0, cumulative=6.2, after=6.1))
+    document["upper_bound_ms"] = 5.1
+    return document
+
+
+def some_steps() -> Document:
+    """What only some steps have: 1.2 ms on average on top of the usual 12.3."""
+    document = sick()
+    first = document["findings"][0]
+    first |= {"ms_per_step": 1.2}
+    first["saving"] |= {"scope": "average", "predicted_ms": {"best_guess": 1.2, "low": 0.9, "high": 1.5}, "confidence": "medium"}
+    document["plan"][0] |= {"alone_ms": 1.2, "cumulative_ms": 1.2, "step_ms_after": 12.3}
+    return document
+
+
+def unpredicted() -> Document:
+    """The sick run, had its replay missed the recording."""
+    document = sick()
+    document |= {
+        "self_replay_error": 0.62,
+        "prediction_missing": "replaying the recorded steps misses them by 62 %",
+        "steady_step_ms": None,
+    }
+    document["findings"][0]["saving"] |= {"predicted_ms": None, "confidence": None, "reason": None}
+    document["plan"][0] |= {"alone_ms": None, "cumulative_ms": None, "step_ms_after": None}
+    return document
 
 
 def healthy() -> Document:
@@ -161,6 +199,7 @@ def empty() -> Document:
     document["steps"] |= {"clock": "trace", "complete": 0, "phases": {}, "plain_ms": None, "timeline_ms": None, "distortion": None}
     document["steps"] |= {"plain_series_ms": [], "timeline_series_ms": [], "noise_ms": None, "detail_distortion": None, "per_step": {}}
     document |= {"ledger": [], "ledger_device": None, "findings": [], "plan": [], "lines": [], "metrics": {}, "notes": []}
+    document |= {"self_replay_error": None, "prediction_missing": "no complete step was recorded", "steady_step_ms": None}
     document["key_averages"] = {"rows": [], "note": ""}
     return document
 
@@ -212,12 +251,14 @@ def finding(
     ms_per_step: float | None = None,
     share: float | None = None,
     at_most_ms: float | None = None,
+    predicted: tuple[float, float, float, str] | None = None,
     evidence: list[dict[str, Any]] | None = None,
     culprits: list[dict[str, Any]] | None = None,
     abstains_for: dict[str, str] | None = None,
     error: str | None = None,
 ) -> dict[str, Any]:
     fires = state == "fires"
+    scope = group if group in ("hypothetical", "information") else "step"
     fix: dict[str, Any] = {"title": title}
     if fires:
         fix |= {"how": how, "caution": caution, "safety": "exact", "intervention": "", "call_sites": []}
@@ -237,11 +278,20 @@ def finding(
         "evidence": evidence or [],
         "culprits": culprits or [],
         "fix": fix,
-        "saving": {"at_most_ms": at_most_ms, "scope": "step", "predicted_ms": None, "measured_ms": None, "verdict": None},
+        "saving": {"at_most_ms": at_most_ms, "scope": scope, **_prediction(predicted), "measured_ms": None, "verdict": None},
         "because_of": None,
         "abstains_for": abstains_for,
         "error": error,
     }
+
+
+def _prediction(predicted: tuple[float, float, float, str] | None) -> dict[str, Any]:
+    """Best guess, low, high, ms, and the confidence."""
+    if predicted is None:
+        return {"predicted_ms": None, "confidence": None, "reason": None}
+    best_guess, low, high, confidence = predicted
+    ranged = {"best_guess": best_guess, "low": low, "high": high}
+    return {"predicted_ms": ranged, "confidence": confidence, "reason": "loading as measured"}
 
 
 def evidence(metric: str, value: Any, op: str, threshold: Any, unit: str, because: str) -> dict[str, Any]:
@@ -263,6 +313,22 @@ def ledger_row(row: str, title: str, meaning: str, ms_per_step: float, share: fl
     return {"row": row, "title": title, "meaning": meaning, "ms_per_step": ms_per_step, "share": share}
 
 
-def plan_row(rule: str, fix: str, where: str | None, at_most_ms: float | None, share: float | None, severity: str) -> dict[str, Any]:
-    gain = {"at_most_ms": at_most_ms, "alone_ms": None, "cumulative_ms": None, "step_ms_after": None}
+def plan_row(
+    rule: str,
+    fix: str,
+    where: str | None,
+    at_most_ms: float | None,
+    share: float | None,
+    severity: str,
+    *,
+    alone: float | None = None,
+    cumulative: float | None = None,
+    after: float | None = None,
+) -> dict[str, Any]:
+    gain = {
+        "at_most_ms": at_most_ms,
+        "alone_ms": alone,
+        "cumulative_ms": alone if cumulative is None else cumulative,
+        "step_ms_after": after,
+    }
     return {"rule": rule, "fix": fix, "where": where, "severity": severity, "share": share} | gain

@@ -8,13 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.report.document import run_command, severest, to_json, write_text
+from diagnose.report.document import ledger_ms, run_command, severest, to_json, write_text
 from diagnose.report.schema import problems
 
 from . import documents
 
 
-@pytest.mark.parametrize("make", [documents.sick, documents.healthy, documents.crashed, documents.empty])
+@pytest.mark.parametrize(
+    "make",
+    [
+        documents.sick,
+        documents.two_fixes,
+        documents.some_steps,
+        documents.unpredicted,
+        documents.healthy,
+        documents.crashed,
+        documents.empty,
+    ],
+)
 def test_the_fixtures_have_the_promised_shape(make: object) -> None:
     assert problems(make()) == []  # type: ignore[operator]
 
@@ -29,6 +40,28 @@ def test_a_missing_key_a_wrong_type_and_a_contradiction_are_named() -> None:
     document["ledger"].pop()
     document["findings"][0]["share"] = math.nan
     assert [problem.split(" ")[0] for problem in problems(document)] == ["the", "the", "document.findings.0.share"]
+
+
+def test_a_prediction_that_contradicts_itself_is_named() -> None:
+    document = documents.sick()
+    saving = document["findings"][0]["saving"]
+    saving["predicted_ms"]["low"] = 5.0
+    saving |= {"confidence": "sure", "scope": "all"}
+    document["prediction_missing"] = "no host events"
+    assert problems(document) == [
+        "finding input-wait-no-workers: saving: scope 'all' is unknown",
+        "finding input-wait-no-workers: saving: predicted without a known confidence and a reason",
+        "savings are predicted although nothing can be",
+    ]
+    saving["scope"] = "step"
+    assert "finding input-wait-no-workers: saving: the range 5.0–4.1 is none" in problems(document)
+    del saving["predicted_ms"]["high"]
+    assert "finding input-wait-no-workers: saving.predicted_ms.high is missing" in problems(document)
+
+
+def test_shares_are_of_what_the_ledger_adds_up_to() -> None:
+    assert ledger_ms(documents.sick()) == pytest.approx(12.3)  # 4.1 + 3.0 + 3.7 + 1.2 + 0.3
+    assert ledger_ms(documents.empty()) is None
 
 
 def test_json_is_strict() -> None:

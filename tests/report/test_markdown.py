@@ -30,8 +30,8 @@ def test_the_first_screen_answers_what_where_how_sure_and_what_to_type() -> None
     screen = first_screen(markdown(documents.sick()))
     assert "The training thread waits for the next batch" in screen
     assert "`train.py:41`" in screen
-    assert "at most 3.90 ms (32 %)" in screen
-    assert "preview rule, upper bound" in screen
+    assert "| 2.9–4.1 ms, 24–33 % | 8.7 ms" in screen  # 2.9 and 4.1 of 12.3 ms
+    assert "high confidence, preview rule" in screen
     assert "Pass `num_workers=2, persistent_workers=True` to the DataLoader." in screen
     assert "python -m diagnose train.py --epochs 3" in screen
     assert len(screen.splitlines()) < 25
@@ -42,6 +42,7 @@ def test_sections_come_in_the_order_a_reader_needs_them() -> None:
     wanted = [
         "What to do",
         "Where a step's time goes",
+        "How far to trust these numbers",
         "Findings",
         "Would matter on a GPU",
         "Seen, not worth your time",
@@ -64,7 +65,10 @@ def test_a_finding_shows_evidence_culprits_advice_and_how_sure_we_are() -> None:
         "**Why.**",
         "**How.**",
         "**Caution.**",
+        "**The fix is predicted to save 2.9–4.1 ms a step, 24–33 %; a step then takes 8.7 ms.**",
+        "**Severity.** high",
         "not yet proven",
+        "confidence is high: loading as measured.",
         "<https://docs.pytorch.org",
     ):
         assert part in finding
@@ -75,9 +79,86 @@ def test_a_stable_measured_finding_says_so() -> None:
     finding = document["findings"][0]
     finding["status"], finding["saving"]["measured_ms"] = "stable", {"low": 3.1, "high": 3.6}
     report = markdown(document)
-    assert "measured 3.10–3.60 ms" in report
-    assert "proven rule, gain measured" in report
+    assert "| 3.10–3.60 ms, measured |" in report
+    assert "The fix saves 3.10–3.60 ms a step, measured." in report
+    assert "measured, proven rule" in report
     assert "stayed quiet on their healthy twins" in report
+
+
+def test_a_second_fix_is_told_alone_and_with_those_above() -> None:
+    report = markdown(documents.two_fixes())
+    row = next(line for line in report.splitlines() if line.startswith("| 2 "))
+    assert [cell.strip() for cell in row.split("|")[4:7]] == [
+        "nothing by itself",
+        "6.2 ms, step then 6.1 ms",
+        "low confidence, preview rule",
+    ]
+    assert "| With those above " in report and "| step then 8.7 ms " in report
+    assert (
+        "**The fix is predicted to save nothing by itself; together with the fixes above 6.2 ms, and a step then takes 6.1 ms.**" in report
+    )
+
+
+def test_the_best_guess_is_told_where_the_range_is_wide() -> None:
+    document = documents.sick()
+    document["findings"][0]["saving"] |= {"predicted_ms": {"best_guess": 2.0, "low": 0.05, "high": 4.1}, "confidence": "low"}
+    assert "| up to 4.1 ms, 33 %; best guess 2.0 ms |" in markdown(document)
+
+
+def test_what_only_some_steps_have_is_told_as_an_average() -> None:
+    report = markdown(documents.some_steps())
+    assert "| 0.90–1.5 ms on average, 6.7–11 % | 12.3 ms on average |" in report  # of 12.3 + 1.2 ms: 6.67 and 11.1 %
+    assert "Some steps take longer than the usual 12.3 ms: the average is 13.5 ms, and the savings come off that." in report
+
+
+def test_where_the_host_runs_ahead_the_savings_come_off_what_the_gpu_takes() -> None:
+    document = documents.two_fixes()
+    document |= {"steady_step_ms": 20.5, "upper_bound_ms": 20.5}
+    document["plan"][0]["step_ms_after"] = 16.9
+    report = markdown(document)
+    assert "| 2.9–4.1 ms, 14–20 % |" in report  # of 20.5
+    assert "The GPU takes 20.5 ms for the work of a step, and the savings come off that." in report
+    told = "The host hands a step over in 12.3 ms, but the GPU takes 20.5 ms for its work: only less work for the GPU makes it faster."
+    assert told in report
+
+
+def test_an_upper_bound_is_told_only_where_nothing_is_predicted() -> None:
+    document = documents.sick()
+    assert "at most 3.90 ms" not in markdown(document)
+    document["findings"][0]["saving"] |= {"predicted_ms": None, "confidence": None, "reason": None}
+    report = markdown(document)
+    assert "| at most 3.90 ms, 32 % |" in report and "upper bound, preview rule" in report
+    assert "**The fix saves at most 3.90 ms a step, 32 %.**" in report
+
+
+def test_a_recording_that_is_not_understood_gets_costs_and_the_reason() -> None:
+    report = markdown(documents.unpredicted())
+    plan = first_screen(report)
+    assert "| Costs per step " in plan and "| 4.10 ms, 33 % " in plan  # 4.1 of 12.3
+    assert "Savings cannot be predicted here, for replaying the recorded steps misses them by 62 %." in report
+    assert not re.search(r"at most \d|predicted to save|upper bound|Step then|Saves", report)
+
+
+@pytest.mark.parametrize(
+    ("limit_ms", "told"),
+    [
+        (5.1, "a step cannot be faster than 5.10 ms on this GPU; it now takes 12.3 ms, 2.4 times that."),  # 12.3 / 5.1 = 2.41
+        (12.0, "a step takes 12.3 ms, and with everything on the host fixed still 12.0 ms."),  # 12.3 / 12.0 = 1.025
+    ],
+)
+def test_how_far_to_trust_the_numbers_is_told(limit_ms: float, told: str) -> None:
+    document = documents.sick()
+    document["upper_bound_ms"] = limit_ms
+    report = markdown(document)
+    assert told in report
+    assert "gives them back within 0.3 %." in report
+    assert "The profiler slowed the steps down (1.14 × their plain time)" in report
+    document["upper_bound_ms"] = 0.1  # 123 times
+    assert "faster than 0.100 ms on this GPU; it now takes 12.3 ms." in markdown(document)
+    document |= {"upper_bound_ms": None, "self_replay_error": 0.0}
+    document["steps"]["distortion"] = None
+    report = markdown(document)
+    assert "faster than" not in report and "within 0.1 %" in report and "No step was timed without the profiler" in report
 
 
 def test_the_ledger_adds_up_to_the_step_and_starts_with_the_largest_part() -> None:
@@ -146,7 +227,7 @@ def test_a_run_that_ended_badly_after_complete_steps_still_has_its_plan() -> Non
 
 def test_numbers_keep_their_units_in_narrow_columns() -> None:
     report = rendering.markdown(documents.sick())
-    assert "| at most 3.90\N{NO-BREAK SPACE}ms (32\N{NO-BREAK SPACE}%) |" in report
+    assert "| 2.9–4.1\N{NO-BREAK SPACE}ms, 24–33\N{NO-BREAK SPACE}% |" in report
 
 
 def test_what_was_lost_is_said_on_the_first_screen() -> None:

@@ -44,6 +44,7 @@ def test_step_times_ledger_report_and_findings_are_there(run_folder: Path) -> No
     scalars, texts = series(write_tensorboard(documents.sick(), run_folder, run_folder))
     assert scalars["step_ms/plain"] == [(0, 12.1), (1, 12.3), (2, 12.6)]
     assert scalars["step_ms/recorded"][0] == (0, 13.8)
+    assert scalars["step_ms/predicted"] == [(1, 8.7)]
     assert scalars["ledger_share/input_wait"] == [(0, 0.333)]
     assert texts["diagnose/report"].startswith("# Diagnosis of `train.py`")
     assert "<details>" not in texts["diagnose/report"]

@@ -23,10 +23,46 @@ def summary(document: Document, width: int = 80) -> str:
 
 def test_the_summary_says_what_where_how_much_and_what_next() -> None:
     shown = summary(documents.sick())
-    for part in ("The training thread waits", "Input wait", "train.py:41", "at most 3.90 ms (32 %)", "diagnosis/run/report.md"):
+    for part in (
+        "The training thread waits",
+        "Input wait",
+        "train.py:41",
+        "saves 2.9–4.1 ms a step, 24–33 %",
+        "step then 8.7 ms",
+        "diagnosis/run/report.md",
+    ):
         assert part in shown
     assert "tensorboard --logdir diagnosis/run/tb" in shown
     assert "python -m diagnose train.py --epochs 3" in shown
+
+
+def test_a_plan_of_two_says_what_both_gain() -> None:
+    shown = summary(documents.two_fixes())
+    assert (
+        "2. Use autocast\n   saves nothing by itself · with those above 6.2 ms, step then 6.1 ms ·\n   low confidence, preview rule\n"
+        in shown
+    )
+    assert (
+        "With everything on the host fixed, a step cannot be faster than 5.10 ms on this\nGPU; it now takes 12.3 ms, 2.4 times that."
+        in shown
+    )
+
+
+def test_without_a_prediction_it_says_why_and_what_the_finding_costs() -> None:
+    shown = summary(documents.unpredicted(), width=200)
+    assert (
+        "! Savings cannot be predicted here, for replaying the recorded steps misses them by 62 %. Only what each finding costs is told."
+        in shown
+    )
+    assert "   costs 4.10 ms a step, 33 % · preview rule\n" in shown
+    assert "at most" not in shown and "saves" not in shown
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_number_is_parted_from_its_unit(width: int) -> None:
+    for make in (documents.sick, documents.two_fixes, documents.some_steps, documents.unpredicted):
+        lines = summary(make(), width=width).splitlines()
+        assert not [line for line in lines if line.lstrip().startswith(("ms", "%"))]
 
 
 def test_a_long_plan_still_fits_24_lines() -> None:
@@ -36,6 +72,19 @@ def test_a_long_plan_still_fits_24_lines() -> None:
     shown = summary(document)
     assert len(shown.splitlines()) <= 24
     assert "6 more in the report" in shown
+
+
+def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> None:
+    document = documents.sick()
+    ahead = "The host runs ahead of the GPU: it leaves each of these steps after 0.1 ms, and the GPU takes 0.5 ms. So a step is longer."
+    noise = "The plain steps differ so much that savings below 12 % of the step cannot be told from noise: close other programs."
+    document["notes"] = ["timeline: 2 events without an end", f"timeline: {ahead}", f"detail: {ahead}", noise]
+    shown = summary(document, width=300)
+    assert shown.count("! The host runs ahead") == 1 and "the GPU takes 0.5 ms.\n" in shown
+    assert f"! {noise}" in shown
+    assert "without an end" not in shown
+    document["verdict"] = "Measure again: the plain steps differ so much that savings below 12 % of the step cannot be told from noise."
+    assert "! The plain steps differ" not in summary(document, width=300)
 
 
 @pytest.mark.parametrize("make", [documents.healthy, documents.crashed, documents.empty])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import math
 
 import pytest
+from markdown_it import MarkdownIt
 
 from diagnose.report import text
+
+RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 @pytest.mark.parametrize(
@@ -74,9 +78,57 @@ def test_condition_reads_like_a_sentence() -> None:
 def test_gain_is_the_surest_number_there_is() -> None:
     saving = {"at_most_ms": 4.1, "predicted_ms": None, "measured_ms": None}
     assert text.gain(saving, 0.333) == "at most 4.10 ms (33 %)"
-    assert text.gain(saving | {"predicted_ms": {"low": 2.0, "high": 3.9}}, 0.333) == "predicted 2.00–3.90 ms"
+    assert text.gain(saving | {"predicted_ms": {"low": 2.0, "high": 3.9}}, 0.333) == "predicted 2.0–3.9 ms"
     assert text.gain(saving | {"predicted_ms": {"low": 2.0, "high": 3.9}, "measured_ms": 3.0}, 0.333) == "measured 3.00 ms"
     assert text.gain(saving | {"at_most_ms": None}, None) == "not known in ms"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"),
+        (0.0004, "< 0.001"),
+        (0.0123, "0.012"),
+        (0.3, "0.30"),
+        (3.14, "3.1"),
+        (9.96, "10"),
+        (12.4, "12"),
+        (367.3, "370"),
+        (1234.0, "1,200"),
+    ],
+)
+def test_a_prediction_has_two_significant_digits(value: float, shown: str) -> None:
+    assert text.rough(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown", "part"),
+    [
+        (3.1, 4.8, "3.1–4.8 ms", "25–39 %"),  # of 12.3: 25.2 and 39.0 %
+        (0.28, 6.4, "0.28–6.4 ms", "2.3–52 %"),
+        (0.005, 0.3, "up to 0.30 ms", "2.4 %"),  # 0.005 is less than a fiftieth of 0.3
+        (0.0, 0.3, "up to 0.30 ms", "2.4 %"),
+        (4.01, 4.02, "4.0 ms", "33 %"),
+    ],
+)
+def test_a_range_promises_no_lower_end_that_is_next_to_nothing(low: float, high: float, shown: str, part: str) -> None:
+    assert text.rough_span(low, high) == shown
+    assert text.rough_share_span(low / 12.3, high / 12.3) == part
+
+
+@pytest.mark.parametrize(
+    ("value", "saved", "shown"),
+    [
+        (118.03, 56.8, "118 ms"),
+        (818.2, 376.9, "820 ms"),  # the saving is 380 ms: known to tens
+        (6.96, 0.577, "6.96 ms"),
+        (112.345, 0.577, "112 ms"),  # three digits at most
+        (3.633, 3.98, "3.6 ms"),
+        (0.0, 12.3, "0 ms"),
+    ],
+)
+def test_what_is_left_is_as_exact_as_the_saving(value: float, saved: float, shown: str) -> None:
+    assert text.less(value, saved) == shown
 
 
 def test_bar_is_as_long_as_its_share() -> None:
@@ -101,3 +153,34 @@ def test_plain_names_stay_readable() -> None:
 
 def test_what_back_ticks_cannot_hold_becomes_entities() -> None:
     assert text.code("a|b`c") == "<code>a&#124;b&#96;c</code>"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    ["0.11", "18.4 ms", "< 0.1 %", "< 0.001 ms", "-3.2 ms", "at least 0.5", "more than 1,000", "steps -> s", "Q & A", "1.14 ×"],
+)
+def test_numbers_and_plain_sentences_are_not_escaped(shown: str) -> None:
+    assert text.prose(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("hostile", "literal"),
+    [
+        ("1. item", "1\\. item"),
+        ("12) item", "12\\) item"),
+        ("- item", "\\- item"),
+        ("---", "\\---"),
+        ("+ item", "\\+ item"),
+        ("# heading", "\\# heading"),
+        ("===", "\\==="),
+        ("> quote", "&#62; quote"),
+        ("<b>x</b>", "&#60;b>x&#60;/b>"),
+        ("<1@x.de>", "&#60;1@x.de>"),
+        ("ends with <", "ends with &#60;"),
+        ("&lt; &#60;", "&#38;lt; &#38;#60;"),
+        ("a|b", "a&#124;b"),
+    ],
+)
+def test_what_markdown_would_read_is_made_literal(hostile: str, literal: str) -> None:
+    assert text.prose(hostile) == literal
+    assert RENDERER.render(literal) == f"<p>{html.escape(hostile)}</p>\n"

@@ -1,0 +1,100 @@
+"""The verdict begins with measuring again where other processes, or the run's own noise, make its numbers worthless."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diagnose.analyse import result_document
+from diagnose.report import sentences
+
+from ..timelines import measured_case
+from ..trace.build import launch, read
+from ..trace.test_doubts import steps
+from . import documents
+
+TIMELINE = """
+main  0     1000  step  ProfilerStep#1
+main  100   800   op    aten::mm
+"""
+# Twice the standard error of the median of 20 steps: 2 x 1.2533 x 1.4826 x MAD / sqrt(20) = 0.831 MAD.
+STEADY = [10.0] * 20
+UNEVEN = [10.0, 14.0] * 10  # median 12, MAD 2: 1.66 ms, 14 %
+WILD = [10.0, 18.0] * 10  # median 14, MAD 4: 3.32 ms, 24 %
+TAKEN = {"cpu_cores_used": 1.0, "machine_busy_share": 1.0, "involuntary_switches_per_step": 30.0}  # others: 1.0 - 1.0 / 2
+QUIET = {"cpu_cores_used": 1.0, "machine_busy_share": 0.5, "involuntary_switches_per_step": 0.0}
+
+
+def verdict(plain_ms: list[float], usage: dict[str, float] | None, **facts: Any) -> str:
+    facts = {"cpu_core_count": 2, "machine_core_count": 2, "thread_count": 2, "plain_usage": usage, **facts}
+    document = result_document(measured_case({"timeline": TIMELINE, "plain_ms": plain_ms, "facts": facts}))
+    return str(document["verdict"])
+
+
+def test_a_script_whose_threads_were_kept_from_the_cores_is_to_be_measured_again() -> None:
+    said = verdict(STEADY, TAKEN)
+    assert said.startswith(
+        "Measure again on a quiet machine: other processes used 50 % of this machine's processor time while no core was idle, and took "
+        "cores from the script's 2 threads 30 times a step, so the numbers of this run cannot be trusted. As measured: Nothing worth fixing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("usage", "facts"),
+    [
+        (TAKEN, {"thread_count": 1}),  # the one thread has a core of its own
+        (TAKEN | {"involuntary_switches_per_step": 0.5}, {}),  # not even once a step
+        (TAKEN | {"machine_busy_share": 0.85}, {}),  # a core idles at times
+        (TAKEN, {"process_group": {"backend": "gloo", "world_size": 4}}),  # the others may be ranks of the same job
+        (QUIET, {}),
+        (None, {}),
+    ],
+)
+def test_steady_steps_are_trusted_where_the_threads_have_their_cores(usage: dict[str, float] | None, facts: dict[str, Any]) -> None:
+    assert verdict(STEADY, usage, **facts).startswith("Nothing worth fixing")
+
+
+def test_uneven_steps_on_a_busy_machine_are_to_be_measured_again() -> None:
+    said = verdict(UNEVEN, TAKEN, thread_count=1)
+    assert said.startswith(
+        "Measure again on a quiet machine: other processes used 50 % of this machine's processor time while no core was idle, and the "
+        "plain steps differ so much that savings below 14 % of the step cannot be told from noise, so"
+    )
+    assert not verdict(UNEVEN, QUIET).startswith("Measure again")
+
+
+def test_steps_that_differ_wildly_are_to_be_measured_again_whoever_is_to_blame() -> None:
+    noisy = "the plain steps differ so much that savings below 24 % of the step cannot be told from noise, so"
+    assert verdict(WILD, None).startswith(f"Measure again on a quiet machine: {noisy}")
+    assert verdict(WILD, QUIET).startswith(f"Measure again with more steps (`--plain-steps 100`): {noisy}")
+    assert not verdict(WILD, QUIET, forward={"shape_count": 9}).startswith("Measure again")  # batches of many shapes do differ
+
+
+def test_notes_that_make_the_numbers_doubtful_are_known_as_such() -> None:
+    noisy = result_document(measured_case({"timeline": TIMELINE, "plain_ms": UNEVEN}))
+    notes = [*noisy["notes"], *read(*steps(500)).notes, *read(launch(5, 1, 1)).notes]
+    assert [note.partition(":")[0][:22] for note in notes] == ["The plain steps differ", "The host runs ahead of", "GPU activity was not r"]
+    assert sentences.cautions(noisy | {"notes": ["5 events are damaged", *notes]}) == notes
+
+
+def test_the_stake_is_the_first_fix_of_the_plan() -> None:
+    assert sentences.stake(documents.sick()) == "predicted saving 2.9–4.1 ms a step, 24–33 %"
+    assert sentences.stake(documents.some_steps()) == "predicted saving 0.90–1.5 ms a step on average, 6.7–11 %"
+    assert sentences.stake(documents.unpredicted()) == "costs 4.10 ms a step, 33 %"
+
+
+def test_without_a_prediction_of_this_finding_the_stake_is_an_upper_bound_or_nothing() -> None:
+    document = documents.sick()
+    document["findings"][0]["saving"] |= {"predicted_ms": None, "confidence": None, "reason": None}
+    assert sentences.stake(document) == "at most 3.90 ms a step, 32 %"  # 3.9 of 12.3
+    document["findings"][0]["saving"]["at_most_ms"] = None
+    assert sentences.stake(document) == ""
+
+
+def test_of_two_fixes_that_only_help_together_the_stake_is_both() -> None:
+    document = documents.two_fixes()
+    document["findings"][0]["saving"]["predicted_ms"] = {"best_guess": 0.0, "low": 0.0, "high": 0.0}
+    document["plan"][0] |= {"alone_ms": 0.0, "cumulative_ms": 0.0, "step_ms_after": 12.3}
+    assert sentences.together(document["plan"][0], document) == "nothing yet"
+    assert sentences.stake(document) == "predicted saving 6.2 ms a step together with fix 2"
