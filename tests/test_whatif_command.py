@@ -80,7 +80,7 @@ def test_the_fix_of_a_rule_comes_with_its_range(capsys: pytest.CaptureFixture[st
         ([RUN + ".py", "--remove", "python"], 2, "is no run folder and no trace"),
         (["nosuch", "--remove", "python"], 2, "there is no nosuch"),
         (["metrics", "--remove", "python"], 2, "is no run folder and no trace"),
-        ([str(ROOT / "sample_traces" / "host-reads" / "sick" / "rank0"), "--remove", "python"], 1, "cannot be replayed together"),
+        ([str(ROOT / "sample_traces" / "host-reads" / "sick" / "rank0"), "--remove", "python"], 2, "is JSON, but no trace"),
     ],
 )
 def test_what_cannot_be_answered_is_one_clear_message(argv: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
