@@ -8,6 +8,7 @@
 #   make corpus    docs/corpus.md: what the rules say of the traces in TRACES
 #   make bench     what the recorder costs the script it watches
 #   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
+#   make bench-replay  what predicting costs, on the traces in TRACES
 #   make accuracy  how often the diagnosis of the bundled samples is right, into docs/accuracy.md
 #   make prediction-accuracy  how well savings are predicted, into docs/accuracy.md (TRACES: a folder of traces that others recorded)
 #   make gpu       record the samples on a CUDA device into OUT, and judge them (PYTHON needs a torch with CUDA); BUDGET=540 stops in time
@@ -20,7 +21,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench bench-trace accuracy prediction-accuracy gpu samples
+.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay accuracy prediction-accuracy gpu samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -46,6 +47,9 @@ bench: $(ENVIRONMENT)
 
 bench-trace: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/trace.py $(if $(SIZE),--size $(SIZE))
+
+bench-replay: $(ENVIRONMENT)
+	$(BIN)/python tests/benchmarks/replay.py $(wildcard $(TRACES)/*.gz)
 
 accuracy: $(ENVIRONMENT)
 	$(BIN)/python -m sample_traces.accuracy --write

@@ -1,0 +1,65 @@
+"""What predicting costs (`make bench-replay TRACES=folder`): a replay of one edit in ms, the whole plan as a ratio to reading the trace.
+
+    python tests/benchmarks/replay.py TRACE...
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from diagnose.errors import DiagnoseError
+from diagnose.judge.findings import judge
+from diagnose.measure.metrics import Measured
+from diagnose.measure.recording import load_recording
+from diagnose.predict.plan import assess
+from diagnose.predict.prediction import Prediction
+from diagnose.predict.replay import Edit
+from diagnose.rules import load_rules
+
+REPETITIONS = 5
+TARGET_MS, TARGET_EVENTS = 50, 20_000
+
+
+def line(path: Path) -> tuple[float, float, str] | None:
+    """Seconds for reading and for the plan, and a line on them; None for a trace that cannot be replayed."""
+    started = time.perf_counter()
+    measured = Measured(load_recording(path))
+    read_s = time.perf_counter() - started
+    findings = judge(load_rules(), measured)
+    prediction = Prediction(measured)
+    if prediction.impossible is not None:
+        return None
+    prediction = Prediction(measured)
+    started = time.perf_counter()
+    assess(findings, measured, prediction)
+    plan_s = time.perf_counter() - started
+    view, replay = prediction.measured.timeline, prediction.replay
+    assert view is not None
+    edit = Edit(events=np.arange(len(view.device)), event_ratio=0.5)
+    took_ms = []
+    for _ in range(REPETITIONS):
+        started = time.perf_counter()
+        replay.step_ns([edit])
+        took_ms.append(1000 * (time.perf_counter() - started))
+    events = int((view.in_steps.sum() + view.device_in_steps.sum()) / view.step_count * replay.graph.step_count)
+    said = f"{path.name:40.40s} {events:8,} events in the graph, {len(replay.graph):6,} nodes: {np.median(took_ms):6.1f} ms an edit"
+    return read_s, plan_s, f"{said}; plan ÷ reading {plan_s / read_s:.2f}"
+
+
+def main() -> None:
+    read_s = plan_s = 0.0
+    for name in sys.argv[1:]:
+        try:
+            found = line(Path(name))
+        except DiagnoseError:
+            continue
+        if found:
+            read_s, plan_s = read_s + found[0], plan_s + found[1]
+            print(found[2], flush=True)
+    print(f"all: plan ÷ reading {plan_s / read_s:.2f} (target 1); an edit of {TARGET_EVENTS:,} events is to take {TARGET_MS} ms at most")
+
+
+if __name__ == "__main__":
+    main()

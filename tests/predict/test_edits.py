@@ -1,0 +1,142 @@
+"""What the edits of rules do to a step, each worked out by hand. Timelines in µs, savings in ms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from diagnose.judge.findings import Finding
+from diagnose.predict.prediction import Prediction
+from diagnose.predict.saving import change_of
+from diagnose.rules import Saving, load_rules
+
+from ..timelines import measured_case
+
+RULES = load_rules()
+
+
+def repeated(lines: str, every: int) -> str:
+    """Three steps of these lines; the ``correlation`` of the events counts up."""
+    steps = [
+        f'main 0 {every} step ProfilerStep#1 {{"repeat": 3, "every": {every}}}',
+        f'main 0 {every} annotation t {{"repeat": 3, "every": {every}}}',
+    ]
+    for line in filter(str.strip, lines.splitlines()):
+        text, _, correlation = line.strip().partition(" #")
+        given = f', "correlation": {correlation}' if correlation else ""
+        extra = text[text.index("{") + 1 : -1] + ", " if "{" in text else ""
+        steps.append(f'{text.split("{")[0]} {{{extra}"repeat": 3, "every": {every}{given}}}')
+    return "\n".join(steps)
+
+
+def gained_us(timeline: str, rule: str, edit: str, left: float = 0.0) -> float:
+    """What a fix of the rule's events gains a step."""
+    prediction = Prediction(measured_case({"timeline": timeline}))
+    assert prediction.missing is None and prediction.error == pytest.approx(0, abs=1e-3)
+    changed = replace(RULES[rule], saving=Saving(edit, "step", left, (left, left)))
+    change = change_of(Finding(changed, "fires", (), 1.0, ()), prediction)
+    assert change is not None
+    return 1000 * (prediction.recorded_ms - prediction.step_ms([change]))
+
+
+# The host reads a value: launches 100 of GPU work, waits for it until 115, and works 85 more before the next step.
+READ = repeated(
+    """
+    main 0   6   op      aten::mm
+    main 1   5   runtime cudaLaunchKernel      #100
+    gpu  10  100 kernel  gemm                  #100
+    main 8   107 mark    item@7
+    main 10  105 op      aten::item
+    main 12  100 runtime cudaStreamSynchronize #200
+    main 120 75  op      aten::add
+    """,
+    200,
+)
+
+
+def test_remove_takes_the_work_and_its_wait() -> None:
+    # Without the read the host needs 100 of its own. The kernel's 100 run beside that, 101.5 with the usual gap before the next.
+    assert gained_us(READ, "host-sync", "remove") == pytest.approx(98.5)
+
+
+def test_unblock_keeps_the_work_and_drops_the_wait() -> None:
+    # The call still takes its own 5, so the host needs 105 a step and sets the pace.
+    assert gained_us(READ, "host-sync", "unblock", left=1.0) == pytest.approx(95)
+
+
+# A kernel of 150 in a step of 200 that the GPU fills; the host needs 60.
+FULL = repeated(
+    """
+    main 0   30  op      aten::mm              {"Input Dims": [[64, 64]], "Input type": ["float"]}
+    main 5   5   runtime cudaLaunchKernel      #100
+    gpu  20  150 kernel  sgemm                 #100
+    main 30  20  op      aten::add
+    main 35  5   runtime cudaLaunchKernel      #300
+    gpu  171 39  kernel  add                   #300
+    main 60  150 runtime cudaDeviceSynchronize #500
+    """,
+    215,
+)
+
+
+@pytest.mark.parametrize(("left", "gained"), [(0.5, 75.0), (0.8, 30.0), (1.0, 0.0)])
+def test_retime_gives_back_what_the_kernels_took(left: float, gained: float) -> None:
+    assert gained_us(FULL, "fp32-matmul", "retime", left) == pytest.approx(gained, abs=0.5)
+
+
+def test_retime_gains_nothing_where_the_host_sets_the_pace() -> None:
+    # The same kernels, but the host needs 400 a step and waits for none of them.
+    slow_host = repeated(
+        """
+        main 0   30  op      aten::mm         {"Input Dims": [[64, 64]], "Input type": ["float"]}
+        main 5   5   runtime cudaLaunchKernel #100
+        gpu  20  150 kernel  sgemm            #100
+        main 30  365 op      aten::add
+        """,
+        400,
+    )
+    assert gained_us(slow_host, "fp32-matmul", "retime", 0.5) == pytest.approx(0, abs=0.5)
+
+
+# Ten kernels of 5, each launched after 20 of host work: the GPU idles between them.
+KERNEL = """
+main {host} 20 op      aten::add
+main {call} 5  runtime cudaLaunchKernel #{number}
+gpu  {gpu}  5  kernel  add              #{number}
+"""
+SHORT = repeated("".join(KERNEL.format(host=at, call=at + 10, gpu=at + 18, number=100 + 5 * at) for at in range(0, 200, 20)), 200)
+
+
+def test_fuse_leaves_the_kernels_and_launches_them_at_once() -> None:
+    # The host's time in which the GPU idles goes, 15 of every 20; 50 are left. Ten kernels of 5 with the usual gap of 1.5 need 65.
+    assert gained_us(SHORT, "launch-bound-short-kernels", "fuse", 1.0) == pytest.approx(135)
+
+
+def test_shrink_on_the_host_alone() -> None:
+    # No GPU: 120 of 200 are the optimizer's, to half of that.
+    optimizer = "\n".join(
+        f"main {200 * i} 200 step ProfilerStep#{i}\nmain {200 * i + 60} 120 mark optimizer@9\nmain {200 * i + 61} 118 op aten::add_"
+        for i in range(3)
+    )
+    prediction = Prediction(measured_case({"timeline": optimizer}))
+    halved = replace(RULES["optimizer-heavy"], saving=Saving("shrink", "step", 0.5, (0.5, 0.5)))
+    change = change_of(Finding(halved, "fires", (), 0.12, (), row="optimizer"), prediction)
+    assert change is not None
+    assert 1000 * (prediction.recorded_ms - prediction.step_ms([change])) == pytest.approx(60, abs=0.5)
+
+
+def test_a_cost_known_in_ms_only_comes_off_its_row() -> None:
+    # 80 of the 200 are Python; a call of the script's own line is known to take 30 of them.
+    python = "\n".join(f"main {200 * i} 200 step ProfilerStep#{i}\nmain {200 * i + 60} 120 op aten::add_" for i in range(3))
+    prediction = Prediction(measured_case({"timeline": python}))
+    change = change_of(Finding(RULES["sleep-in-loop"], "fires", (), 0.03, (), row="python"), prediction)
+    assert change is not None
+    assert 1000 * (prediction.recorded_ms - prediction.step_ms([change])) == pytest.approx(30, abs=0.5)
+
+
+def test_what_only_some_steps_pay_comes_off_the_average_step() -> None:
+    prediction = Prediction(measured_case({"timeline": FULL}))
+    change = change_of(Finding(RULES["step-outliers"], "fires", (), 0.04, ()), prediction)
+    assert change is not None and change.edits == ()
+    assert prediction.recorded_ms - prediction.step_ms([change]) == pytest.approx(0.04)
