@@ -318,7 +318,12 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _refuse_recording_options(options: argparse.Namespace) -> None:
-    given = [flag for name, flag in _RECORDING.items() if getattr(options, name) is not None] + options.args
+    if options.args:
+        raise UsageError(
+            f"{shown(options.target)} is already recorded and takes no arguments: {' '.join(options.args)}",
+            do="diagnose's own options come before it: python -m diagnose --out FOLDER TRACE",
+        )
+    given = [flag for name, flag in _RECORDING.items() if getattr(options, name) is not None]
     if given:
         raise UsageError(
             f"{shown(options.target)} is already recorded: {' '.join(given)} would change nothing", do="leave it out, or name a script"

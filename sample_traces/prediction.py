@@ -2,12 +2,14 @@
 
     python -m sample_traces.prediction [--traces FOLDER] [--write]
 
-Predicts the healthy twin of every sample from the recording of the sick script alone, and of pairs in FOLDER that others recorded before
-and after a change; replays every complete step of the training traces in FOLDER as it was recorded.
+Predicts the healthy twin of every sample from the recording of the sick script alone, against what plain runs of both in turns measured
+(`sample_traces/measure.py`); and pairs in FOLDER that others recorded before and after a change. Replays every complete step of the
+training traces in FOLDER as it was recorded.
 """
 
 import argparse
 import csv
+import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,13 +21,15 @@ from diagnose.errors import DiagnoseError
 from diagnose.judge.findings import judge
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import load_recording
-from diagnose.measure.selection import SELECTORS
+from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.predict.bound import at_most_ms
+from diagnose.predict.device_lanes import QUEUED_NS, device_lanes
 from diagnose.predict.edits import events_of, unblocked
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.saving import SPREAD, saving_of, spread_ms
 from diagnose.report.text import share
 from diagnose.rules import load_rules
+from sample_traces.measure import MEASURED
 from sample_traces.pages import write_part
 from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded
 from sample_traces.tables import table
@@ -59,20 +63,18 @@ class Pair:
 
 def sample_pairs() -> tuple[list[Pair], list[str]]:
     """The bundled samples, and why some are left out."""
-    by_name = {str(sample): sample for sample in SAMPLES if is_recorded(sample.run)}
+    ratios = {case: found["healthy_over_sick"] for case, found in json.loads(MEASURED.read_text()).items()}
     pairs, without = [], []
-    for sick in [sample for sample in by_name.values() if sample.rule]:
-        found = _sample_pair(sick, by_name[f"{sick.case}/healthy"])
-        if isinstance(found, str):
-            without.append(f"`{sick.case}`: {found}")
-        else:
+    for sick in [sample for sample in SAMPLES if sample.rule and is_recorded(sample.run)]:
+        found = sick.other_fix or _sample_pair(sick, ratios[sick.case])
+        if isinstance(found, Pair):
             pairs.append(found)
+        else:
+            without.append(f"`{sick.case}`: {found}")
     return pairs, without
 
 
-def _sample_pair(sick: Sample, healthy: Sample) -> Pair | str:
-    if sick.other_fix:
-        return sick.other_fix
+def _sample_pair(sick: Sample, ratio: float) -> Pair | str:
     measured = Measured(load_recording(sick.run))
     prediction = Prediction(measured)
     finding = next(one for one in judge(load_rules(), measured) if one.rule.id == sick.rule)
@@ -83,9 +85,8 @@ def _sample_pair(sick: Sample, healthy: Sample) -> Pair | str:
         return "what its fix gains cannot be told from a recording"
     typical = np.mean if finding.rule.saving.scope == "average" else np.median
     before = float(typical(measured.recording.step_ns("plain"))) / 1e6
-    after = float(typical(load_recording(healthy.run).step_ns("plain"))) / 1e6 / sick.twin_steps
     predicted, low, high = (before - gain for gain in (saving.predicted_ms, saving.high_ms, saving.low_ms))
-    return Pair(sick.case, f"`{sick.rule}`", before, after, predicted, low, high)
+    return Pair(sick.case, f"`{sick.rule}`", before, before * ratio, predicted, low, high)
 
 
 # ---- recorded by others
@@ -123,12 +124,20 @@ def _recorded_pair(traces: Path, before: str, after: str, words: str, change: Ca
     return Pair(before, words, first.recorded_ms, after_ms, first.recorded_ms - gain_ms, low_ms, high_ms)
 
 
-def replay_errors(traces: Path) -> tuple[dict[str, list[float]], list[str]]:
-    """By training trace the self-replay error of each complete step; and the traces that cannot be replayed, with why."""
-    readings = list(csv.DictReader((traces / "READINGS.csv").read_text().splitlines()))
-    errors: dict[str, list[float]] = {}
+@dataclass(frozen=True)
+class Replayed:
+    """A training trace: each complete step's self-replay error; µs from launch calls' ends to their events, and between queued events."""
+
+    errors: list[float]
+    latencies: np.ndarray
+    gaps: np.ndarray
+
+
+def replayed_traces(traces: Path) -> tuple[dict[str, Replayed], list[str]]:
+    """By training trace; and those that cannot be replayed, with why."""
+    found: dict[str, Replayed] = {}
     without = []
-    for reading in readings:
+    for reading in csv.DictReader((traces / "READINGS.csv").read_text().splitlines()):
         if reading["mode"] != "training":
             continue
         try:
@@ -136,11 +145,22 @@ def replay_errors(traces: Path) -> tuple[dict[str, list[float]], list[str]]:
         except DiagnoseError as error:
             without.append(f"`{reading['id']}`: {error.what}")
             continue
-        if prediction.impossible is not None:
-            without.append(f"`{reading['id']}`: {prediction.impossible.reason}")
+        view = prediction.measured.timeline
+        if prediction.impossible is not None or view is None:
+            without.append(f"`{reading['id']}`: {prediction.impossible.reason if prediction.impossible else 'no complete step'}")
         else:
-            errors[reading["id"]] = prediction.errors(sys.maxsize)
-    return errors, without
+            found[reading["id"]] = Replayed(prediction.errors(sys.maxsize), *_delays_us(view))
+    return found, without
+
+
+def _delays_us(view: Selection) -> tuple[np.ndarray, np.ndarray]:
+    """From the ends of launch calls to the starts of events on an idle stream, and from each event to the next queued one; µs."""
+    lanes, host = device_lanes(view), view.host
+    linked = np.flatnonzero((view.device["launch"].to_numpy() >= 0) & (lanes.before >= 0))
+    launch, freed = lanes.launch[linked], lanes.end_ns[lanes.before[linked]]
+    called, returned = (host["start_ns"].to_numpy()[launch], (host["start_ns"] + host["dur_ns"]).to_numpy()[launch])
+    idle, queued = freed < called, freed > called + QUEUED_NS
+    return (lanes.start_ns[linked] - returned)[idle] / 1e3, (lanes.start_ns[linked] - freed)[queued] / 1e3
 
 
 # ---- the page
@@ -168,7 +188,8 @@ def _row(pair: Pair) -> tuple[str, ...]:
     return pair.name, pair.change, before, predicted, f"{low} to {high}", after, f"{pair.error:+.0%}", "yes" if pair.inside else "**no**"
 
 
-def replay_part(errors: dict[str, list[float]], without: Iterable[str]) -> str:
+def replay_part(replayed: dict[str, Replayed], without: Iterable[str]) -> str:
+    errors = {name: one.errors for name, one in replayed.items()}
     every = np.concatenate([np.array(values) for values in errors.values()])
     median, high = np.percentile(every, [50, 90])
     summary = [
@@ -187,7 +208,18 @@ def replay_part(errors: dict[str, list[float]], without: Iterable[str]) -> str:
         "Traces with a step off by more than 0.1 %:",
         table(("trace", "steps", "median", "largest"), worst),
     ]
+    delays = [
+        ("launch call's end to its event, idle stream", *_percentiles([one.latencies for one in replayed.values()])),
+        ("an event to the next queued one on its stream", *_percentiles([one.gaps for one in replayed.values()])),
+    ]
+    parts += ["Delays in these traces, the median trace's:", table(("µs", "p10", "p50", "p90"), delays)]
     return "\n\n".join([*parts, *([f"Cannot be replayed:\n\n{left_out}"] if left_out else [])])
+
+
+def _percentiles(by_trace: Iterable[np.ndarray]) -> list[str]:
+    """The medians, over the traces, of what a tenth, half and nine tenths of each one's delays stay below."""
+    each = np.array([np.percentile(delays, [10, 50, 90]) for delays in by_trace if len(delays)])
+    return [f"{value:.1f}" for value in np.median(each, axis=0)]
 
 
 def _met(met: bool) -> str:
@@ -198,8 +230,9 @@ def part(traces: Path | None) -> str:
     """The page's part on predictions."""
     sections = [
         HEADING,
-        "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the recording of the sick script alone, "
-        "against its own recording. *Error*: of the predicted step. What is left after a rewrite is a guess of the rule (`ratio`), "
+        "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the recording of the sick script alone. "
+        "*Measured*: the recorded step times the ratio of plain runs of both scripts in turns (`python -m sample_traces.measure`). "
+        "*Error*: of the predicted step. What is left after a rewrite is a guess of the rule (`ratio`), "
         "made with some of these samples at hand; the spread of the ranges was set after seeing them all. Take the coverage as in-sample.",
         "## Bundled samples, CPU",
         pairs_part(*sample_pairs()),
@@ -212,7 +245,7 @@ def part(traces: Path | None) -> str:
             "## Replaying recorded steps as they are",
             "How far the replay of a step ends from the recording, on the host or on both lanes. That it is small says that the recorded "
             "waits are understood; it does not say that a change is.",
-            replay_part(*replay_errors(traces)),
+            replay_part(*replayed_traces(traces)),
         ]
     return "\n\n".join(sections) + "\n"
 

@@ -10,8 +10,7 @@ from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows
 from diagnose.predict.graph import Builder
 
-# Delays as they occur in recorded traces (docs/prediction.md): 0-4 µs from one queued event to the next on a stream, 1-5 µs from the end of
-# a launch call to the start of an event on an idle GPU.
+# Above the delays that recorded traces show where nothing is in the way (docs/accuracy.md).
 BECAUSE_NS = 10_000  # an event that starts this soon after another one's end may have waited for it;
 BECAUSE_SHARE, BECAUSE_MOST_NS = 0.05, 1_000_000  # so may one that was held up long, a twentieth of that time after it
 QUEUED_NS = 10_000  # an event launched this long before its stream was free waited for the stream

@@ -14,6 +14,7 @@ from diagnose.predict.graph import Builder
 from diagnose.predict.waits import Wait
 from diagnose.trace.intervals import as_intervals, clip, subtract
 
+Moment = tuple[int, str, int]  # when, ns; what: begin, call, return, opens, closes or end; the call's host row, the gap's number, or -1
 ROUNDED_NS = 2_000  # old traces round both ends to µs
 
 
@@ -98,9 +99,31 @@ def _chain(
     nodes: HostNodes,
 ) -> tuple[int, int]:
     """A block as nodes, one after another, with the work between them; returns the first and the last."""
-    moments: list[tuple[float, str, int]] = [(block.begin_ns, "begin", -1)]
+    moments, within = _moments(block, calls, start, waits, gaps)
+    times = np.array([time for time, _, _ in moments])
+    numbers = builder.nodes(times).tolist()
+    begins, ends = times[:-1].copy(), times[1:].copy()
+    for position, (_, kind, item) in enumerate(moments):
+        if kind == "call":
+            nodes.launches[item] = numbers[position]
+        elif kind == "return":
+            nodes.returns.append((waits[item], numbers[position]))
+            ends[position - 1] = begins[position - 1] + waits[item].own_ns
+        elif kind == "opens":  # it works for nobody until the gap closes
+            nodes.gaps[item] = (numbers[position], numbers[position + 1])
+            begins[position] = ends[position]
+    nodes.launches |= {call: nodes.launches[outer] for call, outer in within.items()}
+    builder.edges(numbers[:-1], numbers[1:], lane=block.lane, from_ns=begins, to_ns=ends)
+    return numbers[0], numbers[-1]
+
+
+def _moments(
+    block: Block, calls: list[int], start: np.ndarray, waits: dict[int, Wait], gaps: dict[int, np.ndarray]
+) -> tuple[list[Moment], dict[int, int]]:
+    """The moments of a block in order; and the calls made from inside one that waits, with that one: they have no moment of their own."""
+    moments: list[Moment] = []
     until, around = block.begin_ns, -1
-    within: dict[int, int] = {}  # a call made from inside one that waits → that one
+    within: dict[int, int] = {}
     for call in calls:
         if start[call] < until:
             within[call] = around
@@ -109,20 +132,8 @@ def _chain(
         if call in waits:
             until, around = waits[call].end_ns, call
             moments.append((until, "return", call))
-    moments += [moment for gap, (opens, closes) in gaps.items() for moment in ((int(opens), "opens", gap), (int(closes), "closes", gap))]
+    for gap, (opens, closes) in gaps.items():
+        moments += [(int(opens), "opens", gap), (int(closes), "closes", gap)]
+    moments.sort(key=lambda moment: moment[0])
     # A wait may end behind the steps; the block's own end is the last moment all the same.
-    moments = [*sorted(moments, key=lambda moment: moment[0]), (max(block.end_ns, until), "end", -1)]
-    numbers = builder.nodes(np.array([time for time, _, _ in moments])).tolist()
-    begins, ends = np.array([time for time, _, _ in moments[:-1]]), np.array([time for time, _, _ in moments[1:]])
-    for position, (_, kind, item) in enumerate(moments):
-        if kind == "call":
-            nodes.launches[item] = numbers[position]
-        elif kind == "return":
-            nodes.returns.append((waits[item], numbers[position]))
-            ends[position - 1] = begins[position - 1] + waits[item].own_ns
-        elif kind == "opens":
-            nodes.gaps[item] = (numbers[position], numbers[position + 1])
-            begins[position] = ends[position]
-    nodes.launches |= {call: nodes.launches[outer] for call, outer in within.items()}
-    builder.edges(numbers[:-1], numbers[1:], lane=block.lane, from_ns=begins, to_ns=ends)
-    return numbers[0], numbers[-1]
+    return [(block.begin_ns, "begin", -1), *moments, (max(block.end_ns, until), "end", -1)], within
