@@ -1,12 +1,13 @@
 """What a step costs by the line of the user's own code, from the calls recorded in the detail phase.
 
-The detail phase is slow, so its times are scaled to the plain step: they rank lines, they are not stopwatch readings.
+The detail phase is slow, so its times are put in ms of the plain step: they rank lines, they are not stopwatch readings.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from diagnose.measure.measured import Measured
@@ -32,12 +33,13 @@ def line_costs(measured: Measured) -> list[LineCost]:
     if detail is None or not len(detail.calls):
         return []
     calls = detail.calls[detail.calls_in_steps]
-    scale = measured.number("step_ms") / (detail.step_ns / 1e6) / detail.step_count / 1e6
-    costs = [
-        LineCost(file, line, function, self_ns * scale, total_ns * scale, count / detail.step_count)
-        for (file, line, function), (self_ns, total_ns, count) in _sums(calls).items()
-    ]
-    return sorted(costs, key=lambda one: -one.self_ms)[:MOST]
+    costliest = sorted(_sums(calls).items(), key=lambda item: -item[1][0])[:MOST]
+    rows = calls.groupby(["file", "line", "function"], observed=True).indices
+    costs = []
+    for (file, line, function), (self_ns, total_ns, count) in costliest:
+        total_ms = measured.detail_ms(detail.clipped(calls, np.asarray(rows[file, line, function])))
+        costs.append(LineCost(file, line, function, total_ms * self_ns / max(total_ns, 1), total_ms, count / detail.step_count))
+    return sorted(costs, key=lambda one: -one.self_ms)
 
 
 def _sums(calls: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:

@@ -205,9 +205,17 @@ class Prediction:
         if not fetch_ms or not cores > 0:
             return None
         used = (measured.recording.facts.get("plain_usage") or {}).get("cpu_cores_used") or 1.0
-        own_ms = used * measured.number("step_ms")
-        loaded_ms = float(np.mean(fetch_ms)) * measured.fetches_per_step if measured.number("loader_worker_count") > 0 else 0.0
-        return Loading(fetch_ms, measured.fetches_per_step, own_ms + loaded_ms, cores)
+        work_ms = used * measured.number("step_ms")
+        if measured.number("loader_worker_count") > 0:
+            work_ms += self._worker_ms(float(np.mean(fetch_ms)) * measured.fetches_per_step, work_ms)
+        return Loading(fetch_ms, measured.fetches_per_step, work_ms, cores)
+
+    def _worker_ms(self, fetched_ms: float, own_ms: float) -> float:
+        """Processor time that workers need for a step's batches: no more than the machine worked for other processes than this one."""
+        measured = self.measured
+        cores = measured.recording.facts.get("machine_core_count") or measured.number("cpu_core_count")
+        busy_ms = measured.number("machine_busy_share") * cores * measured.number("step_ms")
+        return min(fetched_ms, max(0.0, busy_ms - own_ms)) if np.isfinite(busy_ms) else fetched_ms
 
     def _fetched_in_main_ms(self) -> tuple[float, ...]:
         view = self._view

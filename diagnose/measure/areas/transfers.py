@@ -218,5 +218,5 @@ def _cost_ms(measured: Measured, moved: dict[str, float]) -> float:
     if view is None or not view.has_device:
         return float(moved["ms_per_step"])
     copies = np.flatnonzero(_uploads(view) & (view.device["bytes"].to_numpy() == moved["bytes"]))
-    kept = measured.plain_ms(view.ms_per_step(_copies_and_their_waits(view, copies)), of_input_wait=False)
+    kept = measured.timeline_ms(_copies_and_their_waits(view, copies))
     return min(float(moved["ms_per_step"]), kept)
