@@ -2,14 +2,12 @@
 
     python -m sample_traces.prediction [--traces FOLDER] [--write]
 
-Predicts the healthy twin of every sample from the recording of the sick script alone, against what plain runs of both in turns measured
-(`sample_traces/measure.py`); and pairs in FOLDER that others recorded before and after a change. Replays every complete step of the
-training traces in FOLDER as it was recorded.
+Predicts the healthy twin of every sample from the recording of the sick script alone, and pairs in FOLDER that others recorded before and
+after a change. Replays every complete step of the training traces in FOLDER as it was recorded.
 """
 
 import argparse
 import csv
-import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,7 +27,6 @@ from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.saving import SPREAD, saving_of, spread_ms
 from diagnose.report.text import share
 from diagnose.rules import load_rules
-from sample_traces.measure import MEASURED
 from sample_traces.pages import write_part
 from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded
 from sample_traces.tables import table
@@ -63,10 +60,10 @@ class Pair:
 
 def sample_pairs() -> tuple[list[Pair], list[str]]:
     """The bundled samples, and why some are left out."""
-    ratios = {case: found["healthy_over_sick"] for case, found in json.loads(MEASURED.read_text()).items()}
+    by_name = {str(sample): sample for sample in SAMPLES if is_recorded(sample.run)}
     pairs, without = [], []
-    for sick in [sample for sample in SAMPLES if sample.rule and is_recorded(sample.run)]:
-        found = sick.other_fix or _sample_pair(sick, ratios[sick.case])
+    for sick in [sample for sample in by_name.values() if sample.rule]:
+        found = sick.other_fix or _sample_pair(sick, by_name[f"{sick.case}/healthy"])
         if isinstance(found, Pair):
             pairs.append(found)
         else:
@@ -74,7 +71,7 @@ def sample_pairs() -> tuple[list[Pair], list[str]]:
     return pairs, without
 
 
-def _sample_pair(sick: Sample, ratio: float) -> Pair | str:
+def _sample_pair(sick: Sample, healthy: Sample) -> Pair | str:
     measured = Measured(load_recording(sick.run))
     prediction = Prediction(measured)
     finding = next(one for one in judge(load_rules(), measured) if one.rule.id == sick.rule)
@@ -85,8 +82,9 @@ def _sample_pair(sick: Sample, ratio: float) -> Pair | str:
         return "what its fix gains cannot be told from a recording"
     typical = np.mean if finding.rule.saving.scope == "average" else np.median
     before = float(typical(measured.recording.step_ns("plain"))) / 1e6
+    after = float(typical(load_recording(healthy.run).step_ns("plain"))) / 1e6 / sick.twin_steps
     predicted, low, high = (before - gain for gain in (saving.predicted_ms, saving.high_ms, saving.low_ms))
-    return Pair(sick.case, f"`{sick.rule}`", before, before * ratio, predicted, low, high)
+    return Pair(sick.case, f"`{sick.rule}`", before, after, predicted, low, high)
 
 
 # ---- recorded by others
@@ -230,10 +228,10 @@ def part(traces: Path | None) -> str:
     """The page's part on predictions."""
     sections = [
         HEADING,
-        "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the recording of the sick script alone. "
-        "*Measured*: the recorded step times the ratio of plain runs of both scripts in turns (`python -m sample_traces.measure`). "
-        "*Error*: of the predicted step. What is left after a rewrite is a guess of the rule (`ratio`), "
-        "made with some of these samples at hand; the spread of the ranges was set after seeing them all. Take the coverage as in-sample.",
+        "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the recording of the sick script alone, "
+        "against the plain steps of its own recording, made minutes apart on a machine that others used too. *Error*: of the "
+        "predicted step. What is left after a rewrite is a guess of the rule (`ratio`), made with some of these samples at hand, and the spread of the "
+        "ranges was set after seeing them all: take the coverage as in-sample.",
         "## Bundled samples, CPU",
         pairs_part(*sample_pairs()),
     ]

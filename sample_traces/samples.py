@@ -16,8 +16,9 @@ FOLDER = Path(__file__).parent
 class Sample:
     """``rule``: the finding expected on top of the plan; empty if nothing may fire. ``line``: the text of the planted line, empty where
     no recording can be expected to tell it. ``also``: rules that are true of the script as well and may stand in its plan. ``what``
-    describes the case; ``other_fix`` says what the healthy twin does instead of the advised fix, empty if it is that; ``needs`` is "gpu"
-    where the disease shows on a GPU only; ``stacks`` is false where the detail phase would be too large to keep.
+    describes the case; ``other_fix`` says what the healthy twin does instead of the advised fix, empty if it is that; ``twin_steps`` is how
+    many steps of the sick script one of the twin's does the work of; ``needs`` is "gpu" where the disease shows on a GPU only; ``stacks``
+    is false where the detail phase would be too large to keep.
     """
 
     case: str
@@ -29,6 +30,7 @@ class Sample:
     also: tuple[str, ...]
     stacks: bool
     other_fix: str
+    twin_steps: int
 
     @property
     def script(self) -> Path:
@@ -62,7 +64,7 @@ def samples_for(device: str) -> list[Sample]:
 def _read(path: Path) -> list[Sample]:
     expected = tomllib.loads(path.read_text())
     what, needs, stacks = expected.pop("what"), expected.pop("needs", ""), expected.pop("stacks", True)
-    other_fix = expected.pop("other_fix", "")
+    other_fix, twin_steps = expected.pop("other_fix", ""), expected.pop("twin_steps", 1)
     return [
         Sample(
             path.parent.name,
@@ -74,6 +76,7 @@ def _read(path: Path) -> list[Sample]:
             tuple(top.get("also", ())),
             stacks,
             other_fix,
+            twin_steps,
         )
         for name, top in expected.items()
     ]

@@ -19,9 +19,9 @@ from diagnose.rules import IN_MS, Rule
 Outcome = Literal["guess", "best", "worst"]
 OUTCOMES: tuple[Outcome, ...] = ("guess", "best", "worst")
 WELL_KNOWN = ("remove", "unblock", "overlap")  # edits that take away recorded work instead of putting other work in its place
-NARROW, WIDE = 0.35, 0.8  # width of the range ÷ the prediction, up to which confidence is high, medium
+NARROW, WIDE = 0.7, 1.0  # width of the range ÷ the prediction, up to which confidence is high, medium
 # By how much fixes gain less or more than predicted where nothing else is uncertain, of the gain and of what is left: docs/accuracy.md.
-SPREAD, SPREAD_OF_REST = (0.15, 0.2), 0.25
+SPREAD, SPREAD_OF_REST = (0.2, 0.35), 0.25
 
 
 @dataclass(frozen=True)

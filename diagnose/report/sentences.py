@@ -242,8 +242,11 @@ def why_minor(finding: Finding, document: Document) -> str:
     if finding["because_of"]:
         titles = {one["rule"]: one["fix"]["title"] for one in document["findings"]}
         return f"the same time is explained better by: {titles.get(finding['because_of'], finding['because_of'])}"
-    noise = document["steps"].get("noise_ms")
-    return f"below the noise of this run ({ms(noise)} per step)" if noise is not None else "below the noise of this run"
+    noise, predicted = document["steps"].get("noise_ms"), finding["saving"]["predicted_ms"]
+    than = f"the noise of this run ({ms(noise)} per step)" if noise is not None else "the noise of this run"
+    if predicted is not None and noise is not None and predicted["best_guess"] >= noise:
+        return f"on top of the fixes above it gains less than {than}"
+    return f"below {than}"
 
 
 # ---- how far to trust them

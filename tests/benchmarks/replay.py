@@ -1,6 +1,6 @@
 """What predicting costs (`make bench-replay TRACES=folder`): a replay of one edit in ms, the whole plan as a ratio to reading the trace.
 
-    python tests/benchmarks/replay.py TRACE...
+python tests/benchmarks/replay.py TRACE...
 """
 
 import sys

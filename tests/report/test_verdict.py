@@ -36,7 +36,7 @@ def test_a_script_whose_threads_were_kept_from_the_cores_is_to_be_measured_again
     said = verdict(STEADY, TAKEN)
     assert said.startswith(
         "Measure again on a quiet machine: other processes used 50 % of this machine's processor time while no core was idle, and took "
-        "cores from the script's 2 threads 30 times a step, so the numbers of this run cannot be trusted. As measured: Nothing worth fixing"
+        "cores from the script's 2 threads 30 times a step, so the numbers of this run cannot be trusted. As measured: no rule fires"
     )
 
 
@@ -98,3 +98,14 @@ def test_of_two_fixes_that_only_help_together_the_stake_is_both() -> None:
     document["plan"][0] |= {"alone_ms": 0.0, "cumulative_ms": 0.0, "step_ms_after": 12.3}
     assert sentences.together(document["plan"][0], document) == "nothing yet"
     assert sentences.stake(document) == "predicted saving 6.2 ms a step together with fix 2"
+
+
+def test_a_recording_that_the_profiler_made_another_one_is_not_trusted() -> None:
+    # Both recorded steps take 40 ms, plain ones 10: four times as long. Where one of two takes that long by itself, nothing is said.
+    op = "main {at} 30000 op aten::mm\n"
+    four_times = "main 0 40000 step ProfilerStep#1\nmain 40000 40000 step ProfilerStep#2\n" + op.format(at=0) + op.format(at=40000)
+    once = "main 0 10000 step ProfilerStep#1\nmain 10000 40000 step ProfilerStep#2\nmain 0 9000 op aten::mm\n" + op.format(at=10000)
+    said = result_document(measured_case({"timeline": four_times, "plain_ms": [10, 10, 10]}))["verdict"]
+    assert said.startswith("Do not trust how this step divides: the profiler made the recorded steps 4.0 times as long as plain ones")
+    assert "Nothing worth fixing" not in said
+    assert not result_document(measured_case({"timeline": once, "plain_ms": [10, 10, 10]}))["verdict"].startswith("Do not trust")

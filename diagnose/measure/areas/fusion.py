@@ -9,7 +9,7 @@ import pandas as pd
 
 from diagnose.measure.ledger import OPTIMIZER_STEP
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Intervals, Rows, category_matches, once
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once
 from diagnose.measure.work import in_rows, inside, work_time
 
 BATCHED_MATMUL = r"^aten::(bmm|baddbmm)$"
@@ -57,6 +57,8 @@ def _two_sizes(shapes: str) -> tuple[int, int]:
 
 def _attention_time(view: Selection, rows: Rows) -> Intervals:
     """The work from the multiplication before each softmax to the one behind it, both included, in forward and backward."""
+    if not len(rows):  # the backward of a fused call may be written out where its forward is not
+        return NO_INTERVALS
     softmaxes, first, last = _attentions(view)
     tid = view.host["tid"].to_numpy()
     ops = np.flatnonzero((view.kind == "op") & view.in_steps)

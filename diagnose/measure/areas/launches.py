@@ -16,8 +16,10 @@ BETWEEN_NS = 50_000  # Python between two operators up to this belongs to dispat
 NO_ROWS: Rows = np.empty(0, np.int64)
 IDLE_FOR_HOST = ("launch_bound", "python")
 CELL_OP = r"^aten::(lstm_cell|gru_cell|rnn_tanh_cell|rnn_relu_cell)$"
+LAYERS = r"\w*linear|addmm|mm|bmm|baddbmm|matmul|embedding|_?softmax|argmax|multinomial|scaled_dot_product\w*|conv\w*"
+LAYER_OP = rf"^aten::({LAYERS})$"
 # Between two time steps these mean that the next input may depend on the last output, which a fused module cannot do.
-FEEDBACK_OP = r"^aten::(\w*linear|addmm|mm|bmm|baddbmm|matmul|embedding|_?softmax|argmax|multinomial|scaled_dot_product\w*|item|conv\w*)$"
+FEEDBACK_OP = rf"^aten::({LAYERS}|item)$"
 
 
 def waiting_for_host(view: Selection, spans: Intervals) -> Intervals:
@@ -32,7 +34,7 @@ def _loop_time(view: Selection, rows: Rows) -> Intervals:
 
 def _plain_row_loops(view: Selection) -> list[Rows]:
     """Loops over rows without layers in them: those are recurrences, which cannot be vectorised, or models called for each sample."""
-    layer = view.name_matches(FEEDBACK_OP)
+    layer = view.name_matches(LAYER_OP)
     return [loop for loop in view.row_loops if not layer[loop].any()]
 
 
