@@ -28,10 +28,11 @@ from diagnose.predict.saving import SPREAD, saving_of, spread_ms
 from diagnose.report.text import share
 from diagnose.rules import load_rules
 from sample_traces.pages import write_part
-from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded
+from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded, tomllib
 from sample_traces.tables import table
 
 PAGE = FOLDER.parent / "docs" / "accuracy.md"
+MISSES = FOLDER / "misses.toml"
 HEADING = "# How well savings are predicted"
 STEP_TARGETS, COVERAGE_TARGET = (0.05, 0.15), 0.9  # p50 and p90 of the error of the step, share of steps inside the range
 REPLAY_TARGETS = (0.01, 0.03)
@@ -175,7 +176,11 @@ def pairs_part(pairs: list[Pair], without: Iterable[str]) -> str:
     ]
     headers = ("pair", "change", "before, ms", "predicted, ms", "range, ms", "measured, ms", "error", "inside")
     parts = [table((f"{len(pairs)} pairs", "reached", "target", ""), summary), table(headers, rows)]
+    causes = tomllib.loads(MISSES.read_text())
+    missed = [pair for pair in pairs if not pair.inside or abs(pair.error) > STEP_TARGETS[1]]
+    reasons = "\n".join(f"- {pair.name}: {causes.get(pair.name, 'not looked into')}" for pair in missed)
     left_out = "\n".join(f"- {one}" for one in without)
+    parts += [f"Outside the range or more than {share(STEP_TARGETS[1])} off, and why:\n\n{reasons}"] if missed else []
     return "\n\n".join([*parts, *([f"Left out:\n\n{left_out}"] if left_out else [])])
 
 
@@ -230,8 +235,8 @@ def part(traces: Path | None) -> str:
         HEADING,
         "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the recording of the sick script alone, "
         "against the plain steps of its own recording, made minutes apart on a machine that others used too. *Error*: of the "
-        "predicted step. What is left after a rewrite is a guess of the rule (`ratio`), made with some of these samples at hand, and the spread of the "
-        "ranges was set after seeing them all: take the coverage as in-sample.",
+        "predicted step. What is left after a rewrite is a guess of the rule (`ratio`), made with some of these samples at hand, and "
+        "the spread of the ranges was set after seeing them all: take the coverage as in-sample.",
         "## Bundled samples, CPU",
         pairs_part(*sample_pairs()),
     ]
