@@ -29,8 +29,8 @@ class Sample:
     line: str
     also: tuple[str, ...]
     stacks: bool
-    other_fix: str
-    twin_steps: int
+    other_fix: str = ""
+    twin_steps: int = 1
 
     @property
     def script(self) -> Path:
