@@ -16,7 +16,7 @@ import fsspec
 import pytest
 
 from diagnose import analyse as analysis
-from diagnose import cli
+from diagnose import cli, targets
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
 from diagnose.run import launch as launching
 from diagnose.run.settings import RunOutcome, Settings, Target
@@ -127,18 +127,18 @@ def test_the_kind_of_a_target(target: str, kind: str, work_folder: Path) -> None
     for name, content in FILES.items():
         (work_folder / name).parent.mkdir(exist_ok=True)
         (work_folder / name).write_bytes(content)
-    assert cli.kind_of(target) == kind
-    assert cli.kind_of(target, module=True) == "module"
+    assert targets.kind_of(target) == kind
+    assert targets.kind_of(target, module=True) == "module"
 
 
 def test_what_is_no_target_is_said_with_the_nearest_name(work_folder: Path) -> None:
     (work_folder / "train.py").write_text("")
     (work_folder / "nothing").mkdir()
     with pytest.raises(UsageError, match="did you mean train") as missing:
-        cli.kind_of("trian.py")
+        targets.kind_of("trian.py")
     assert "there is no trian.py" in missing.value.what
     with pytest.raises(UsageError, match="no traces in this folder"):
-        cli.kind_of("nothing")
+        targets.kind_of("nothing")
 
 
 # ---- what is done, with recorder and analysis replaced

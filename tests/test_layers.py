@@ -11,7 +11,22 @@ PACKAGE = Path(__file__).parents[1] / "diagnose"
 CHILD = "diagnose.run.child"
 
 # A module imports from its own room and from the rooms before it.
-ORDER = ["errors", "trace", "run", "measure", "rules", "judge", "predict", "report", "analyse", "cli", "__main__"]
+ORDER = [
+    "errors",
+    "trace",
+    "run",
+    "measure",
+    "rules",
+    "judge",
+    "predict",
+    "report",
+    "analyse",
+    "options",
+    "targets",
+    "whatif",
+    "cli",
+    "__main__",
+]
 EXCEPTIONS: set[tuple[str, str]] = set()  # (importing module, imported module)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from diagnose import cli
+from diagnose import cli, targets, whatif
 from diagnose.report.whatif import print_whatif
 
 ROOT = Path(__file__).parents[1]
@@ -91,20 +91,24 @@ def test_what_cannot_be_answered_is_one_clear_message(argv: list[str], code: int
 
 
 def test_a_pattern_may_hold_an_equals_sign() -> None:
-    given = cli._whatif_parser().parse_args(["run", "--scale-kernels", "gemm<M=64>=0.5", "conv=0"])
+    given = whatif.parser().parse_args(["run", "--scale-kernels", "gemm<M=64>=0.5", "conv=0"])
     assert given.scale_kernels == [("gemm<M=64>", 0.5), ("conv", 0.0)]
 
 
 def test_options_may_be_repeated() -> None:
-    given = cli._whatif_parser().parse_args(["run", "--remove", "a", "b", "--remove", "c"])
+    given = whatif.parser().parse_args(["run", "--remove", "a", "b", "--remove", "c"])
     assert given.remove == ["a", "b", "c"]
-    assert cli._whatif_parser().parse_args(["run"]).remove == []
+    assert whatif.parser().parse_args(["run"]).remove == []
 
 
 def test_a_script_of_that_name_is_still_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "whatif").write_text("print(1)")
-    assert (cli.kind_of("whatif"), cli.kind_of("./whatif"), cli.kind_of("whatif", module=True)) == ("whatif", "script", "module")
+    assert (targets.kind_of("whatif"), targets.kind_of("./whatif"), targets.kind_of("whatif", module=True)) == (
+        "whatif",
+        "script",
+        "module",
+    )
 
 
 def test_help_names_the_exit_codes() -> None:
