@@ -19,12 +19,13 @@ class Loading:
     fetches_per_step: float
     work_ms: float
     cores: float
+    prefetch: int = 2  # batches that each worker holds ahead; `DataLoader`'s own default
 
-    def step_ms(self, rest_ms: float, workers: int, prefetch: int = 2) -> float:
+    def step_ms(self, rest_ms: float, workers: int) -> float:
         """A steady step whose other work takes ``rest_ms``.
 
-        Batches go to the workers in turn, each holds ``prefetch`` ahead, and the step takes them in order: what `DataLoader` does. All the
-        work together takes at least its share of the cores.
+        Batches go to the workers in turn, and the step takes them in order: what `DataLoader` does. All the work together takes at least its
+        share of the cores.
         """
         if workers < 1 or not self.fetch_ms:
             return rest_ms + sum(self.fetch_ms) / max(len(self.fetch_ms), 1) * self.fetches_per_step
@@ -32,7 +33,7 @@ class Loading:
         free = [0.0] * workers
         taken = [0.0] * (TURNS * workers)
         for batch in range(len(taken)):
-            ahead = batch - prefetch * workers
+            ahead = batch - self.prefetch * workers
             asked = taken[ahead] if ahead >= 0 else 0.0
             worker = batch % workers
             free[worker] = max(free[worker], asked) + self.fetch_ms[batch % len(self.fetch_ms)]

@@ -208,7 +208,9 @@ class Prediction:
         work_ms = used * measured.number("step_ms")
         if measured.number("loader_worker_count") > 0:
             work_ms += self._worker_ms(float(np.mean(fetch_ms)) * measured.fetches_per_step, work_ms)
-        return Loading(fetch_ms, measured.fetches_per_step, work_ms, cores)
+        held = measured.metric("prefetch_factor")
+        prefetch = Loading.prefetch if isinstance(held, Missing) else int(held)
+        return Loading(fetch_ms, measured.fetches_per_step, work_ms, cores, prefetch)
 
     def _worker_ms(self, fetched_ms: float, own_ms: float) -> float:
         """Processor time that workers need for a step's batches: no more than the machine worked for other processes than this one."""

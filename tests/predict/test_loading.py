@@ -35,5 +35,5 @@ def test_a_slow_batch_is_hidden_as_far_as_the_queue_reaches() -> None:
     # Of eight batches seven take 2 ms and one 30: 44 ms by one worker, 5.5 a batch. The rest takes 6 ms. One worker holds two ahead:
     # 12 ms of the 30 are hidden, and a batch of 2 ms fills a place while 6 are used up. A queue as long as the pattern hides all.
     series = (2.0,) * 7 + (30.0,)
-    assert Loading(series, 1.0, 0.0, cores=8).step_ms(6.0, 1, prefetch=2) > 7.0
-    assert Loading(series, 1.0, 0.0, cores=8).step_ms(6.0, 1, prefetch=8) == pytest.approx(6.0, rel=0.05)
+    assert Loading(series, 1.0, 0.0, cores=8, prefetch=2).step_ms(6.0, 1) > 7.0
+    assert Loading(series, 1.0, 0.0, cores=8, prefetch=8).step_ms(6.0, 1) == pytest.approx(6.0, rel=0.05)
