@@ -24,8 +24,8 @@ class Loading:
     def step_ms(self, rest_ms: float, workers: int) -> float:
         """A steady step whose other work takes ``rest_ms``.
 
-        Batches go to the workers in turn, and the step takes them in order: what `DataLoader` does. All the work together takes at least its
-        share of the cores.
+        Batches go to the workers in turn, and the step takes them in order: what `DataLoader` does. All the work together takes at least
+        its share of the cores.
         """
         if workers < 1 or not self.fetch_ms:
             return rest_ms + sum(self.fetch_ms) / max(len(self.fetch_ms), 1) * self.fetches_per_step
