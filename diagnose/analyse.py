@@ -25,7 +25,7 @@ from diagnose.rules import Rule, filled, load_rules, placeholders
 from diagnose.trace.source import Source
 
 SCHEMA = 1
-# Timeline ÷ plain step, beyond which scaling back is guesswork: it is below 2 on nearly all samples; where it was 21, the ledger was wrong.
+# Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
 MOST_DISTORTION = 3.0
 TOO_NOISY_SHARE = 0.05  # the share from which a saving counts as medium: noise above it hides findings worth acting on
 
