@@ -20,11 +20,10 @@ from diagnose.judge.findings import judge
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.measure.selection import SELECTORS, Selection
-from diagnose.predict.bound import at_most_ms
 from diagnose.predict.device_lanes import QUEUED_NS, device_lanes
 from diagnose.predict.edits import events_of, unblocked
 from diagnose.predict.prediction import Change, Prediction
-from diagnose.predict.saving import SPREAD, saving_of, spread_ms
+from diagnose.predict.saving import range_ms, saving_of
 from diagnose.report.text import share
 from diagnose.rules import load_rules
 from sample_traces.pages import write_part
@@ -78,7 +77,7 @@ def _sample_pair(sick: Sample, healthy: Sample) -> Pair | str:
     finding = next(one for one in judge(load_rules(), measured) if one.rule.id == sick.rule)
     if finding.state != "fires":
         return "the rule does not fire on this recording"
-    saving = saving_of(finding, prediction, at_most_ms(finding, measured))
+    saving = saving_of(finding, prediction)
     if saving is None:
         return "what its fix gains cannot be told from a recording"
     typical = np.mean if finding.rule.saving.scope == "average" else np.median
@@ -119,7 +118,8 @@ def _recorded_pair(traces: Path, before: str, after: str, words: str, change: Ca
     gain_ms = first.recorded_ms - first.step_ms([change(first)])
     # The first step after a loader starts is no steady one: the median is.
     after_ms = float(np.median(np.diff(second.measured.timeline.windows))) / 1e6 if second.measured.timeline else float("nan")
-    low_ms, high_ms = (first.recorded_ms - spread_ms(gain_ms, part, first.recorded_ms) for part in (SPREAD[1], -SPREAD[0]))
+    least_ms, most_ms = range_ms([gain_ms], first.recorded_ms)
+    low_ms, high_ms = first.recorded_ms - most_ms, first.recorded_ms - least_ms
     return Pair(before, words, first.recorded_ms, after_ms, first.recorded_ms - gain_ms, low_ms, high_ms)
 
 

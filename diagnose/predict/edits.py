@@ -96,11 +96,13 @@ def _everywhere(view: Selection, rows: Rows) -> Rows:
 
     Where the host runs ahead, what the steps launch runs after they have ended.
     """
+    if not len(rows):
+        return rows
     kinds = view.device[["name", "stream", "device"]]
     code = pd.factorize(pd.MultiIndex.from_arrays([kinds["name"].cat.codes, kinds["stream"], kinds["device"]]))[0]
     inside = np.bincount(code[view.device_in_steps], minlength=code.max(initial=-1) + 1)
     meant = np.bincount(code[rows], minlength=len(inside))
-    return np.union1d(rows, np.flatnonzero(((meant == inside) & (meant > 0))[code])) if len(rows) else rows
+    return np.union1d(rows, np.flatnonzero(((meant == inside) & (meant > 0))[code]))
 
 
 def _spans(view: Selection, rows: Rows) -> dict[int, Intervals]:

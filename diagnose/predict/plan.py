@@ -104,7 +104,7 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
     if finding.state != "fires":
         return Assessed(finding, None, None, None, None, None, None)
     bound = at_most_ms(finding, measured)
-    saving = saving_of(finding, prediction, bound)
+    saving = saving_of(finding, prediction)
     at_stake = saving.predicted_ms if saving else bound if bound is not None else finding.ms_per_step
     step_ms = prediction.recorded_ms if saving else measured.number("step_ms")
     if finding.rule.saving.scope == "average":  # of the average step, which takes that much longer than the usual one

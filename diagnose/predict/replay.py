@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
 from diagnose.predict.graph import NEVER, SLOTS, Graph
 from diagnose.trace.intervals import union
 
@@ -129,7 +129,7 @@ def _clock(paces: Sequence[Pace], edits: Sequence[Pace]) -> Callable[[np.ndarray
         return lambda times: times
     plain, edited = (np.ones(len(borders) + 1) for _ in range(2))  # before each border, and behind the last
     for number, (intervals, ratio) in enumerate(every):
-        inside = np.append(False, _covered(intervals, borders))
+        inside = np.append(False, lies_in(borders, intervals))
         if number < len(paces):
             plain[inside] *= ratio
         else:
@@ -143,8 +143,3 @@ def _clock(paces: Sequence[Pace], edits: Sequence[Pace]) -> Callable[[np.ndarray
         return np.asarray(at_border[nearest] + (times - borders[nearest]) * pace[piece])
 
     return clock
-
-
-def _covered(intervals: Intervals, times: np.ndarray) -> np.ndarray:
-    """Which times lie in the (sorted, disjoint) intervals."""
-    return np.searchsorted(intervals[:, 0], times, side="right") > np.searchsorted(intervals[:, 1], times, side="right")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,21 +36,25 @@ class Saving:
     reason: str
 
 
-def saving_of(finding: Finding, prediction: Prediction, at_most_ms: float | None) -> Saving | None:
+def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
     """The finding's fix alone; None where its rule names no step time, or nothing can be predicted."""
     if prediction.missing is not None:
         return None
     saving = finding.rule.saving
     changes = [change_of(finding, prediction, outcome) for outcome in OUTCOMES]
-    if changes[0] is None or at_most_ms is None:
+    if changes[0] is None:
         return None
-    guess, best, worst = (_gain_ms(prediction, change) for change in changes)
-    low = spread_ms(min(guess, worst), -SPREAD[0], prediction.recorded_ms)
-    high = spread_ms(max(guess, best), SPREAD[1], prediction.recorded_ms)
+    gains = [_gain_ms(prediction, change) for change in changes]
+    guess, (low, high) = gains[0], range_ms(gains, prediction.recorded_ms)
     width = (high - low) / guess if guess > 0 else np.inf
     sure = width <= NARROW and saving.edit in WELL_KNOWN
     confidence = "high" if sure else "medium" if width <= WIDE else "low"
     return Saving(guess, low, high, confidence, saving.because)
+
+
+def range_ms(gains_ms: Sequence[float], step_ms: float) -> tuple[float, float]:
+    """What a fix gains at least and at most, from what it gains as its outcomes differ; ms of a step."""
+    return spread_ms(min(gains_ms), -SPREAD[0], step_ms), spread_ms(max(gains_ms), SPREAD[1], step_ms)
 
 
 def spread_ms(gain_ms: float, part: float, step_ms: float) -> float:

@@ -22,7 +22,7 @@ from diagnose.predict.new_ledger import ledger_after
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.ranks import Ranks
 from diagnose.predict.replay import NO_ROWS, Edit
-from diagnose.predict.saving import OUTCOMES, SPREAD, Outcome, change_of, host_work, spread_ms
+from diagnose.predict.saving import OUTCOMES, Outcome, change_of, host_work, range_ms
 from diagnose.rules import Rule, lineage, load_rules
 from diagnose.trace.intervals import intersect
 
@@ -313,7 +313,7 @@ def _is_fix(question: Question) -> bool:
 def _range_ms(now_ms: float, steps_ms: dict[Outcome, float]) -> tuple[float, float]:
     """Of the new step, as that of a finding's saving (`diagnose.predict.saving`)."""
     gains_ms = [max(0.0, now_ms - step_ms) for step_ms in steps_ms.values()]
-    best_ms, worst_ms = spread_ms(max(gains_ms), SPREAD[1], now_ms), spread_ms(min(gains_ms), -SPREAD[0], now_ms)
+    worst_ms, best_ms = range_ms(gains_ms, now_ms)
     return max(0.0, now_ms - best_ms), now_ms - worst_ms
 
 
