@@ -36,43 +36,26 @@ def answer(options: argparse.Namespace) -> int:
     given = parser().parse_args(options.args)
     if given.target is None:
         raise UsageError("RUN_OR_TRACE is missing", do=f"it comes before the changes: {_USAGE}")
-    if kind_of(given.target) == "traces":
-        return _what_if_together(given, options)
-    source = _recording(given.target)
+    ranks = kind_of(given.target) == "traces"  # a folder with a trace for each rank of one job
+    sources: list[Source] = [*traces_in(Path(given.target))] if ranks else [_recording(given.target)]
     from diagnose.measure.measured import Measured
     from diagnose.measure.recording import load_recording
     from diagnose.predict.prediction import Prediction
-    from diagnose.predict.whatif import checked, what_if
+    from diagnose.predict.whatif import checked, what_if, what_if_together
     from diagnose.report.terminal import Progress, ReadingProgress
-    from diagnose.report.whatif import print_whatif, stdout_console, whatif_document, whatif_json
+    from diagnose.report.whatif import print_ranks, print_whatif, ranks_document, stdout_console, whatif_document, whatif_json
 
     questions = checked(_questions(given))
-    progress = ReadingProgress(Progress())
-    recording = load_recording(source, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
-    document = whatif_document(what_if(questions, Prediction(Measured(recording))), shown(given.target))
+    reading = {"memory_limit": options.memory_limit, "trusted": options.trusted, "progress": None if ranks else ReadingProgress(Progress())}
+    predictions = [Prediction(Measured(load_recording(source, **reading))) for source in sources]
+    if ranks:
+        document = ranks_document(what_if_together(questions, predictions), [Path(source).name for source in sources])
+    else:
+        document = whatif_document(what_if(questions, predictions[0]), shown(given.target))
     if options.json or given.json:
         print(whatif_json(document), flush=True)
     else:
-        print_whatif(document, stdout_console())
-    return EXIT_OK
-
-
-def _what_if_together(given: argparse.Namespace, options: argparse.Namespace) -> int:
-    """The same of a folder with a trace for each rank of one job."""
-    from diagnose.measure.measured import Measured
-    from diagnose.measure.recording import load_recording
-    from diagnose.predict.prediction import Prediction
-    from diagnose.predict.whatif import checked, what_if_together
-    from diagnose.report.whatif import print_ranks, ranks_document, stdout_console, whatif_json
-
-    questions, traces = checked(_questions(given)), traces_in(Path(given.target))
-    recordings = [load_recording(trace, memory_limit=options.memory_limit, trusted=options.trusted) for trace in traces]
-    answer = what_if_together(questions, [Prediction(Measured(recording)) for recording in recordings])
-    document = ranks_document(answer, [trace.name for trace in traces])
-    if options.json or given.json:
-        print(whatif_json(document), flush=True)
-    else:
-        print_ranks(document, stdout_console())
+        (print_ranks if ranks else print_whatif)(document, stdout_console())
     return EXIT_OK
 
 

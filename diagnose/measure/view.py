@@ -20,6 +20,7 @@ Intervals = np.ndarray  # int64 ns, shape (n, 2)
 Found = TypeVar("Found")
 
 NO_INTERVALS: Intervals = np.empty((0, 2), np.int64)
+NO_ROWS: Rows = np.empty(0, np.int64)
 
 
 class View:

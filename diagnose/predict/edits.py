@@ -16,9 +16,9 @@ import pandas as pd
 from diagnose.measure.ledger import BLOCKING_COPY_NS, COPY_CALL
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import Selection, Selector
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
+from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, started_in
 from diagnose.measure.work import device_rows
-from diagnose.predict.replay import NO_ROWS, Edit
+from diagnose.predict.replay import Edit
 from diagnose.predict.waits import CALL_NS
 from diagnose.trace.intervals import as_intervals, intersect, subtract, union
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from diagnose.measure.ledger import step_ledger
 from diagnose.measure.selection import Selection
-from diagnose.measure.view import Rows, View
+from diagnose.measure.view import NO_ROWS, Rows, View
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import ROUNDS, STEADY_ROUNDS, Edit, Replay
 from diagnose.trace.schema import Trace
@@ -96,7 +96,7 @@ def _host(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.
     start, end = np.rint(moved).astype(np.int64).transpose(1, 0, 2).reshape(2, -1)
     table = table.iloc[np.tile(np.arange(len(rows)), ROUNDS)]
     # A call that no longer waits is like any other: its name must not tell the ledger of a wait.
-    unblocked = np.isin(np.tile(rows, ROUNDS), np.concatenate([np.empty(0, np.int64), *(edit.unblocked for edit in edits)]))
+    unblocked = np.isin(np.tile(rows, ROUNDS), np.concatenate([NO_ROWS, *(edit.unblocked for edit in edits)]))
     return table.assign(start_ns=start, dur_ns=np.maximum(end - start, 0), name=table["name"].mask(unblocked))
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
+from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, lies_in
 from diagnose.predict.graph import NEVER, SLOTS, Graph
 from diagnose.trace.intervals import union
 
 Pace = tuple[Intervals, float]
 
-NO_ROWS = np.empty(0, np.int64)
 ROUNDS = 4  # the first two fill the GPU's queue as the steps before would have; the mean of the last two is a steady step
 STEADY_ROUNDS = 2
 

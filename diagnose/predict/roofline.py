@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from diagnose.predict.flops import Work
+from diagnose.rules import FORMATS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,7 +24,6 @@ else:
 # https://github.com/mli/transformers-benchmarks. Plain 32-bit ones reach 90 %, and that does not carry over.
 REACHED = 0.6
 SHORTEST_NS = 1000  # what the shortest kernels take whatever they do: 0.6 to 1.5 µs in recorded traces of GPUs from the V100 to the B300
-COMPUTED_IN = ("fp64", "fp32", "tf32", "fp16", "bf16")
 VENDORS = ("nvidia", "tesla", "geforce", "amd", "instinct")
 
 
@@ -92,7 +92,7 @@ def known_peaks() -> Mapping[str, Peaks]:
 
 
 def _peaks(name: str, entry: dict) -> Peaks:
-    rates = {number_format: tera * 1e12 for number_format, tera in entry.items() if number_format in COMPUTED_IN}
+    rates = {number_format: tera * 1e12 for number_format, tera in entry.items() if number_format in FORMATS}
     return Peaks(name, entry["bandwidth"] * 1e9, rates, entry["source"])
 
 

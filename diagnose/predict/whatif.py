@@ -16,12 +16,12 @@ from diagnose.judge.findings import Finding, finding
 from diagnose.measure.ledger import BUSY_ROWS, TITLES
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import SELECTORS, Selection, Selector
-from diagnose.measure.view import Rows, category_matches
+from diagnose.measure.view import NO_ROWS, Rows, category_matches
 from diagnose.predict.edits import EDITS, Events, blocked_time, retimed
 from diagnose.predict.new_ledger import ledger_after
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.ranks import Ranks
-from diagnose.predict.replay import NO_ROWS, Edit
+from diagnose.predict.replay import Edit
 from diagnose.predict.saving import OUTCOMES, Outcome, change_of, host_work, range_ms
 from diagnose.rules import Rule, lineage, load_rules
 from diagnose.trace.intervals import intersect

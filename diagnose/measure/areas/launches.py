@@ -7,13 +7,12 @@ import numpy as np
 from diagnose.measure.loops import MIN_REPEATS, loop_time
 from diagnose.measure.measured import FactPlace, Measured, Missing, fact_selector
 from diagnose.measure.selection import Selection, ledger_row, selector
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
+from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
 from diagnose.measure.work import in_rows, inside, outermost
 from diagnose.trace.intervals import as_intervals, intersect, subtract, union
 
 SMALL_NS = 20_000  # an operator whose own part is shorter is mostly dispatch: that takes 2 to 20 µs on the host, more under a profiler
 BETWEEN_NS = 50_000  # Python between two operators up to this belongs to dispatching them; longer is work of its own
-NO_ROWS: Rows = np.empty(0, np.int64)
 IDLE_FOR_HOST = ("launch_bound", "python")
 CELL_OP = r"^aten::(lstm_cell|gru_cell|rnn_tanh_cell|rnn_relu_cell)$"
 LAYERS = r"\w*linear|addmm|mm|bmm|baddbmm|matmul|embedding|_?softmax|argmax|multinomial|scaled_dot_product\w*|conv\w*"
