@@ -21,8 +21,9 @@ from diagnose.predict.prediction import Prediction
 from diagnose.report import sentences, text
 from diagnose.report.document import place
 from diagnose.report.text import count, quantity, share
-from diagnose.rules import Rule, filled, load_rules, placeholders
+from diagnose.rules import Fix, Rule, filled, load_rules, placeholders
 from diagnose.trace.source import Source
+from diagnose.verify.proof import proven_ms, with_measurement
 
 SCHEMA = 1
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
@@ -43,8 +44,9 @@ def result_document(measured: Measured) -> dict[str, Any]:
     recording = measured.recording
     sources = Sources(recording)
     prediction = Prediction(measured)
-    assessed = assess(judge(load_rules(), measured), measured, prediction)
-    findings = [_finding(one, measured, sources) for one in assessed]
+    proof = recording.proof
+    assessed = assess(judge(load_rules(), measured), measured, prediction, proven_ms(proof))
+    findings = [with_measurement(_finding(one, measured, sources), proof) for one in assessed]
     average_ms = _average_ms(assessed, prediction)
     document = {
         "schema": SCHEMA,
@@ -59,6 +61,8 @@ def result_document(measured: Measured) -> dict[str, Any]:
         "prediction_missing": prediction.missing.reason if prediction.missing else None,
         "steady_step_ms": None if prediction.missing else prediction.recorded_ms,
         "upper_bound_ms": None if prediction.missing else prediction.limit_ms,
+        "verification": proof or None,
+        "patch": None,  # see `diagnose.patch.write`
         "lines": _lines(measured, sources),
         "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
         "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
@@ -75,6 +79,7 @@ def _run(recording: Recording) -> dict[str, Any]:
         "target": run.get("target", recording.url or recording.source.name),
         "argv": run.get("argv", []),
         "module": run.get("module", False),
+        "cwd": run.get("cwd"),
         "ended": run.get("ended", "finished"),
         "exit_code": run.get("exit_code"),
         "signal": run.get("signal"),
@@ -205,7 +210,7 @@ def _saving(one: Assessed) -> dict[str, Any]:
         "predicted_ms": {"best_guess": known.predicted_ms, "low": known.low_ms, "high": known.high_ms} if known else None,
         "confidence": known.confidence if known else None,
         "reason": known.reason if known else None,
-        "measured_ms": None,
+        "measured_ms": None,  # see `with_measurement`
         "verdict": None,
     }
 
@@ -218,10 +223,17 @@ def _fix(finding: Finding, measured: Measured, sources: Sources) -> dict[str, An
         "caution": fix.caution,
         "safety": fix.safety,
         "intervention": fix.intervention,
+        "arguments": _arguments(fix, measured),
         "before": fix.before,
         "after": filled(fix.after, lambda name: _shown(measured, name)),
         "call_sites": _call_sites(finding, measured, sources) if fix.call else [],
     }
+
+
+def _arguments(fix: Fix, measured: Measured) -> dict[str, Any] | None:
+    """The intervention's arguments with metrics replaced by their values; None where one of them is unknown."""
+    values = {name: measured.metric(value) if value in METRICS else value for name, value in fix.arguments.items()}
+    return None if any(isinstance(value, Missing) for value in values.values()) else {name: _plain(value) for name, value in values.items()}
 
 
 def _shown(measured: Measured, name: str) -> str | None:

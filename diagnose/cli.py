@@ -15,15 +15,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from diagnose import __version__, whatif
-from diagnose.errors import EXIT_FAILURE, EXIT_FINDINGS, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
+from diagnose import __version__, verifying, whatif
+from diagnose.errors import EXIT_FAILURE, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
 from diagnose.options import Parser, byte_count, positive_number
 from diagnose.run.settings import Settings, Target
 from diagnose.targets import TRACE_SUFFIXES, kind_of, traces_in
 from diagnose.trace.source import Source, is_url, shown
 
 SEVERITIES = ("low", "medium", "high")
-EXIT_INTERRUPTED = 130  # what a shell reports after Ctrl-C
 # Settings that only matter while a script runs, and the options that give them.
 _RECORDING = {
     "steps": "--steps",
@@ -44,10 +43,12 @@ Options stand before TARGET; everything after a script belongs to the script.
 _EPILOG = """\
 examples:
   python -m diagnose train.py --epochs 3          run train.py, record some steps, write a report
+  python -m diagnose --verify train.py            the same, then try the fixes and measure what each gains
   python -m diagnose --steps 4 -m pkg.train       the same for a module, with fewer steps
   python -m diagnose trace.json.gz                analyse a trace of torch.profiler
   python -m diagnose s3://bucket/trace.json.gz    the same from wherever fsspec reads
   python -m diagnose diagnosis/20261121-070000    analyse a recorded run again
+  python -m diagnose verify RUN                   try its fixes on the script and measure (`verify --help` shows more)
   python -m diagnose whatif RUN --remove python   what a step would take without it (`whatif --help` shows more)
   python -m diagnose rules input-wait-no-workers  explain a rule (`rules` and `metrics` list all; a script of that name is ./rules)
   python -m diagnose rules new my-rule            begin a rule of your own (in a source tree)
@@ -96,30 +97,25 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="python -m diagnose",
-        usage=_USAGE,
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = Parser(prog="python -m diagnose", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
     add = parser.add_argument
     add("-m", dest="module", action="store_true", help="TARGET is a module, run as `python -m` would")
-    add("--out", type=Path, metavar="FOLDER", help="where the report goes (default diagnosis/<time>); must be new or empty")
+    add("--out", type=Path, metavar="FOLDER", help="a new folder for the report (default diagnosis/<time>)")
     add(
         "--steps",
         type=positive_number(int),
         metavar="N",
         help=f"steps of the timeline; the other phases scale with it (default {Settings.steps})",
     )
-    add("--plain-steps", type=positive_number(int), metavar="N", help="steps timed without the profiler (default 2.5 times --steps)")
-    add("--keep-going", action="store_true", default=None, help="let the script run to its own end instead of stopping it")
+    add("--plain-steps", type=positive_number(int), metavar="N", help="steps timed without profiler (default 2.5 × --steps)")
+    add("--keep-going", action="store_true", default=None, help="let the script run on to its own end")
     add("--no-stacks", dest="stacks", action="store_false", default=None, help="skip the slow phase that finds source lines")
     add("--device", choices=("auto", "cpu", "cuda"), help=f"what to record (default {Settings.device})")
     add("--timeout", dest="timeout_s", type=positive_number(float), metavar="SECONDS", help="end the script after this time")
     add("--memory-limit", type=byte_count, metavar="SIZE", help="refuse a trace that takes more: 8G, 500M (default half of what is free)")
     add("--no-size-limit", dest="trusted", action="store_true", help="trust the file: read however much a compressed trace inflates to")
+    add("--verify", action="store_true", default=None, help="then try each fix and measure (see `verify --help`)")
+    verifying.add_options(add, shown=False)
     add("--json", action="store_true", help="the result on stdout as well, one document per line, after whatever the script printed there")
     add("--fail-on", choices=SEVERITIES, help="exit with 4 if the plan holds a finding at least that severe (for CI)")
     add("--debug", action="store_true", help="show tracebacks of diagnose itself")
@@ -163,6 +159,11 @@ def _run(options: argparse.Namespace) -> int:
         return EXIT_OK
     if kind == "whatif":
         return whatif.answer(options)
+    if kind == "verify":
+        return verifying.answer(options)
+    if kind == "accuracy":
+        print(_accuracy(options.args), flush=True)
+        return EXIT_OK
     if kind in ("script", "module"):
         return _record(options)
     _refuse_recording_options(options)
@@ -179,7 +180,7 @@ def _refuse_recording_options(options: argparse.Namespace) -> None:
             f"{shown(options.target)} is already recorded and takes no arguments: {' '.join(options.args)}",
             do="diagnose's own options come before it: python -m diagnose --out FOLDER TRACE",
         )
-    given = [flag for name, flag in _RECORDING.items() if getattr(options, name) is not None]
+    given = [flag for name, flag in [*_RECORDING.items(), ("verify", "--verify")] if getattr(options, name) is not None]
     if given:
         raise UsageError(
             f"{shown(options.target)} is already recorded: {' '.join(given)} would change nothing", do="leave it out, or name a script"
@@ -206,6 +207,20 @@ def _catalogue(kind: str, args: list[str]) -> str:
         near = difflib.get_close_matches(args[0], rules, n=1)
         raise UsageError(f"there is no rule {args[0]}", do=f"did you mean {near[0]}?" if near else "`python -m diagnose rules` lists all")
     return catalogue.rule_page(rules[args[0]], METRICS)
+
+
+def _accuracy(args: list[str]) -> str:
+    """Predicted against measured, of all verified runs in a folder."""
+    if len(args) > 1 or args[:1] in (["-h"], ["--help"]):
+        return "python -m diagnose accuracy [FOLDER]\nWhat fixes were predicted to save and what `verify` measured, of all runs in FOLDER."
+    from diagnose.report.accuracy import accuracy_text
+    from diagnose.verify.accuracy import pairs_below
+
+    folder = Path(args[0] if args else "diagnosis")
+    pairs = pairs_below(folder)
+    if not pairs:
+        raise UsageError(f"no verified fix below {folder}", do="python -m diagnose verify RUN measures what fixes gain")
+    return accuracy_text(pairs)
 
 
 def _new_rule(rule_id: str) -> str:
@@ -237,6 +252,8 @@ def _record(options: argparse.Namespace) -> int:
             if script_code is None:
                 raise
             code = _failed(f"diagnose: {error}", EXIT_FAILURE, options)
+        if options.verify and outcome.ended in ("stopped", "finished"):
+            code = max(code, verifying.verify_recorded(out, options))
         return code if script_code is None else script_code
 
 
@@ -264,12 +281,13 @@ def _trace_name(trace: Path) -> str:
 def _report(source: Source, out: Path, options: argparse.Namespace, *, brief: bool = False) -> int:
     """Analyse, write every report into `out`, print the summary (`brief`: its two main lines); the exit code that --fail-on asks for."""
     from diagnose.analyse import analyse
+    from diagnose.patch.write import with_patch
     from diagnose.report.document import severest, to_json
     from diagnose.report.terminal import Progress, ReadingProgress, print_headline, print_summary, stderr_console
     from diagnose.report.write import write_reports
 
     progress = ReadingProgress(Progress())
-    document = analyse(source, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
+    document = with_patch(analyse(source, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress), out)
     write_reports(document, source, out)
     (print_headline if brief else print_summary)(document, out, stderr_console())
     if options.json:

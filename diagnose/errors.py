@@ -12,6 +12,7 @@ EXIT_OK = 0
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
 EXIT_SCRIPT_FAILED = 3
+EXIT_INTERRUPTED = 130  # what a shell reports after Ctrl-C
 EXIT_FINDINGS = 4  # --fail-on: the report was written and holds a finding that severe
 
 

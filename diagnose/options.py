@@ -10,6 +10,11 @@ from diagnose.errors import UsageError
 
 
 class Parser(argparse.ArgumentParser):
+    """Takes no abbreviations, keeps the lines of its texts, and raises UsageError."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **given)
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, do=f"{self.prog} --help")
 

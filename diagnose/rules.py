@@ -10,7 +10,7 @@ import re
 import string
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,28 @@ BECAUSE = {
     "fuse": "the GPU's work stays, the host launches it at once",
     "overlap": "loading as measured, beside the step as recorded, on the cores there are",
 }
+# The fixes that a rerun can make by itself: one class each in `diagnose.run.child.interventions`.
+INTERVENTIONS = (
+    "affinity",
+    "allocator",
+    "anomaly_mode_off",
+    "autocast",
+    "backend_flags",
+    "channels_last",
+    "compile",
+    "dataloader",
+    "ddp",
+    "expandable_segments",
+    "fold_conv_norm",
+    "gc_freeze",
+    "inference_mode",
+    "launch_blocking_off",
+    "non_blocking",
+    "optimizer",
+    "own_profiler_off",
+    "threads",
+    "zero_grad",
+)
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
 SCOPES = ("step", "average", "component", "hypothetical", "information")
@@ -59,7 +81,8 @@ class Fix:
 
     ``call``: the function whose call in the script the remedy changes (``DataLoader``, ``zero_grad``); empty if there is no such call.
     ``before``, ``after``: the same few lines of code without and with the remedy; both or neither.
-    ``after`` may hold ``{metric}`` names too.
+    ``after`` may hold ``{metric}`` names too. ``intervention``: the fix's automatic form (`diagnose.run.child.interventions`), empty if it
+    has none; its ``arguments`` are values or the names of metrics.
     """
 
     title: str
@@ -71,6 +94,7 @@ class Fix:
     call: str = ""
     before: str = ""
     after: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -171,7 +195,10 @@ def _condition(data: Mapping[str, Any], where: str) -> Condition:
 
 
 def _fix(data: Mapping[str, Any], where: str) -> Fix:
-    _keys(data, {"title", "how", "safety"}, {"intervention", "caution", "otherwise", "call", "before", "after"}, f"{where}: [fix]")
+    optional = {"intervention", "arguments", "caution", "otherwise", "call", "before", "after"}
+    _keys(data, {"title", "how", "safety"}, optional, f"{where}: [fix]")
+    if "intervention" in data:
+        _known(data["intervention"], INTERVENTIONS, f"{where}: intervention")
     if placeholders(data["how"]) and "otherwise" not in data:
         raise DiagnoseError(f"{where}: [fix] 'otherwise' is missing", do="say what to do where the numbers in 'how' are unknown")
     if ("before" in data) != ("after" in data):
@@ -188,6 +215,7 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
         call=data.get("call", ""),
         before=data.get("before", "").strip("\n"),
         after=data.get("after", "").strip("\n"),
+        arguments=data.get("arguments", {}),
     )
 
 

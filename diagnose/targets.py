@@ -9,8 +9,8 @@ from typing import Literal
 from diagnose.errors import UsageError
 from diagnose.trace.source import is_url
 
-Kind = Literal["module", "script", "run", "trace", "traces", "rules", "metrics", "whatif"]
-COMMANDS: dict[str, Kind] = {"rules": "rules", "metrics": "metrics", "whatif": "whatif"}
+Kind = Literal["module", "script", "run", "trace", "traces", "rules", "metrics", "whatif", "verify", "accuracy"]
+COMMANDS: dict[str, Kind] = {"rules": "rules", "metrics": "metrics", "whatif": "whatif", "verify": "verify", "accuracy": "accuracy"}
 TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst")
 SCRIPT_SUFFIXES = (".py", ".pyw", ".pyc", ".pyz")
 

@@ -84,14 +84,7 @@ def _recording(target: str) -> Source:
 
 
 def parser() -> argparse.ArgumentParser:
-    options = Parser(
-        prog="python -m diagnose whatif",
-        usage=_USAGE,
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    options = Parser(prog="python -m diagnose whatif", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
     add = options.add_argument
     several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
     add("target", metavar="RUN_OR_TRACE", nargs="?", help="a run folder, a trace or its URL, or a folder with a trace of each rank")

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from diagnose.measure.measured import Measured
+from diagnose.measure.areas.input import feeding_loader
+from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.sources import Sources
 
 MOST = 5  # more calls of one name than that point nowhere
@@ -23,13 +24,25 @@ class CallSite(NamedTuple):
 def call_sites(name: str, measured: Measured, blamed: Iterable[CallSite]) -> list[CallSite]:
     """The calls of the function or method of that name in the script's own files, as far as they are at hand.
 
-    Where there are many, only those on the lines that the finding blames.
+    Of what is constructed only the one that matters, where the recorder saw it made: the loader that feeds the steps, the optimizers that
+    step (`Optimizer` stands for every class of them). Where there are many calls, only those on the lines that the finding blames.
     """
+    if made := _made_at(name, measured):
+        return made
     sources = Sources(measured.recording)
     sites = [CallSite(file, line) for file in sorted(_own_files(measured)) for line in _lines_of_calls(name, sources.path(file))]
     if len(sites) <= MOST:
         return sites
     return sorted(set(sites) & set(blamed))[:MOST]
+
+
+def _made_at(name: str, measured: Measured) -> list[CallSite]:
+    loader = feeding_loader(measured)
+    made = {
+        "DataLoader": [] if isinstance(loader, Missing) else [loader],
+        "Optimizer": measured.recording.facts.get("optimizers") or [],
+    }.get(name, [])
+    return [CallSite(*place) for place in dict.fromkeys((one["file"], one["line"]) for one in made if one.get("file"))]
 
 
 def _own_files(measured: Measured) -> set[str]:

@@ -35,6 +35,7 @@ class Recording:
     facts: dict[str, Any] = field(default_factory=dict)
     key_averages: dict[str, Any] = field(default_factory=dict)
     calls: dict[str, Any] = field(default_factory=dict)
+    proof: dict[str, Any] = field(default_factory=dict)  # verify.json: what fixes were measured to gain
     fetches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, FETCH_RECORD)))
     notes: tuple[str, ...] = ()
     url: str = ""  # of a trace at one, without secrets
@@ -80,6 +81,7 @@ def _load_run_folder(folder: Path, read: Callable[..., Trace]) -> Recording:
         clock=clock,
         facts=_json(rank / "facts.json"),
         key_averages=_json(rank / "key_averages.json"),
+        proof=_json(folder / "verify.json"),
         fetches=_fetches(rank / "fetch.bin"),
     )
     timeline = _phase_trace(recording, rank, "timeline", read, notes)

@@ -36,17 +36,24 @@ class Assessed:
     cumulative_ms: float | None = None
 
 
-def assess(findings: list[Finding], measured: Measured, prediction: Prediction) -> list[Assessed]:
-    """The findings with group and severity; those that fire first, the plan in its order, then the largest saving on top."""
+def assess(
+    findings: list[Finding], measured: Measured, prediction: Prediction, proven_ms: Mapping[str, float] | None = None
+) -> list[Assessed]:
+    """The findings with group and severity; those that fire first, the plan in its order, then the largest saving on top.
+
+    ``proven_ms``: what fixes were measured to save, by rule. It outweighs the prediction: 0 or less is not worth anyone's time.
+    """
+    proven_ms = proven_ms or {}
     causes = better_explained(findings, measured)
     assessed = [_assessed(one, causes.get(one.rule.id), measured, prediction) for one in findings]
-    plan = _planned([one for one in assessed if one.group == "plan"], prediction, measured.number("noise_ms"))
+    assessed = [replace(one, group="minor") if one.group and proven_ms.get(one.finding.rule.id, 1.0) <= 0 else one for one in assessed]
+    plan = _planned([one for one in assessed if one.group == "plan"], prediction, measured.number("noise_ms"), proven_ms)
     order = {"plan": 0, "minor": 1, "hypothetical": 2, "information": 3, None: 4}
     rest = [one for one in assessed if one.group != "plan"]
     return [*plan, *sorted(rest, key=lambda one: (order[one.group], -(one.at_most_ms or 0.0), one.finding.rule.id))]
 
 
-def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float) -> list[Assessed]:
+def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float, proven_ms: Mapping[str, float]) -> list[Assessed]:
     """Greedily, what gains most on top of those before it. What then gains less than the noise is minor; what has no ms comes last."""
     changes = {one.finding.rule.id: change for one in found if one.saving is not None and (change := change_of(one.finding, prediction))}
     left = [one for one in found if one.finding.rule.id in changes]
@@ -56,12 +63,17 @@ def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float) -> 
     made: list[Change] = []
     while left:
         gains = _gains_ms(left, made, changes, prediction)
+        gains.update((rule, saved_ms) for rule, saved_ms in proven_ms.items() if rule in gains)
         chosen = _next(left, gains, made, changes, prediction, noise_ms)
         before_ms = prediction.step_ms(made)
         steps_ms = [prediction.step_ms(made := [*made, changes[one.finding.rule.id]]) for one in chosen]
-        group = "plan" if before_ms - steps_ms[-1] >= noise_ms else "minor"
+        gains_more = before_ms - steps_ms[-1] >= noise_ms
         planned += [
-            replace(one, group=group, cumulative_ms=max(0.0, prediction.recorded_ms - after_ms))
+            replace(
+                one,
+                group="plan" if gains_more or one.finding.rule.id in proven_ms else "minor",
+                cumulative_ms=max(0.0, prediction.recorded_ms - after_ms),
+            )
             for one, after_ms in zip(chosen, steps_ms, strict=True)
         ]
         left = [one for one in left if one not in chosen]
@@ -84,7 +96,7 @@ def _next(
     return chosen
 
 
-def _gains_ms(left: list[Assessed], made: list[Change], changes: Mapping[str, Change], prediction: Prediction) -> Gains:
+def _gains_ms(left: list[Assessed], made: list[Change], changes: Mapping[str, Change], prediction: Prediction) -> dict[str, float]:
     """What each gains on top of what was done, by rule."""
     now_ms = prediction.step_ms(made)
     return {one.finding.rule.id: now_ms - prediction.step_ms([*made, changes[one.finding.rule.id]]) for one in left}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from diagnose.report import findings, sentences, text
+from diagnose.report import findings, sentences, text, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
 from diagnose.report.document import Document, is_complete, planned, recorded_by_us, run_command, step_ms
 from diagnose.report.text import code, prose
@@ -23,6 +23,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         f"**{prose(document['verdict'])}**",
         _setting(document),
         _what_to_do(document) if is_complete(document) else _what_happened(document),
+        verification.measured(document),
         _ledger(document),
         _trust(document),
         findings.found(document),
@@ -79,9 +80,31 @@ def _what_to_do(document: Document) -> str:
         "Savings cannot be predicted here; *How far to trust these numbers* below says why." if document.get("prediction_missing") else "",
         prose(sentences.starting_step(document)),
         f"**Start with 1.** {prose(how)}",
+        _patch(document),
+        _to_verify(document),
         "Then run it again and compare:" if recorded_by_us(document) else "A run of the script itself knows more, and finds the lines:",
         shell(run_command(document)),
     )
+
+
+def _patch(document: Document) -> str:
+    """Which rows of the plan are in fixes.diff, and how to use it; empty if there is none."""
+    patched = (document.get("patch") or {}).get("patched", [])
+    numbers = [str(number) for number, row in enumerate(document["plan"], 1) if row["rule"] in patched]
+    if not numbers:
+        return ""
+    which = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+    return f"`fixes.diff`, beside this report, makes {which}: `git apply` it in {code(document['run']['cwd'])}."
+
+
+def _to_verify(document: Document) -> str:
+    """How to learn what the fixes really gain; empty where none can be tried, or all have been."""
+    automatic = [one for one in planned(document) if one["fix"].get("intervention") and one["saving"]["verdict"] is None]
+    if not automatic or not recorded_by_us(document) or document.get("verification"):
+        return ""
+    options = " --allow numerics" if all(one["fix"]["safety"] == "numerics" for one in automatic) else ""
+    command = f"`python -m diagnose verify FOLDER{options}`"
+    return f"{command}, with the folder of this report, runs the script with the fix made and measures what it gains."
 
 
 def _nothing_to_do(document: Document) -> str:

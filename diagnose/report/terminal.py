@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from diagnose.report import sentences, text
-from diagnose.report.document import Document, Finding, is_complete, place, planned, run_command
+from diagnose.report import sentences, text, verification
+from diagnose.report.document import Document, Finding, is_complete, place, planned, recorded_by_us, run_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,6 +26,7 @@ INDENT = 3
 _HELD = "\N{NO-BREAK SPACE}"
 REMARK_S = 2  # long enough to wonder whether anything happens
 _ERASE_LINE = "\r\x1b[K"
+_VERDICT_COLOURS = {"faster": "bold green", "slower": "red", "changes_result": "red"}
 _COLOURS = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 
 
@@ -93,6 +94,26 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
         console.print(line)
     for pointer in _pointers(document, out):
         console.print(pointer, soft_wrap=True)  # to be copied, so never broken into lines
+
+
+def print_verification(document: Document, out: Path, console: Console) -> None:
+    """What each fix was measured to gain, and where the report lies."""
+    from rich.text import Text
+
+    proof = document["verification"]
+    lines = [Text(), *_paragraph(document["verdict"], console.width, "bold"), Text()]
+    for one in [*proof["tried"], *([proof["together"]] if proof["together"] else [])]:
+        lines.append(Text(_plain(one["title"]), style=_VERDICT_COLOURS.get(one["verdict"], "")))
+        told = [verification.verdict(one), verification.saved(one), f"losses {verification.losses(one)}"]
+        parts = [part for part in told if not part.endswith("–")]
+        lines += _lines(" · ".join(_plain(part) for part in parts), console.width, indent=INDENT)
+    lines.append(Text())
+    for remark in verification.remarks(document):
+        lines += _paragraph(remark, console.width)
+    for line in [*lines, Text()]:
+        console.print(line)
+    for pointer in _pointers(document, out)[:2]:
+        console.print(pointer, soft_wrap=True)
 
 
 def print_headline(document: Document, out: Path, console: Console) -> None:
@@ -170,6 +191,8 @@ def _pointers(document: Document, out: Path) -> list[Text]:
     from rich.text import Text
 
     lines = [Text(f"Report       {out / 'report.md'}"), Text(f"TensorBoard  tensorboard --logdir {shlex.quote(str(out / 'tb'))}")]
+    if any(one["fix"].get("intervention") for one in planned(document)) and recorded_by_us(document) and not document.get("verification"):
+        lines.append(Text(f"To measure   python -m diagnose verify {shlex.quote(str(out))}"))
     if planned(document) or not is_complete(document):
         lines.append(Text(f"Then         {text.clean(run_command(document))}"))
     return lines

@@ -89,6 +89,14 @@ def rough_span(low: float, high: float, unit: str = "ms") -> str:
     return f"{ends[0]} {unit}" if ends[0] == ends[1] else f"{ends[0]}–{ends[1]} {unit}"
 
 
+def signed_span(low: float, high: float) -> str:
+    """The same for a saving that may be none: `3.1–4.8 ms`, `−0.4 to 1.2 ms`, `−4.8 to −3.1 ms`."""
+    if low >= 0:
+        return rough_span(low, high)
+    ends = [("−" if end < 0 else "") + rough(abs(end)) for end in (low, high)]
+    return f"{ends[0]} to {ends[1]} ms"
+
+
 def rough_share_span(low: float, high: float) -> str:
     """The same for shares of 0–1: `25–39 %`, `3.7–13 %`; of `up to` only the number."""
     ends = [share(one).removesuffix(" %") for one in (low, high)]

@@ -60,7 +60,18 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
         "gpu_state": None,
     }
     _write(out, record)
-    run = _Run(target, settings, out, folder, progress)
+    plan = {
+        "folder": str(out),
+        "steps": settings.steps,
+        "plain_steps": settings.plain_steps,
+        "stacks": settings.stacks,
+        "keep_going": settings.keep_going,
+        "device": settings.device,
+        "script_folder": str(folder),
+        "cwd": os.getcwd(),
+    }
+    environment = dict(os.environ) | ({"CUDA_VISIBLE_DEVICES": ""} if settings.device == "cpu" else {})
+    run = Run(command(target), plan, environment, timeout_s=settings.timeout_s, watches_gpu=settings.device != "cpu", progress=progress)
     outcome = run.to_its_end()
     _write(out, record | asdict(outcome) | {"gpu_state": run.gpu_state})
     if run.found_no_gpu:
@@ -68,16 +79,35 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
     return outcome
 
 
-class _Run:
-    """One child process, from start to end."""
+def command(target: Target, python: str = sys.executable) -> list[str]:
+    """What starts the target with the flags of the Python we run in."""
+    return [python, *_interpreter_flags(), *(["-m"] if target.module else []), target.script, *target.args]
 
-    def __init__(self, target: Target, settings: Settings, out: Path, folder: Path, progress: Progress | None) -> None:
-        self._settings, self._out = settings, out
+
+class Run:
+    """One child process, from start to end.
+
+    `plan` is for our hooks in it and names the folder they write into; `environment` is the script's own. The child's standard streams are
+    ours, unless everything it prints is to go to the file `prints_to`.
+    """
+
+    def __init__(
+        self,
+        command: list[str],
+        plan: dict[str, Any],
+        environment: dict[str, str],
+        *,
+        timeout_s: float | None = None,
+        watches_gpu: bool = True,
+        progress: Progress | None = None,
+        prints_to: Path | None = None,
+    ) -> None:
+        self._command, self._out, self._cwd = command, Path(plan["folder"]), plan["cwd"]
+        self._timeout_s, self._watches_gpu, self._prints_to = timeout_s, watches_gpu, prints_to
         self._progress = progress or (lambda text: None)
         self._id = uuid.uuid4().hex
-        self._live = Live(str(out))
-        self._command = [sys.executable, *_interpreter_flags(), *(["-m"] if target.module else []), target.script, *target.args]
-        self._environment = _environment(self._id, settings, out, folder)
+        self._live = Live(plan["folder"])
+        self._environment = _with_hooks(environment, self._id, plan)
         self._interrupts = 0
         self._terminate = False
         self.gpu_state: dict[str, Any] | None = None
@@ -89,9 +119,9 @@ class _Run:
     def to_its_end(self) -> RunOutcome:
         began = time.monotonic()
         with _handlers({signal.SIGINT: self._on_interrupt, signal.SIGTERM: self._on_terminate}):
-            child = subprocess.Popen(self._command, env=self._environment)
+            child = self._started()
             gpu = GpuState(lambda: {process.pid for process in processes_of(self._id, child.pid)})
-            if self._settings.device != "cpu":
+            if self._watches_gpu:
                 gpu.start()
             try:
                 reason = self._watch(child, began)
@@ -110,6 +140,14 @@ class _Run:
         name = signal.Signals(-code).name if code < 0 else None
         return RunOutcome(reason or ("crashed" if code else "finished"), code if code >= 0 else None, name, time.monotonic() - began)
 
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._prints_to is None:
+            return subprocess.Popen(self._command, env=self._environment, cwd=self._cwd)
+        with self._prints_to.open("wb") as printed:
+            return subprocess.Popen(
+                self._command, env=self._environment, cwd=self._cwd, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT
+            )
+
     def _watch(self, child: subprocess.Popen[bytes], began: float) -> str | None:
         """Wait for the child. The reason why it ends or is to be ended; None if the script came to its own end."""
         shown = ""
@@ -121,7 +159,7 @@ class _Run:
                 self._progress(shown)
             if self._terminate or self._interrupts > 1:
                 return "interrupted"
-            if self._settings.timeout_s is not None and now - began >= self._settings.timeout_s:
+            if self._timeout_s is not None and now - began >= self._timeout_s:
                 return "timeout"
             if self._live.done:
                 done_at = done_at or now
@@ -162,26 +200,15 @@ class _Run:
         self._terminate = True
 
 
-def _environment(run_id: str, settings: Settings, out: Path, folder: Path) -> dict[str, str]:
-    environment = dict(os.environ)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_SITE), environment.get("PYTHONPATH")]))
-    environment[MARKER] = run_id
-    environment["DIAGNOSE_PLAN"] = json.dumps(
-        {
-            "folder": str(out),
-            "steps": settings.steps,
-            "plain_steps": settings.plain_steps,
-            "stacks": settings.stacks,
-            "keep_going": settings.keep_going,
-            "device": settings.device,
-            "script_folder": str(folder),
-            "cwd": os.getcwd(),
-        }
-    )
-    environment.setdefault("KINETO_LOG_LEVEL", "99")  # its exporter writes on the script's stderr
-    if settings.device == "cpu":
-        environment["CUDA_VISIBLE_DEVICES"] = ""
-    return environment
+def _with_hooks(environment: dict[str, str], run_id: str, plan: dict[str, Any]) -> dict[str, str]:
+    """The environment in which every Python process of the run is armed."""
+    hooks = {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(_SITE), environment.get("PYTHONPATH")])),
+        MARKER: run_id,
+        "DIAGNOSE_PLAN": json.dumps(plan),
+        "KINETO_LOG_LEVEL": environment.get("KINETO_LOG_LEVEL", "99"),  # its exporter writes on the script's stderr
+    }
+    return environment | hooks
 
 
 def _interpreter_flags() -> list[str]:

@@ -49,7 +49,7 @@ def _input_wait(view: Selection) -> Rows:
     return marks if len(marks) else view.named(view.name_matches(LOADER_NEXT))
 
 
-def _loader(measured: Measured) -> dict[str, Any] | Missing:
+def feeding_loader(measured: Measured) -> dict[str, Any] | Missing:
     """The loader that feeds the steps: the one with most batches to give."""
     if not measured.recording.facts:
         return NO_FACTS
@@ -59,7 +59,7 @@ def _loader(measured: Measured) -> dict[str, Any] | Missing:
 
 @metric("loader_worker_count", "count", "worker processes of the DataLoader that feeds the steps")
 def _loader_worker_count(measured: Measured) -> Value | Missing:
-    loader = _loader(measured)
+    loader = feeding_loader(measured)
     if not isinstance(loader, Missing):
         return int(loader["num_workers"])
     return _worker_count_from_names(measured) if loader is NO_FACTS else loader
@@ -67,12 +67,12 @@ def _loader_worker_count(measured: Measured) -> Value | Missing:
 
 @metric("loader_known", "yes/no", "how the loader was made is recorded, which a lone trace does not tell")
 def _loader_known(measured: Measured) -> Value | Missing:
-    return not isinstance(_loader(measured), Missing)
+    return not isinstance(feeding_loader(measured), Missing)
 
 
 @metric("loader_place", "", "where the script makes that DataLoader")
 def _loader_place(measured: Measured) -> Value | Missing:
-    loader = _loader(measured)
+    loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
     if not loader.get("file"):
@@ -218,12 +218,12 @@ def _median_wait_ms(measured: Measured) -> Value | Missing:
 
 @metric("persistent_workers", "yes/no", "the loader keeps its workers from one epoch to the next")
 def _persistent_workers(measured: Measured) -> Value | Missing:
-    return bool(known(_loader(measured)).get("persistent_workers"))
+    return bool(known(feeding_loader(measured)).get("persistent_workers"))
 
 
 @metric("prefetch_factor", "count", "batches each worker prepares ahead")
 def _prefetch_factor(measured: Measured) -> Value | Missing:
-    loader = _loader(measured)
+    loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
     return int(loader["prefetch_factor"]) if loader.get("prefetch_factor") else Missing("the loader has no workers")
@@ -233,7 +233,7 @@ def _prefetch_factor(measured: Measured) -> Value | Missing:
     "epoch_starts", "what the workers' start costs at the begin of each epoch, beyond one ordinary fetch, spread over the epoch's steps"
 )
 def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
-    loader = _loader(measured)
+    loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
     starts_ms, batches = loader.get("iterator_start_ms") or [], loader.get("batches_per_epoch")
@@ -250,7 +250,7 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
 
 @metric("epoch_step_count", "steps", "of one epoch of the loader that feeds the steps, of which a second one began during the recording")
 def _epoch_step_count(measured: Measured) -> Value | Missing:
-    loader = known(_loader(measured))
+    loader = known(feeding_loader(measured))
     batches, begun = loader.get("batches_per_epoch"), len(loader.get("iterator_start_ms") or [])
     return batches / measured.fetches_per_step if batches and begun > 1 else NO_SECOND_EPOCH
 
@@ -405,7 +405,7 @@ def _stored_items_fetch_share(measured: Measured) -> Value | Missing:
 
 @metric("batch_pinned_in_vain", "yes/no", "the loader is to pin batches, and they are of a class that torch cannot pin")
 def _batch_pinned_in_vain(measured: Measured) -> Value | Missing:
-    loader = _loader(measured)
+    loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
     return bool(loader.get("pin_memory")) and loader.get("batch_pinnable") is False
@@ -413,7 +413,7 @@ def _batch_pinned_in_vain(measured: Measured) -> Value | Missing:
 
 @metric("iterable_copies", "count", "times each sample of an iterable data set is delivered, if its workers do not share it out")
 def _iterable_copies(measured: Measured) -> Value | Missing:
-    loader = _loader(measured)
+    loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
     # torch's data pipes are shared out by the loader where they say so (sharding_filter).
@@ -423,7 +423,7 @@ def _iterable_copies(measured: Measured) -> Value | Missing:
 
 @fact_selector("loader_made", "where the script makes the loader that feeds the steps")
 def _loader_made(measured: Measured) -> list[FactPlace] | Missing:
-    loader = _loader(measured)
+    loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
     return [FactPlace(loader.get("file") or "", int(loader.get("line") or -1), loader.get("function") or "", 0.0, None)]

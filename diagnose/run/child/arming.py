@@ -1,9 +1,11 @@
-"""Waits for the script to import torch, and starts the session then."""
+"""Waits for the script to import torch, and starts the recording or the trial then."""
 
 from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import json
+import os
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -42,7 +44,7 @@ class _Watcher(importlib.abc.MetaPathFinder):
 
 
 def arm() -> None:
-    """Start the session as soon as torch is there."""
+    """Begin as soon as torch is there."""
     if "torch" in sys.modules:
         _begin()
     else:
@@ -51,8 +53,11 @@ def arm() -> None:
 
 def _begin() -> None:
     try:
-        from .session import begin
-
-        begin()
+        plan = json.loads(os.environ["DIAGNOSE_PLAN"])
+        if "trial" in plan:
+            from .trial import begin
+        else:
+            from .session import begin
+        begin(plan)
     except Exception as error:  # the script must run, with or without us
         sys.stderr.write(f"diagnose: nothing will be recorded: {error!r}\n")

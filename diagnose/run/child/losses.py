@@ -1,4 +1,4 @@
-"""The losses of the plain phase: what backward was called on. References are kept and read when the phase is over, so no step waits."""
+"""The losses of a phase: what backward was called on. References are kept and read when the phase is over, so no step waits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _AT_MOST = 200
 class Losses:
     """`place_for` gives the attribute to wrap for backward, which the clock may have wrapped already."""
 
-    def __init__(self, place_for: Callable[[str], tuple[Any, str]]) -> None:
-        self._place_for = place_for
+    def __init__(self, place_for: Callable[[str], tuple[Any, str]], at_most: int = _AT_MOST) -> None:
+        self._place_for, self._at_most = place_for, at_most
         self._patches = Patches()
 
     def begin(self) -> None:
@@ -41,7 +41,7 @@ class Losses:
 
     def _keeping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def run_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if kwargs.get("accumulate_grad", True) and len(self._kept) < _AT_MOST:  # not for torch.autograd.grad
+            if kwargs.get("accumulate_grad", True) and len(self._kept) < self._at_most:  # not for torch.autograd.grad
                 self._keep(tensors)
             return original(tensors, *args, **kwargs)
 

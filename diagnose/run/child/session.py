@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
 import sys
 from dataclasses import dataclass
@@ -17,12 +15,13 @@ from torch.optim.optimizer import Optimizer
 from .clock import Clock
 from .facts import Facts
 from .foreign import ForeignProfilers
+from .leaving import call_at_every_end
 from .live import Live
 from .marks import Marks
 from .phases import Phases
 from .places import Places
 from .schedule import budgets
-from .stop import Stopper, StopRun, flush_standard_streams
+from .stop import Stopper, StopRun
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,6 @@ class Plan:
     device: str
     script_folder: str
     cwd: str
-
-    @classmethod
-    def from_environment(cls) -> Plan:
-        """Raises KeyError, ValueError or TypeError if the parent did not write it."""
-        return cls(**json.loads(os.environ["DIAGNOSE_PLAN"]))
 
 
 class Session:
@@ -184,17 +178,9 @@ class Session:
             sys.setprofile(None)
 
 
-def begin() -> None:
-    """Start listening in this process; torch has just been imported."""
-    session = Session(Plan.from_environment())
+def begin(plan: dict[str, Any]) -> None:
+    """Start listening in this process; torch has just been imported. Raises TypeError if the parent did not write the plan."""
+    session = Session(Plan(**plan))
     session.install()
     os.register_at_fork(after_in_child=session.forked)
-    atexit.register(session.flush)
-    leave: Any = os._exit
-
-    def _exit(status: int) -> None:
-        session.flush()
-        flush_standard_streams()
-        leave(status)
-
-    os._exit = _exit  # type: ignore[assignment]
+    call_at_every_end(session.flush)

@@ -1,0 +1,1 @@
+"""Fixes as patches of the user's own source."""

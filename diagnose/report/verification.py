@@ -1,0 +1,164 @@
+"""What the fixes were measured to gain, in words: the report's section *Measured*, and the terminal's lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnose.report.blocks import bullets, section, table
+from diagnose.report.document import Document
+from diagnose.report.text import UNKNOWN, code, count, ms, prose, rough_span, share, signed_span, significant, size
+
+Tried = dict[str, Any]
+
+MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
+MEMORY_BYTES = 50 * 2**20
+_MEMORY = {"peak_allocated_bytes": "GPU memory in use", "peak_reserved_bytes": "GPU memory reserved", "peak_resident_bytes": "Host memory"}
+
+
+def measured(document: Document) -> str:
+    """The section; empty if nothing was verified."""
+    proof = document.get("verification")
+    if not proof:
+        return ""
+    tried = [*proof["tried"], *([proof["together"]] if proof["together"] else [])]
+    rows = [(_fix(one), prose(predicted(one)), prose(saved(one)), prose(verdict(one)), prose(losses(one)), pairs(one)) for one in tried]
+    return section(
+        "Measured",
+        "Each fix was made inside a run of the script, whose files stay as they are, and timed against the script as it is: a fresh "
+        "process for each run, in the order A B B A, without a profiler, over the same steps.",
+        table(("Fix", "Predicted", "Measured", "Verdict", "Losses", "Pairs"), rows, right=["Pairs"]),
+        bullets(remarks(document)),
+    )
+
+
+def _fix(one: Tried) -> str:
+    if not one["intervention"]:
+        return prose(one["title"])
+    call = f"{one['intervention']}({', '.join(f'{name}={value}' for name, value in one['arguments'].items())})"
+    return f"{prose(one['title'])} {code(call)}" if one["rule"] else code(call)
+
+
+def predicted(one: Tried) -> str:
+    """What was predicted when the fix was tried."""
+    known = one["predicted_ms"]
+    return rough_span(known["low"], known["high"]) if known else UNKNOWN
+
+
+def saved(one: Tried) -> str:
+    """`26–30 ms of 62.5 ms`; a dash where nothing was measured."""
+    if one["change"] is None:
+        return UNKNOWN
+    low, _, high = one["change"]["saved_ms"]
+    return f"{signed_span(low, high)} of {ms(one['change']['before_ms'])}"
+
+
+def verdict(one: Tried) -> str:
+    """In words: `faster by 38–42 %`."""
+    if one["state"] != "measured":
+        lead = {"not_held": "did not take hold", "failed": "failed", "not_tried": "not tried", "no_time": "not measured"}[one["state"]]
+        return f"{lead}: {one['why']}"
+    change = one["change"]
+    low, high = change["low"], change["high"]
+    if one["verdict"] == "changes_result":
+        return f"changes the result; {_effect(low, high)}"
+    if one["verdict"] == "no_change":
+        return f"no change beyond noise (within ± {_percent(max(abs(low), abs(high)))} %)"
+    if one["verdict"] == "too_noisy":
+        return f"too noisy to say: {_effect(low, high)}; a larger --budget or a quieter machine would tell"
+    return _effect(low, high)
+
+
+def _effect(low: float, high: float) -> str:
+    """The change of the step time as a range, in plain words."""
+    if high < 0:
+        return f"faster by {_span(-high, -low)} %"
+    if low > 0:
+        return f"slower by {_span(low, high)} %"
+    return f"between {_percent(-low)} % faster and {_percent(high)} % slower"
+
+
+def _span(low: float, high: float) -> str:
+    ends = [_percent(low), _percent(high)]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f}" if abs(value) >= 0.0995 else f"{100 * value:.1f}"
+
+
+def losses(one: Tried) -> str:
+    """Whether the results stayed as they were."""
+    found = one["results"]
+    if found is None:
+        return UNKNOWN
+    told = {
+        "unknown": "none to compare",
+        "unsteady": "differ from run to run without the fix as well",
+        "same": f"the same to the bit ({count(found['compared'])} compared)",
+    }
+    deviation = f"by {share(found['deviation'])} at most" if found["deviation"] is not None else "by an unknown amount"
+    if found["agreement"] == "close" and one["safety"] == "exact":
+        return f"deviate {deviation}, not to the bit: sums may be added in another order"
+    return told.get(found["agreement"], f"deviate {deviation} (tolerance {share(found['tolerance'])}, {count(found['compared'])} compared)")
+
+
+def pairs(one: Tried) -> str:
+    if one["change"] is None:
+        return UNKNOWN
+    outliers = one["change"]["outliers"]
+    return count(one["change"]["pairs"]) + (f" (and {count(outliers)} set aside)" if outliers else "")
+
+
+def remarks(document: Document) -> list[str]:
+    """Sentences below the table: how much noise, what makes it doubtful, what the fixes do together."""
+    proof = document["verification"]
+    said = [_noise(proof), *proof["warnings"], _together(proof), *map(_curve, proof["tried"]), *map(_memory, proof["tried"])]
+    if proof["seeded_batches"]:
+        said.append("The data set draws random numbers: in all runs they were seeded by batch, so that every arm sees the same data.")
+    if proof["same_losses"] is False:
+        said.append("Two runs of the script as it is do not give the same losses (or outputs): results cannot be compared to the bit.")
+    if proof["interrupted"]:
+        said.append("Interrupted: what was measured until then is shown; `python -m diagnose verify` on this folder goes on from there.")
+    return [sentence for sentence in said if sentence]
+
+
+def _noise(proof: dict[str, Any]) -> str:
+    if proof["noise"] is None:
+        return ""
+    return (
+        f"Noise floor: by chance, averages of runs of the very same script differ by up to {share(proof['noise'])} here. "
+        f"{count(proof['runs'])} runs took {count(round(proof['wall_s']))} s."
+    )
+
+
+def _together(proof: dict[str, Any]) -> str:
+    together = proof["together"]
+    if not together or not together["change"]:
+        return ""
+    alone = [one for one in proof["tried"] if one["verdict"] == "faster"]
+    total = sum(one["change"]["saved_ms"][1] for one in alone)
+    low, best, high = together["change"]["saved_ms"]
+    why = "as much as one by one"
+    if not low <= total <= high:
+        because = "they shorten in part the same time" if best < total else "each makes room for the other"
+        why = f"one by one they add up to {significant(total)} ms: {because}"
+    return f"Together the {count(len(alone))} faster ones save {rough_span(max(0.0, low), high)}, {why}."
+
+
+def _curve(one: Tried) -> str:
+    """`num_workers: 1 → 42.0 ms, 2 → 30.1 ms; 2 is the smallest that is as good as any.`"""
+    curve = one["curve"]
+    if not curve:
+        return ""
+    points = ", ".join(f"{number} → {ms(value)}" for number, value in curve["ms"].items())
+    return f"{curve['argument']}, a step by its number: {points}; {curve['knee']} is the smallest that is as good as any."
+
+
+def _memory(one: Tried) -> str:
+    """What a fix does to the peaks, where that is much."""
+    said = []
+    for kind, name in _MEMORY.items():
+        before, after = ((one["memory"] or {}).get(kind) or {}).values() if one["memory"] else (None, None)
+        if before and after and abs(after - before) > max(MEMORY_SHARE * before, MEMORY_BYTES):
+            said.append(f"{name}, at its peak: {size(before)} before, {size(after)} with the fix")
+    return f"{one['title']}: {'; '.join(said)}." if said else ""

@@ -1,0 +1,126 @@
+"""BatchNorms in evaluation, folded into the convolutions before them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from ..closer import Pair, compiler_in_use, convolutions_before_norms
+from .base import Sites
+from .evaluation import EvaluationIntervention
+from .forwards import map_tensors
+
+_TOLERANCE = 1e-2  # of the largest number; an output used twice, or a folded norm too many, is off by far more
+
+
+@dataclass
+class _Folding:
+    """One model: the pairs that were seen, and what was replaced."""
+
+    pairs: list[Pair]
+    tried: bool = False
+    replaced: list[tuple[nn.Module, str, nn.Module]] = field(default_factory=list)  # parent, name, what was there
+
+
+class FoldConvNorm(EvaluationIntervention):
+    """The first call in evaluation shows the pairs; at the second they are folded if the output stays what it is."""
+
+    def __init__(self, sites: Sites) -> None:
+        super().__init__(sites)
+        self._models: weakref.WeakKeyDictionary[nn.Module, _Folding] = weakref.WeakKeyDictionary()
+
+    def forward(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        folding = self._models.get(module)
+        if module.training:
+            if folding is not None and folding.replaced:
+                self.refuse("The model goes back to training.")
+            return run(*args, **kwargs)
+        if folding is None:
+            return self._look(module, run, args, kwargs)
+        if not folding.tried:
+            folding.tried = True
+            self._try(module, folding, run, args, kwargs)
+        return run(*args, **kwargs)
+
+    def refuse(self, why: str) -> None:
+        self._unfold_all()
+        super().refuse(why)
+
+    def remove(self) -> None:
+        self._unfold_all()
+        super().remove()
+
+    def _look(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if compiler_in_use():
+            self.refuse("The script compiles: the compiler folds by itself.")
+            return run(*args, **kwargs)
+        pairs: list[Pair] = []
+        with convolutions_before_norms(module, pairs):
+            result = run(*args, **kwargs)
+        self._models[module] = _Folding([pair for pair in pairs if pair.folds])
+        if not self._models[module].pairs:
+            self.pass_over("No BatchNorm in evaluation directly follows a convolution.")
+        return result
+
+    def _try(self, module: nn.Module, folding: _Folding, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not folding.pairs:
+            return
+        with torch.no_grad():
+            before = _tensors(run(*args, **kwargs))
+            with torch.inference_mode(False):
+                for pair in folding.pairs:
+                    _fold(module, pair, folding)
+            after = _tensors(run(*args, **kwargs))
+        if before and len(before) == len(after) and all(map(_close, before, after)):
+            self.count += len(folding.pairs)
+        else:
+            _unfold(folding)
+            self.pass_over("Folding changes the results: the output of a convolution goes elsewhere too, or a module is used twice.")
+
+    def _unfold_all(self) -> None:
+        for folding in self._models.values():
+            _unfold(folding)
+
+
+def _fold(model: nn.Module, pair: Pair, folding: _Folding) -> None:
+    convolution, norm = model.get_submodule(pair.conv), model.get_submodule(pair.norm)
+    _replace(model, pair.conv, fuse_conv_bn_eval(convolution, norm), folding)  # type: ignore[type-var,arg-type]
+    _replace(model, pair.norm, nn.Identity().eval(), folding)
+
+
+def _replace(model: nn.Module, path: str, replacement: nn.Module, folding: _Folding) -> None:
+    parent_path, _, name = path.rpartition(".")
+    parent = model.get_submodule(parent_path)
+    folding.replaced.append((parent, name, parent.get_submodule(name)))
+    setattr(parent, name, replacement)
+
+
+def _unfold(folding: _Folding) -> None:
+    while folding.replaced:
+        parent, name, module = folding.replaced.pop()
+        module.train(parent.get_submodule(name).training)  # as it is by now
+        setattr(parent, name, module)
+
+
+def _tensors(result: Any) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        found.append(tensor)
+        return tensor
+
+    map_tensors(keep, result)
+    return found
+
+
+def _close(before: torch.Tensor, after: torch.Tensor) -> bool:
+    if before.shape != after.shape or not before.numel():
+        return before.shape == after.shape
+    before, after = before.double(), after.double()
+    return torch.allclose(before, after, rtol=0, atol=_TOLERANCE * before.abs().max().item())

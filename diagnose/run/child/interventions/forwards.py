@@ -1,0 +1,99 @@
+"""The one way to act around a model: its call from outside, whatever modules it is made of."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..models import _defined_at
+from ..places import Place
+from .base import Intervention, Sites
+
+
+class ForwardIntervention(Intervention):
+    """Acts around the outermost forward of modules that own parameters.
+
+    A site is the line of the call, or the line where the model's class is defined. Compiled and traced code is left alone,
+    and so is what backward calls again (checkpoints), and what loader workers run.
+    """
+
+    idle = "No call of a model with parameters was seen there."
+
+    def __init__(self, sites: Sites) -> None:
+        super().__init__(sites)
+        self._definitions: dict[type, Place] = {}
+
+    def install(self) -> None:
+        self.patches.replace(nn.Module, "__call__", self._around(nn.Module.__call__))
+
+    def forward(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The changed call; `run(*args, **kwargs)` is the script's own."""
+        raise NotImplementedError
+
+    def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        nesting = threading.local()
+        is_compiling = torch.compiler.is_compiling
+
+        @functools.wraps(original)
+        def __call__(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or getattr(nesting, "inside", False):
+                return original(*args, **kwargs)
+            nesting.inside = True
+            try:
+                if self.refused or not self._concerns(args[0], sys._getframe(1)):
+                    return original(*args, **kwargs)
+                return self.forward(args[0], functools.partial(original, args[0]), args[1:], kwargs)
+            finally:
+                nesting.inside = False
+
+        return __call__
+
+    def _concerns(self, module: nn.Module, frame: FrameType) -> bool:
+        return (
+            next(module.parameters(), None) is not None
+            and not in_backward()
+            and not torch.jit.is_tracing()
+            and torch.utils.data.get_worker_info() is None
+            and (self.sites.include(frame) or self.sites.has(self._definition(module)))
+        )
+
+    def _definition(self, module: nn.Module) -> Place:
+        place = self._definitions.get(type(module))
+        if place is None:
+            place = self._definitions[type(module)] = _defined_at(module, None, self.sites.places)  # type: ignore[arg-type]
+        return place
+
+
+def in_backward() -> bool:
+    """Whether the autograd engine runs, in this thread, what is called now."""
+    return torch._C._current_graph_task_id() != -1
+
+
+def map_tensors(function: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
+    """`value` with its tensors replaced, also those inside tuples, lists and dictionaries; the very object if none of them is."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, dict):
+        changes = {key: mapped for key, inside in value.items() if (mapped := map_tensors(function, inside)) is not inside}
+        return _with_items(value, changes) if changes else value
+    if type(value) in (list, tuple) or hasattr(value, "_make"):
+        items = [map_tensors(function, inside) for inside in value]
+        if all(item is inside for item, inside in zip(items, value, strict=True)):
+            return value
+        return value._make(items) if hasattr(value, "_make") else type(value)(items)
+    return value
+
+
+def _with_items(mapping: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
+    changed = copy.copy(mapping)  # also of classes that keep their items as attributes too
+    for key, value in changes.items():
+        changed[key] = value
+    return changed

@@ -1,0 +1,58 @@
+"""The layout in memory of pictures and of what convolves them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.nn.parameter import is_lazy
+
+from ..closer import CONVOLUTIONS
+from .base import Sites
+from .forwards import ForwardIntervention, map_tensors
+
+_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
+class ChannelsLast(ForwardIntervention):
+    """Convolutions become channels_last with the first batch, and the batches from then on."""
+
+    def __init__(self, sites: Sites) -> None:
+        super().__init__(sites)
+        self._converted: weakref.WeakKeyDictionary[nn.Module, bool] = weakref.WeakKeyDictionary()
+
+    def forward(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        converted = self._converted.get(module)
+        if converted is None and any(map(is_lazy, module.parameters())):
+            return run(*args, **kwargs)
+        if converted is None:
+            converted = self._converted[module] = self._convert(module)
+        if not converted:
+            return run(*args, **kwargs)
+        return run(*map_tensors(_channels_last, args), **map_tensors(_channels_last, kwargs))
+
+    def _convert(self, model: nn.Module) -> bool:
+        found: list[Any] = [module for module in model.modules() if isinstance(module, CONVOLUTIONS) and module.weight.dim() in _FORMATS]
+        if not found:
+            self.pass_over("The model has no two- or three-dimensional convolutions.")
+        elif isinstance(model, DistributedDataParallel):
+            self.pass_over("DistributedDataParallel has laid out the gradients before the first batch comes.")
+        elif all(module.weight.is_contiguous(memory_format=_FORMATS[module.weight.dim()]) for module in found):
+            self.pass_over("The convolutions are channels_last already.")
+        else:
+            with torch.inference_mode(False), torch.no_grad():
+                for module in found:
+                    module.to(memory_format=_FORMATS[module.weight.dim()])
+            self.count += 1
+            return True
+        return False
+
+
+def _channels_last(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.dim() not in _FORMATS or not tensor.is_floating_point():
+        return tensor
+    return tensor.contiguous(memory_format=_FORMATS[tensor.dim()])

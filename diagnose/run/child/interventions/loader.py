@@ -1,0 +1,98 @@
+"""How the loaders are set up."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import weakref
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, IterableDataset, dataloader
+
+from ..loaders import _uses_worker_info
+from .base import Sites
+from .constructors import ConstructorIntervention
+
+_ONLY_WITH_WORKERS = {"persistent_workers": False, "prefetch_factor": None, "timeout": 0, "multiprocessing_context": None}
+
+
+class LoaderArguments(ConstructorIntervention):
+    """Other numbers of workers, and what goes with them. The random numbers that the script draws stay the same."""
+
+    idle = "No DataLoader was made there."
+
+    def __init__(
+        self,
+        sites: Sites,
+        *,
+        num_workers: int | None = None,
+        persistent_workers: bool | None = None,
+        pin_memory: bool | None = None,
+        prefetch_factor: int | None = None,
+    ) -> None:
+        asked = {
+            "num_workers": num_workers,
+            "persistent_workers": persistent_workers,
+            "pin_memory": pin_memory,
+            "prefetch_factor": prefetch_factor,
+        }
+        super().__init__(sites, {name: value for name, value in asked.items() if value is not None})
+        self._made_persistent: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def install(self) -> None:
+        self.patches.replace(DataLoader, "__init__", self.rewriting(DataLoader.__init__))
+        iterator = dataloader._MultiProcessingDataLoaderIter
+        self.patches.replace(iterator, "_reset", self._drawing_seed(iterator._reset))
+
+    def replacements(self, instance: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+        wanted = dict(self.wanted)
+        if wanted.get("pin_memory") and not torch.cuda.is_available():
+            self.pass_over("Pinned memory needs a CUDA GPU, and there is none.")
+            del wanted["pin_memory"]
+        workers = wanted.get("num_workers", arguments["num_workers"])
+        if workers != arguments["num_workers"] and (obstacle := _obstacle(arguments, workers)):
+            self.pass_over(obstacle)
+            return {}
+        if workers == 0:
+            if wanted.get("persistent_workers") or wanted.get("prefetch_factor"):
+                self.pass_over("The loader has no workers to which persistent_workers and prefetch_factor could apply.")
+            wanted |= {name: value for name, value in _ONLY_WITH_WORKERS.items() if name in arguments}
+        return self.differing(arguments, wanted)
+
+    def constructed(self, instance: Any, replaced: dict[str, Any]) -> None:
+        if replaced.get("persistent_workers"):
+            self._made_persistent.add(instance)
+
+    def _drawing_seed(self, original: Callable[..., None]) -> Callable[..., None]:
+        """Each new iterator draws a seed; one that is kept for the next epoch does not, and the next shuffle would come out differently."""
+
+        def _reset(iterator: Any, loader: Any, first_iter: bool = False) -> None:
+            if not first_iter and loader in self._made_persistent:
+                torch.empty((), dtype=torch.int64).random_(generator=loader.generator)
+            original(iterator, loader, first_iter)
+
+        return _reset
+
+
+def _obstacle(arguments: dict[str, Any], workers: int) -> str:
+    """Why this loader cannot have so many workers; empty if it can."""
+    dataset = arguments["dataset"]
+    if workers > 1 and isinstance(dataset, IterableDataset):
+        with contextlib.suppress(Exception):  # a dataset of an unusual make
+            if _uses_worker_info(SimpleNamespace(dataset=dataset, worker_init_fn=arguments["worker_init_fn"])):
+                return ""
+        return f"{type(dataset).__name__} does not ask which worker it is in: each worker would deliver all its data again."
+    if not arguments["num_workers"] and multiprocessing.get_start_method(allow_none=False) != "fork":
+        return "Worker processes are not forked here, and whether the dataset can be sent to them is not known."
+    if not arguments["num_workers"] and _on_gpu(dataset):
+        return "The dataset keeps tensors on the GPU, which forked workers cannot use."
+    return ""
+
+
+def _on_gpu(dataset: Any) -> bool:
+    values = list(getattr(dataset, "__dict__", {}).values())
+    values += [inside for value in values if isinstance(value, (list, tuple)) for inside in value[:100]]
+    return any(isinstance(value, torch.Tensor) and value.is_cuda for value in values)

@@ -1,0 +1,142 @@
+"""What a script does with a GradScaler, done for it: half precision cannot hold small gradients unless the loss is scaled."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch.amp.grad_scaler import GradScaler
+from torch.nn.utils import clip_grad
+from torch.optim.optimizer import Optimizer
+
+from ..patching import Patches
+from .forwards import in_backward
+
+
+class _Ours(GradScaler):
+    """To be told from the script's own."""
+
+
+class LossScaling:
+    """`backward` scales, `step` takes the scale out again, clipping sees gradients without it; a new scale comes with the next backward."""
+
+    def __init__(self, refuse: Callable[[str], None]) -> None:
+        self._refuse = refuse
+        self._patches = Patches()
+        self._scaler: _Ours | None = None  # until the first model is called: only then is the device known
+        self._optimizers: weakref.WeakSet[Optimizer] = weakref.WeakSet()
+        self._wrapped: set[type] = set()
+        self._scaled = self._inside_step = False
+        # by id, since the last update of the scale
+        self._unscaled: set[int] = set()
+        self._stepped: set[int] = set()
+
+    def install(self) -> None:
+        self._patches.replace(torch.autograd, "backward", self._scaling(torch.autograd.backward))
+        self._patches.replace(Optimizer, "__init__", self._noticing_optimizer(Optimizer.__init__))
+        self._patches.replace(GradScaler, "__init__", self._noticing_scaler(GradScaler.__init__))
+        for name in ("clip_grad_norm_", "clip_grad_value_"):
+            clipping = self._clipping(getattr(clip_grad, name))
+            for owner in (clip_grad, torch.nn.utils):
+                self._patches.replace(owner, name, clipping)
+
+    def remove(self) -> None:
+        self.give_up()
+        self._patches.restore()
+
+    def begin(self, device: str) -> None:
+        """The first forward in half precision has come."""
+        if self._scaler is None:
+            self._scaler = _Ours(device)
+
+    def give_up(self) -> None:
+        """No more scaling; gradients that are scaled now become what they would have been."""
+        for optimizer in self._optimizers:
+            self._unscale(optimizer)
+        self._scaler = None
+
+    def _scaling(self, original: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(original)
+        def backward(tensors: Any, *args: Any, **kwargs: Any) -> None:
+            if self._scaler is None or in_backward():
+                return original(tensors, *args, **kwargs)
+            if self._stepped:
+                self._scaler.update()
+                self._stepped.clear()
+                self._unscaled.clear()
+            self._scaled = True
+            return original(self._scaler.scale(tensors), *args, **kwargs)
+
+        return backward
+
+    def _noticing_optimizer(self, original: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(original)
+        def __init__(optimizer: Any, /, *args: Any, **kwargs: Any) -> None:
+            original(optimizer, *args, **kwargs)
+            self._optimizers.add(optimizer)
+            cls = type(optimizer)
+            if cls not in self._wrapped:  # torch has put its own wrapper around the class's step by now
+                self._wrapped.add(cls)
+                self._patches.replace(cls, "step", self._stepping(cls.step))
+
+        return __init__
+
+    def _stepping(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def step(optimizer: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if self._inside_step:
+                return original(optimizer, *args, **kwargs)
+            if any(value is not None for value in (*args, *kwargs.values())):  # the first may come before the first forward
+                self._refuse("An optimizer is given a closure, which a GradScaler cannot handle.")
+            if self._scaler is None or not self._has_scaled_gradients(optimizer):
+                return original(optimizer, *args, **kwargs)
+            self._stepped.add(id(optimizer))
+            self._inside_step = True
+            try:
+                return self._scaler.step(optimizer)
+            finally:
+                self._inside_step = False
+
+        return step
+
+    def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._scaler is None:
+                return original(parameters, *args, **kwargs)
+            parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+            clipped = set(map(id, parameters))
+            for optimizer in self._optimizers:
+                if not clipped.isdisjoint(map(id, _parameters(optimizer))):
+                    self._unscale(optimizer)
+            return original(parameters, *args, **kwargs)
+
+        return clip
+
+    def _noticing_scaler(self, original: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(original)
+        def __init__(scaler: Any, *args: Any, **kwargs: Any) -> None:
+            original(scaler, *args, **kwargs)
+            if not isinstance(scaler, _Ours) and scaler.is_enabled():
+                self._refuse("The script scales its losses already.")
+
+        return __init__
+
+    def _unscale(self, optimizer: Optimizer) -> None:
+        if self._scaler is None or id(optimizer) in self._unscaled or not self._has_scaled_gradients(optimizer):
+            return
+        self._unscaled.add(id(optimizer))
+        with contextlib.suppress(Exception):  # gradients of kinds that cannot be unscaled
+            self._scaler.unscale_(optimizer)
+
+    def _has_scaled_gradients(self, optimizer: Optimizer) -> bool:
+        scaled = self._scaled and id(optimizer) not in self._stepped
+        return scaled and any(parameter.grad is not None for parameter in _parameters(optimizer))
+
+
+def _parameters(optimizer: Optimizer) -> Iterable[torch.Tensor]:
+    return (parameter for group in optimizer.param_groups for parameter in group["params"])

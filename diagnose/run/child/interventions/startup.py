@@ -1,0 +1,111 @@
+"""Fixes that have to be in the environment before Python starts.
+
+`run/intervention_environment.py` puts them there; here is seen what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .base import Intervention, Sites
+
+BEFORE = "DIAGNOSE_ENVIRONMENT_BEFORE"  # what the variables that were changed were before, as JSON
+PACKAGES = {"jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4"}  # Debian's
+
+
+def before(name: str) -> str | None:
+    """A variable as the script's environment had it; None if it had none."""
+    try:
+        changed: dict[str, str | None] = json.loads(os.environ.get(BEFORE, "{}"))
+    except ValueError:
+        changed = {}
+    return changed[name] if name in changed else os.environ.get(name)
+
+
+class Allocator(Intervention):
+    """Another allocator of host memory, loaded before everything else."""
+
+    def __init__(self, sites: Sites, *, library: str) -> None:
+        super().__init__(sites)
+        self._library = library
+
+    @property
+    def held(self) -> int:
+        return int(self._loaded() and self._library not in (before("LD_PRELOAD") or ""))
+
+    @property
+    def why_not(self) -> str:
+        if self.held:
+            return ""
+        if self._loaded():
+            return f"The process uses {self._library} already."
+        if self._library not in os.environ.get("LD_PRELOAD", ""):
+            return f"{self._library} is not installed; Debian's package is {PACKAGES.get(self._library, 'unknown')}."
+        return f"{self._library} was not loaded, although LD_PRELOAD names it."
+
+    def _loaded(self) -> bool:
+        try:
+            with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+                return f"lib{self._library}" in maps.read()
+        except OSError:
+            return False
+
+
+class ExpandableSegments(Intervention):
+    """torch's CUDA allocator grows its segments instead of adding more."""
+
+    @property
+    def held(self) -> int:
+        return int(not self._already and torch.cuda.is_initialized() and _expandable(os.environ.get))
+
+    @property
+    def why_not(self) -> str:
+        if self.held:
+            return ""
+        if self._already:
+            return "It is already so."
+        return (
+            "The script did not use a CUDA GPU." if _expandable(os.environ.get) else "The environment of the process does not ask for it."
+        )
+
+    @property
+    def _already(self) -> bool:
+        return _expandable(before)
+
+
+def _expandable(variable: Callable[[str], str | None]) -> bool:
+    return "expandable_segments:True" in (variable("PYTORCH_ALLOC_CONF") or variable("PYTORCH_CUDA_ALLOC_CONF") or "")
+
+
+class LaunchBlockingOff(Intervention):
+    """CUDA_LAUNCH_BLOCKING is not there when CUDA starts."""
+
+    idle = "CUDA_LAUNCH_BLOCKING was not set."
+    _NAME = "CUDA_LAUNCH_BLOCKING"
+
+    def install(self) -> None:
+        self.count = int(_is_on(before(self._NAME)))
+        os.environ.pop(self._NAME, None)
+        environment = type(os.environ)
+        self.patches.replace(environment, "__setitem__", self._leaving_out(environment.__setitem__))
+
+    def tick(self, number: int) -> None:
+        if self._NAME in os.environ:  # set in a way of its own
+            os.environ.pop(self._NAME)
+
+    def _leaving_out(self, original: Callable[..., None]) -> Callable[..., None]:
+        def __setitem__(environment: Any, name: str, value: str) -> None:
+            if name != self._NAME:
+                return original(environment, name, value)
+            self.count += _is_on(value)
+
+        return __setitem__
+
+
+def _is_on(value: str | None) -> bool:
+    return value not in (None, "", "0")

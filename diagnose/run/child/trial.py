@@ -1,0 +1,181 @@
+"""One run of a comparison: the script as it is, or with fixes injected. No profiler; what it leaves is trial.json."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.optim.optimizer import Optimizer
+
+from .clock import Clock
+from .identical import BatchHashes, SeededBatches, seed_everything
+from .interventions import Intervention, build
+from .leaving import call_at_every_end
+from .live import Live
+from .losses import Losses
+from .outputs import Outputs
+from .places import Places
+from .stop import Stopper
+from .writing import write_json
+
+LOSSES_AT_MOST = 10_000
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """`steps`: after how many the script is stopped; `untimed_steps`: at the begin, in which batches are hashed; `ticks_per_step`: as
+    recorded; `interventions`: what `interventions.build` takes; `seed_batches`: see `SeededBatches`."""
+
+    steps: int
+    untimed_steps: int
+    ticks_per_step: int = 1
+    interventions: list[dict[str, Any]] = field(default_factory=list)
+    seed_batches: bool = False
+
+
+class Trial:
+    """The clock's listener: counts steps to the end of the trial.
+
+    The fixes are installed before it is made: the clock takes `Module.__call__` as it finds it, and must find theirs.
+    """
+
+    def __init__(self, folder: str, plan: TrialPlan, interventions: list[Intervention]) -> None:
+        self._folder, self._plan, self._interventions = folder, plan, interventions
+        self._live, self._stopper = Live(folder), Stopper()
+        self._clock = Clock(self)
+        self._losses = Losses(self._clock.place_for, LOSSES_AT_MOST)
+        self._outputs = Outputs(self._clock.place_for)
+        self._hashes = BatchHashes()
+        self._timed: bool | None = None  # whether this is the process that is timed; None before the first tick
+        self._written = False
+        self._ticks = 0
+        self._forget()
+
+    def install(self) -> None:
+        if self._plan.seed_batches:
+            SeededBatches().install()
+        self._hashes.install()
+        self._clock.install()
+
+    # the clock's listener
+
+    def tick(self, source: object) -> None:
+        if self._timed is None:
+            self._timed = self._is_first_to_tick()
+        self._ticks = number = self._ticks + 1
+        for intervention in self._interventions:
+            intervention.tick(number)
+        if self._timed:
+            self._count(number)
+        if self._live.attention and (self._live.stop_requested or number >= self._live.last_tick):
+            self.write()
+            self._stopper.stop()
+
+    def _count(self, number: int) -> None:
+        """Raises StopRun at the end of the trial."""
+        if number == 1:
+            self._losses.begin()
+            if self._clock.kind == "forward":
+                self._outputs.begin()
+        if number == self._plan.untimed_steps * self._plan.ticks_per_step:
+            self._hashes.remove()
+            self._outputs.stop()
+        self._note_time()
+        if number >= self._plan.steps * self._plan.ticks_per_step:
+            self.write()
+            self._live.set_done()
+            self._live.last_tick = number + (2 if self._live.ranks > 1 else 0)  # the other ranks are here or one tick ahead
+
+    def _note_time(self) -> None:
+        self._tick_ns.append(perf_counter_ns())
+        if torch.cuda.is_initialized():
+            # When the GPU is through with the step: the host may be many steps ahead of it.
+            event = torch.cuda.Event(enable_timing=True)
+            event.record()
+            self._events.append(event)
+
+    def clock_upgraded(self, kind: str) -> None:
+        self._losses.stop()
+        self._outputs.stop()
+        self._forget()
+
+    def step_ended(self) -> None: ...
+
+    def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None: ...
+
+    def forked(self) -> None:
+        """In a forked child, which is not timed unless it is the first to tick."""
+        self._timed, self._written = None, False
+        self._forget()
+
+    # what is left
+
+    def write(self) -> None:
+        """Write what there is. Called at every way out of the process, and harmless when repeated."""
+        if self._written or not self._timed:
+            return
+        self._written = True
+        device_ms = self._device_ms()  # waits for the GPU
+        self._losses.stop()
+        try:
+            write_json(os.path.join(self._folder, "trial.json"), {"schema": 1, **self._result(device_ms)})
+        except OSError as error:
+            sys.stderr.write(f"diagnose: the trial could not be written: {error}\n")
+
+    def _result(self, device_ms: list[float] | None) -> dict[str, Any]:
+        cuda = torch.cuda.is_initialized()
+        return {
+            "clock": self._clock.kind,
+            "tick_ns": self._tick_ns,
+            "device_ms": device_ms,
+            "batch_hashes": self._hashes.hashes,
+            "losses": self._losses.facts(1)["losses"] if self._tick_ns else None,
+            "outputs": self._outputs.digests or None,
+            "interventions": [{"held": one.held, "why_not": one.why_not} for one in self._interventions],
+            "peak_allocated_bytes": torch.cuda.max_memory_allocated() if cuda else None,
+            "peak_reserved_bytes": torch.cuda.max_memory_reserved() if cuda else None,
+            "peak_resident_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        }
+
+    def _device_ms(self) -> list[float] | None:
+        """When the GPU ended each step, from the first one on; None without a GPU, or if it was first used later."""
+        if not self._events or len(self._events) < len(self._tick_ns):
+            return None
+        torch.cuda.synchronize()
+        first = self._events[0]
+        return [float(first.elapsed_time(event)) for event in self._events]
+
+    def _forget(self) -> None:
+        self._ticks = 0
+        self._tick_ns: list[int] = []
+        self._events: list[Any] = []
+
+    def _is_first_to_tick(self) -> bool:
+        """One process is timed, the first that ticks; a loader worker never is."""
+        if torch.utils.data.get_worker_info() is not None:
+            return False
+        self._live.ranks += 1
+        try:
+            os.close(os.open(os.path.join(self._folder, "elected"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            return False
+        return True
+
+
+def begin(plan: dict[str, Any]) -> None:
+    """Start listening in this process; torch has just been imported. Raises TypeError or KeyError if the parent did not write the plan."""
+    asked = TrialPlan(**plan["trial"])
+    seed_everything()
+    interventions = build(asked.interventions, Places(plan["script_folder"], plan["cwd"]))
+    for intervention in interventions:
+        intervention.install()
+    trial = Trial(plan["folder"], asked, interventions)
+    trial.install()
+    os.register_at_fork(after_in_child=trial.forked)
+    call_at_every_end(trial.write)

@@ -1,0 +1,95 @@
+"""Which fixes can be tried: those of the plan that have an automatic form, or what is named on the command line."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from diagnose.errors import UsageError
+from diagnose.rules import INTERVENTIONS
+from diagnose.run.trial import Spec
+
+# Arguments with a number that is searched for: the rule's own is where the search begins.
+TUNED = ("num_workers", "prefetch_factor")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fix to try. `rule` is empty for one from the command line; `why_not` says why it is not tried, empty if it is; `predicted_ms`: what
+    it is predicted to save, as in the result document."""
+
+    rule: str
+    title: str
+    intervention: str
+    arguments: dict[str, Any]
+    sites: tuple[tuple[str, int], ...]
+    safety: str
+    why_not: str = ""
+    predicted_ms: dict[str, float] | None = None
+
+    @property
+    def spec(self) -> Spec:
+        return {"name": self.intervention, "arguments": self.arguments, "sites": [list(site) for site in self.sites]}
+
+    @property
+    def tuned(self) -> str | None:
+        """The argument with a number to search for."""
+        return next((name for name in TUNED if isinstance(self.arguments.get(name), int)), None)
+
+    def with_number(self, number: int) -> Candidate:
+        assert self.tuned is not None
+        return replace(self, arguments=self.arguments | {self.tuned: number})
+
+
+def candidates(findings: Sequence[dict[str, Any]], cwd: Path, allowed: Collection[str], only: Collection[str]) -> list[Candidate]:
+    """Of the plan's findings, in its order. Raises UsageError if `only` names a rule that is not among them."""
+    for rule in only:
+        if rule not in [finding["rule"] for finding in findings]:
+            there = ", ".join(finding["rule"] for finding in findings) or "nothing"
+            raise UsageError(f"{rule} is not in the plan of this run", saw=f"the plan holds {there}", do="--try tries a fix by its name")
+    return [_candidate(finding, cwd, allowed) for finding in findings if not only or finding["rule"] in only]
+
+
+def _candidate(finding: dict[str, Any], cwd: Path, allowed: Collection[str]) -> Candidate:
+    fix = finding["fix"]
+    sites = tuple((str(cwd / site["file"]), site["line"]) for site in fix["call_sites"])
+    return Candidate(
+        rule=finding["rule"],
+        title=fix["title"],
+        intervention=fix["intervention"],
+        arguments=dict(fix["arguments"] or {}),
+        sites=sites,
+        safety=fix["safety"],
+        why_not=_why_not(fix, allowed),
+        predicted_ms=finding["saving"]["predicted_ms"],
+    )
+
+
+def _why_not(fix: dict[str, Any], allowed: Collection[str]) -> str:
+    if not fix["intervention"]:
+        return "a change of the script that no tool can make"
+    if fix["arguments"] is None:
+        return "the numbers it needs were not recorded"
+    if fix["safety"] == "numerics" and "numerics" not in allowed:
+        return "it changes the last digits of results: --allow numerics tries it"
+    return ""
+
+
+def by_hand(given: str) -> Candidate:
+    """The fix in `dataloader:num_workers=2,persistent_workers=True` or `gc_freeze`. Raises UsageError."""
+    name, _, rest = given.partition(":")
+    if name not in INTERVENTIONS:
+        raise UsageError(f"there is no fix {name}", do=f"--try takes one of {', '.join(INTERVENTIONS)}")
+    arguments: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not (key and equals):
+            raise UsageError(f"{part!r} in --try {given} is no argument", do="write it as name=value: --try dataloader:num_workers=2")
+        try:
+            arguments[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            arguments[key] = value
+    return Candidate("", given, name, arguments, (), "manual")

@@ -1,0 +1,35 @@
+"""What verify.json says of each finding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# The verdicts of a fix. Faster, slower, no_change and too_noisy are of its time; changes_result comes before any of them.
+FASTER, CHANGES_RESULT = "faster", "changes_result"
+REFUTED = ("slower", "no_change")
+
+
+def tried_for(rule: str, proof: dict[str, Any]) -> dict[str, Any] | None:
+    """What came of the rule's fix; None if it was not among those to try."""
+    return next((one for one in proof.get("tried", []) if one["rule"] == rule), None)
+
+
+def proven_ms(proof: dict[str, Any]) -> dict[str, float]:
+    """What the fixes save, ms per step, by rule: those with a verdict on it. At most 0 where nothing is gained."""
+    return {one["rule"]: _saved_ms(one) for one in proof.get("tried", []) if one["rule"] and one["verdict"] in (FASTER, *REFUTED)}
+
+
+def _saved_ms(tried: dict[str, Any]) -> float:
+    saved = float(tried["change"]["saved_ms"][1])
+    return saved if tried["verdict"] == FASTER else min(0.0, saved)
+
+
+def with_measurement(finding: dict[str, Any], proof: dict[str, Any]) -> dict[str, Any]:
+    """The finding with its saving's `verdict` (not_held or failed where its time could not be measured), and with `measured_ms` where the
+    fix was found to make the step faster or slower."""
+    tried = tried_for(finding["rule"], proof)
+    if tried is None or finding["state"] != "fires" or tried["state"] in ("not_tried", "no_time"):
+        return finding
+    low, best, high = tried["change"]["saved_ms"] if tried["verdict"] in (FASTER, "slower") else (None, None, None)
+    measured_ms = None if best is None else {"best_guess": best, "low": low, "high": high}
+    return finding | {"saving": finding["saving"] | {"verdict": tried["verdict"] or tried["state"], "measured_ms": measured_ms}}

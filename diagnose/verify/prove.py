@@ -1,0 +1,324 @@
+"""Try the fixes of a recorded run on its own script: which take hold, what each gains, what they gain together."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diagnose import __version__
+from diagnose.errors import DiagnoseError
+from diagnose.run.trial import Job, TrialSettings, run_trial
+from diagnose.verify import results, statistics, tuning, warnings
+from diagnose.verify.candidates import Candidate
+from diagnose.verify.duel import Arm, Bench, Interrupted, Outcome, Progress, RunFailed, Runner, ending
+from diagnose.verify.store import Store
+from diagnose.verify.timing import Trial, steady_from, step_ms
+
+SCHEMA = 1
+# Of one run: steps that are not timed (and whose batches are hashed), and steps that are.
+UNTIMED_S, UNTIMED_STEPS = 0.5, (3, 20)
+TIMED_S, TIMED_STEPS = 2.0, (20, 1000)
+LONGEST_RUN_S = 60.0  # of a run's timed steps, unless that would be fewer than FEWEST_STEPS
+FEWEST_STEPS = 5
+LONGEST_EPOCHS_S = 20.0  # a fix of what happens once an epoch needs two of them, if that is not too long
+TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
+TUNING_RUNS = 2
+NO_TIME = "the budget was used up before it"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """`precision`: half the width of the interval asked for, a share; `budget_s`: for all of it; `steps`: timed in each run, by default as
+    many as take `TIMED_S`."""
+
+    precision: float = 0.02
+    budget_s: float = 600.0
+    steps: int | None = None
+    fresh: bool = False
+
+
+@dataclass
+class Tried:
+    """One fix. `state`: measured, not_held, failed, not_tried, no_time. Times are ms per step; `step_from`, `step_to`: those compared."""
+
+    rule: str
+    title: str
+    intervention: str
+    arguments: dict[str, Any]
+    safety: str
+    state: str
+    why: str = ""
+    predicted_ms: dict[str, float] | None = None
+    verdict: str | None = None
+    change: dict[str, Any] | None = None
+    results: dict[str, Any] | None = None
+    memory: dict[str, Any] | None = None
+    curve: dict[str, Any] | None = None
+    held: int | None = None
+    step_from: int | None = None
+    step_to: int | None = None
+
+
+@dataclass
+class Proof:
+    """What verify.json holds."""
+
+    step_ms: float | None = None
+    same_losses: bool | None = None  # of two runs of the script as it is; or what its model returns, where there is no loss
+    seeded_batches: bool = False
+    noise: float | None = None
+    tried: list[Tried] = field(default_factory=list)
+    together: Tried | None = None
+    warnings: list[str] = field(default_factory=list)
+    interrupted: bool = False
+    runs: int = 0
+    wall_s: float = 0.0
+
+    def document(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, "tool": {"name": "diagnose", "version": __version__}, **asdict(self)}
+
+
+class Prover:
+    """Leads through the trials of one script; `save` is called with the proof whenever it has grown."""
+
+    def __init__(
+        self,
+        job: Job,
+        document: dict[str, Any],
+        folder: Path,
+        wanted: Wanted,
+        progress: Progress,
+        save: Callable[[Proof], None],
+        run: Runner = run_trial,
+    ) -> None:
+        self._wanted, self._progress, self._save = wanted, progress, save
+        self._as_it_is = Arm(job)
+        self._store = Store(folder, fresh=wanted.fresh)
+        self._began = time.monotonic()
+        self._end = self._began + wanted.budget_s
+        self._bench = Bench(self._store, _settings(document, wanted.steps), self._counted, run)
+        self._all_runs: list[tuple[str, Trial]] = []
+        self.proof = Proof()
+
+    def prove(self, candidates: Sequence[Candidate]) -> Proof:
+        """Raises DiagnoseError if the script as it is cannot be run or is too short to compare anything."""
+        try:
+            self._look_at_script_itself()
+            tried = [one for one in candidates if not one.why_not]
+            for number, one in enumerate(candidates):
+                jobs_left = len([later for later in candidates[number:] if not later.why_not]) + (len(tried) > 1)
+                self._add(_tried(one, "not_tried", one.why_not) if one.why_not else self._try(one, self._share_of_time(jobs_left)))
+            self._try_together([one for one in tried if self._is_accepted(one)])
+        except Interrupted:
+            self.proof.interrupted = True
+        self._finish()
+        return self.proof
+
+    # the script itself
+
+    def _look_at_script_itself(self) -> None:
+        """Two runs that nothing is measured with: they warm the machine's caches, and tell whether the script repeats itself."""
+        try:
+            first = self._bench.once(self._as_it_is, "the script as it is", "first")
+            self._bench = self._bench.with_settings(_fitted(self._bench.settings, first))
+            again = self._bench.once(self._as_it_is, "the script as it is, once more")
+        except RunFailed as failed:
+            raise _script_failed(failed) from failed
+        self._reference = again
+        alike = results.results(first, first, again, "").agreement
+        self.proof.same_losses = None if alike == "unknown" else alike == "same"
+        series = step_ms(again, self._bench.settings.ticks_per_step)
+        self.proof.step_ms = float(series[steady_from(series) :].mean())
+        self._first = first
+
+    # one fix
+
+    def _try(self, one: Candidate, deadline: float) -> Tried:
+        tried = _tried(one, "no_time", NO_TIME)
+        if time.monotonic() > deadline:
+            return tried
+        try:
+            check = self._checked(one)
+            tried.held = _held(check)
+            if not all(fix["held"] for fix in check["interventions"]):
+                tried.state, tried.why = "not_held", _why_not_held(check)
+                return tried
+            if one.tuned is not None:
+                one = self._with_best_number(one, tried, self._began_to(deadline, TUNING_SHARE))
+                tried.arguments = one.arguments
+            arm = Arm(self._as_it_is.job, (one.spec,))
+            self._measure(tried, arm, one.intervention, deadline, one.title)
+        except RunFailed as failed:
+            tried.state, tried.why = "failed", ending(failed.trial)
+        return tried
+
+    def _checked(self, one: Candidate) -> Trial:
+        """A run with the fix, on the same data as the script as it is: if items draw random numbers, those are seeded from now on."""
+        arm = Arm(self._as_it_is.job, (one.spec,))
+        check = self._bench.once(arm, f"{one.title}: does it take hold?")
+        if results.data_differ(self._reference, check) and not self._bench.settings.seed_batches:
+            self._bench = self._bench.with_settings(replace(self._bench.settings, seed_batches=True))
+            self._reference = self._bench.once(self._as_it_is, "the script as it is, with its batches seeded")
+            self._first = self._bench.once(self._as_it_is, "the script as it is, seeded, once more", "first")
+            self.proof.seeded_batches = True
+            check = self._bench.once(arm, f"{one.title}: the same data?")
+        return check
+
+    def _measure(self, tried: Tried, arm: Arm, intervention: str, deadline: float, label: str) -> None:
+        outcome = self._bench.duel(self._as_it_is, arm, self._wanted.precision, deadline, label)
+        self._all_runs += [("before", run) for run in outcome.before] + [("after", run) for run in outcome.after]
+        if outcome.comparison is None:
+            return
+        tried.state, tried.why = "measured", ""
+        tried.verdict = statistics.verdict(outcome.comparison, self._wanted.precision)
+        tried.change = asdict(outcome.comparison)
+        # `step_ms` leaves out the first step, and counts from 0
+        tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
+        compared = results.results(self._reference, self._first, outcome.after[0], intervention)
+        tried.results = asdict(compared)
+        tried.memory = _memory(outcome)
+        if compared.agreement == "differ":
+            tried.verdict = "changes_result"
+
+    def _with_best_number(self, one: Candidate, tried: Tried, deadline: float) -> Candidate:
+        argument = one.tuned
+        assert argument is not None
+        measured: dict[int, list[float]] = {}
+
+        def measured_ms(number: int) -> float | None:
+            arm = Arm(self._as_it_is.job, (one.with_number(number).spec,))
+            for attempt in range(TUNING_RUNS):
+                if time.monotonic() > deadline and measured:
+                    return None
+                run = self._bench.once(arm, f"{one.title}: {argument}={number}", f"tuning {attempt}")
+                series = step_ms(run, self._bench.settings.ticks_per_step)
+                measured.setdefault(number, []).append(float(series[self._bench.settings.untimed_steps :].mean()))
+            return min(measured[number])  # what disturbs a run only makes it longer
+
+        largest = tuning.LARGEST.get(argument, max(1, len(os.sched_getaffinity(0))))
+        curve = tuning.search(argument, one.arguments[argument], largest, measured_ms, noise=0.0)
+        if curve is None:
+            return one
+        tried.curve = asdict(curve)
+        return one.with_number(curve.knee)
+
+    # all together
+
+    def _is_accepted(self, one: Candidate) -> bool:
+        return any(tried.rule == one.rule and tried.title == one.title and tried.verdict == "faster" for tried in self.proof.tried)
+
+    def _try_together(self, accepted: Sequence[Candidate]) -> None:
+        if len(accepted) < 2:
+            return
+        numbers = {tried.title: tried.arguments for tried in self.proof.tried}
+        specs = tuple(replace(one, arguments=numbers[one.title]).spec for one in accepted)
+        names = ", ".join(one.rule or one.title for one in accepted)
+        together = Tried(names, "All that are faster, together", "", {}, _least_safe(accepted), "no_time", NO_TIME)
+        try:
+            loosest = max((one.intervention for one in accepted), key=lambda name: results.TOLERANCES.get(name, results.TOLERANCE))
+            self._measure(together, Arm(self._as_it_is.job, specs), loosest, self._end, together.title)
+        except RunFailed as failed:
+            together.state, together.why = "failed", ending(failed.trial)
+        self.proof.together = together
+
+    # keeping
+
+    def _counted(self, label: str) -> None:
+        self.proof.runs += 1
+        self._progress(label)
+
+    def _add(self, tried: Tried) -> None:
+        self.proof.tried.append(tried)
+        self._finish()
+
+    def _finish(self) -> None:
+        noises = [tried.change["noise"] for tried in self.proof.tried if tried.change]
+        self.proof.noise = float(np.median(noises)) if noises else None
+        self.proof.warnings = warnings.warnings_of(self._all_runs)
+        self.proof.wall_s = time.monotonic() - self._began
+        self._save(self.proof)
+
+    def _share_of_time(self, jobs_left: int) -> float:
+        return self._began_to(self._end, 1 / max(1, jobs_left))
+
+    def _began_to(self, deadline: float, share: float) -> float:
+        now = time.monotonic()
+        return now + share * (deadline - now)
+
+
+def _settings(document: dict[str, Any], wanted_steps: int | None) -> TrialSettings:
+    """How many steps a run has, by how long the recorded run's were if nobody says."""
+    steps = document["steps"]
+    known = steps["plain_ms"] or steps["timeline_ms"]
+    if known is None or not known["median"] > 0:
+        raise DiagnoseError("No step of this run was timed, so there is nothing to compare.", do="record the script again, with more steps")
+    step_s = known["median"] / 1000
+    timed = _between(math.ceil(TIMED_S / step_s), TIMED_STEPS)
+    if (epoch := _epoch_steps(document)) and 2 * epoch * step_s <= LONGEST_EPOCHS_S:
+        timed = max(timed, 2 * epoch)
+    timed = wanted_steps or max(FEWEST_STEPS, min(timed, math.ceil(LONGEST_RUN_S / step_s)))
+    untimed = _between(math.ceil(UNTIMED_S / step_s), UNTIMED_STEPS)
+    return TrialSettings(steps=untimed + timed, untimed_steps=untimed, ticks_per_step=steps["ticks_per_step"])
+
+
+def _epoch_steps(document: dict[str, Any]) -> int:
+    """The steps of an epoch where the plan has something to mend that does not happen in every step; else 0."""
+    if not any(finding["group"] == "plan" and finding["saving"]["scope"] == "average" for finding in document["findings"]):
+        return 0
+    epoch = document["metrics"].get("epoch_step_count", {}).get("value")
+    return int(epoch) if epoch else 0
+
+
+def _between(number: int, bounds: tuple[int, int]) -> int:
+    return max(bounds[0], min(number, bounds[1]))
+
+
+def _fitted(settings: TrialSettings, first: Trial) -> TrialSettings:
+    """Settings for a script that has fewer steps than wanted, and a limit for runs that hang. Raises DiagnoseError if it is too short."""
+    there = len(step_ms(first, settings.ticks_per_step)) + 1
+    steps = min(settings.steps, there - (there < settings.steps))  # not its very last one
+    untimed = min(settings.untimed_steps, max(1, steps // 3))
+    if steps - untimed < FEWEST_STEPS:
+        raise DiagnoseError(f"The script ends after {there} steps: too few to compare runs.", do="let it train for more steps")
+    return replace(settings, steps=steps, untimed_steps=untimed, timeout_s=60.0 + 5 * first["wall_s"])
+
+
+def _script_failed(failed: RunFailed) -> DiagnoseError:
+    return DiagnoseError(
+        f"The script could not be run again: {failed}.", do="nothing was changed in it; does it need files or ports that are in use?"
+    )
+
+
+def _tried(one: Candidate, state: str, why: str) -> Tried:
+    return Tried(one.rule, one.title, one.intervention, one.arguments, one.safety, state, why, one.predicted_ms)
+
+
+def _held(trial: Trial) -> int:
+    return int(sum(fix["held"] for fix in trial["interventions"]))
+
+
+def _why_not_held(trial: Trial) -> str:
+    return next((fix["why_not"] for fix in trial["interventions"] if not fix["held"] and fix["why_not"]), "the script never came by it")
+
+
+def _least_safe(accepted: Collection[Candidate]) -> str:
+    return "numerics" if any(one.safety != "exact" for one in accepted) else "exact"
+
+
+def _memory(outcome: Outcome) -> dict[str, Any]:
+    """Peaks, as the median of each arm's runs; None where a kind of memory is not used."""
+    kinds = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_resident_bytes")
+    arms = {"before": outcome.before, "after": outcome.after}
+    return {kind: {name: _median([run.get(kind) for run in runs]) for name, runs in arms.items()} for kind in kinds}
+
+
+def _median(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None

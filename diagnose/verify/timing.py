@@ -1,0 +1,44 @@
+"""From the ends of steps to one number a run: the mean time of the same steps, once the script runs steadily."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Trial = dict[str, Any]  # what `diagnose.run.trial.run_trial` returns
+
+BATCH = 5  # steps that MSER-5 averages over
+MANY_STEPS = 10 * BATCH  # from which there are enough such averages
+
+
+def step_ms(trial: Trial, ticks_per_step: int) -> np.ndarray:
+    """The durations of the second step and all later ones: on the GPU's clock where the script uses one, else on the host's."""
+    ends = np.asarray(trial["device_ms"] if trial["device_ms"] else np.asarray(trial["tick_ns"], dtype=np.float64) / 1e6)
+    return np.diff(ends[ticks_per_step - 1 :: ticks_per_step])
+
+
+def steady_from(series_ms: np.ndarray) -> int:
+    """The first step that belongs to the steady state: the truncation with the least standard error of what is left, but never more than
+    half (MSER-5: White, Cobb & Spratt 2000, "A comparison of five steady-state truncation heuristics for simulation")."""
+    size = BATCH if len(series_ms) >= MANY_STEPS else 1
+    count = len(series_ms) // size
+    if count < 4:
+        return 0
+    means = series_ms[len(series_ms) - count * size :].reshape(count, size).mean(axis=1)
+    errors = [float(np.var(means[cut:])) / (count - cut) for cut in range(count // 2 + 1)]
+    cut = int(np.argmin(errors))
+    return len(series_ms) - (count - cut) * size if cut else 0
+
+
+def mean_steps_ms(before: Sequence[np.ndarray], after: Sequence[np.ndarray], untimed: int) -> tuple[list[float], list[float], int, int]:
+    """Each run's mean over the same steps, and which these are: from, to (as `step_ms` counts them).
+
+    The cut is the later one of the arms', each taken from the median run, so that one disturbed run does not move it.
+    """
+    last = min(map(len, [*before, *after]))
+    first = max(untimed, *(steady_from(np.median([run[:last] for run in arm], axis=0)) for arm in (before, after)))
+    first = min(first, last - 1)
+    means = [[float(run[first:last].mean()) for run in arm] for arm in (before, after)]
+    return means[0], means[1], first, last

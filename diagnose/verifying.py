@@ -1,0 +1,197 @@
+"""`python -m diagnose verify`: try the fixes of a recorded run on its script, and measure. Heavy imports wait."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diagnose.errors import EXIT_INTERRUPTED, EXIT_OK, DiagnoseError, UsageError
+from diagnose.options import Parser, positive_number
+from diagnose.run.settings import Target
+
+if TYPE_CHECKING:
+    from diagnose.verify.candidates import Candidate
+    from diagnose.verify.prove import Proof, Wanted
+
+FILE = "verify.json"
+_USAGE = "python -m diagnose verify RUN [options]"
+_DESCRIPTION = """\
+Try the fixes of a recorded run on its script, and measure what each gains.
+
+The script is run again and again in fresh processes, as it is and with a fix made inside the process, without a profiler. Its files are not
+touched. What was measured goes into the run's report; fixes.diff beside it holds the changes as a patch.
+"""
+_EPILOG = """\
+examples:
+  python -m diagnose verify diagnosis/20261121-070000
+  python -m diagnose verify diagnosis/20261121-070000 --allow numerics --budget 30m
+  python -m diagnose verify diagnosis/20261121-070000 --only input-wait-no-workers --precision 1%
+  python -m diagnose verify diagnosis/20261121-070000 --try dataloader:num_workers=2 --try gc_freeze
+
+exit codes: 0 done, 1 the script could not be run again, 2 wrong usage, 130 interrupted (the same command goes on from there)
+"""
+
+
+def answer(options: argparse.Namespace) -> int:
+    """Verify what the command line names."""
+    given = parser().parse_args(options.args)
+    if given.run is None:
+        raise UsageError("RUN is missing", do=f"a run folder, as diagnose leaves it: {_USAGE}")
+    run = Path(given.run)
+    if not (run / "run.json").is_file():
+        raise UsageError(f"{run} is no run folder", do="record the script first: python -m diagnose train.py")
+    return verify(run, given)
+
+
+def verify_recorded(run: Path, options: argparse.Namespace) -> int:
+    """The same for the first command's --verify, which has only some of our options."""
+    given = parser().parse_args([str(run)])
+    for name in ("allow", "precision", "budget", "json"):
+        setattr(given, name, getattr(options, name))
+    return verify(run, given)
+
+
+def verify(run: Path, given: argparse.Namespace) -> int:
+    """Try the fixes of the run's plan, write its reports anew, say what came of it; the exit code."""
+    from diagnose.analyse import analyse
+    from diagnose.patch.write import with_patch
+    from diagnose.report.document import to_json
+    from diagnose.report.terminal import Progress, print_verification, stderr_console
+    from diagnose.report.write import write_reports
+    from diagnose.verify.candidates import by_hand, candidates
+    from diagnose.verify.prove import Prover
+
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    cwd = Path(record["cwd"])
+    document = analyse(run)
+    chosen: list[Candidate] = [by_hand(one) for one in given.by_hand]
+    if given.only or not chosen:
+        chosen = [*candidates(_planned_without_proof(document), cwd, given.allow, given.only), *chosen]
+    if not any(not one.why_not for one in chosen):
+        _say_nothing_to_try(chosen, given)
+        return EXIT_OK
+    prover = Prover(_job(record), document, run / "verify", _wanted(given), Progress(), save=lambda proof: _save(proof, run))
+    proof = prover.prove(chosen)
+    document = with_patch(analyse(run), run)
+    write_reports(document, run, run)
+    print_verification(document, run, stderr_console())
+    if given.apply:
+        _apply(document)
+    if given.json:
+        print(to_json(document), flush=True)
+    return EXIT_INTERRUPTED if proof.interrupted else EXIT_OK
+
+
+def _apply(document: dict[str, Any]) -> None:
+    """Change the script's files: only what was measured to help, and says what it did."""
+    from diagnose.patch.diff import apply
+    from diagnose.patch.write import verified_patches
+
+    patches = verified_patches(document)
+    changed = apply(patches, Path(document["run"]["cwd"]))
+    for path in changed:
+        print(f"diagnose: changed {path}", file=sys.stderr)
+    for rule, reason in patches.unpatched.items():
+        print(f"diagnose: not changed for {rule}: {reason}", file=sys.stderr)
+    if not changed and not patches.unpatched:
+        print("diagnose: no fix was measured to be faster, so nothing was changed", file=sys.stderr)
+
+
+def _planned_without_proof(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The plan's findings, and those that an earlier verification took out of it."""
+    from diagnose.report.document import planned
+    from diagnose.verify.proof import REFUTED
+
+    refuted = [one for one in document["findings"] if one["saving"]["verdict"] in REFUTED]
+    return [*planned(document), *refuted]
+
+
+def _say_nothing_to_try(chosen: list[Candidate], given: argparse.Namespace) -> None:
+    print("diagnose: there is no fix to try" + (":" if chosen else ", for the plan is empty"), file=sys.stderr)
+    for one in chosen:
+        print(f"  {one.rule}: {one.why_not}", file=sys.stderr)
+
+
+def _job(record: dict[str, Any]) -> Any:
+    """The recorded run's script. Raises UsageError if it is no longer there."""
+    from diagnose.run.target import check
+    from diagnose.run.trial import Job
+
+    target = Target(record["target"], bool(record["module"]), tuple(record["argv"][1:]))
+    cwd = Path(record["cwd"])
+    if not cwd.is_dir():
+        raise UsageError(f"the folder the script ran in is gone: {cwd}", do="verify where the run was recorded")
+    folder = check(target, cwd)
+    return Job(target, str(folder), str(cwd), _python(record), record["settings"]["device"])
+
+
+def _python(record: dict[str, Any]) -> str:
+    """The Python that recorded it, if it is still there."""
+    recorded = str(record.get("python") or "")
+    return recorded if Path(recorded).is_file() else sys.executable
+
+
+def _wanted(given: argparse.Namespace) -> Wanted:
+    from diagnose.verify.prove import Wanted
+
+    return Wanted(precision=given.precision, budget_s=given.budget, steps=given.steps, fresh=given.fresh)
+
+
+def _save(proof: Proof, run: Path) -> None:
+    from diagnose.report.document import to_json, write_text
+
+    try:
+        write_text(to_json(proof.document(), indent=1), run / FILE)
+    except OSError as error:
+        raise DiagnoseError(f"{run / FILE} could not be written", saw=str(error)) from error
+
+
+def percentage(given: str) -> float:
+    """The share in `2%` or `0.02`."""
+    try:
+        value = float(given.removesuffix("%")) / (100 if given.endswith("%") else 1)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{given!r} is no share such as 2% or 0.02")
+    return value
+
+
+def duration(given: str) -> float:
+    """The seconds in `90s`, `10m`, `1.5h` or `600`."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smh]?)", given)
+    seconds = float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]] if found else 0.0
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{given!r} is no time such as 90s, 10m or 1h")
+    return seconds
+
+
+def add_options(add: Any, *, shown: bool = True) -> None:
+    """Those that the first command has as well, beside --verify; `--help` there leaves them to ours."""
+    helps = {
+        "--allow": "also try fixes that change the last digits of results",
+        "--precision": "measure changes to within ± this share (default 2%%)",
+        "--budget": "stop after 90s, 10m, 1h … (default 10m)",
+    }
+    said = {flag: help if shown else argparse.SUPPRESS for flag, help in helps.items()}
+    add("--allow", choices=("numerics",), action="append", default=[], help=said["--allow"])
+    add("--precision", type=percentage, default=0.02, metavar="SHARE", help=said["--precision"])
+    add("--budget", type=duration, default=600.0, metavar="TIME", help=said["--budget"])
+
+
+def parser() -> argparse.ArgumentParser:
+    options = Parser(prog="python -m diagnose verify", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
+    add = options.add_argument
+    add("run", metavar="RUN", nargs="?", help="a run folder")
+    add_options(add)
+    add("--only", metavar="RULE", nargs="+", action="extend", default=[], help="only the fixes of these rules of the plan")
+    add("--try", dest="by_hand", metavar="FIX", action="append", default=[], help="a fix by its name, whether or not a rule advises it")
+    add("--steps", type=positive_number(int), metavar="N", help="steps timed in each run (default: two seconds of them, at least 20)")
+    add("--fresh", action="store_true", help="forget earlier runs instead of going on from them")
+    add("--apply", action="store_true", help="then change the script's files: what was measured to be faster")
+    add("--json", action="store_true", help="the result document on stdout as well, on one line")
+    return options

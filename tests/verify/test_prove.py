@@ -1,0 +1,190 @@
+"""How fixes are tried, with trials that are made up: what each fix does to steps, losses and data is planted."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnose.errors import DiagnoseError
+from diagnose.report.verification import verdict
+from diagnose.run.settings import Target
+from diagnose.run.trial import Job, Spec, TrialSettings
+from diagnose.verify.candidates import Candidate
+from diagnose.verify.prove import Proof, Prover, Wanted
+
+STEPS = {"plain_ms": {"median": 10.0, "mad": 0.1}, "timeline_ms": None, "ticks_per_step": 1}
+DOCUMENT = {"steps": STEPS, "findings": [], "metrics": {}}
+
+
+class Machine:
+    """Runs of a script whose steps take 10 ms give or take half a percent; `effects` are what fixes make of it, by name."""
+
+    def __init__(self, steps_there: int = 10_000, own_losses: str = "same", **effects: Any) -> None:
+        self.steps_there, self.own_losses, self.effects = steps_there, own_losses, effects
+        self.random = random.Random(0)
+        self.runs: list[list[str]] = []
+        self.interrupt_after: int | None = None
+
+    def __call__(self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path) -> dict[str, Any]:
+        self.runs.append([spec["name"] for spec in specs])
+        if len(self.runs) - 1 == self.interrupt_after:
+            return self.trial(0, 10.0, settings) | {"ended": "interrupted"}
+        effects = [self.effects.get(spec["name"], {}) for spec in specs]
+        step_ms = 10.0 * self.random.lognormvariate(0, 0.005)
+        for spec, effect in zip(specs, effects, strict=True):
+            factor = effect.get("factor", 1.0)
+            step_ms *= factor[spec["arguments"]["num_workers"]] if isinstance(factor, dict) else factor
+        trial = self.trial(min(settings.steps, self.steps_there), step_ms, settings)
+        for effect in effects:
+            trial |= effect.get("trial", {})
+            if effect.get("other_data") and not (settings.seed_batches and effect["other_data"] == "random"):
+                trial |= {"batch_hashes": ["z"], "losses": [9.0]}
+        trial["interventions"] = [{"held": effect.get("held", 1), "why_not": effect.get("why_not", "")} for effect in effects]
+        return trial
+
+    def trial(self, steps: int, step_ms: float, settings: TrialSettings) -> dict[str, Any]:
+        losses = [1.0, 0.5, 0.25] if self.own_losses == "same" else [self.random.random()]
+        return {
+            "tick_ns": [int(number * step_ms * 1e6) for number in range(steps)],
+            "device_ms": None,
+            "batch_hashes": ["a", "b"],
+            "losses": losses,
+            "outputs": None,
+            "interventions": [],
+            "peak_resident_bytes": 1e8,
+            **{"ended": "stopped", "exit_code": 0, "signal": None, "wall_s": 1.0, "gpu_state": None, "others_busy_share": 0.0},
+        }
+
+
+def fix(name: str, safety: str = "exact", why_not: str = "", **arguments: Any) -> Candidate:
+    return Candidate(f"rule-{name}", f"Fix {name}", name, arguments, (), safety, why_not)
+
+
+def prove(folder: Path, machine: Machine, *fixes: Candidate, **wanted: Any) -> Proof:
+    saved: list[dict[str, Any]] = []
+    job = Job(Target("train.py", False, ()), str(folder), str(folder), sys.executable, "cpu")
+    prover = Prover(job, DOCUMENT, folder, Wanted(**wanted), lambda label: None, lambda proof: saved.append(proof.document()), machine)
+    proof = prover.prove(fixes)
+    assert saved[-1] == proof.document()
+    return proof
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [(0.8, "faster"), (1.0, "no_change"), (1.3, "slower")],
+)
+def test_what_a_fix_does_to_the_step_is_told(tmp_path: Path, factor: float, said: str) -> None:
+    tried = prove(tmp_path, Machine(gc_freeze={"factor": factor}), fix("gc_freeze")).tried[0]
+    assert (tried.state, tried.verdict) == ("measured", said)
+    assert tried.change is not None and tried.results is not None
+    assert tried.change["change"] == pytest.approx(factor - 1, abs=0.02)
+    assert tried.change["saved_ms"][1] == pytest.approx(10 * (1 - factor), abs=0.2)
+    assert tried.results["agreement"] == "same"
+    # 0.5 s are 50 steps, at most 20, untimed; 2 s are 200 steps: 220, from the 22nd on
+    assert (tried.step_from, tried.step_to) == (21, 220)
+
+
+def test_runs_go_in_the_order_a_b_b_a(tmp_path: Path) -> None:
+    machine = Machine(gc_freeze={"factor": 0.5})
+    prove(tmp_path, machine, fix("gc_freeze"))
+    b = ["gc_freeze"]
+    assert machine.runs[:11] == [[], [], b, [], b, b, [], [], b, b, []]  # itself twice, a check, then the duel
+
+
+def test_a_fix_that_never_took_hold_is_not_timed(tmp_path: Path) -> None:
+    machine = Machine(zero_grad={"held": 0, "why_not": "It sets to None already."})
+    tried = prove(tmp_path, machine, fix("zero_grad")).tried[0]
+    assert (tried.state, tried.verdict, tried.why) == ("not_held", None, "It sets to None already.")
+    assert len(machine.runs) == 3
+
+
+def test_a_fix_that_breaks_the_script_says_how(tmp_path: Path) -> None:
+    broken = {"ended": "crashed", "exit_code": 1, "tick_ns": []}
+    tried = prove(tmp_path, Machine(compile={"trial": broken}), fix("compile")).tried[0]
+    assert (tried.state, tried.why) == ("failed", "it ended with exit code 1")
+
+
+@pytest.mark.parametrize(
+    ("safety", "losses", "said"), [("exact", [1.0, 0.6, 0.2], "changes_result"), ("numerics", [1.0, 0.501, 0.25], "faster")]
+)
+def test_losses_are_compared(tmp_path: Path, safety: str, losses: list[float], said: str) -> None:
+    tried = prove(tmp_path, Machine(optimizer={"factor": 0.5, "trial": {"losses": losses}}), fix("optimizer", safety)).tried[0]
+    assert tried.verdict == said
+
+
+def test_a_script_that_differs_from_run_to_run_is_found_out(tmp_path: Path) -> None:
+    proof = prove(tmp_path, Machine(own_losses="random"), fix("gc_freeze"))
+    assert proof.same_losses is False
+    assert proof.tried[0].results is not None and proof.tried[0].results["agreement"] == "unsteady"
+
+
+def test_batches_are_seeded_where_items_draw_random_numbers(tmp_path: Path) -> None:
+    proof = prove(tmp_path, Machine(dataloader={"other_data": "random", "factor": 0.5}), fix("dataloader"))
+    assert proof.seeded_batches
+    assert proof.tried[0].results is not None and proof.tried[0].results["same_data"] is True
+    assert proof.tried[0].verdict == "faster"
+
+
+def test_data_that_a_fix_really_changes_are_told(tmp_path: Path) -> None:
+    tried = prove(tmp_path, Machine(dataloader={"other_data": "always", "factor": 0.5}), fix("dataloader")).tried[0]
+    assert tried.results is not None and tried.results["same_data"] is False
+    assert tried.verdict == "changes_result"
+
+
+def test_the_number_of_workers_is_searched_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)))
+    factors = {1: 0.9, 2: 0.6, 4: 0.400, 8: 0.399}
+    tried = prove(tmp_path, Machine(dataloader={"factor": factors}), fix("dataloader", num_workers=2)).tried[0]
+    assert tried.curve is not None and sorted(tried.curve["ms"]) == [1, 2, 4, 8]
+    assert (tried.curve["knee"], tried.arguments) == (4, {"num_workers": 4})
+    assert tried.change is not None and tried.change["change"] == pytest.approx(-0.6, abs=0.02)
+
+
+def test_what_is_faster_is_measured_together(tmp_path: Path) -> None:
+    machine = Machine(gc_freeze={"factor": 0.8}, zero_grad={"factor": 0.9}, compile={"factor": 1.0})
+    proof = prove(tmp_path, machine, fix("gc_freeze"), fix("zero_grad"), fix("compile"), fix("threads", why_not="not allowed"))
+    assert [one.verdict for one in proof.tried] == ["faster", "faster", "no_change", None]
+    assert (proof.tried[3].state, proof.tried[3].why) == ("not_tried", "not allowed")
+    assert proof.together is not None and proof.together.verdict == "faster"
+    assert proof.together.change is not None and proof.together.change["change"] == pytest.approx(-0.28, abs=0.02)  # 0.8 × 0.9
+    assert machine.runs[-1] in ([], ["gc_freeze", "zero_grad"])
+
+
+def test_an_interruption_keeps_what_was_run_and_the_next_time_goes_on(tmp_path: Path) -> None:
+    machine = Machine(gc_freeze={"factor": 0.8})
+    machine.interrupt_after = 7
+    proof = prove(tmp_path, machine, fix("gc_freeze"))
+    assert proof.interrupted and proof.tried == []
+    machine.interrupt_after = None
+    proof = prove(tmp_path, machine, fix("gc_freeze"))
+    assert not proof.interrupted and proof.tried[0].verdict == "faster"
+    assert len(machine.runs) == 8 + 4  # 7 were kept: two of the script, the check, four of the duel; eight belong to four pairs
+    assert prove(tmp_path, machine, fix("gc_freeze")).runs == 0  # nothing is left to run
+    assert prove(tmp_path, machine, fix("gc_freeze"), fresh=True).runs == 11
+
+
+def test_a_fix_for_which_no_time_is_left_says_so(tmp_path: Path) -> None:
+    tried = prove(tmp_path, Machine(), fix("gc_freeze"), budget_s=1e-6).tried[0]
+    assert tried.state == "no_time"
+    assert verdict(vars(tried)).startswith("not measured: the budget")
+
+
+def test_a_short_script_is_compared_over_what_it_has(tmp_path: Path) -> None:
+    tried = prove(tmp_path, Machine(steps_there=30, gc_freeze={"factor": 0.5}), fix("gc_freeze")).tried[0]
+    assert tried.verdict == "faster" and tried.step_to == 29  # its last step is left out
+    with pytest.raises(DiagnoseError, match="ends after 6 steps"):
+        prove(tmp_path / "other", Machine(steps_there=6), fix("gc_freeze"))
+
+
+def test_a_script_that_fails_by_itself_is_an_error(tmp_path: Path) -> None:
+    class Broken(Machine):
+        def trial(self, steps: int, step_ms: float, settings: TrialSettings) -> dict[str, Any]:
+            return super().trial(0, step_ms, settings) | {"ended": "crashed", "exit_code": 2}
+
+    with pytest.raises(DiagnoseError, match="could not be run again: it ended with exit code 2"):
+        prove(tmp_path, Broken(), fix("gc_freeze"))

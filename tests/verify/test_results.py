@@ -1,0 +1,56 @@
+"""Whether results stay the same, worked out by hand."""
+
+import math
+
+import pytest
+
+from diagnose.verify.results import data_differ, results
+
+
+def trial(losses=None, outputs=None, hashes=("a", "b")) -> dict:
+    return {"losses": losses, "outputs": outputs, "batch_hashes": list(hashes)}
+
+
+SCRIPT = trial([2.0, 1.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("after", "agreement", "deviation"),
+    [
+        ([2.0, 1.0, 0.5], "same", 0.0),
+        ([2.0, 1.0], "same", 0.0),  # as far as both go
+        ([2.0, 1.005, 0.5], "close", 0.005),
+        ([2.0, 1.1, 0.5], "differ", 0.1),
+        ([2.0, 1.0, math.nan], "differ", math.inf),
+    ],
+)
+def test_losses_are_the_same_close_or_not(after: list[float], agreement: str, deviation: float) -> None:
+    found = results(SCRIPT, SCRIPT, trial(after), "dataloader")
+    assert found.agreement == agreement
+    assert found.deviation == pytest.approx(deviation)
+
+
+def test_a_tiny_loss_counts_no_more_than_a_hundredth_of_the_first() -> None:
+    found = results(trial([1.0, 1e-6]), trial([1.0, 1e-6]), trial([1.0, 3e-6]), "optimizer")
+    assert found.agreement == "close" and found.deviation == pytest.approx(2e-6 / 0.01)
+
+
+def test_a_script_that_differs_from_itself_tells_nothing() -> None:
+    assert results(SCRIPT, trial([2.0, 0.9]), trial([2.0, 0.8]), "dataloader").agreement == "unsteady"
+
+
+def test_sixteen_bits_may_deviate_more() -> None:
+    assert results(SCRIPT, SCRIPT, trial([2.0, 1.03, 0.5]), "autocast").agreement == "close"
+    assert results(SCRIPT, SCRIPT, trial([2.0, 1.03, 0.5]), "optimizer").agreement == "differ"
+
+
+def test_without_losses_what_the_model_returns_is_compared() -> None:
+    one = trial(outputs=["x", "y"])
+    assert results(one, one, trial(outputs=["x", "y", "z"]), "inference_mode").agreement == "same"
+    assert results(one, one, trial(outputs=["x", "q"]), "inference_mode").agreement == "differ"
+    assert results(trial(), trial(), trial(), "inference_mode").agreement == "unknown"
+
+
+@pytest.mark.parametrize(("mine", "theirs", "differ"), [("ab", "abc", False), ("ab", "ac", True), ("", "ab", False)])
+def test_data_are_compared_as_far_as_both_go(mine: str, theirs: str, differ: bool) -> None:
+    assert data_differ(trial(hashes=mine), trial(hashes=theirs)) is differ

@@ -1,0 +1,103 @@
+"""Real processes: the data of both arms, an arm that fails, and a verification interrupted and taken up again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnose.run.settings import Target
+from diagnose.run.trial import Job, TrialSettings, run_trial
+from diagnose.verify.duel import Arm, Bench, RunFailed
+from diagnose.verify.results import data_differ, results
+from diagnose.verify.store import Store
+
+SCRIPTS = Path(__file__).parent / "scripts"
+WORKERS = {"name": "dataloader", "arguments": {"num_workers": 2}, "sites": []}
+
+
+def job(kind: str, steps: int = 400, script: str = "waiting.py") -> Job:
+    return Job(Target(script, False, (kind, str(steps))), str(SCRIPTS), str(SCRIPTS), sys.executable, "cpu")
+
+
+def trial(folder: Path, kind: str, *specs: dict[str, Any], seed_batches: bool = False, **of_job: Any) -> dict[str, Any]:
+    return run_trial(job(kind, **of_job), specs, TrialSettings(12, 4, 1, seed_batches, timeout_s=120), folder)
+
+
+def test_a_trial_ends_after_its_steps_and_leaves_what_it_saw(tmp_path: Path) -> None:
+    left = trial(tmp_path, "quick")
+    assert (left["ended"], left["exit_code"], left["clock"]) == ("stopped", 0, "optimizer")
+    assert len(left["tick_ns"]) == 12
+    assert len(left["batch_hashes"]) == 4 and len(set(left["batch_hashes"])) == 4
+    assert len(left["losses"]) == 11  # from the second step on
+    assert left["device_ms"] is None and left["peak_resident_bytes"] > 50e6
+    assert (tmp_path / "printed.txt").read_text() == ""
+
+
+def test_a_script_that_ends_first_leaves_what_there_was(tmp_path: Path) -> None:
+    left = trial(tmp_path, "quick", steps=7)
+    assert left["ended"] == "finished" and len(left["tick_ns"]) == 7
+    assert (tmp_path / "printed.txt").read_text() == "finished\n"
+
+
+def test_random_items_differ_between_processes_unless_batches_are_seeded(tmp_path: Path) -> None:
+    before, again, after = (trial(tmp_path / str(number), "random", *specs) for number, specs in enumerate(((), (), (WORKERS,))))
+    assert not data_differ(before, again) and before["losses"] == again["losses"]
+    assert data_differ(before, after)
+    before, after = (trial(tmp_path / f"seeded{len(specs)}", "random", *specs, seed_batches=True) for specs in ((), (WORKERS,)))
+    assert after["interventions"] == [{"held": 1, "why_not": ""}]
+    found = results(before, before, after, "dataloader")
+    assert (found.agreement, found.same_data, found.compared) == ("same", True, 11)
+
+
+def test_a_model_without_a_loss_is_compared_by_what_it_returns(tmp_path: Path) -> None:
+    before = trial(tmp_path / "before", "", script="inference.py")
+    after = trial(tmp_path / "after", "", {"name": "inference_mode", "arguments": {}, "sites": []}, script="inference.py")
+    assert (before["clock"], before["losses"]) == ("forward", None)
+    assert after["interventions"][0]["held"] > 5
+    assert len(before["outputs"]) >= 3
+    assert results(before, before, after, "inference_mode").agreement == "same"
+
+
+def test_an_arm_that_fails_says_how(tmp_path: Path) -> None:
+    bench = Bench(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
+    with pytest.raises(RunFailed, match="exit code 1: RuntimeError: no workers here"):
+        bench.once(Arm(job("fails-in-worker"), (WORKERS,)), "")
+
+
+def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    recording = [sys.executable, "-m", "diagnose", "--out", str(run), "--steps", "2", "--no-stacks", "waiting.py", "slow"]
+    assert subprocess.run(recording, cwd=SCRIPTS, capture_output=True).returncode == 0
+    verify = [sys.executable, "-m", "diagnose", "verify", str(run), "--try", "dataloader:num_workers=2", "--budget", "60s"]
+    verify += ["--precision", "20%", "--steps", "15"]
+    started = subprocess.Popen(verify, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    runs = run / "verify" / "runs.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (runs.is_file() and len(runs.read_text().splitlines()) >= 4):
+        time.sleep(0.1)
+    os.killpg(started.pid, signal.SIGINT)
+    said = started.communicate(timeout=60)[1]
+    assert started.returncode == 130, said
+    kept = runs.read_text().splitlines()
+    assert json.loads((run / "verify.json").read_text())["interrupted"] and len(kept) >= 4
+    assert "goes on from there" in (run / "report.md").read_text()
+
+    done = subprocess.run(verify, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    proof = json.loads((run / "verify.json").read_text())
+    tried = proof["tried"][0]
+    assert not proof["interrupted"] and tried["state"] == "measured", tried
+    # A batch of four items takes 16 ms and a bit; two workers bring one every 8 ms and a bit: half of the step, or somewhat less.
+    assert tried["verdict"] == "faster" and -0.6 < tried["change"]["change"] < -0.3, tried
+    assert tried["results"]["agreement"] == "same"
+    lines = runs.read_text().splitlines()
+    assert lines[: len(kept)] == kept and proof["runs"] == len(lines) - len(kept)
+    assert "faster by" in done.stderr and "faster by" in (run / "report.md").read_text()
