@@ -61,21 +61,19 @@ def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float, pro
     rest = sorted((one for one in found if one.finding.rule.id in bounds), key=lambda one: _rank(one, bounds, found))
     planned: list[Assessed] = []
     made: list[Change] = []
+    total_ms = 0.0
     while left:
         gains = _gains_ms(left, made, changes, prediction)
         gains.update((rule, saved_ms) for rule, saved_ms in proven_ms.items() if rule in gains)
         chosen = _next(left, gains, made, changes, prediction, noise_ms)
-        before_ms = prediction.step_ms(made)
-        steps_ms = [prediction.step_ms(made := [*made, changes[one.finding.rule.id]]) for one in chosen]
-        gains_more = before_ms - steps_ms[-1] >= noise_ms
-        planned += [
-            replace(
-                one,
-                group="plan" if gains_more or one.finding.rule.id in proven_ms else "minor",
-                cumulative_ms=max(0.0, prediction.recorded_ms - after_ms),
-            )
-            for one, after_ms in zip(chosen, steps_ms, strict=True)
-        ]
+        rows, before_ms = [], total_ms
+        for one in chosen:
+            change = changes[one.finding.rule.id]
+            total_ms += _gain_ms(change, made, prediction) * _correction(one, change, prediction, proven_ms)
+            made = [*made, change]
+            rows.append(replace(one, cumulative_ms=max(0.0, total_ms)))
+        is_worth_it = total_ms - before_ms >= noise_ms or any(one.finding.rule.id in proven_ms for one in chosen)
+        planned += [replace(row, group="plan" if is_worth_it else "minor") for row in rows]
         left = [one for one in left if one not in chosen]
     return [*planned, *rest]
 
@@ -98,8 +96,17 @@ def _next(
 
 def _gains_ms(left: list[Assessed], made: list[Change], changes: Mapping[str, Change], prediction: Prediction) -> dict[str, float]:
     """What each gains on top of what was done, by rule."""
-    now_ms = prediction.step_ms(made)
-    return {one.finding.rule.id: now_ms - prediction.step_ms([*made, changes[one.finding.rule.id]]) for one in left}
+    return {one.finding.rule.id: _gain_ms(changes[one.finding.rule.id], made, prediction) for one in left}
+
+
+def _gain_ms(change: Change, made: list[Change], prediction: Prediction) -> float:
+    return prediction.step_ms(made) - prediction.step_ms([*made, change])
+
+
+def _correction(one: Assessed, change: Change, prediction: Prediction, proven_ms: Mapping[str, float]) -> float:
+    """What was measured ÷ what is predicted of the fix alone; 1 where it was not measured, or nothing was predicted."""
+    alone_ms = _gain_ms(change, [], prediction)
+    return proven_ms.get(one.finding.rule.id, alone_ms) / alone_ms if alone_ms > 0 else 1.0
 
 
 def _rank(one: Assessed, gains_ms: Gains, others: list[Assessed]) -> tuple[float, str]:

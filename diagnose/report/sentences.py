@@ -16,7 +16,7 @@ from diagnose.report.document import (
     steady_ms,
     step_ms,
 )
-from diagnose.report.text import count, factor, less, ms, rough_share_span, rough_span, share, span_ms
+from diagnose.report.text import count, factor, less, ms, rough_share_span, rough_span, share, signed_span
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",
@@ -34,6 +34,7 @@ _STEP_SOURCES = {
 }
 # How the notes begin that change what all numbers of a report are worth.
 _DOUBTS = ("The plain steps differ so much", "The host runs ahead of the GPU", "GPU activity was not recorded")
+_REFUTED = {"no_change": "measured: no change beyond noise", "slower": "measured: it makes the step slower"}
 _UNKNOWN = "not known in ms"
 NOTHING_MS = 0.001  # what would show as less than that
 BOUND_NEAR = 1.05  # a step and its bound that differ by less than this factor are the same
@@ -97,12 +98,19 @@ def saving(finding: Finding, document: Document, per: str = "") -> str:
     """`3.1–4.8 ms, 25–39 %`: measured or predicted; else an upper bound, or the cost where nothing can be predicted. ``per``: " a step"."""
     known = finding["saving"]
     if known["measured_ms"] is not None:
-        return f"{span_ms(known['measured_ms'])}{per}, measured"
+        return _measured(known["measured_ms"], per)
     if known["predicted_ms"] is not None:
         return _predicted(finding, document, per)
     if document.get("prediction_missing"):
         return _with_share(finding["ms_per_step"], _whole_ms(finding, document), per)
     return f"at most {_with_share(known['at_most_ms'], _whole_ms(finding, document), per)}" if known["at_most_ms"] is not None else _UNKNOWN
+
+
+def _measured(known: dict[str, float], per: str) -> str:
+    """The share is of the step as it was in the runs that were measured."""
+    low, high, whole_ms = known["low"], known["high"], known["of_ms"]
+    part = f", {rough_share_span(low / whole_ms, high / whole_ms)}" if low >= 0 else ""
+    return f"{signed_span(low, high)}{per}{part}"
 
 
 def _predicted(finding: Finding, document: Document, per: str) -> str:
@@ -171,7 +179,7 @@ def in_full(finding: Finding, document: Document) -> str:
     known, row = finding["saving"], plan_row(finding, document)
     told = saving(finding, document, " a step")
     if known["measured_ms"] is not None:
-        return f"The fix saves {told}."
+        return f"The fix saves {told}, as measured."
     if known["predicted_ms"] is None:
         bounded = known["at_most_ms"] is not None and not document.get("prediction_missing")
         return f"The fix saves {told}." if bounded else ""
@@ -192,6 +200,8 @@ def stake(document: Document) -> str:
     """What the first fix is worth, for the verdict: `predicted saving 2.9–4.1 ms a step, 24–34 %`; empty if nothing is known."""
     top = planned(document)[0]
     known = top["saving"]
+    if known["measured_ms"] is not None:
+        return f"measured saving {saving(top, document, ' a step')}"
     if known["predicted_ms"] is not None and is_nothing(known["predicted_ms"]["high"]):
         return _stake_together(document)
     told = saving(top, document, " a step")
@@ -242,6 +252,8 @@ def why_minor(finding: Finding, document: Document) -> str:
     if finding["because_of"]:
         titles = {one["rule"]: one["fix"]["title"] for one in document["findings"]}
         return f"the same time is explained better by: {titles.get(finding['because_of'], finding['because_of'])}"
+    if finding["saving"]["verdict"] in _REFUTED:
+        return _REFUTED[finding["saving"]["verdict"]]
     noise, predicted = document["steps"].get("noise_ms"), finding["saving"]["predicted_ms"]
     than = f"the noise of this run ({ms(noise)} per step)" if noise is not None else "the noise of this run"
     if predicted is not None and noise is not None and predicted["best_guess"] >= noise:

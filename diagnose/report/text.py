@@ -136,23 +136,6 @@ def condition(op: str, threshold: Any, unit: str) -> str:
     return wanted if isinstance(threshold, (bool, str)) and op == "==" else f"{OPS[op]} {wanted}"
 
 
-def gain(saving: dict[str, Any], at_stake: float | None) -> str:
-    """What a fix gains, the surest number there is: measured, else predicted, else an upper bound with its share of the step."""
-    measured, predicted = saving.get("measured_ms"), saving.get("predicted_ms")
-    if measured is not None:
-        return f"measured {span_ms(measured)}"
-    if predicted is not None:
-        return f"predicted {rough_span(predicted['low'], predicted['high'])}"
-    if saving.get("at_most_ms") is None:
-        return "not known in ms"
-    return f"at most {ms(saving['at_most_ms'])}" + (f" ({share(at_stake)})" if at_stake is not None else "")
-
-
-def span_ms(value: float | dict[str, float]) -> str:
-    """`2.00–3.90 ms` from `{"low": 2.0, "high": 3.9}`, or a single time."""
-    return f"{significant(value['low'])}–{ms(value['high'])}" if isinstance(value, dict) else ms(value)
-
-
 def bar(part: float, width: int = 20) -> str:
     """A share of 0–1 as a row of blocks, eighths included; whatever is there at all shows."""
     eighths = max(round(max(0.0, min(1.0, part)) * width * 8), int(part > 0))

@@ -156,9 +156,14 @@ def _curve(one: Tried) -> str:
 
 def _memory(one: Tried) -> str:
     """What a fix does to the peaks, where that is much."""
-    said = []
-    for kind, name in _MEMORY.items():
-        before, after = ((one["memory"] or {}).get(kind) or {}).values() if one["memory"] else (None, None)
-        if before and after and abs(after - before) > max(MEMORY_SHARE * before, MEMORY_BYTES):
-            said.append(f"{name}, at its peak: {size(before)} before, {size(after)} with the fix")
+    peaks = one["memory"] or {}
+    said = [
+        f"{name}, at its peak: {size(peaks[kind]['before'])} before, {size(peaks[kind]['after'])} with the fix"
+        for kind, name in _MEMORY.items()
+        if kind in peaks and _is_much(**peaks[kind])
+    ]
     return f"{one['title']}: {'; '.join(said)}." if said else ""
+
+
+def _is_much(before: float | None, after: float | None) -> bool:
+    return before is not None and after is not None and abs(after - before) > max(MEMORY_SHARE * before, MEMORY_BYTES)

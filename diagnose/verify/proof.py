@@ -30,6 +30,8 @@ def with_measurement(finding: dict[str, Any], proof: dict[str, Any]) -> dict[str
     tried = tried_for(finding["rule"], proof)
     if tried is None or finding["state"] != "fires" or tried["state"] in ("not_tried", "no_time"):
         return finding
-    low, best, high = tried["change"]["saved_ms"] if tried["verdict"] in (FASTER, "slower") else (None, None, None)
-    measured_ms = None if best is None else {"best_guess": best, "low": low, "high": high}
+    measured_ms = None
+    if tried["verdict"] in (FASTER, "slower"):
+        low, best, high = tried["change"]["saved_ms"]
+        measured_ms = {"best_guess": best, "low": low, "high": high, "of_ms": tried["change"]["before_ms"]}
     return finding | {"saving": finding["saving"] | {"verdict": tried["verdict"] or tried["state"], "measured_ms": measured_ms}}

@@ -77,10 +77,10 @@ def test_a_finding_shows_evidence_culprits_advice_and_how_sure_we_are() -> None:
 def test_a_stable_measured_finding_says_so() -> None:
     document = documents.sick()
     finding = document["findings"][0]
-    finding["status"], finding["saving"]["measured_ms"] = "stable", {"low": 3.1, "high": 3.6}
+    finding["status"], finding["saving"]["measured_ms"] = "stable", {"low": 3.1, "high": 3.6, "of_ms": 12.0}
     report = markdown(document)
-    assert "| 3.10–3.60 ms, measured |" in report
-    assert "The fix saves 3.10–3.60 ms a step, measured." in report
+    assert "| 3.1–3.6 ms, 26–30 % |" in report.replace("\N{NO-BREAK SPACE}", " ")
+    assert "The fix saves 3.1–3.6 ms a step, 26–30 %, as measured." in report
     assert "measured, proven rule" in report
     assert "stayed quiet on their healthy twins" in report
 

@@ -75,12 +75,11 @@ def test_condition_reads_like_a_sentence() -> None:
     assert text.condition("!=", "highest", "") == "other than highest"
 
 
-def test_gain_is_the_surest_number_there_is() -> None:
-    saving = {"at_most_ms": 4.1, "predicted_ms": None, "measured_ms": None}
-    assert text.gain(saving, 0.333) == "at most 4.10 ms (33 %)"
-    assert text.gain(saving | {"predicted_ms": {"low": 2.0, "high": 3.9}}, 0.333) == "predicted 2.0–3.9 ms"
-    assert text.gain(saving | {"predicted_ms": {"low": 2.0, "high": 3.9}, "measured_ms": 3.0}, 0.333) == "measured 3.00 ms"
-    assert text.gain(saving | {"at_most_ms": None}, None) == "not known in ms"
+@pytest.mark.parametrize(
+    ("low", "high", "shown"), [(3.1, 4.8, "3.1–4.8 ms"), (-0.4, 1.2, "−0.40 to 1.2 ms"), (-4.8, -3.1, "−4.8 to −3.1 ms")]
+)
+def test_a_saving_that_may_be_none_has_signs(low: float, high: float, shown: str) -> None:
+    assert text.signed_span(low, high) == shown
 
 
 @pytest.mark.parametrize(
