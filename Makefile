@@ -11,6 +11,8 @@
 #   make bench-replay  what predicting costs, on the traces in TRACES
 #   make accuracy  how often the diagnosis of the bundled samples is right, into docs/accuracy.md
 #   make prediction-accuracy  how well savings are predicted, into docs/accuracy.md (TRACES: a folder of traces that others recorded)
+#   make verify-samples  what the samples' fixes gain when they are made, and what is said of no change (UNCHANGED times), into docs/accuracy.md
+#   make bench-verdicts  how often the verdicts of `verify` are wrong, by simulation
 #   make gpu       record the samples on a CUDA device into OUT, and judge them (PYTHON needs a torch with CUDA); BUDGET=540 stops in time
 #   make samples   record the bundled samples again
 #
@@ -21,7 +23,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay accuracy prediction-accuracy gpu samples
+.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay bench-verdicts accuracy prediction-accuracy verify-samples gpu samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -51,11 +53,17 @@ bench-trace: $(ENVIRONMENT)
 bench-replay: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/replay.py $(wildcard $(TRACES)/*.gz)
 
+bench-verdicts: $(ENVIRONMENT)
+	$(BIN)/python tests/benchmarks/verdicts.py
+
 accuracy: $(ENVIRONMENT)
 	$(BIN)/python -m sample_traces.accuracy --write
 
 prediction-accuracy: $(ENVIRONMENT)
 	$(BIN)/python -m sample_traces.prediction --write $(if $(TRACES),--traces $(TRACES))
+
+verify-samples: $(ENVIRONMENT)
+	$(BIN)/python -m sample_traces.verified --write --unchanged $(or $(UNCHANGED),40)
 
 # The environment of `make` has no CUDA: this one uses PYTHON as it is, which needs torch with CUDA and the package's dependencies.
 gpu:

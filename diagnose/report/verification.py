@@ -49,7 +49,9 @@ def saved(one: Tried) -> str:
     if one["change"] is None:
         return UNKNOWN
     low, _, high = one["change"]["saved_ms"]
-    return f"{signed_span(low, high)} of {ms(one['change']['before_ms'])}"
+    before, after = one.get("batch_sizes") or (None, None)
+    samples = "" if before == after else f", for {count(before)} samples" if before else ""
+    return f"{signed_span(low, high)} of {ms(one['change']['before_ms'])}{samples}"
 
 
 def verdict(one: Tried) -> str:

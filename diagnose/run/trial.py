@@ -99,5 +99,13 @@ def _left_in(folder: Path) -> dict[str, Any]:
     try:
         left: dict[str, Any] = json.loads((folder / "trial.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        left = {"tick_ns": [], "device_ms": None, "batch_hashes": [], "losses": None, "outputs": None, "interventions": []}
+        left = {
+            "tick_ns": [],
+            "device_ms": None,
+            "batch_hashes": [],
+            "batch_size": None,
+            "losses": None,
+            "outputs": None,
+            "interventions": [],
+        }
     return left

@@ -13,7 +13,7 @@ from diagnose.rules import INTERVENTIONS
 from diagnose.run.trial import Spec
 
 # Arguments with a number that is searched for: the rule's own is where the search begins.
-TUNED = ("num_workers", "prefetch_factor")
+TUNED = ("num_workers", "prefetch_factor", "batch_size")
 
 
 @dataclass(frozen=True)

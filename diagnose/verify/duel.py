@@ -13,7 +13,7 @@ from pathlib import Path
 from diagnose.run.trial import Job, Spec, TrialSettings, run_trial
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
-from diagnose.verify.timing import Trial, mean_steps_ms, step_ms
+from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms
 
 ORDER = "ABBA"
 FEWEST_PAIRS = 2  # of which a comparison can be made at all
@@ -94,7 +94,8 @@ class Bench:
             return Outcome(None, arms["A"], arms["B"])
         series = [[step_ms(run, self.settings.ticks_per_step) for run in arms[arm]] for arm in "AB"]
         before, after, first, last = mean_steps_ms(series[0], series[1], self.settings.untimed_steps - 1)
-        return Outcome(comparison(before, after), arms["A"], arms["B"], first, last)
+        ratio = samples_ratio(arms["A"][0], arms["B"][0])
+        return Outcome(comparison(before, [ms * ratio for ms in after]), arms["A"], arms["B"], first, last)
 
     def _is_over(self, runs: Sequence[Trial], precision: float, deadline: float) -> bool:
         pairs, half_done = divmod(len(runs), 2)

@@ -19,7 +19,7 @@ from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.duel import Arm, Bench, Interrupted, Outcome, Progress, RunFailed, Runner, ending
 from diagnose.verify.store import Store
-from diagnose.verify.timing import Trial, steady_from, step_ms
+from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
 
 SCHEMA = 1
 # Of one run: steps that are not timed (and whose batches are hashed), and steps that are.
@@ -62,6 +62,7 @@ class Tried:
     memory: dict[str, Any] | None = None
     curve: dict[str, Any] | None = None
     held: int | None = None
+    batch_sizes: tuple[int | None, int | None] | None = None  # as it is, with the fix: times are of as many samples as a step has now
     step_from: int | None = None
     step_to: int | None = None
 
@@ -184,6 +185,7 @@ class Prover:
         compared = results.results(self._reference, self._first, outcome.after[0], intervention)
         tried.results = asdict(compared)
         tried.memory = _memory(outcome)
+        tried.batch_sizes = (outcome.before[0]["batch_size"], outcome.after[0]["batch_size"])
         if compared.agreement == "differ":
             tried.verdict = "changes_result"
 
@@ -197,8 +199,11 @@ class Prover:
             for attempt in range(TUNING_RUNS):
                 if time.monotonic() > deadline and measured:
                     return None
-                run = self._bench.once(arm, f"{one.title}: {argument}={number}", f"tuning {attempt}")
-                series = step_ms(run, self._bench.settings.ticks_per_step)
+                try:
+                    run = self._bench.once(arm, f"{one.title}: {argument}={number}", f"tuning {attempt}")
+                except RunFailed:  # out of memory, most likely
+                    return None
+                series = step_ms(run, self._bench.settings.ticks_per_step) * samples_ratio(self._reference, run)
                 measured.setdefault(number, []).append(float(series[self._bench.settings.untimed_steps :].mean()))
             return min(measured[number])  # what disturbs a run only makes it longer
 

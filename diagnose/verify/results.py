@@ -12,6 +12,7 @@ from diagnose.verify.timing import Trial
 # (bfloat16's 8 bits of significand); the others reorder sums of float32 or round to TF32's 2^-11. Training amplifies both.
 TOLERANCES = {"autocast": 0.05}
 TOLERANCE = 0.01
+FLOOR = 0.01
 
 Agreement = Literal["same", "close", "differ", "unsteady", "unknown"]
 
@@ -36,12 +37,12 @@ def results(before: Trial, again: Trial, after: Trial, intervention: str) -> Res
     same_data = _begins_alike(before["batch_hashes"], after["batch_hashes"])
     if not count:
         return Results("unknown", 0, None, tolerance, same_data)
-    deviation = _deviation(mine[:count], theirs[:count])
-    if mine[:count] == theirs[:count]:
+    deviation = _deviation_of_losses(mine, theirs) if isinstance(mine[0], float) else _deviation_of_outputs(mine, theirs)
+    if _begins_alike(mine, theirs):
         agreement: Agreement = "same"
     elif not _begins_alike(mine, _signature(again)):
         agreement = "unsteady"
-    elif deviation is not None and deviation <= tolerance:
+    elif deviation <= tolerance:
         agreement = "close"
     else:
         agreement = "differ"
@@ -53,25 +54,36 @@ def data_differ(before: Trial, after: Trial) -> bool:
     return _begins_alike(before["batch_hashes"], after["batch_hashes"]) is False
 
 
-def _signature(trial: Trial) -> list[float] | list[str]:
-    """The losses, where there are any; else what the model returned."""
+def _signature(trial: Trial) -> list:
+    """The losses, where there are any; else what the model returned: digests with some values."""
     return trial["losses"] or trial["outputs"] or []
 
 
 def _begins_alike(mine: list, theirs: list) -> bool | None:
+    """As far as both go; None if one is empty. By what they look like: floats are written exactly, and nan is like nan."""
     count = min(len(mine), len(theirs))
-    return mine[:count] == theirs[:count] if count else None
+    return repr(mine[:count]) == repr(theirs[:count]) if count else None
 
 
-def _deviation(mine: list, theirs: list) -> float | None:
-    """The largest, relative; infinite where only one of two is a number; None of things that are no numbers."""
-    if isinstance(mine[0], str):
-        return 0.0 if mine == theirs else None
-    floor = 0.01 * abs(mine[0]) if math.isfinite(mine[0]) else 0.0
-    return max(_relative(one, other, floor) for one, other in zip(mine, theirs, strict=True))
+def _deviation_of_losses(mine: list[float], theirs: list[float]) -> float:
+    """The largest; a loss that has become small counts as 1 % of the first."""
+    floor = FLOOR * abs(mine[0]) if math.isfinite(mine[0]) else 0.0
+    return max(_relative(one, other, floor) for one, other in zip(mine, theirs, strict=False))
+
+
+def _deviation_of_outputs(mine: list, theirs: list) -> float:
+    """The largest, relative to the largest value of that output."""
+    deviations = [0.0]
+    for (_, values), (_, others) in zip(mine, theirs, strict=False):
+        if len(values) != len(others):
+            return math.inf
+        largest = max((abs(one) for one in values if math.isfinite(one)), default=0.0)
+        deviations += [_relative(one, other, largest) for one, other in zip(values, others, strict=True)]
+    return max(deviations)
 
 
 def _relative(mine: float, theirs: float, floor: float) -> float:
+    """Infinite where only one of two is a number."""
     if mine == theirs or (math.isnan(mine) and math.isnan(theirs)):
         return 0.0
     if not (math.isfinite(mine) and math.isfinite(theirs)):

@@ -19,6 +19,12 @@ def step_ms(trial: Trial, ticks_per_step: int) -> np.ndarray:
     return np.diff(ends[ticks_per_step - 1 :: ticks_per_step])
 
 
+def samples_ratio(before: Trial, after: Trial) -> float:
+    """Samples of a step as it is ÷ of one with a fix that changes the batch size: brings the latter's time to as many samples."""
+    sizes = before.get("batch_size"), after.get("batch_size")
+    return sizes[0] / sizes[1] if sizes[0] and sizes[1] else 1.0
+
+
 def steady_from(series_ms: np.ndarray) -> int:
     """The first step that belongs to the steady state: the truncation with the least standard error of what is left, but never more than
     half (MSER-5: White, Cobb & Spratt 2000, "A comparison of five steady-state truncation heuristics for simulation")."""

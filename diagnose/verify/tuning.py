@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 KNEE = 0.02  # a smaller number within this share of the best time is the better one: workers and prefetched batches cost memory
-LARGEST = {"prefetch_factor": 64}
+LARGEST = {"prefetch_factor": 64, "batch_size": 2**20}
 MOST_VALUES = 6
 
 

@@ -44,11 +44,24 @@ def test_sixteen_bits_may_deviate_more() -> None:
     assert results(SCRIPT, SCRIPT, trial([2.0, 1.03, 0.5]), "optimizer").agreement == "differ"
 
 
+def outputs(*rows: tuple[str, list[float]]) -> dict:
+    return trial(outputs=[list(row) for row in rows])
+
+
 def test_without_losses_what_the_model_returns_is_compared() -> None:
-    one = trial(outputs=["x", "y"])
-    assert results(one, one, trial(outputs=["x", "y", "z"]), "inference_mode").agreement == "same"
-    assert results(one, one, trial(outputs=["x", "q"]), "inference_mode").agreement == "differ"
+    one = outputs(("x", [1.0, -4.0]), ("y", [0.0, 2.0]))
+    same = results(one, one, outputs(("x", [1.0, -4.0]), ("y", [0.0, 2.0]), ("z", [])), "inference_mode")
+    assert (same.agreement, same.compared) == ("same", 2)
+    close = results(one, one, outputs(("x2", [1.0, -4.0]), ("y2", [0.01, 2.0])), "fold_conv_norm")
+    assert (close.agreement, close.deviation) == ("close", 0.005)  # 0.01 of the largest, 2
+    assert results(one, one, outputs(("x2", [1.5, -4.0])), "fold_conv_norm").deviation == 0.125
+    assert results(one, one, outputs(("x2", [])), "fold_conv_norm").deviation == math.inf
     assert results(trial(), trial(), trial(), "inference_mode").agreement == "unknown"
+
+
+def test_losses_that_are_no_numbers_are_the_same_losses() -> None:
+    broken = trial([2.0, math.nan])
+    assert results(broken, broken, trial([2.0, float("nan")]), "dataloader").agreement == "same"
 
 
 @pytest.mark.parametrize(("mine", "theirs", "differ"), [("ab", "abc", False), ("ab", "ac", True), ("", "ab", False)])

@@ -36,6 +36,7 @@ def test_a_trial_ends_after_its_steps_and_leaves_what_it_saw(tmp_path: Path) -> 
     assert (left["ended"], left["exit_code"], left["clock"]) == ("stopped", 0, "optimizer")
     assert len(left["tick_ns"]) == 12
     assert len(left["batch_hashes"]) == 4 and len(set(left["batch_hashes"])) == 4
+    assert left["batch_size"] == 4
     assert len(left["losses"]) == 11  # from the second step on
     assert left["device_ms"] is None and left["peak_resident_bytes"] > 50e6
     assert (tmp_path / "printed.txt").read_text() == ""

@@ -28,10 +28,14 @@ def seed_everything(seed: int = SEED) -> None:
 
 
 class BatchHashes:
-    """Hashes every batch a DataLoader hands over, until it is removed: for the steps that are not timed."""
+    """Hashes every batch a DataLoader hands over, until it is removed: for the steps that are not timed.
+
+    `sizes`: how many samples each holds, as far as its first tensor tells.
+    """
 
     def __init__(self) -> None:
         self.hashes: list[str] = []
+        self.sizes: list[int] = []
         self._patches = Patches()
 
     def install(self) -> None:
@@ -46,6 +50,7 @@ class BatchHashes:
             batch = original(iterator)
             if self._patches:  # an iterator made before the end of the warm-up may hold on to this function
                 self.hashes.append(digest(batch))
+                self.sizes += [len(tensor) for tensor in tensors_in(batch) if tensor.dim()][:1]
             return batch
 
         return __next__
@@ -74,6 +79,15 @@ def _parts(value: Any) -> Iterator[bytes]:
     else:
         plain = value is None or isinstance(value, (str, bytes, int, float, complex))
         yield repr(value if plain else type(value)).encode()
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """Those in lists, tuples and mappings, however nested."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (Mapping, list, tuple)):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from tensors_in(one)
 
 
 def _content(tensor: torch.Tensor) -> bytes:

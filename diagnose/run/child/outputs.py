@@ -1,19 +1,26 @@
-"""What the model returns in the first steps of a script without any loss, hashed: whether a fix changes an inference's results."""
+"""What the model returns in the first steps of a script without any loss: whether a fix changes an inference's results, and how much."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .identical import digest
+import torch
+
+from .identical import digest, tensors_in
 from .patching import Patches
+
+VALUES = 16  # of each result
 
 
 class Outputs:
-    """`place_for` gives the attribute to wrap for forward, which the clock may have wrapped already."""
+    """`place_for` gives the attribute to wrap for forward, which the clock may have wrapped already.
+
+    `seen`: of each result its digest, and some values of its first tensor of floating point.
+    """
 
     def __init__(self, place_for: Callable[[str], tuple[Any, str]]) -> None:
-        self.digests: list[str] = []
+        self.seen: list[tuple[str, list[float]]] = []
         self._place_for = place_for
         self._patches = Patches()
 
@@ -27,7 +34,16 @@ class Outputs:
     def _hashing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def forward(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            self.digests.append(digest(result))
+            self.seen.append((digest(result), _values(result)))
             return result
 
         return forward
+
+
+def _values(result: Any) -> list[float]:
+    """Evenly spaced over the tensor."""
+    floating = next((tensor for tensor in tensors_in(result) if tensor.is_floating_point() and tensor.layout == torch.strided), None)
+    if floating is None or not floating.numel():
+        return []
+    flat = floating.detach().reshape(-1)
+    return flat[:: max(1, len(flat) // VALUES)][:VALUES].double().cpu().tolist()

@@ -32,8 +32,10 @@ class LoaderArguments(ConstructorIntervention):
         persistent_workers: bool | None = None,
         pin_memory: bool | None = None,
         prefetch_factor: int | None = None,
+        batch_size: int | None = None,
     ) -> None:
         asked = {
+            "batch_size": batch_size,
             "num_workers": num_workers,
             "persistent_workers": persistent_workers,
             "pin_memory": pin_memory,
@@ -52,6 +54,9 @@ class LoaderArguments(ConstructorIntervention):
         if wanted.get("pin_memory") and not torch.cuda.is_available():
             self.pass_over("Pinned memory needs a CUDA GPU, and there is none.")
             del wanted["pin_memory"]
+        if "batch_size" in wanted and (arguments.get("batch_sampler") is not None or arguments.get("batch_size", 1) is None):
+            self.pass_over("The loader's batches are made by the script itself.")
+            del wanted["batch_size"]
         workers = wanted.get("num_workers", arguments["num_workers"])
         if workers != arguments["num_workers"] and (obstacle := _obstacle(arguments, workers)):
             self.pass_over(obstacle)

@@ -1,0 +1,102 @@
+"""From a verified run to fixes.diff and, only when asked, into the script."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnose import verifying
+from diagnose.analyse import analyse
+from diagnose.patch.write import patches_of, verified_patches, with_patch
+from sample_traces.samples import FOLDER
+
+RULE = "input-wait-no-workers"
+TRIED = {"rule": RULE, "state": "measured", "verdict": "faster", "change": {"saved_ms": [10.0, 11.0, 12.0], "before_ms": 27.0}}
+REST = {
+    "title": "",
+    "intervention": "dataloader",
+    "arguments": {},
+    "safety": "exact",
+    "why": "",
+    "results": None,
+    "memory": None,
+    "curve": None,
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The recorded sample as if it had been recorded here, with its script beside it."""
+    job = tmp_path / "job"
+    job.mkdir()
+    shutil.copy(FOLDER / "input-wait" / "sick.py", job)
+    shutil.copytree(FOLDER / "input-wait" / "sick", tmp_path / "run")
+    for name in ("run.json", "rank0/steps.json", "rank0/facts.json"):
+        path = tmp_path / "run" / name
+        path.write_text(path.read_text().replace("/sample", str(job)))
+    return tmp_path / "run"
+
+
+def document_of(run: Path, **tried: Any) -> dict[str, Any]:
+    if tried:
+        proof = {"tried": [TRIED | REST | tried], "together": None, "warnings": [], "noise": None, "runs": 0, "wall_s": 0.0}
+        proof |= {"seeded_batches": False, "same_losses": True, "interrupted": False}
+        (run / "verify.json").write_text(json.dumps(proof))
+    return analyse(run)
+
+
+def test_exact_fixes_are_in_the_diff_before_anything_is_measured(run: Path) -> None:
+    document = with_patch(document_of(run), run)
+    assert document["patch"] == {"patched": [RULE], "unpatched": {}}
+    folder = Path(document["run"]["cwd"])
+    subprocess.run(["git", "apply", str(run / "fixes.diff")], cwd=folder, check=True)
+    assert "num_workers=2, persistent_workers=True)" in (folder / "sick.py").read_text()
+
+
+def test_what_was_measured_to_change_nothing_leaves_the_plan_and_the_diff(run: Path) -> None:
+    (run / "fixes.diff").write_text("stale")
+    document = with_patch(document_of(run, verdict="no_change"), run)
+    assert document["plan"] == [] and not (run / "fixes.diff").exists()
+    finding = next(one for one in document["findings"] if one["rule"] == RULE)
+    assert (finding["group"], finding["saving"]["verdict"], finding["saving"]["measured_ms"]) == ("minor", "no_change", None)
+
+
+def test_what_changes_results_stays_in_the_plan_but_not_in_the_diff(run: Path) -> None:
+    document = document_of(run, verdict="changes_result")
+    assert [row["rule"] for row in document["plan"]] == [RULE]
+    assert patches_of(document).patched == ()
+
+
+def test_only_what_was_measured_to_be_faster_is_ever_applied(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = run.parent / "job" / "sick.py"
+    before = script.read_text()
+    document = document_of(run)
+    assert verified_patches(document).files == ()
+    verifying._apply(document)
+    assert script.read_text() == before and "nothing was changed" in capsys.readouterr().err
+
+    verifying._apply(document_of(run, verdict="faster"))
+    assert f"changed {script}" in capsys.readouterr().err
+    short = script.read_text().replace("STEPS = ", "STEPS = 3 and ", 1)
+    assert "num_workers=2, persistent_workers=True)" in short
+    script.write_text(short)
+    assert subprocess.run([sys.executable, "sick.py"], cwd=script.parent, capture_output=True).returncode == 0
+
+
+def test_the_plan_counts_with_what_was_measured(run: Path) -> None:
+    document = document_of(run, verdict="faster")
+    row = document["plan"][0]
+    assert row["cumulative_ms"] == pytest.approx(11.0)
+    assert row["step_ms_after"] == pytest.approx(document["steady_step_ms"] - 11.0)
+    assert "measured saving 10–12 ms a step, 37–44 %" in document["verdict"]  # of 27 ms
+
+
+def test_nothing_is_patched_where_the_script_is_not_at_hand(run: Path) -> None:
+    shutil.rmtree(run.parent / "job")
+    assert with_patch(document_of(run), run)["patch"] == {"patched": [], "unpatched": {}}
