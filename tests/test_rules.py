@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from diagnose.errors import DiagnoseError
-from diagnose.rules import load_rules, parse_rule, rules_folder
+from diagnose.measure.metrics import METRICS
+from diagnose.rules import INTERVENTIONS, load_rules, parse_rule, rules_folder
+from diagnose.run.child.interventions import INTERVENTIONS as CHILD_INTERVENTIONS
+from diagnose.run.child.interventions import build
+from diagnose.run.child.places import Places
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -58,3 +62,12 @@ def test_refines_names_a_ledger_row_or_a_rule(tmp_path: Any) -> None:
 def test_every_rule_has_cases_beside_it() -> None:
     for rule_id in load_rules():
         assert (rules_folder() / f"{rule_id}.cases.toml").exists()
+
+
+def test_every_automatic_fix_can_be_made_with_the_arguments_its_rule_gives() -> None:
+    assert set(INTERVENTIONS) == set(CHILD_INTERVENTIONS)
+    for rule in load_rules().values():
+        if rule.fix.intervention:
+            arguments = {name: 2 if value in METRICS else value for name, value in rule.fix.arguments.items()}
+            spec = {"name": rule.fix.intervention, "arguments": arguments, "sites": []}
+            assert len(build([spec], Places("/job", "/job"))) == 1  # raises TypeError for an unknown argument

@@ -67,9 +67,18 @@ def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         _labelled("Caution", rule.fix.caution),
         _labelled("When it is fine", rule.innocent),
         f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {_SAFETIES[rule.fix.safety]}. **Refines** {code(rule.refines)}.",
+        _tried(rule),
         f"**Source.** {', '.join(f'<{one}>' for one in rule.references)}" if rule.references else "",
     ]
     return "\n\n".join(filter(None, blocks))
+
+
+def _tried(rule: Rule) -> str:
+    """How `verify` makes the fix; empty where only a person can."""
+    if not rule.fix.intervention:
+        return ""
+    given = ", ".join(f"{name}={value}" for name, value in rule.fix.arguments.items())
+    return f"**`verify` makes it** by {code(f'{rule.fix.intervention}({given})')}."
 
 
 def _conditions(rule: Rule, metrics: Mapping[str, Metric]) -> str:

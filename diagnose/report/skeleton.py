@@ -36,6 +36,9 @@ selector = "checkpoint_calls"           # TODO: the events to blame; each select
 [fix]
 title = "TODO: what to do, as an order"
 how   = "TODO: how, with `code`. A metric's name in braces is filled in; an `otherwise` is then needed for where it is unknown."
+# call = "TODO"                         # the function whose call in the script changes, if it is one; `Optimizer` for any of them
+# intervention = "TODO"                 # how `verify` can make the fix by itself: see INTERVENTIONS in diagnose/rules.py
+# arguments = {{ TODO = 2 }}            # for it: values, or the names of metrics
 safety = "manual"                       # exact: same results; numerics: last digits; manual: only the author can judge
 before = """
 TODO: a few lines as they are
