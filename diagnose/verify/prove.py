@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -14,20 +13,15 @@ import numpy as np
 
 from diagnose import __version__
 from diagnose.errors import DiagnoseError
-from diagnose.run.trial import Job, TrialSettings, run_trial
+from diagnose.run.trial import Job, run_trial
 from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.duel import Arm, Bench, Interrupted, Outcome, Progress, RunFailed, Runner, ending
+from diagnose.verify.lengths import fitted, settings_for
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
 
 SCHEMA = 1
-# Of one run: steps that are not timed (and whose batches are hashed), and steps that are.
-UNTIMED_S, UNTIMED_STEPS = 0.5, (3, 20)
-TIMED_S, TIMED_STEPS = 2.0, (20, 1000)
-LONGEST_RUN_S = 60.0  # of a run's timed steps, unless that would be fewer than FEWEST_STEPS
-FEWEST_STEPS = 5
-LONGEST_EPOCHS_S = 20.0  # a fix of what happens once an epoch needs two of them, if that is not too long
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
 TUNING_RUNS = 2
 NO_TIME = "the budget was used up before it"
@@ -36,7 +30,7 @@ NO_TIME = "the budget was used up before it"
 @dataclass(frozen=True)
 class Wanted:
     """`precision`: half the width of the interval asked for, a share; `budget_s`: for all of it; `steps`: timed in each run, by default as
-    many as take `TIMED_S`."""
+    many as take two seconds take."""
 
     precision: float = 0.02
     budget_s: float = 600.0
@@ -104,7 +98,7 @@ class Prover:
         self._store = Store(folder, fresh=wanted.fresh)
         self._began = time.monotonic()
         self._end = self._began + wanted.budget_s
-        self._bench = Bench(self._store, _settings(document, wanted.steps), self._counted, run)
+        self._bench = Bench(self._store, settings_for(document, wanted.steps), self._counted, run)
         self._all_runs: list[tuple[str, Trial]] = []
         self.proof = Proof()
 
@@ -128,16 +122,16 @@ class Prover:
         """Two runs that nothing is measured with: they warm the machine's caches, and tell whether the script repeats itself."""
         try:
             first = self._bench.once(self._as_it_is, "the script as it is", "first")
-            self._bench = self._bench.with_settings(_fitted(self._bench.settings, first))
+            self._bench = self._bench.with_settings(fitted(self._bench.settings, first))
             again = self._bench.once(self._as_it_is, "the script as it is, once more")
         except RunFailed as failed:
             raise _script_failed(failed) from failed
         self._reference = again
         alike = results.results(first, first, again, "").agreement
         self.proof.same_losses = None if alike == "unknown" else alike == "same"
-        series = step_ms(again, self._bench.settings.ticks_per_step)
-        self.proof.step_ms = float(series[steady_from(series) :].mean())
         self._first = first
+        self.proof.step_ms = self._steady_ms(again)
+        self._spread = abs(self._steady_ms(first) / self.proof.step_ms - 1)
 
     # one fix
 
@@ -203,16 +197,20 @@ class Prover:
                     run = self._bench.once(arm, f"{one.title}: {argument}={number}", f"tuning {attempt}")
                 except RunFailed:  # out of memory, most likely
                     return None
-                series = step_ms(run, self._bench.settings.ticks_per_step) * samples_ratio(self._reference, run)
-                measured.setdefault(number, []).append(float(series[self._bench.settings.untimed_steps :].mean()))
+                measured.setdefault(number, []).append(self._steady_ms(run) * samples_ratio(self._reference, run))
             return min(measured[number])  # what disturbs a run only makes it longer
 
         largest = tuning.LARGEST.get(argument, max(1, len(os.sched_getaffinity(0))))
-        curve = tuning.search(argument, one.arguments[argument], largest, measured_ms, noise=0.0)
+        curve = tuning.search(argument, one.arguments[argument], largest, measured_ms, self._spread)
         if curve is None:
             return one
         tried.curve = asdict(curve)
         return one.with_number(curve.knee)
+
+    def _steady_ms(self, run: Trial) -> float:
+        """Of one run by itself."""
+        series = step_ms(run, self._bench.settings.ticks_per_step)
+        return float(series[max(self._bench.settings.untimed_steps - 1, steady_from(series)) :].mean())
 
     # all together
 
@@ -256,43 +254,6 @@ class Prover:
     def _began_to(self, deadline: float, share: float) -> float:
         now = time.monotonic()
         return now + share * (deadline - now)
-
-
-def _settings(document: dict[str, Any], wanted_steps: int | None) -> TrialSettings:
-    """How many steps a run has, by how long the recorded run's were if nobody says."""
-    steps = document["steps"]
-    known = steps["plain_ms"] or steps["timeline_ms"]
-    if known is None or not known["median"] > 0:
-        raise DiagnoseError("No step of this run was timed, so there is nothing to compare.", do="record the script again, with more steps")
-    step_s = known["median"] / 1000
-    timed = _between(math.ceil(TIMED_S / step_s), TIMED_STEPS)
-    if (epoch := _epoch_steps(document)) and 2 * epoch * step_s <= LONGEST_EPOCHS_S:
-        timed = max(timed, 2 * epoch)
-    timed = wanted_steps or max(FEWEST_STEPS, min(timed, math.ceil(LONGEST_RUN_S / step_s)))
-    untimed = _between(math.ceil(UNTIMED_S / step_s), UNTIMED_STEPS)
-    return TrialSettings(steps=untimed + timed, untimed_steps=untimed, ticks_per_step=steps["ticks_per_step"])
-
-
-def _epoch_steps(document: dict[str, Any]) -> int:
-    """The steps of an epoch where the plan has something to mend that does not happen in every step; else 0."""
-    if not any(finding["group"] == "plan" and finding["saving"]["scope"] == "average" for finding in document["findings"]):
-        return 0
-    epoch = document["metrics"].get("epoch_step_count", {}).get("value")
-    return int(epoch) if epoch else 0
-
-
-def _between(number: int, bounds: tuple[int, int]) -> int:
-    return max(bounds[0], min(number, bounds[1]))
-
-
-def _fitted(settings: TrialSettings, first: Trial) -> TrialSettings:
-    """Settings for a script that has fewer steps than wanted, and a limit for runs that hang. Raises DiagnoseError if it is too short."""
-    there = len(step_ms(first, settings.ticks_per_step)) + 1
-    steps = min(settings.steps, there - (there < settings.steps))  # not its very last one
-    untimed = min(settings.untimed_steps, max(1, steps // 3))
-    if steps - untimed < FEWEST_STEPS:
-        raise DiagnoseError(f"The script ends after {there} steps: too few to compare runs.", do="let it train for more steps")
-    return replace(settings, steps=steps, untimed_steps=untimed, timeout_s=60.0 + 5 * first["wall_s"])
 
 
 def _script_failed(failed: RunFailed) -> DiagnoseError:

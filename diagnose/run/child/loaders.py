@@ -109,7 +109,7 @@ def _loader_facts(loader: Any) -> dict[str, Any]:
         "sampler": type(sampler).__name__ if sampler is not None else None,
         "distributed_sampler": any(_is_distributed(one) for one in (sampler, getattr(sampler, "sampler", None))),
         "collate": _collate_name(loader.collate_fn),
-        "worker_info_used": _uses_worker_info(loader) if iterable else None,
+        "worker_info_used": uses_worker_info(loader) if iterable else None,
         "batches_per_epoch": None if iterable else _length(loader._index_sampler),  # an iterable's length is not to be asked for
     }
 
@@ -153,7 +153,7 @@ def _pinnable(batch: Any) -> bool:
     return isinstance(batch, Sequence) and all(map(_pinnable, batch[:_ITEMS_LOOKED_AT]))
 
 
-def _uses_worker_info(loader: Any) -> bool:
+def uses_worker_info(loader: Any) -> bool:
     """Whether the dataset, or one it wraps, asks which worker it is in, or the workers are set up by a function of the script's own."""
     if loader.worker_init_fn is not None:
         return True

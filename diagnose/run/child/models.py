@@ -46,7 +46,7 @@ class CallCounts(Observer):
         self._training += module.training
         self.autocast = self.autocast or _autocast_enabled()
         if id(module) not in self._models and next(module.parameters(), None) is not None:
-            self._models[id(module)] = weakref.ref(module), _defined_at(module, frame, self._places)
+            self._models[id(module)] = weakref.ref(module), defined_at(module, frame, self._places)
         if id(module) in self._models:
             first = _first_tensor((*args[1:], *kwargs.values()))
             if first is not None and first.dim():
@@ -159,7 +159,7 @@ def _autocast_enabled() -> bool:
     return torch.is_autocast_enabled() or torch.is_autocast_enabled("cpu")
 
 
-def _defined_at(module: nn.Module, frame: FrameType, places: Places) -> Place:
+def defined_at(module: nn.Module, frame: FrameType, places: Places) -> Place:
     """The class's own definition where it is the user's, else the line that calls the model."""
     try:
         file = places.user_file(inspect.getsourcefile(type(module)) or "")

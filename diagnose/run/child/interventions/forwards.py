@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..models import _defined_at
+from ..models import defined_at
 from ..places import Place
 from .base import Intervention, Sites
 
@@ -68,7 +68,7 @@ class ForwardIntervention(Intervention):
     def _definition(self, module: nn.Module) -> Place:
         place = self._definitions.get(type(module))
         if place is None:
-            place = self._definitions[type(module)] = _defined_at(module, None, self.sites.places)  # type: ignore[arg-type]
+            place = self._definitions[type(module)] = defined_at(module, None, self.sites.places)  # type: ignore[arg-type]
         return place
 
 

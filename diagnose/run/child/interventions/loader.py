@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, IterableDataset, dataloader
 
-from ..loaders import _uses_worker_info
+from ..loaders import uses_worker_info
 from .base import Sites
 from .constructors import ConstructorIntervention
 
@@ -87,7 +87,7 @@ def _obstacle(arguments: dict[str, Any], workers: int) -> str:
     dataset = arguments["dataset"]
     if workers > 1 and isinstance(dataset, IterableDataset):
         with contextlib.suppress(Exception):  # a dataset of an unusual make
-            if _uses_worker_info(SimpleNamespace(dataset=dataset, worker_init_fn=arguments["worker_init_fn"])):
+            if uses_worker_info(SimpleNamespace(dataset=dataset, worker_init_fn=arguments["worker_init_fn"])):
                 return ""
         return f"{type(dataset).__name__} does not ask which worker it is in: each worker would deliver all its data again."
     if not arguments["num_workers"] and multiprocessing.get_start_method(allow_none=False) != "fork":
