@@ -48,6 +48,7 @@ INTERVENTIONS = (
     "compile",
     "dataloader",
     "ddp",
+    "empty_cache_off",
     "expandable_segments",
     "fold_conv_norm",
     "gc_freeze",

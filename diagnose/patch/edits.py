@@ -42,6 +42,7 @@ BY_HAND = {
     "autocast": f"it goes around the forward: {SEE}",
     "channels_last": f"it changes where the model is built and what it is fed: {SEE}",
     "compile": f"it changes where the model is built: {SEE}",
+    "empty_cache_off": f"the call goes: {SEE}",
     "expandable_segments": ENVIRONMENT,
     "fold_conv_norm": f"it changes where the model is built: {SEE}",
     "gc_freeze": f"it goes before the training loop: {SEE}",

@@ -846,6 +846,17 @@ def test_anomaly_mode_stays_off(apply: Apply) -> None:
     assert switching.held == 3
 
 
+def test_the_cache_is_not_emptied(apply: Apply, monkeypatch: pytest.MonkeyPatch) -> None:
+    emptied: list[int] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(1))
+    keeping = apply("empty_cache_off")
+    torch.cuda.empty_cache()
+    assert (emptied, keeping.held) == ([], 1)
+    keeping.remove()
+    torch.cuda.empty_cache()
+    assert emptied == [1]
+
+
 def test_only_the_anomaly_mode_of_the_lines_in_question(apply: Apply) -> None:
     switching = apply("anomaly_mode_off", 1)
     with torch.autograd.set_detect_anomaly(True):

@@ -17,6 +17,7 @@ from diagnose.run.settings import Target
 from diagnose.run.trial import Job, TrialSettings, run_trial
 from diagnose.verify.duel import Arm, Bench, RunFailed
 from diagnose.verify.results import data_differ, results
+from diagnose.verify.statistics import verdict
 from diagnose.verify.store import Store
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -71,6 +72,15 @@ def test_an_arm_that_fails_says_how(tmp_path: Path) -> None:
     bench = Bench(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
     with pytest.raises(RunFailed, match="exit code 1: RuntimeError: no workers here"):
         bench.once(Arm(job("fails-in-worker"), (WORKERS,)), "")
+
+
+def test_a_fix_that_slows_is_called_slower(tmp_path: Path) -> None:
+    """A worker process that has nothing to do but hand over: several times the step of a tenth of a millisecond."""
+    bench = Bench(Store(tmp_path), TrialSettings(150, 20, 1, timeout_s=120), lambda label: None)
+    one_worker = WORKERS | {"arguments": {"num_workers": 1}}
+    outcome = bench.duel(Arm(job("quick")), Arm(job("quick"), (one_worker,)), 0.5, time.monotonic() + 60, "")
+    assert outcome.comparison is not None
+    assert verdict(outcome.comparison, 0.5) == "slower", outcome.comparison
 
 
 def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from ..places import Places
 from .autocast import Autocast
 from .base import Intervention, Sites
 from .compiled import Compile
-from .debugging import AnomalyModeOff, OwnProfilerOff
+from .debugging import AnomalyModeOff, EmptyCacheOff, OwnProfilerOff
 from .distributed import DistributedArguments
 from .evaluation import InferenceMode
 from .flags import BackendFlags
@@ -36,6 +36,7 @@ INTERVENTIONS: dict[str, Callable[..., Intervention]] = {
     "compile": Compile,
     "dataloader": LoaderArguments,
     "ddp": DistributedArguments,
+    "empty_cache_off": EmptyCacheOff,
     "expandable_segments": ExpandableSegments,
     "fold_conv_norm": FoldConvNorm,
     "gc_freeze": GarbageFreeze,
