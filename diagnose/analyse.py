@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from diagnose.report.document import place
 from diagnose.report.text import count, quantity, share
 from diagnose.rules import Fix, Rule, filled, load_rules, placeholders
 from diagnose.trace.source import Source
-from diagnose.verify.proof import proven_ms, with_measurement
+from diagnose.verify.proof import found_numbers, proven_ms, with_measurement
 
 SCHEMA = 1
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
@@ -46,7 +47,7 @@ def result_document(measured: Measured) -> dict[str, Any]:
     prediction = Prediction(measured)
     proof = recording.proof
     assessed = assess(judge(load_rules(), measured), measured, prediction, proven_ms(proof))
-    findings = [with_measurement(_finding(one, measured, sources), proof) for one in assessed]
+    findings = [with_measurement(_finding(one, measured, sources, proof), proof) for one in assessed]
     average_ms = _average_ms(assessed, prediction)
     document = {
         "schema": SCHEMA,
@@ -80,6 +81,7 @@ def _run(recording: Recording) -> dict[str, Any]:
         "argv": run.get("argv", []),
         "module": run.get("module", False),
         "cwd": run.get("cwd"),
+        "wall_s": run.get("wall_s"),
         "ended": run.get("ended", "finished"),
         "exit_code": run.get("exit_code"),
         "signal": run.get("signal"),
@@ -176,7 +178,7 @@ def _ledger(measured: Measured) -> list[dict[str, Any]]:
     ]
 
 
-def _finding(one: Assessed, measured: Measured, sources: Sources) -> dict[str, Any]:
+def _finding(one: Assessed, measured: Measured, sources: Sources, proof: dict[str, Any]) -> dict[str, Any]:
     finding, rule = one.finding, one.finding.rule
     fires = finding.state == "fires"
     return {
@@ -194,7 +196,7 @@ def _finding(one: Assessed, measured: Measured, sources: Sources) -> dict[str, A
         "share": one.share,
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
         "culprits": [_culprit(culprit, sources) for culprit in finding.culprits],
-        "fix": _fix(finding, measured, sources) if fires else {"title": rule.fix.title},
+        "fix": _fix(finding, measured, sources, found_numbers(rule, proof)) if fires else {"title": rule.fix.title},
         "saving": _saving(one),
         "because_of": one.because_of,
         "abstains_for": {"reason": finding.abstains_for.reason, "option": finding.abstains_for.option} if finding.abstains_for else None,
@@ -215,29 +217,33 @@ def _saving(one: Assessed) -> dict[str, Any]:
     }
 
 
-def _fix(finding: Finding, measured: Measured, sources: Sources) -> dict[str, Any]:
+def _fix(finding: Finding, measured: Measured, sources: Sources, found: Mapping[str, Any]) -> dict[str, Any]:
+    """``found``: numbers that were searched for by running the script, in place of what metrics suggest."""
     fix = finding.rule.fix
+
+    def value_of(name: str) -> Any:
+        return found.get(name, measured.metric(name))
+
     return {
         "title": fix.title,
-        "how": _how(finding.rule, measured),
+        "how": _how(finding.rule, value_of),
         "caution": fix.caution,
         "safety": fix.safety,
         "intervention": fix.intervention,
-        "arguments": _arguments(fix, measured),
+        "arguments": _arguments(fix, value_of),
         "before": fix.before,
-        "after": filled(fix.after, lambda name: _shown(measured, name)),
+        "after": filled(fix.after, lambda name: _shown(value_of(name), name)),
         "call_sites": _call_sites(finding, measured, sources) if fix.call else [],
     }
 
 
-def _arguments(fix: Fix, measured: Measured) -> dict[str, Any] | None:
+def _arguments(fix: Fix, value_of: Callable[[str], Any]) -> dict[str, Any] | None:
     """The intervention's arguments with metrics replaced by their values; None where one of them is unknown."""
-    values = {name: measured.metric(value) if value in METRICS else value for name, value in fix.arguments.items()}
+    values = {name: value_of(value) if value in METRICS else value for name, value in fix.arguments.items()}
     return None if any(isinstance(value, Missing) for value in values.values()) else {name: _plain(value) for name, value in values.items()}
 
 
-def _shown(measured: Measured, name: str) -> str | None:
-    value = measured.metric(name)
+def _shown(value: Any, name: str) -> str | None:
     return None if isinstance(value, Missing) else quantity(value, METRICS[name].unit)
 
 
@@ -247,8 +253,8 @@ def _call_sites(finding: Finding, measured: Measured, sources: Sources) -> list[
     return [{"file": sources.shown(site.file), "line": site.line, "source": sources.line(*site)} for site in sites]
 
 
-def _how(rule: Rule, measured: Measured) -> str:
-    values = {name: measured.metric(name) for name in placeholders(rule.fix.how)}
+def _how(rule: Rule, value_of: Callable[[str], Any]) -> str:
+    values = {name: value_of(name) for name in placeholders(rule.fix.how)}
     if any(isinstance(value, Missing) for value in values.values()):
         return rule.fix.otherwise
     return rule.fix.how.format(**{name: quantity(value, METRICS[name].unit) for name, value in values.items()})

@@ -37,29 +37,39 @@ BECAUSE = {
     "fuse": "the GPU's work stays, the host launches it at once",
     "overlap": "loading as measured, beside the step as recorded, on the cores there are",
 }
-# The fixes that a rerun can make by itself: one class each in `diagnose.run.child.interventions`.
-INTERVENTIONS = (
-    "affinity",
-    "allocator",
-    "anomaly_mode_off",
-    "autocast",
-    "backend_flags",
-    "channels_last",
-    "compile",
-    "dataloader",
-    "ddp",
-    "empty_cache_off",
-    "expandable_segments",
-    "fold_conv_norm",
-    "gc_freeze",
-    "inference_mode",
-    "launch_blocking_off",
-    "non_blocking",
-    "optimizer",
-    "own_profiler_off",
-    "threads",
-    "zero_grad",
-)
+# The fixes that a rerun can make by itself, one class each in `diagnose.run.child.interventions`, with the arguments they take.
+INTERVENTIONS: dict[str, tuple[str, ...]] = {
+    "affinity": ("cores",),
+    "allocator": ("library",),
+    "anomaly_mode_off": (),
+    "autocast": ("dtype",),
+    "backend_flags": (
+        "allow_tf32",
+        "cudnn_benchmark",
+        "cudnn_sdp",
+        "flash_sdp",
+        "math_sdp",
+        "matmul_precision",
+        "mem_efficient_sdp",
+    ),
+    "channels_last": (),
+    "compile": ("backend", "mode"),
+    "dataloader": ("batch_size", "num_workers", "persistent_workers", "pin_memory", "prefetch_factor"),
+    "ddp": ("bucket_cap_mb", "find_unused_parameters", "gradient_as_bucket_view", "static_graph"),
+    "empty_cache_off": (),
+    "expandable_segments": (),
+    "fold_conv_norm": (),
+    "gc_freeze": (),
+    "inference_mode": (),
+    "launch_blocking_off": (),
+    "non_blocking": (),
+    "optimizer": ("foreach", "fused"),
+    "own_profiler_off": (),
+    "threads": ("count",),
+    "zero_grad": (),
+}
+# Without any of its arguments these would change nothing.
+NEED_ARGUMENTS = {"affinity", "allocator", "autocast", "backend_flags", "dataloader", "ddp", "optimizer", "threads"}
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
 SCOPES = ("step", "average", "component", "hypothetical", "information")
@@ -199,7 +209,7 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
     optional = {"intervention", "arguments", "caution", "otherwise", "call", "before", "after"}
     _keys(data, {"title", "how", "safety"}, optional, f"{where}: [fix]")
     if "intervention" in data:
-        _known(data["intervention"], INTERVENTIONS, f"{where}: intervention")
+        check_intervention(data["intervention"], data.get("arguments", {}), where)
     if placeholders(data["how"]) and "otherwise" not in data:
         raise DiagnoseError(f"{where}: [fix] 'otherwise' is missing", do="say what to do where the numbers in 'how' are unknown")
     if ("before" in data) != ("after" in data):
@@ -218,6 +228,15 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
         after=data.get("after", "").strip("\n"),
         arguments=data.get("arguments", {}),
     )
+
+
+def check_intervention(name: str, arguments: Collection[str], where: str) -> None:
+    """Raises DiagnoseError if there is no such fix, if it takes no argument of such a name, or needs one and gets none."""
+    _known(name, INTERVENTIONS, f"{where}: intervention")
+    for argument in arguments:
+        _known(argument, INTERVENTIONS[name], f"{where}: argument of {name}")
+    if name in NEED_ARGUMENTS and not arguments:
+        raise DiagnoseError(f"{where}: {name} needs arguments", do=f"it takes {', '.join(INTERVENTIONS[name])}")
 
 
 def _saving(data: Mapping[str, Any], where: str) -> Saving:

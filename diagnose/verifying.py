@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.errors import EXIT_INTERRUPTED, EXIT_OK, DiagnoseError, UsageError
-from diagnose.options import Parser, positive_number
-from diagnose.run.settings import Target
+from diagnose.options import Parser
+from diagnose.run.settings import FEWEST_STEPS, Target
 
 if TYPE_CHECKING:
     from diagnose.verify.candidates import Candidate
@@ -22,8 +22,9 @@ _USAGE = "python -m diagnose verify RUN [options]"
 _DESCRIPTION = """\
 Try the fixes of a recorded run on its script, and measure what each gains.
 
-The script is run again and again in fresh processes, as it is and with a fix made inside the process, without a profiler. Its files are not
-touched. What was measured goes into the run's report; fixes.diff beside it holds the changes as a patch.
+The script is run again and again in fresh processes, as it is and with a fix made inside the process, without a profiler, and stopped
+after some steps. Its source is not touched; but what the script itself writes, it writes each time: let that not be what you want to keep.
+What was measured goes into the run's report; fixes.diff beside it holds the changes as a patch.
 """
 _EPILOG = """\
 examples:
@@ -41,7 +42,7 @@ def answer(options: argparse.Namespace) -> int:
     given = parser().parse_args(options.args)
     if given.run is None:
         raise UsageError("RUN is missing", do=f"a run folder, as diagnose leaves it: {_USAGE}")
-    run = Path(given.run)
+    run = Path(given.run).resolve()
     if not (run / "run.json").is_file():
         raise UsageError(f"{run} is no run folder", do="record the script first: python -m diagnose train.py")
     return verify(run, given)
@@ -63,7 +64,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     from diagnose.report.terminal import Progress, print_verification, stderr_console
     from diagnose.report.write import write_reports
     from diagnose.verify.candidates import by_hand, candidates
-    from diagnose.verify.prove import Prover
+    from diagnose.verify.prove import Prover, earlier
 
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     cwd = Path(record["cwd"])
@@ -72,14 +73,17 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     if given.only or not chosen:
         chosen = [*candidates(_planned_without_proof(document), cwd, given.allow, given.only), *chosen]
     if not any(not one.why_not for one in chosen):
-        _say_nothing_to_try(chosen, given)
+        _say_nothing_to_try(chosen)
+        if given.json:
+            print(to_json(document), flush=True)
         return EXIT_OK
-    prover = Prover(_job(record), document, run / "verify", _wanted(given), Progress(), save=lambda proof: _save(proof, run))
+    before = [] if given.fresh else earlier(document["verification"])
+    prover = Prover(_job(record), document, run / "verify", _wanted(given), Progress(), lambda proof: _save(proof, run), before)
     proof = prover.prove(chosen)
     document = with_patch(analyse(run), run)
     write_reports(document, run, run)
     print_verification(document, run, stderr_console())
-    if given.apply:
+    if given.apply and not proof.interrupted:
         _apply(document)
     if given.json:
         print(to_json(document), flush=True)
@@ -110,7 +114,7 @@ def _planned_without_proof(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [*planned(document), *refuted]
 
 
-def _say_nothing_to_try(chosen: list[Candidate], given: argparse.Namespace) -> None:
+def _say_nothing_to_try(chosen: list[Candidate]) -> None:
     print("diagnose: there is no fix to try" + (":" if chosen else ", for the plan is empty"), file=sys.stderr)
     for one in chosen:
         print(f"  {one.rule}: {one.why_not}", file=sys.stderr)
@@ -170,6 +174,13 @@ def duration(given: str) -> float:
     return seconds
 
 
+def step_count(given: str) -> int:
+    """As many as can be compared at all."""
+    if not (given.isascii() and given.isdigit() and int(given) >= FEWEST_STEPS):
+        raise argparse.ArgumentTypeError(f"{given!r} is no number of steps from {FEWEST_STEPS} on")
+    return int(given)
+
+
 def add_options(add: Any, *, shown: bool = True) -> None:
     """Those that the first command has as well, beside --verify; `--help` there leaves them to ours."""
     helps = {
@@ -190,7 +201,7 @@ def parser() -> argparse.ArgumentParser:
     add_options(add)
     add("--only", metavar="RULE", nargs="+", action="extend", default=[], help="only the fixes of these rules of the plan")
     add("--try", dest="by_hand", metavar="FIX", action="append", default=[], help="a fix by its name, whether or not a rule advises it")
-    add("--steps", type=positive_number(int), metavar="N", help="steps timed in each run (default: two seconds of them, at least 20)")
+    add("--steps", type=step_count, metavar="N", help="steps timed in each run (default: two seconds of them, at least 20)")
     add("--fresh", action="store_true", help="forget earlier runs instead of going on from them")
     add("--apply", action="store_true", help="then change the script's files: what was measured to be faster")
     add("--json", action="store_true", help="the result document on stdout as well, on one line")

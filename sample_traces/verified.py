@@ -87,7 +87,7 @@ def _against_twin(sick: Sample, healthy: Sample, tried: dict[str, Any], run: Pat
         outcome = bench.duel(_arm(healthy), _arm(sick, spec), PRECISION, time.monotonic() + budget_s, sick.case)
     except RunFailed as failed:
         return None, str(failed)
-    if outcome.comparison is None:
+    if outcome is None:
         return None, "too few runs"
     return outcome.comparison, statistics.verdict(outcome.comparison, PRECISION)
 
@@ -107,7 +107,7 @@ def unchanged(count: int, folder: Path) -> Counter[str]:
             outcome = bench.duel(_arm(sample), _arm(sample), PRECISION, time.monotonic() + 90, sample.case)
         except RunFailed:
             continue  # a script with fewer steps
-        if outcome.comparison is not None:
+        if outcome is not None:
             verdicts[statistics.verdict(outcome.comparison, PRECISION)] += 1
             print(f"{number}: {sample}: {statistics.verdict(outcome.comparison, PRECISION)}, {outcome.comparison}", file=sys.stderr)
     return verdicts
@@ -124,7 +124,7 @@ def page(found: Sequence[Verified], without: Sequence[str], same: Counter[str] |
         HEADING,
         "Written by `make verify-samples`: every sick sample whose fix has an automatic form, recorded and verified afresh on "
         f"torch {torch.__version__}, {device}, {os.cpu_count()} cores. *Against its twin*: the sick script with the fix against the "
-        "healthy one, run in turns; no change means that the fix does all that the twin does.",
+        "healthy one, run in turns: where no difference is seen, the fix does all that the twin does, as far as the interval tells.",
         table(("case", "with the fix", "losses", "against its twin"), rows),
         "Predicted before, measured after:",
         table(HEADERS, accuracy_rows(pairs)),
@@ -138,8 +138,8 @@ def page(found: Sequence[Verified], without: Sequence[str], same: Counter[str] |
 def _twin(one: Verified) -> str:
     if one.twin is None:
         return one.twin_verdict
-    words = {"no_change": "no change", "too_noisy": "too noisy to say"}.get(one.twin_verdict, one.twin_verdict)
-    return f"{words}, {one.twin.low:+.1%} to {one.twin.high:+.1%}"
+    words = "no difference seen" if one.twin.low <= 0 <= one.twin.high else one.twin_verdict
+    return f"{words}, {100 * one.twin.low:+.1f} to {100 * one.twin.high:+.1f} %"
 
 
 def _summary(pairs: Sequence[Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
 from typing import Any
 
@@ -65,6 +66,9 @@ def test_every_rule_has_cases_beside_it() -> None:
 
 
 def test_every_automatic_fix_can_be_made_with_the_arguments_its_rule_gives() -> None:
+    for name, fix in CHILD_INTERVENTIONS.items():
+        taken = set(inspect.signature(fix).parameters) - {"sites"}
+        assert taken == set(INTERVENTIONS[name]) or taken == {"wanted"}, name  # those take anything and say themselves what they know
     assert set(INTERVENTIONS) == set(CHILD_INTERVENTIONS)
     for rule in load_rules().values():
         if rule.fix.intervention:

@@ -13,6 +13,8 @@ IN_THE_FILE = ("anomaly_mode_off", "ddp", "optimizer")  # without a known line, 
 OF_THE_PROCESS = ("backend_flags", "threads")  # set once, in the file that sets it already or is run
 # What `verify` says of a fix that is not worth making. One about which it could not tell is still in.
 MEASURED = {
+    "failed": "the script failed with it",
+    "not_held": "it did not take hold when it was tried",
     "changes_result": "measured: the losses change",
     "no_change": "measured: the step takes as long",
     "slower": "measured: the step takes longer",

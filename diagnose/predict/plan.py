@@ -69,9 +69,10 @@ def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float, pro
         rows, before_ms = [], total_ms
         for one in chosen:
             change = changes[one.finding.rule.id]
-            total_ms += _gain_ms(change, made, prediction) * _correction(one, change, prediction, proven_ms)
+            more_ms = _gain_ms(change, made, prediction) + _correction_ms(one, change, prediction, proven_ms)
+            total_ms += min(max(0.0, more_ms), prediction.recorded_ms - total_ms)
             made = [*made, change]
-            rows.append(replace(one, cumulative_ms=max(0.0, total_ms)))
+            rows.append(replace(one, cumulative_ms=total_ms))
         is_worth_it = total_ms - before_ms >= noise_ms or any(one.finding.rule.id in proven_ms for one in chosen)
         planned += [replace(row, group="plan" if is_worth_it else "minor") for row in rows]
         left = [one for one in left if one not in chosen]
@@ -103,10 +104,10 @@ def _gain_ms(change: Change, made: list[Change], prediction: Prediction) -> floa
     return prediction.step_ms(made) - prediction.step_ms([*made, change])
 
 
-def _correction(one: Assessed, change: Change, prediction: Prediction, proven_ms: Mapping[str, float]) -> float:
-    """What was measured ÷ what is predicted of the fix alone; 1 where it was not measured, or nothing was predicted."""
+def _correction_ms(one: Assessed, change: Change, prediction: Prediction, proven_ms: Mapping[str, float]) -> float:
+    """What was measured beyond what is predicted of the fix alone; 0 where it was not measured."""
     alone_ms = _gain_ms(change, [], prediction)
-    return proven_ms.get(one.finding.rule.id, alone_ms) / alone_ms if alone_ms > 0 else 1.0
+    return proven_ms.get(one.finding.rule.id, alone_ms) - alone_ms
 
 
 def _rank(one: Assessed, gains_ms: Gains, others: list[Assessed]) -> tuple[float, str]:

@@ -7,9 +7,11 @@ from typing import Any
 from diagnose.report.blocks import bullets, section, table
 from diagnose.report.document import Document
 from diagnose.report.text import UNKNOWN, code, count, ms, prose, rough_span, share, signed_span, significant, size
+from diagnose.verify.statistics import LOOKS
 
 Tried = dict[str, Any]
 
+MOST_PAIRS = LOOKS[-1]
 MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
 MEMORY_BYTES = 50 * 2**20
 _MEMORY = {"peak_allocated_bytes": "GPU memory in use", "peak_reserved_bytes": "GPU memory reserved", "peak_resident_bytes": "Host memory"}
@@ -66,8 +68,12 @@ def verdict(one: Tried) -> str:
     if one["verdict"] == "no_change":
         return f"no change beyond noise (within ± {_percent(max(abs(low), abs(high)))} %)"
     if one["verdict"] == "too_noisy":
-        return f"too noisy to say: {_effect(low, high)}; a larger --budget or a quieter machine would tell"
+        return f"too noisy to say: {_effect(low, high)}; {_remedy(one['change']['pairs'] + one['change']['outliers'])} would tell"
     return _effect(low, high)
+
+
+def _remedy(pairs: int) -> str:
+    return "a quieter machine" if pairs >= MOST_PAIRS else "a larger --budget or a quieter machine"
 
 
 def _effect(low: float, high: float) -> str:
@@ -95,6 +101,7 @@ def losses(one: Tried) -> str:
         return UNKNOWN
     told = {
         "unknown": "none to compare",
+        "other_data": "not compared: with the fix the script sees other batches",
         "unsteady": "differ from run to run without the fix as well",
         "same": f"the same to the bit ({count(found['compared'])} compared)",
     }
@@ -114,9 +121,14 @@ def pairs(one: Tried) -> str:
 def remarks(document: Document) -> list[str]:
     """Sentences below the table: how much noise, what makes it doubtful, what the fixes do together."""
     proof = document["verification"]
-    said = [_noise(proof), *proof["warnings"], _together(proof), *map(_curve, proof["tried"]), *map(_memory, proof["tried"])]
+    tried = proof["tried"]
+    said = [_noise(proof), *proof["warnings"], _together(proof), *map(_curve, tried), *map(_memory, tried)]
+    said += [f"{one['title']}: {one['why']}." for one in [*tried, proof["together"]] if one and one["state"] == "measured" and one["why"]]
     if proof["seeded_batches"]:
-        said.append("The data set draws random numbers: in all runs they were seeded by batch, so that every arm sees the same data.")
+        said.append(
+            "A fix made the script see other batches. From then on the random numbers that items draw were seeded by batch in all runs; "
+            "where that did not help, the column *Losses* says so."
+        )
     if proof["same_losses"] is False:
         said.append("Two runs of the script as it is do not give the same losses (or outputs): results cannot be compared to the bit.")
     if proof["interrupted"]:
@@ -135,16 +147,16 @@ def _noise(proof: dict[str, Any]) -> str:
 
 def _together(proof: dict[str, Any]) -> str:
     together = proof["together"]
-    if not together or not together["change"]:
+    if not together or together["verdict"] != "faster":
         return ""
     alone = [one for one in proof["tried"] if one["verdict"] == "faster"]
     total = sum(one["change"]["saved_ms"][1] for one in alone)
     low, best, high = together["change"]["saved_ms"]
     why = "as much as one by one"
     if not low <= total <= high:
-        because = "they shorten in part the same time" if best < total else "each makes room for the other"
+        because = "in part they shorten the same time" if best < total else "each lets the others gain more"
         why = f"one by one they add up to {significant(total)} ms: {because}"
-    return f"Together the {count(len(alone))} faster ones save {rough_span(max(0.0, low), high)}, {why}."
+    return f"Together the {count(len(alone))} faster ones save {rough_span(low, high)}, {why}."
 
 
 def _curve(one: Tried) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+FEWEST_STEPS = 5  # that a comparison of runs can rest on
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -47,6 +47,7 @@ def run_trial(job: Job, interventions: Sequence[Spec], settings: TrialSettings, 
 
     Where the script ended before its first step, `tick_ns` is empty. What it printed is in `folder`/printed.txt.
     """
+    folder = folder.resolve()  # the script runs in another folder, and may change it
     folder.mkdir(parents=True, exist_ok=True)
     trial = {key: value for key, value in asdict(settings).items() if key != "timeout_s"} | {"interventions": list(interventions)}
     plan = {"folder": str(folder), "script_folder": job.script_folder, "cwd": job.cwd, "trial": trial}

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from diagnose.errors import UsageError
-from diagnose.rules import INTERVENTIONS
+from diagnose.errors import DiagnoseError, UsageError
+from diagnose.rules import check_intervention
 from diagnose.run.trial import Spec
 
 # Arguments with a number that is searched for: the rule's own is where the search begins.
@@ -55,7 +55,8 @@ def candidates(findings: Sequence[dict[str, Any]], cwd: Path, allowed: Collectio
 
 def _candidate(finding: dict[str, Any], cwd: Path, allowed: Collection[str]) -> Candidate:
     fix = finding["fix"]
-    sites = tuple((str(cwd / site["file"]), site["line"]) for site in fix["call_sites"])
+    places = finding["culprits"] if fix["intervention"] == "non_blocking" else fix["call_sites"]  # there the blamed line is the call
+    sites = tuple((str(cwd / site["file"]), site["line"]) for site in places)
     return Candidate(
         rule=finding["rule"],
         title=fix["title"],
@@ -81,8 +82,6 @@ def _why_not(fix: dict[str, Any], allowed: Collection[str]) -> str:
 def by_hand(given: str) -> Candidate:
     """The fix in `dataloader:num_workers=2,persistent_workers=True` or `gc_freeze`. Raises UsageError."""
     name, _, rest = given.partition(":")
-    if name not in INTERVENTIONS:
-        raise UsageError(f"there is no fix {name}", do=f"--try takes one of {', '.join(INTERVENTIONS)}")
     arguments: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
@@ -92,4 +91,8 @@ def by_hand(given: str) -> Candidate:
             arguments[key] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
             arguments[key] = value
+    try:
+        check_intervention(name, arguments, f"--try {given}")
+    except DiagnoseError as error:
+        raise UsageError(error.what, do=error.do) from error
     return Candidate("", given, name, arguments, (), "manual")

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import json
+import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from diagnose import __version__
 from diagnose.run.trial import Job, Spec, TrialSettings, run_trial
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms
 
-ORDER = "ABBA"
+ORDER = ("AB", "BA")  # of the runs in a pair, in turns
 FEWEST_PAIRS = 2  # of which a comparison can be made at all
+NOT_THE_USERS = {"site-packages", "dist-packages", "node_modules", "__pycache__"}
+MOST_FOLDERS = 2000
 
 Progress = Callable[[str], None]
 Runner = Callable[[Job, Sequence[Spec], TrialSettings, Path], Trial]
@@ -27,10 +33,10 @@ class Interrupted(Exception):
 
 
 class RunFailed(Exception):
-    """A run that ended badly, or before there was anything to compare."""
+    """A run that ended badly, or before there was anything to compare: in words."""
 
-    def __init__(self, trial: Trial) -> None:
-        super().__init__(ending(trial))
+    def __init__(self, trial: Trial, *, with_fix: bool) -> None:
+        super().__init__(ending(trial) if with_fix else f"the script failed without it as well: {ending(trial)}")
         self.trial = trial
 
 
@@ -41,22 +47,27 @@ class Arm:
     job: Job
     specs: tuple[Spec, ...] = ()
 
+    @property
+    def changes_batch_size(self) -> bool:
+        return any("batch_size" in spec["arguments"] for spec in self.specs)
+
     def description(self) -> object:
-        script = Path(self.job.cwd, self.job.target.script)
-        source = hashlib.sha256(script.read_bytes()).hexdigest() if script.is_file() else ""
+        """All that a run depends on, as far as it can be told: also the state of the user's own files."""
         job = self.job
-        return [job.target.script, list(job.target.args), job.cwd, job.python, job.device, source, list(self.specs)]
+        script = [job.target.script, job.target.module, list(job.target.args), job.cwd, job.python, job.device]
+        return [script, list(self.specs), _source_state(job.script_folder), _source_state(job.cwd)]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A comparison, with the runs it rests on; `first`, `last`: the steps compared; None where there were too few runs."""
+    """A comparison, with the runs it rests on; `first`, `last`: the steps compared; `failure`: of a run after that many good ones."""
 
-    comparison: Comparison | None
+    comparison: Comparison
     before: list[Trial]
     after: list[Trial]
-    first: int = 0
-    last: int = 0
+    first: int
+    last: int
+    failure: str = ""
 
 
 class Bench:
@@ -69,44 +80,52 @@ class Bench:
     def with_settings(self, settings: TrialSettings) -> Bench:
         return Bench(self._store, settings, self._progress, self._run_trial)
 
-    def key(self, *parts: object) -> str:
-        settings = {name: value for name, value in vars(self.settings).items() if name != "timeout_s"}
-        return hashlib.sha256(json.dumps([settings, parts], sort_keys=True, default=str).encode()).hexdigest()[:16]
-
     def once(self, arm: Arm, label: str, what_for: str = "check") -> Trial:
         """One run, from the store if it is there. Raises RunFailed, Interrupted."""
-        key = self.key(what_for, arm.description())
-        return self._store.runs(key)[0] if self._store.runs(key) else self._run(arm, key, label)
+        key = self._key(what_for, arm.description())
+        return next(iter(self._store.runs(key).values()), None) or self._run(arm, key, "", label)
 
-    def duel(self, before: Arm, after: Arm, precision: float, deadline: float, label: str) -> Outcome:
-        """Goes on where an earlier duel of the same arms stopped. Raises RunFailed, Interrupted."""
-        key = self.key("duel", before.description(), after.description())
-        runs = self._store.runs(key)
-        while not self._is_over(runs, precision, deadline):
-            arm = before if ORDER[len(runs) % 4] == "A" else after
-            self._run(arm, key, f"{label}: run {len(runs) + 1}, {'as it is' if arm is before else 'with the fix'}")
-        return self.outcome(runs)
+    def duel(self, before: Arm, after: Arm, precision: float, deadline: float, label: str) -> Outcome | None:
+        """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs. Raises RunFailed, Interrupted."""
+        key = self._key("duel", before.description(), after.description())
+        pairs, failure = _whole_pairs(self._store.runs(key)), ""
+        while not self._is_over(pairs, after, precision, deadline):
+            pair: dict[str, Trial] = {}
+            try:
+                for arm in ORDER[len(pairs) % 2]:
+                    words = f"{label}: pair {len(pairs) + 1}, {'as it is' if arm == 'A' else 'with the fix'}"
+                    pair[arm] = self._run(before if arm == "A" else after, key, f"{arm}{len(pairs)}", words)
+            except RunFailed as failed:
+                if len(pairs) < FEWEST_PAIRS:
+                    raise
+                failure = str(failed)
+                break
+            pairs.append((pair["A"], pair["B"]))
+        outcome = self._outcome(pairs, after)
+        return replace(outcome, failure=failure) if outcome else None
 
-    def outcome(self, runs: Sequence[Trial]) -> Outcome:
-        pairs = len(runs) // 2
-        arms = {arm: [run for number, run in enumerate(runs[: 2 * pairs]) if ORDER[number % 4] == arm] for arm in "AB"}
-        if pairs < FEWEST_PAIRS:
-            return Outcome(None, arms["A"], arms["B"])
-        series = [[step_ms(run, self.settings.ticks_per_step) for run in arms[arm]] for arm in "AB"]
-        before, after, first, last = mean_steps_ms(series[0], series[1], self.settings.untimed_steps - 1)
-        ratio = samples_ratio(arms["A"][0], arms["B"][0])
-        return Outcome(comparison(before, [ms * ratio for ms in after]), arms["A"], arms["B"], first, last)
+    def _key(self, *parts: object) -> str:
+        settings = {name: value for name, value in vars(self.settings).items() if name != "timeout_s"}
+        return hashlib.sha256(json.dumps([__version__, settings, parts], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
-    def _is_over(self, runs: Sequence[Trial], precision: float, deadline: float) -> bool:
-        pairs, half_done = divmod(len(runs), 2)
-        if not half_done and pairs in LOOKS:
-            compared = self.outcome(runs).comparison
-            if pairs == LOOKS[-1] or (compared is not None and is_clear(compared, precision)):
+    def _outcome(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm) -> Outcome | None:
+        if len(pairs) < FEWEST_PAIRS:
+            return None
+        before, after = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        series = [[step_ms(run, self.settings.ticks_per_step) for run in runs] for runs in (before, after)]
+        before_ms, after_ms, first, last = mean_steps_ms(series[0], series[1], self.settings.untimed_steps - 1)
+        ratio = samples_ratio(before[0], after[0]) if arm.changes_batch_size else 1.0
+        return Outcome(comparison(before_ms, [ms * ratio for ms in after_ms]), before, after, first, last)
+
+    def _is_over(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm, precision: float, deadline: float) -> bool:
+        if len(pairs) in LOOKS:
+            outcome = self._outcome(pairs, arm)
+            if len(pairs) == LOOKS[-1] or (outcome is not None and is_clear(outcome.comparison, precision)):
                 return True
-        usual_s = max((run["wall_s"] for run in runs[-4:]), default=0.0)
+        usual_s = sum(run["wall_s"] for run in pairs[-1]) if pairs else 0.0
         return time.monotonic() + usual_s > deadline
 
-    def _run(self, arm: Arm, key: str, label: str) -> Trial:
+    def _run(self, arm: Arm, key: str, place: str, label: str) -> Trial:
         self._progress(label)
         folder = self._store.folder / "trial"
         shutil.rmtree(folder, ignore_errors=True)
@@ -114,10 +133,34 @@ class Bench:
         if trial["ended"] == "interrupted":
             raise Interrupted
         if trial["ended"] in ("crashed", "killed", "timeout") or len(step_ms(trial, self.settings.ticks_per_step)) < 2:
-            raise RunFailed(trial | {"printed": _last_lines(folder / "printed.txt")})
+            raise RunFailed(trial | {"printed": _last_lines(folder / "printed.txt")}, with_fix=bool(arm.specs))
         shutil.rmtree(folder, ignore_errors=True)
-        self._store.add(key, trial)
+        self._store.add(key, place, trial)
         return trial
+
+
+def _whole_pairs(runs: Mapping[str, Trial]) -> list[tuple[Trial, Trial]]:
+    """Those of which both runs were made, up to the first that is missing one."""
+    pairs: list[tuple[Trial, Trial]] = []
+    while (number := len(pairs)) < len(runs) and f"A{number}" in runs and f"B{number}" in runs:
+        pairs.append((runs[f"A{number}"], runs[f"B{number}"]))
+    return pairs
+
+
+@functools.cache
+def _source_state(folder: str) -> list[list[object]]:
+    """Sizes and times of the Python files below the folder, but for libraries and what is hidden; of the first few thousand folders."""
+    state: list[list[object]] = []
+    for number, (parent, folders, files) in enumerate(os.walk(folder)):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in NOT_THE_USERS)
+        for name in sorted(files):
+            if name.endswith(".py"):
+                with contextlib.suppress(OSError):
+                    known = os.stat(os.path.join(parent, name))
+                    state.append([os.path.join(parent, name), known.st_size, known.st_mtime_ns])
+        if number >= MOST_FOLDERS:
+            break
+    return state
 
 
 def ending(trial: Trial) -> str:
@@ -126,7 +169,7 @@ def ending(trial: Trial) -> str:
         "crashed": f"it ended with exit code {trial['exit_code']}",
         "killed": f"it was killed by {trial['signal']}",
         "timeout": "it took too long and was stopped",
-    }.get(trial["ended"], "it ended before its third step")
+    }.get(trial["ended"], "it ended before three steps were seen")
     lines = trial.get("printed", "").strip().splitlines()
     return f"{how}: {lines[-1].strip()}" if lines else how
 

@@ -7,14 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from diagnose.errors import DiagnoseError
+from diagnose.run.settings import FEWEST_STEPS
 from diagnose.run.trial import TrialSettings
+from diagnose.verify.proof import REFUTED
 from diagnose.verify.timing import Trial, step_ms
 
 # Of one run: steps that are not timed (and whose batches are hashed), and steps that are.
 UNTIMED_S, UNTIMED_STEPS = 0.5, (3, 20)
 TIMED_S, TIMED_STEPS = 2.0, (20, 1000)
 LONGEST_RUN_S = 60.0  # of a run's timed steps, unless that would be fewer than FEWEST_STEPS
-FEWEST_STEPS = 5
+# A run is ended when it takes that many times as long as the one before; of one nobody knows how long the script takes to begin.
+GRACE_S, TIMES_LONGER, UNKNOWN_S = 60.0, 5, 600.0
 LONGEST_EPOCHS_S = 20.0  # a fix of what happens once an epoch needs two of them, if that is not too long
 
 
@@ -30,15 +33,21 @@ def settings_for(document: dict[str, Any], wanted_steps: int | None) -> TrialSet
         timed = max(timed, 2 * epoch)
     timed = wanted_steps or max(FEWEST_STEPS, min(timed, math.ceil(LONGEST_RUN_S / step_s)))
     untimed = _between(math.ceil(UNTIMED_S / step_s), UNTIMED_STEPS)
-    return TrialSettings(steps=untimed + timed, untimed_steps=untimed, ticks_per_step=steps["ticks_per_step"])
+    limit_s = GRACE_S + TIMES_LONGER * (document["run"].get("wall_s") or UNKNOWN_S)
+    return TrialSettings(steps=untimed + timed, untimed_steps=untimed, ticks_per_step=steps["ticks_per_step"], timeout_s=limit_s)
 
 
 def _epoch_steps(document: dict[str, Any]) -> int:
     """The steps of an epoch where the plan has something to mend that does not happen in every step; else 0."""
-    if not any(finding["group"] == "plan" and finding["saving"]["scope"] == "average" for finding in document["findings"]):
+    if not any(_is_planned(finding) and finding["saving"]["scope"] == "average" for finding in document["findings"]):
         return 0
     epoch = document["metrics"].get("epoch_step_count", {}).get("value")
     return int(epoch) if epoch else 0
+
+
+def _is_planned(finding: dict[str, Any]) -> bool:
+    """Also if an earlier verification took it out of the plan: the length of runs is not to change by it."""
+    return finding["group"] == "plan" or finding["saving"]["verdict"] in REFUTED
 
 
 def _between(number: int, bounds: tuple[int, int]) -> int:
@@ -47,9 +56,12 @@ def _between(number: int, bounds: tuple[int, int]) -> int:
 
 def fitted(settings: TrialSettings, first: Trial) -> TrialSettings:
     """Settings for a script that has fewer steps than wanted, and a limit for runs that hang. Raises DiagnoseError if it is too short."""
+    limit_s = GRACE_S + TIMES_LONGER * first["wall_s"]
     there = len(step_ms(first, settings.ticks_per_step)) + 1
-    steps = min(settings.steps, there - (there < settings.steps))  # not its very last one
+    if there >= settings.steps:
+        return replace(settings, timeout_s=limit_s)
+    steps = there - 1  # not its very last one
     untimed = min(settings.untimed_steps, max(1, steps // 3))
     if steps - untimed < FEWEST_STEPS:
         raise DiagnoseError(f"The script ends after {there} steps: too few to compare runs.", do="let it train for more steps")
-    return replace(settings, steps=steps, untimed_steps=untimed, timeout_s=60.0 + 5 * first["wall_s"])
+    return replace(settings, steps=steps, untimed_steps=untimed, timeout_s=limit_s)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from diagnose.rules import Rule
+
 # The verdicts of a fix. Faster, slower, no_change and too_noisy are of its time; changes_result comes before any of them.
 FASTER, CHANGES_RESULT = "faster", "changes_result"
 REFUTED = ("slower", "no_change")
@@ -15,13 +17,28 @@ def tried_for(rule: str, proof: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def proven_ms(proof: dict[str, Any]) -> dict[str, float]:
-    """What the fixes save, ms per step, by rule: those with a verdict on it. At most 0 where nothing is gained."""
-    return {one["rule"]: _saved_ms(one) for one in proof.get("tried", []) if one["rule"] and one["verdict"] in (FASTER, *REFUTED)}
+    """What the fixes save, ms per step, by rule: those whose measurement says so. At most 0 where nothing is gained."""
+    return {one["rule"]: _saved_ms(one) for one in proof.get("tried", []) if one["rule"] and _tells(one)}
+
+
+def _tells(tried: dict[str, Any]) -> bool:
+    """A measurement that finds no change tells nothing if the predicted saving is too small to show in its noise."""
+    if tried["verdict"] == "no_change" and tried["predicted_ms"]:
+        return bool(tried["change"]["saved_ms"][2] < tried["predicted_ms"]["low"])
+    return tried["verdict"] in (FASTER, *REFUTED)
 
 
 def _saved_ms(tried: dict[str, Any]) -> float:
     saved = float(tried["change"]["saved_ms"][1])
     return saved if tried["verdict"] == FASTER else min(0.0, saved)
+
+
+def found_numbers(rule: Rule, proof: dict[str, Any]) -> dict[str, Any]:
+    """The numbers that a search found to be best, by the metric that suggests them."""
+    tried = tried_for(rule.id, proof)
+    if tried is None or not tried["curve"]:
+        return {}
+    return {metric: tried["arguments"][name] for name, metric in rule.fix.arguments.items() if name == tried["curve"]["argument"]}
 
 
 def with_measurement(finding: dict[str, Any], proof: dict[str, Any]) -> dict[str, Any]:
@@ -34,4 +51,5 @@ def with_measurement(finding: dict[str, Any], proof: dict[str, Any]) -> dict[str
     if tried["verdict"] in (FASTER, "slower"):
         low, best, high = tried["change"]["saved_ms"]
         measured_ms = {"best_guess": best, "low": low, "high": high, "of_ms": tried["change"]["before_ms"]}
+        finding = finding | {"fix": finding["fix"] | {"arguments": tried["arguments"]}}  # its number may have been searched for
     return finding | {"saving": finding["saving"] | {"verdict": tried["verdict"] or tried["state"], "measured_ms": measured_ms}}

@@ -24,7 +24,7 @@ from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
 SCHEMA = 1
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
 TUNING_RUNS = 2
-NO_TIME = "the budget was used up before it"
+NO_TIME = "the budget was used up before two pairs of runs were made"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,6 @@ class Tried:
     results: dict[str, Any] | None = None
     memory: dict[str, Any] | None = None
     curve: dict[str, Any] | None = None
-    held: int | None = None
     batch_sizes: tuple[int | None, int | None] | None = None  # as it is, with the fix: times are of as many samples as a step has now
     step_from: int | None = None
     step_to: int | None = None
@@ -80,6 +79,14 @@ class Proof:
         return {"schema": SCHEMA, "tool": {"name": "diagnose", "version": __version__}, **asdict(self)}
 
 
+def earlier(document: dict[str, Any] | None) -> list[Tried]:
+    """What an earlier verification found, from verify.json; nothing if that is of another version."""
+    try:
+        return [Tried(**one) for one in (document or {}).get("tried", [])]
+    except TypeError:
+        return []
+
+
 class Prover:
     """Leads through the trials of one script; `save` is called with the proof whenever it has grown."""
 
@@ -91,6 +98,7 @@ class Prover:
         wanted: Wanted,
         progress: Progress,
         save: Callable[[Proof], None],
+        previous: Sequence[Tried] = (),
         run: Runner = run_trial,
     ) -> None:
         self._wanted, self._progress, self._save = wanted, progress, save
@@ -100,7 +108,7 @@ class Prover:
         self._end = self._began + wanted.budget_s
         self._bench = Bench(self._store, settings_for(document, wanted.steps), self._counted, run)
         self._all_runs: list[tuple[str, Trial]] = []
-        self.proof = Proof()
+        self.proof = Proof(tried=list(previous))
 
     def prove(self, candidates: Sequence[Candidate]) -> Proof:
         """Raises DiagnoseError if the script as it is cannot be run or is too short to compare anything."""
@@ -110,8 +118,8 @@ class Prover:
             for number, one in enumerate(candidates):
                 jobs_left = len([later for later in candidates[number:] if not later.why_not]) + (len(tried) > 1)
                 self._add(_tried(one, "not_tried", one.why_not) if one.why_not else self._try(one, self._share_of_time(jobs_left)))
-            self._try_together([one for one in tried if self._is_accepted(one)])
-        except Interrupted:
+            self._try_together(tried)
+        except (Interrupted, KeyboardInterrupt):  # during a run, between two
             self.proof.interrupted = True
         self._finish()
         return self.proof
@@ -127,7 +135,7 @@ class Prover:
         except RunFailed as failed:
             raise _script_failed(failed) from failed
         self._reference = again
-        alike = results.results(first, first, again, "").agreement
+        alike = results.results(first, first, again).agreement
         self.proof.same_losses = None if alike == "unknown" else alike == "same"
         self._first = first
         self.proof.step_ms = self._steady_ms(again)
@@ -141,17 +149,16 @@ class Prover:
             return tried
         try:
             check = self._checked(one)
-            tried.held = _held(check)
             if not all(fix["held"] for fix in check["interventions"]):
                 tried.state, tried.why = "not_held", _why_not_held(check)
                 return tried
             if one.tuned is not None:
                 one = self._with_best_number(one, tried, self._began_to(deadline, TUNING_SHARE))
-                tried.arguments = one.arguments
-            arm = Arm(self._as_it_is.job, (one.spec,))
-            self._measure(tried, arm, one.intervention, deadline, one.title)
+                if one.arguments != tried.arguments:
+                    tried.arguments, tried.predicted_ms = one.arguments, None  # that was predicted of another number
+            self._measure(tried, [one], deadline, one.title)
         except RunFailed as failed:
-            tried.state, tried.why = "failed", ending(failed.trial)
+            tried.state, tried.why = "failed", str(failed)
         return tried
 
     def _checked(self, one: Candidate) -> Trial:
@@ -166,21 +173,23 @@ class Prover:
             check = self._bench.once(arm, f"{one.title}: the same data?")
         return check
 
-    def _measure(self, tried: Tried, arm: Arm, intervention: str, deadline: float, label: str) -> None:
+    def _measure(self, tried: Tried, fixes: Sequence[Candidate], deadline: float, label: str) -> None:
+        arm = Arm(self._as_it_is.job, tuple(one.spec for one in fixes))
         outcome = self._bench.duel(self._as_it_is, arm, self._wanted.precision, deadline, label)
-        self._all_runs += [("before", run) for run in outcome.before] + [("after", run) for run in outcome.after]
-        if outcome.comparison is None:
+        if outcome is None:
             return
-        tried.state, tried.why = "measured", ""
+        self._all_runs += [("before", run) for run in outcome.before] + [("after", run) for run in outcome.after]
+        tried.state, tried.why = "measured", outcome.failure or _not_beside_others(fixes, outcome.after[0])
         tried.verdict = statistics.verdict(outcome.comparison, self._wanted.precision)
         tried.change = asdict(outcome.comparison)
         # `step_ms` leaves out the first step, and counts from 0
         tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
-        compared = results.results(self._reference, self._first, outcome.after[0], intervention)
+        tolerance = results.tolerance_of(one.intervention for one in fixes)
+        compared = results.results(self._reference, self._first, outcome.after[0], tolerance)
         tried.results = asdict(compared)
         tried.memory = _memory(outcome)
-        tried.batch_sizes = (outcome.before[0]["batch_size"], outcome.after[0]["batch_size"])
-        if compared.agreement == "differ":
+        tried.batch_sizes = (outcome.before[0]["batch_size"], outcome.after[0]["batch_size"]) if arm.changes_batch_size else None
+        if compared.agreement in ("differ", "other_data"):
             tried.verdict = "changes_result"
 
     def _with_best_number(self, one: Candidate, tried: Tried, deadline: float) -> Candidate:
@@ -197,7 +206,8 @@ class Prover:
                     run = self._bench.once(arm, f"{one.title}: {argument}={number}", f"tuning {attempt}")
                 except RunFailed:  # out of memory, most likely
                     return None
-                measured.setdefault(number, []).append(self._steady_ms(run) * samples_ratio(self._reference, run))
+                ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
+                measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
             return min(measured[number])  # what disturbs a run only makes it longer
 
         largest = tuning.LARGEST.get(argument, max(1, len(os.sched_getaffinity(0))))
@@ -214,21 +224,18 @@ class Prover:
 
     # all together
 
-    def _is_accepted(self, one: Candidate) -> bool:
-        return any(tried.rule == one.rule and tried.title == one.title and tried.verdict == "faster" for tried in self.proof.tried)
-
-    def _try_together(self, accepted: Sequence[Candidate]) -> None:
-        if len(accepted) < 2:
+    def _try_together(self, candidates: Sequence[Candidate]) -> None:
+        known = {(tried.rule, tried.title): tried for tried in self.proof.tried}
+        found = [(one, known[one.rule, one.title]) for one in candidates]
+        faster = [replace(one, arguments=tried.arguments) for one, tried in found if tried.verdict == "faster"]
+        if len(faster) < 2:
             return
-        numbers = {tried.title: tried.arguments for tried in self.proof.tried}
-        specs = tuple(replace(one, arguments=numbers[one.title]).spec for one in accepted)
-        names = ", ".join(one.rule or one.title for one in accepted)
-        together = Tried(names, "All that are faster, together", "", {}, _least_safe(accepted), "no_time", NO_TIME)
+        names = ", ".join(one.rule or one.title for one in faster)
+        together = Tried(names, "All that are faster, together", "", {}, _least_safe(faster), "no_time", NO_TIME)
         try:
-            loosest = max((one.intervention for one in accepted), key=lambda name: results.TOLERANCES.get(name, results.TOLERANCE))
-            self._measure(together, Arm(self._as_it_is.job, specs), loosest, self._end, together.title)
+            self._measure(together, faster, self._end, together.title)
         except RunFailed as failed:
-            together.state, together.why = "failed", ending(failed.trial)
+            together.state, together.why = "failed", str(failed)
         self.proof.together = together
 
     # keeping
@@ -238,7 +245,9 @@ class Prover:
         self._progress(label)
 
     def _add(self, tried: Tried) -> None:
-        self.proof.tried.append(tried)
+        """In the place of what an earlier verification found of the same fix."""
+        others = [one for one in self.proof.tried if (one.rule, one.title) != (tried.rule, tried.title)]
+        self.proof.tried = [*others, tried]
         self._finish()
 
     def _finish(self) -> None:
@@ -258,7 +267,8 @@ class Prover:
 
 def _script_failed(failed: RunFailed) -> DiagnoseError:
     return DiagnoseError(
-        f"The script could not be run again: {failed}.", do="nothing was changed in it; does it need files or ports that are in use?"
+        f"The script could not be run again: {ending(failed.trial)}.",
+        do="nothing was changed in it; does it need files or ports that are in use?",
     )
 
 
@@ -266,8 +276,10 @@ def _tried(one: Candidate, state: str, why: str) -> Tried:
     return Tried(one.rule, one.title, one.intervention, one.arguments, one.safety, state, why, one.predicted_ms)
 
 
-def _held(trial: Trial) -> int:
-    return int(sum(fix["held"] for fix in trial["interventions"]))
+def _not_beside_others(fixes: Sequence[Candidate], run: Trial) -> str:
+    """Which fixes did not take hold in a run with several."""
+    idle = [one.rule or one.title for one, fix in zip(fixes, run["interventions"], strict=True) if not fix["held"]]
+    return f"{', '.join(idle)} did not take hold beside the others" if idle else ""
 
 
 def _why_not_held(trial: Trial) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,29 +15,34 @@ TOLERANCES = {"autocast": 0.05}
 TOLERANCE = 0.01
 FLOOR = 0.01
 
-Agreement = Literal["same", "close", "differ", "unsteady", "unknown"]
+Agreement = Literal["same", "close", "differ", "other_data", "unsteady", "unknown"]
 
 
 @dataclass(frozen=True)
 class Results:
-    """`agreement`: same to the bit; close, within `tolerance`; differ; unsteady, where the unchanged script differs from run to run by
-    itself; unknown, where there is nothing to compare. `deviation` is the largest of the `compared` losses'."""
+    """`agreement`: same to the bit; close, within `tolerance`; differ; other_data, where the fix makes the script see other batches;
+    unsteady, where the unchanged script differs from run to run by itself; unknown, where there is nothing to compare. `deviation` is the
+    largest of the `compared` losses'."""
 
     agreement: Agreement
     compared: int
     deviation: float | None
     tolerance: float
-    same_data: bool | None
 
 
-def results(before: Trial, again: Trial, after: Trial, intervention: str) -> Results:
+def tolerance_of(interventions: Iterable[str]) -> float:
+    """For these fixes together."""
+    return max((TOLERANCES.get(name, TOLERANCE) for name in interventions), default=TOLERANCE)
+
+
+def results(before: Trial, again: Trial, after: Trial, tolerance: float = TOLERANCE) -> Results:
     """Of two runs of the script as it is, and one with the fix."""
-    tolerance = TOLERANCES.get(intervention, TOLERANCE)
     mine, theirs = _signature(before), _signature(after)
     count = min(len(mine), len(theirs))
-    same_data = _begins_alike(before["batch_hashes"], after["batch_hashes"])
+    if data_differ(before, after) and not data_differ(before, again):
+        return Results("other_data", 0, None, tolerance)
     if not count:
-        return Results("unknown", 0, None, tolerance, same_data)
+        return Results("unknown", 0, None, tolerance)
     deviation = _deviation_of_losses(mine, theirs) if isinstance(mine[0], float) else _deviation_of_outputs(mine, theirs)
     if _begins_alike(mine, theirs):
         agreement: Agreement = "same"
@@ -46,7 +52,7 @@ def results(before: Trial, again: Trial, after: Trial, intervention: str) -> Res
         agreement = "close"
     else:
         agreement = "differ"
-    return Results(agreement, count, deviation, tolerance, same_data)
+    return Results(agreement, count, deviation, tolerance)
 
 
 def data_differ(before: Trial, after: Trial) -> bool:

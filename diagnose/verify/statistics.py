@@ -74,7 +74,8 @@ def verdict(c: Comparison, precision: float) -> Verdict:
         return "faster"
     if beyond and c.low > 0:
         return "slower"
-    return "no_change" if _within(c, max(precision, c.noise, LEAST_EFFECT)) else "too_noisy"
+    in_noise = c.low <= 0 <= c.high and _within(c, c.noise)
+    return "no_change" if in_noise or _within(c, max(precision, LEAST_EFFECT)) else "too_noisy"
 
 
 def is_clear(c: Comparison, precision: float) -> bool:

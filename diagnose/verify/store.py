@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from diagnose.verify.timing import Trial
 
 
 class Store:
-    """`key` names a comparison: what is run, with which fixes, for how many steps. Runs of another key are kept and not used."""
+    """`key` names a comparison: what is run, with which fixes, for how many steps; `place` a run in it (`A0`, `B0`, `A1` …)."""
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         """Raises OSError if the folder cannot be made."""
@@ -21,23 +22,26 @@ class Store:
         self._path = folder / "runs.jsonl"
         if fresh:
             self._path.unlink(missing_ok=True)
-        self._runs: dict[str, list[Trial]] = defaultdict(list)
-        for line in self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []:
+        self._runs: dict[str, dict[str, Trial]] = defaultdict(dict)
+        written = self._path.read_text(encoding="utf-8") if self._path.exists() else ""
+        self._lead = "\n" if written and not written.endswith("\n") else ""  # a line was cut off when the machine went down
+        for line in written.splitlines():
             try:
                 run = json.loads(line)
-                self._runs[run["key"]].append(run)
-            except (ValueError, KeyError, TypeError):  # cut off when the machine went down
+                self._runs[run["key"]][run["place"]] = run
+            except (ValueError, KeyError, TypeError):
                 continue
 
-    def runs(self, key: str) -> list[Trial]:
-        """In the order they were made."""
+    def runs(self, key: str) -> Mapping[str, Trial]:
+        """By their place in the comparison; of several in one place the last."""
         return self._runs[key]
 
-    def add(self, key: str, trial: Trial) -> None:
+    def add(self, key: str, place: str, trial: Trial) -> None:
         """Raises OSError."""
-        run: dict[str, Any] = {"key": key, **trial}
-        self._runs[key].append(run)
+        run: dict[str, Any] = {"key": key, "place": place, **trial}
+        self._runs[key][place] = run
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(run) + "\n")
+            file.write(f"{self._lead}{json.dumps(run)}\n")
             file.flush()
             os.fsync(file.fileno())
+        self._lead = ""

@@ -22,7 +22,7 @@ def _others(runs: Sequence[tuple[str, Trial]]) -> list[str]:
     busy = float(np.median(shares)) if shares else 0.0
     if busy < OTHERS_SHARE:
         return []
-    return [f"Other processes used {busy:.0%} of this machine's processor time: close them, and the noise becomes less.".replace("%", " %")]
+    return [f"Other processes used {100 * busy:.0f} % of this machine's processor time: close them, and the noise becomes less."]
 
 
 def _gpu(runs: Sequence[tuple[str, Trial]]) -> list[str]:

@@ -21,7 +21,8 @@ TRIED = {"rule": RULE, "state": "measured", "verdict": "faster", "change": {"sav
 REST = {
     "title": "",
     "intervention": "dataloader",
-    "arguments": {},
+    "arguments": {"num_workers": 4, "persistent_workers": True},
+    "predicted_ms": None,
     "safety": "exact",
     "why": "",
     "results": None,
@@ -84,7 +85,7 @@ def test_only_what_was_measured_to_be_faster_is_ever_applied(run: Path, capsys: 
     verifying._apply(document_of(run, verdict="faster"))
     assert f"changed {script}" in capsys.readouterr().err
     short = script.read_text().replace("STEPS = ", "STEPS = 3 and ", 1)
-    assert "num_workers=2, persistent_workers=True)" in short
+    assert "num_workers=4, persistent_workers=True)" in short  # the number that was measured, not the one that was suggested
     script.write_text(short)
     assert subprocess.run([sys.executable, "sick.py"], cwd=script.parent, capture_output=True).returncode == 0
 

@@ -10,7 +10,12 @@ from diagnose.verify.candidates import by_hand, candidates
 
 def finding(rule: str = "gc-pauses", intervention: str = "gc_freeze", arguments: dict | None = {}, safety: str = "exact") -> dict:  # noqa: B006
     fix = {"title": "T", "intervention": intervention, "arguments": arguments, "safety": safety}
-    return {"rule": rule, "saving": {"predicted_ms": None}, "fix": {**fix, "call_sites": [{"file": "train.py", "line": 3, "source": ""}]}}
+    return {
+        "rule": rule,
+        "saving": {"predicted_ms": None},
+        "culprits": [],
+        "fix": {**fix, "call_sites": [{"file": "train.py", "line": 3, "source": ""}]},
+    }
 
 
 def chosen(*findings: dict, allowed: tuple[str, ...] = (), only: tuple[str, ...] = ()):
@@ -52,7 +57,7 @@ def test_a_number_can_be_searched_for() -> None:
     assert by_hand("gc_freeze").tuned is None
 
 
-@pytest.mark.parametrize("given", ["nothing", "dataloader:num_workers", "dataloader:=2"])
+@pytest.mark.parametrize("given", ["nothing", "dataloader:num_workers", "dataloader:=2", "dataloader:workers=2", "threads"])
 def test_a_fix_that_cannot_be_read_is_a_wrong_usage(given: str) -> None:
     with pytest.raises(UsageError):
         by_hand(given)

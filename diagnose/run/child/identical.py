@@ -21,6 +21,12 @@ SEED = 0
 def seed_everything(seed: int = SEED) -> None:
     """torch, Python and numpy (which torch has imported, if it is installed); a script that seeds itself does so afterwards."""
     torch.manual_seed(seed)
+    _seed_host(seed)
+
+
+def _seed_host(seed: int) -> None:
+    """All but the GPU's generators, which a loader's worker has no part in."""
+    torch.default_generator.manual_seed(seed)
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -113,7 +119,7 @@ class SeededBatches:
     def _seeding(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def fetch(fetcher: Any, indices: Any) -> Any:
             with _random_state_kept():
-                seed_everything(int.from_bytes(hashlib.blake2b(repr(indices).encode(), digest_size=4).digest(), "little"))
+                _seed_host(int.from_bytes(hashlib.blake2b(repr(indices).encode(), digest_size=4).digest(), "little"))
                 return original(fetcher, indices)
 
         return fetch

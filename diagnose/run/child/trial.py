@@ -150,7 +150,10 @@ class Trial:
             return None
         torch.cuda.synchronize()
         first = self._events[0]
-        return [float(first.elapsed_time(event)) for event in self._events]
+        try:
+            return [float(first.elapsed_time(event)) for event in self._events]
+        except RuntimeError:  # the script uses several GPUs in turn
+            return None
 
     def _forget(self) -> None:
         self._ticks = 0
@@ -158,10 +161,13 @@ class Trial:
         self._events: list[Any] = []
 
     def _is_first_to_tick(self) -> bool:
-        """One process is timed, the first that ticks; a loader worker never is."""
+        """One process is timed: rank 0, else the first that ticks; a loader worker never is."""
         if torch.utils.data.get_worker_info() is not None:
             return False
         self._live.ranks += 1
+        distributed = torch.distributed
+        if distributed.is_available() and distributed.is_initialized() and distributed.get_rank() != 0:
+            return False
         try:
             os.close(os.open(os.path.join(self._folder, "elected"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
