@@ -39,7 +39,16 @@ def found(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _finding(finding: dict[str, Any]) -> str:
-    return f"{code(finding['rule'])} {where(finding) if finding['culprits'] else ''} {text.gain(finding['saving'], finding['share'])}"
+    return f"{code(finding['rule'])} {where(finding) if finding['culprits'] else ''} {_gain(finding['saving'], finding['share'])}"
+
+
+def _gain(saving: dict[str, Any], at_stake: float | None) -> str:
+    """What is predicted, else an upper bound with its share of the step."""
+    if saving["predicted_ms"] is not None:
+        return f"predicted {text.rough_span(saving['predicted_ms']['low'], saving['predicted_ms']['high'])}"
+    if saving["at_most_ms"] is None:
+        return "not known in ms"
+    return f"at most {text.ms(saving['at_most_ms'])}" + (f" ({text.share(at_stake)})" if at_stake is not None else "")
 
 
 def page(rows: list[tuple[str, str, str]]) -> str:
