@@ -68,6 +68,8 @@ def verdict(c: Comparison, precision: float) -> Verdict:
     An effect must show beyond the interval, the noise floor and ``LEAST_EFFECT``. Below half a percent no difference can be put down to the
     fix: the fix also changes the process's environment and memory layout, which alone move run times by as much and more (Mytkowicz et al.
     2009, "Producing Wrong Data Without Doing Anything Obviously Wrong!"), and no number of runs averages that out.
+
+    No change: within ± ``precision``, or about 0 and within the noise floor. A change that hides in the floor is not known to be none.
     """
     beyond = abs(c.change) > max(c.noise, LEAST_EFFECT)
     if beyond and c.high < 0:

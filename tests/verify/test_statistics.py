@@ -192,7 +192,8 @@ def test_what_is_no_duel(a_ms, b_ms):
         (said(-0.012, -0.016, -0.008), "faster", True),  # less than precision, but certain
         (said(0.05, 0.04, 0.06), "slower", True),
         (said(-0.05, -0.06, -0.04, noise=0.055), "too_noisy", False),  # runs of one arm differ as much
-        (said(-0.05, -0.06, -0.04, noise=0.07), "no_change", False),  # and may differ less after more pairs
+        (said(-0.05, -0.06, -0.04, noise=0.07), "too_noisy", False),  # a change that hides in the noise is not known to be none
+        (said(-0.01, -0.06, 0.04, noise=0.07), "no_change", False),  # beyond noise; more pairs may say more
         (said(-0.003, -0.004, -0.002), "no_change", True),  # certain, and nobody cares
         (said(0.0, -0.015, 0.015), "no_change", True),
         (said(0.0, -0.015, 0.025), "too_noisy", False),
