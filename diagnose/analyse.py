@@ -8,28 +8,25 @@ from typing import Any
 import numpy as np
 
 from diagnose import __version__
+from diagnose.headline import caution_about, noise_notes, verdict_on
 from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding, judge
-from diagnose.measure.areas.host import FULL, OTHERS_SHARE
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
 from diagnose.measure.metrics import METRICS, Measured, Missing
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.measure.sources import Sources
-from diagnose.predict.plan import HIGH_SHARE, Assessed, assess
+from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
-from diagnose.report import sentences, text
+from diagnose.report import text
 from diagnose.report.document import place
-from diagnose.report.text import count, quantity, share
+from diagnose.report.text import quantity
 from diagnose.rules import Fix, Rule, filled, load_rules, placeholders
 from diagnose.trace.source import Source
 from diagnose.verify.proof import found_numbers, proven_ms, with_measurement
 
 SCHEMA = 1
-# Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
-MOST_DISTORTION = 3.0
-TOO_NOISY_SHARE = 0.05  # the share from which a saving counts as medium: noise above it hides findings worth acting on
 
 
 def analyse(source: Source, **reading: Any) -> dict[str, Any]:
@@ -67,9 +64,9 @@ def result_document(measured: Measured) -> dict[str, Any]:
         "lines": _lines(measured, sources),
         "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
         "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
-        "notes": [*recording.notes, *_trace_notes(recording), *_noise_notes(measured)],
+        "notes": [*recording.notes, *_trace_notes(recording), *noise_notes(measured)],
     }
-    verdict = _verdict(document, _measure_again(measured))
+    verdict = verdict_on(document, caution_about(measured))
     return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
 
 
@@ -343,66 +340,3 @@ def _trace_notes(recording: Recording) -> list[str]:
         if trace is not None:
             notes += [f"{name}: {note}" if recording.run else note for note in trace.notes]
     return notes
-
-
-def _noise_notes(measured: Measured) -> list[str]:
-    if not _noise_share(measured) > TOO_NOISY_SHARE:
-        return []
-    return [f"{_noise(measured).capitalize()}: close other programs on this machine, or time more steps (`--plain-steps 100`)."]
-
-
-def _noise_share(measured: Measured) -> float:
-    return measured.number("noise_ms") / measured.number("step_ms")
-
-
-def _noise(measured: Measured) -> str:
-    return f"the plain steps differ so much that savings below {share(_noise_share(measured))} of the step cannot be told from noise"
-
-
-def _measure_again(measured: Measured) -> str:
-    """The sentence that says why the numbers of this run cannot be trusted; empty if they can."""
-    distortion = _least_distortion(measured)
-    if distortion > MOST_DISTORTION:
-        return (
-            f"Do not trust how this step divides: the profiler made the recorded steps {distortion:.1f} times as long as plain ones (often "
-            "memory that is given back and fetched anew). As recorded: "
-        )
-    busy, others = measured.number("machine_busy_share"), measured.number("others_busy_share")
-    crowded, starved = busy >= FULL and others >= OTHERS_SHARE, measured.metric("starved") is True
-    noisy = _noise_share(measured) > (TOO_NOISY_SHARE if crowded else HIGH_SHARE) and not measured.metric("shapes_differ")
-    if not (starved or noisy):
-        return ""
-    reasons = [_taken(measured, others, starved=starved)] * (starved or crowded) + [_noise(measured)] * noisy
-    # Where other processes are known to have left cores idle, a quieter machine would change nothing.
-    how = "on a quiet machine" if starved or not busy < FULL else "with more steps (`--plain-steps 100`)"
-    return f"Measure again {how}: {', and '.join(reasons)}, so the numbers of this run cannot be trusted. As measured: "
-
-
-def _least_distortion(measured: Measured) -> float:
-    """The shortest recorded step ÷ the plain one; nan where one of them is missing. Of few steps one may be slow by itself."""
-    view = measured.timeline
-    return float(np.diff(view.windows).min()) / 1e6 / measured.number("plain_step_ms") if view is not None else float("nan")
-
-
-def _taken(measured: Measured, others: float, *, starved: bool) -> str:
-    """What other processes took from the script."""
-    threads, times = count(measured.number("thread_count")), count(measured.number("involuntary_switches_per_step"))
-    from_threads = f", and took cores from the script's {threads} threads {times} times a step" if starved else ""
-    return f"other processes used {share(others)} of this machine's processor time while no core was idle{from_threads}"
-
-
-def _verdict(document: dict[str, Any], caution: str) -> str:
-    """One sentence: what is at stake and where, or that nothing is; after the caution if there is one."""
-    if not document["ledger"]:
-        return "No complete step was recorded, so there is nothing to judge."
-    if document["plan"]:
-        top = document["plan"][0]
-        symptom = next(finding["symptom"] for finding in document["findings"] if finding["rule"] == top["rule"]).rstrip(".")
-        where = f", at `{top['where']}`" if top["where"] else ""
-        stake = sentences.stake(document)
-        return f"{caution}{symptom}{where}{f' ({stake})' if stake else ''}."
-    largest = max(document["ledger"], key=lambda row: row["share"])
-    costliest = next((line for line in document["lines"] if line["self_ms"] > 0), None)
-    line = f" The costliest of your own lines is `{costliest['file']}:{costliest['line']}`." if costliest else ""
-    nothing = "no rule fires" if caution else "Nothing worth fixing was found"
-    return f"{caution}{nothing}: {share(largest['share'])} of each step is {largest['title'].lower()}.{line}"

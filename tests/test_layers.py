@@ -22,6 +22,7 @@ ORDER = [
     "verify",
     "report",
     "patch",
+    "headline",
     "analyse",
     "options",
     "targets",

@@ -10,7 +10,7 @@ import torch
 from .identical import digest, tensors_in
 from .patching import Patches
 
-VALUES = 16  # of each result
+VALUES = 256  # of each result
 
 
 class Outputs:

@@ -1,0 +1,80 @@
+"""The verdict in one sentence, and what makes it doubtful."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diagnose.measure.areas.host import FULL, OTHERS_SHARE
+from diagnose.measure.metrics import Measured
+from diagnose.predict.plan import HIGH_SHARE
+from diagnose.report import sentences
+from diagnose.report.text import count, share
+
+# Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
+MOST_DISTORTION = 3.0
+TOO_NOISY_SHARE = 0.05  # the share from which a saving counts as medium: noise above it hides findings worth acting on
+
+
+def noise_notes(measured: Measured) -> list[str]:
+    if not _noise_share(measured) > TOO_NOISY_SHARE:
+        return []
+    return [f"{_noise(measured).capitalize()}: close other programs on this machine, or time more steps (`--plain-steps 100`)."]
+
+
+def _noise_share(measured: Measured) -> float:
+    return measured.number("noise_ms") / measured.number("step_ms")
+
+
+def _noise(measured: Measured) -> str:
+    return f"the plain steps differ so much that savings below {share(_noise_share(measured))} of the step cannot be told from noise"
+
+
+def caution_about(measured: Measured) -> str:
+    """The sentence that says why the numbers of this run cannot be trusted; empty if they can."""
+    distortion = _least_distortion(measured)
+    if distortion > MOST_DISTORTION:
+        return (
+            f"Do not trust how this step divides: the profiler made the recorded steps {distortion:.1f} times as long as plain ones (often "
+            "memory that is given back and fetched anew). As recorded: "
+        )
+    busy, others = measured.number("machine_busy_share"), measured.number("others_busy_share")
+    crowded, starved = busy >= FULL and others >= OTHERS_SHARE, measured.metric("starved") is True
+    noisy = _noise_share(measured) > (TOO_NOISY_SHARE if crowded else HIGH_SHARE) and not measured.metric("shapes_differ")
+    if not (starved or noisy):
+        return ""
+    reasons = [_taken(measured, others, starved=starved)] * (starved or crowded) + [_noise(measured)] * noisy
+    # Where other processes are known to have left cores idle, a quieter machine would change nothing.
+    how = "on a quiet machine" if starved or not busy < FULL else "with more steps (`--plain-steps 100`)"
+    return f"Measure again {how}: {', and '.join(reasons)}, so the numbers of this run cannot be trusted. As measured: "
+
+
+def _least_distortion(measured: Measured) -> float:
+    """The shortest recorded step ÷ the plain one; nan where one of them is missing. Of few steps one may be slow by itself."""
+    view = measured.timeline
+    return float(np.diff(view.windows).min()) / 1e6 / measured.number("plain_step_ms") if view is not None else float("nan")
+
+
+def _taken(measured: Measured, others: float, *, starved: bool) -> str:
+    """What other processes took from the script."""
+    threads, times = count(measured.number("thread_count")), count(measured.number("involuntary_switches_per_step"))
+    from_threads = f", and took cores from the script's {threads} threads {times} times a step" if starved else ""
+    return f"other processes used {share(others)} of this machine's processor time while no core was idle{from_threads}"
+
+
+def verdict_on(document: dict[str, Any], caution: str) -> str:
+    """One sentence: what is at stake and where, or that nothing is; after the caution if there is one."""
+    if not document["ledger"]:
+        return "No complete step was recorded, so there is nothing to judge."
+    if document["plan"]:
+        top = document["plan"][0]
+        symptom = next(finding["symptom"] for finding in document["findings"] if finding["rule"] == top["rule"]).rstrip(".")
+        where = f", at `{top['where']}`" if top["where"] else ""
+        stake = sentences.stake(document)
+        return f"{caution}{symptom}{where}{f' ({stake})' if stake else ''}."
+    largest = max(document["ledger"], key=lambda row: row["share"])
+    costliest = next((line for line in document["lines"] if line["self_ms"] > 0), None)
+    line = f" The costliest of your own lines is `{costliest['file']}:{costliest['line']}`." if costliest else ""
+    nothing = "no rule fires" if caution else "Nothing worth fixing was found"
+    return f"{caution}{nothing}: {share(largest['share'])} of each step is {largest['title'].lower()}.{line}"
