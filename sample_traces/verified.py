@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from diagnose.errors import DiagnoseError
 from diagnose.measure.recording import load_recording
 from diagnose.report.accuracy import HEADERS, accuracy_rows
 from diagnose.report.text import share
@@ -105,7 +106,11 @@ def unchanged(count: int, folder: Path) -> Counter[str]:
     healthy = [sample for sample in samples_for("cpu") if not sample.rule and sample.case != "healthy" and is_recorded(sample.run)]
     verdicts: Counter[str] = Counter()
     for number, sample in enumerate(islice(cycle(healthy), count)):
-        outcome = _against_itself(sample, folder / str(number))
+        try:
+            outcome = _against_itself(sample, folder / str(number))
+        except (RunFailed, DiagnoseError) as failed:
+            print(f"{number}: {sample}: {failed}", file=sys.stderr)
+            continue
         said = statistics.verdict(outcome.comparison, UNCHANGED_PRECISION) if outcome else "too few runs"
         verdicts[said] += 1
         print(f"{number}: {sample}: {said}", outcome.comparison if outcome else "", file=sys.stderr)
@@ -113,9 +118,9 @@ def unchanged(count: int, folder: Path) -> Counter[str]:
 
 
 def _against_itself(sample: Sample, folder: Path) -> Outcome | None:
-    """As `verify` would, with runs of half the length."""
+    """As `verify` would, with shorter runs."""
     step_ms = float(np.median(load_recording(sample.run).step_ns("plain"))) / 1e6
-    steps = max(20, min(500, round(1000 / step_ms)))
+    steps = max(20, min(300, round(600 / step_ms)))
     bench = Bench(Store(folder), TrialSettings(steps + 10, 10, 1, timeout_s=300), lambda label: None)
     bench = bench.with_settings(fitted(bench.settings, bench.once(_arm(sample), sample.case)))
     # two arms that differ in name only
