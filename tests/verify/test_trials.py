@@ -78,7 +78,7 @@ def test_a_fix_that_slows_is_called_slower(tmp_path: Path) -> None:
     """A worker process that has nothing to do but hand over: several times the step of a tenth of a millisecond."""
     bench = Bench(Store(tmp_path), TrialSettings(150, 20, 1, timeout_s=120), lambda label: None)
     one_worker = WORKERS | {"arguments": {"num_workers": 1}}
-    outcome = bench.duel(Arm(job("quick")), Arm(job("quick"), (one_worker,)), 2.0, time.monotonic() + 60, "")
+    outcome = bench.duel(Arm(job("quick")), Arm(job("quick"), (one_worker,)), 2.0, time.monotonic() + 120, "")
     assert outcome is not None
     assert verdict(outcome.comparison, 2.0) == "slower", outcome.comparison
 
@@ -88,7 +88,7 @@ def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
     recording = [sys.executable, "-m", "diagnose", "--out", str(run), "--steps", "2", "--no-stacks", "waiting.py", "slow"]
     assert subprocess.run(recording, cwd=SCRIPTS, capture_output=True).returncode == 0
     # from another folder than the script's, by a relative path
-    verify = [sys.executable, "-m", "diagnose", "verify", "run", "--try", "dataloader:num_workers=2", "--budget", "60s"]
+    verify = [sys.executable, "-m", "diagnose", "verify", "run", "--try", "dataloader:num_workers=2", "--budget", "120s"]
     verify += ["--precision", "20%", "--steps", "15"]
     started = subprocess.Popen(verify, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
     runs = run / "verify" / "runs.jsonl"
