@@ -27,13 +27,14 @@ import torch
 
 from diagnose.errors import DiagnoseError
 from diagnose.measure.recording import load_recording
-from diagnose.report.accuracy import HEADERS, accuracy_rows
+from diagnose.report.accuracy import HEADERS, accuracy_rows, in_sum
 from diagnose.report.text import share
 from diagnose.report.verification import losses, verdict
+from diagnose.rules import load_rules
 from diagnose.run.settings import Target
 from diagnose.run.trial import Job, TrialSettings
 from diagnose.verify import statistics
-from diagnose.verify.accuracy import pairs_of, summary
+from diagnose.verify.accuracy import pairs_of
 from diagnose.verify.duel import Arm, Bench, Outcome, RunFailed
 from diagnose.verify.lengths import fitted
 from diagnose.verify.store import Store
@@ -142,7 +143,7 @@ def page(found: Sequence[Verified], without: Sequence[str], same: Counter[str] |
         table(("case", "with the fix", "losses", "against its twin"), rows),
         "Predicted before, measured after:",
         table(HEADERS, accuracy_rows(pairs)),
-        _summary(pairs),
+        in_sum(pairs) if pairs else "",
         "Left out:\n\n" + "\n".join(f"- {one}" for one in without) if without else "",
         _unchanged(same) if same else "",
     ]
@@ -154,16 +155,6 @@ def _twin(one: Verified) -> str:
         return one.twin_verdict
     words = "no difference seen" if one.twin.low <= 0 <= one.twin.high else one.twin_verdict
     return f"{words}, {100 * one.twin.low:+.1f} to {100 * one.twin.high:+.1f} %"
-
-
-def _summary(pairs: Sequence[Any]) -> str:
-    if not pairs:
-        return ""
-    known = summary(pairs)
-    return (
-        f"{known.count} pairs: error of the predicted step p50 {share(known.p50)}, p90 {share(known.p90)}; "
-        f"measured saving inside the predicted range in {share(known.inside)}."
-    )
 
 
 def _unchanged(verdicts: Counter[str]) -> str:
@@ -184,7 +175,8 @@ def main() -> None:
     given = options.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     by_name = {str(sample): sample for sample in SAMPLES}
-    sick = [one for one in samples_for(device) if one.rule and (one.case in given.cases or not given.cases) and _is_automatic(one)]
+    automatic = {rule.id for rule in load_rules().values() if rule.fix.intervention}
+    sick = [one for one in samples_for(device) if one.rule in automatic and (one.case in given.cases or not given.cases)]
     found, without = [], []
     with tempfile.TemporaryDirectory() as folder:
         for one in sick:
@@ -199,12 +191,6 @@ def main() -> None:
     print(written)
     if given.write:
         write_part(PAGE, HEADING, written)
-
-
-def _is_automatic(sample: Sample) -> bool:
-    from diagnose.rules import load_rules
-
-    return bool(load_rules()[sample.rule].fix.intervention)
 
 
 if __name__ == "__main__":

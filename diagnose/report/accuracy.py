@@ -30,9 +30,13 @@ def accuracy_rows(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
 
 def accuracy_text(pairs: Sequence[Pair]) -> str:
     """For the terminal."""
-    all_of_them = summary(pairs)
-    told = (
-        f"{count(all_of_them.count)} fixes: error of the predicted step {share(all_of_them.p50)} (median), {share(all_of_them.p90)} (p90); "
-        f"measured saving inside the predicted range in {share(all_of_them.inside)}"
+    return f"{tabulate(accuracy_rows(pairs), HEADERS, disable_numparse=True)}\n\n{in_sum(pairs)}"
+
+
+def in_sum(pairs: Sequence[Pair]) -> str:
+    """All of them in one sentence. Raises ValueError if there are none."""
+    known = summary(pairs)
+    return (
+        f"{count(known.count)} fixes: error of the predicted step {share(known.p50)} (median), {share(known.p90)} (p90); "
+        f"measured saving inside the predicted range in {share(known.inside)}."
     )
-    return f"{tabulate(accuracy_rows(pairs), HEADERS, disable_numparse=True)}\n\n{told}"

@@ -100,12 +100,11 @@ def print_verification(document: Document, out: Path, console: Console) -> None:
     """What each fix was measured to gain, and where the report lies."""
     from rich.text import Text
 
-    proof = document["verification"]
     lines = [Text(), *_paragraph(document["verdict"], console.width, "bold"), Text()]
-    for one in [*proof["tried"], *([proof["together"]] if proof["together"] else [])]:
+    for one in verification.all_tried(document["verification"]):
         lines.append(Text(_plain(one["title"]), style=_VERDICT_COLOURS.get(one["verdict"], "")))
         told = [verification.verdict(one), verification.saved(one), f"losses {verification.losses(one)}"]
-        parts = [part for part in told if not part.endswith("–")]
+        parts = [part for part in told if not part.endswith(text.UNKNOWN)]
         lines += _lines(" · ".join(_plain(part) for part in parts), console.width, indent=INDENT)
     lines.append(Text())
     for remark in verification.remarks(document):

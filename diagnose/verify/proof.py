@@ -6,8 +6,8 @@ from typing import Any
 
 from diagnose.rules import Rule
 
-# The verdicts of a fix. Faster, slower, no_change and too_noisy are of its time; changes_result comes before any of them.
-FASTER, CHANGES_RESULT = "faster", "changes_result"
+# Of the verdicts of a fix: faster, slower, no_change and too_noisy are of its time; changes_result comes before any of them.
+FASTER = "faster"
 REFUTED = ("slower", "no_change")
 
 

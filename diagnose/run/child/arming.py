@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
-import json
 import os
 import sys
 import types
@@ -54,6 +53,9 @@ def arm() -> None:
 
 
 def _begin() -> None:
+    import json  # not in every Python process of the run, only in those that import torch
+
+    plan: dict = {}
     try:
         plan = json.loads(os.environ["DIAGNOSE_PLAN"])
         if "trial" in plan:
@@ -63,6 +65,6 @@ def _begin() -> None:
         begin(plan)
     except Exception as error:
         sys.stderr.write(f"diagnose: nothing will be recorded: {error!r}\n")
-        if '"trial"' in os.environ.get("DIAGNOSE_PLAN", ""):
+        if "trial" in plan:
             os._exit(NOT_ARMED)
         # a script that is to be recorded must run, with or without us
