@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,44 +31,65 @@ SCHEMA = 1
 
 
 def analyse(source: Source, **reading: Any) -> dict[str, Any]:
-    """The result document of a run folder or a trace; ``reading`` are options of `diagnose.trace.reader.read_trace`.
+    """The result document of a run folder or a trace. Raises as `analysis_of` does."""
+    return analysis_of(source, **reading).document
+
+
+def analysis_of(source: Source, **reading: Any) -> Analysis:
+    """The analysis of a run folder or a trace; ``reading`` are options of `diagnose.trace.reader.read_trace`.
 
     Raises TraceUnreadable or UsageError (a lone trace that cannot be read), DiagnoseError (damaged run files).
     """
-    return result_document(Measured(load_recording(source, **reading)))
+    return Analysis(Measured(load_recording(source, **reading)))
 
 
 def result_document(measured: Measured) -> dict[str, Any]:
     """The result document of what was measured."""
-    recording = measured.recording
-    sources = Sources(recording)
-    prediction = Prediction(measured)
-    proof = recording.proof
-    assessed = assess(judge(load_rules(), measured), measured, prediction, proven_ms(proof))
-    findings = [with_measurement(_finding(one, measured, sources, proof), proof) for one in assessed]
-    average_ms = _average_ms(assessed, prediction)
-    document = {
-        "schema": SCHEMA,
-        "tool": {"name": "diagnose", "version": __version__},
-        "run": _run(recording),
-        "steps": _steps(measured),
-        "ledger": _ledger(measured),
-        "ledger_device": measured.ledger.device if measured.ledger else None,
-        "findings": findings,
-        "plan": [_plan_row(one, of, average_ms) for one, of in zip(findings, assessed, strict=True) if one["group"] == "plan"],
-        "self_replay_error": prediction.error,
-        "prediction_missing": prediction.missing.reason if prediction.missing else None,
-        "steady_step_ms": None if prediction.missing else prediction.recorded_ms,
-        "upper_bound_ms": None if prediction.missing else prediction.limit_ms,
-        "verification": proof or None,
-        "patch": None,  # see `diagnose.patch.write`
-        "lines": _lines(measured, sources),
-        "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
-        "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
-        "notes": [*recording.notes, *_trace_notes(recording), *noise_notes(measured)],
-    }
-    verdict = verdict_on(document, caution_about(measured))
-    return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
+    return Analysis(measured).document
+
+
+class Analysis:
+    """All that reports are made of, each made when it is first asked for."""
+
+    def __init__(self, measured: Measured) -> None:
+        self._measured = measured
+        self._prediction = Prediction(measured)
+        self._sources = Sources(measured.recording)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The result document."""
+        measured, prediction, recording = self._measured, self._prediction, self._measured.recording
+        proof = recording.proof
+        findings = [with_measurement(_finding(one, measured, self._sources, proof), proof) for one in self._assessed]
+        average_ms = _average_ms(self._assessed, prediction)
+        rows = zip(findings, self._assessed, strict=True)
+        document = {
+            "schema": SCHEMA,
+            "tool": {"name": "diagnose", "version": __version__},
+            "run": _run(recording),
+            "steps": _steps(measured),
+            "ledger": _ledger(measured),
+            "ledger_device": measured.ledger.device if measured.ledger else None,
+            "findings": findings,
+            "plan": [_plan_row(one, of, average_ms) for one, of in rows if one["group"] == "plan"],
+            "self_replay_error": prediction.error,
+            "prediction_missing": prediction.missing.reason if prediction.missing else None,
+            "steady_step_ms": None if prediction.missing else prediction.recorded_ms,
+            "upper_bound_ms": None if prediction.missing else prediction.limit_ms,
+            "verification": proof or None,
+            "patch": None,  # see `diagnose.patch.write`
+            "lines": _lines(measured, self._sources),
+            "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
+            "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
+            "notes": [*recording.notes, *_trace_notes(recording), *noise_notes(measured)],
+        }
+        verdict = verdict_on(document, caution_about(measured))
+        return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
+
+    @cached_property
+    def _assessed(self) -> list[Assessed]:
+        return assess(judge(load_rules(), self._measured), self._measured, self._prediction, proven_ms(self._measured.recording.proof))
 
 
 def _run(recording: Recording) -> dict[str, Any]:

@@ -280,15 +280,12 @@ def _trace_name(trace: Path) -> str:
 
 def _report(source: Source, out: Path, options: argparse.Namespace, *, brief: bool = False) -> int:
     """Analyse, write every report into `out`, print the summary (`brief`: its two main lines); the exit code that --fail-on asks for."""
-    from diagnose.analyse import analyse
-    from diagnose.patch.write import with_patch
     from diagnose.report.document import severest, to_json
     from diagnose.report.terminal import Progress, ReadingProgress, print_headline, print_summary, stderr_console
-    from diagnose.report.write import write_reports
+    from diagnose.reporting import report
 
     progress = ReadingProgress(Progress())
-    document = with_patch(analyse(source, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress), out)
-    write_reports(document, source, out)
+    document = report(source, out, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
     (print_headline if brief else print_summary)(document, out, stderr_console())
     if options.json:
         print(to_json(document), flush=True)

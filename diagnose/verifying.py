@@ -59,10 +59,9 @@ def verify_recorded(run: Path, options: argparse.Namespace) -> int:
 def verify(run: Path, given: argparse.Namespace) -> int:
     """Try the fixes of the run's plan, write its reports anew, say what came of it; the exit code."""
     from diagnose.analyse import analyse
-    from diagnose.patch.write import with_patch
     from diagnose.report.document import to_json
     from diagnose.report.terminal import Progress, print_verification, stderr_console
-    from diagnose.report.write import write_reports
+    from diagnose.reporting import report
     from diagnose.verify.candidates import by_hand, candidates
     from diagnose.verify.prove import Prover, earlier
 
@@ -80,8 +79,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     before = [] if given.fresh else earlier(document["verification"])
     prover = Prover(_job(record), document, run / "verify", _wanted(given), Progress(), lambda proof: _save(proof, run), before)
     proof = prover.prove(chosen)
-    document = with_patch(analyse(run), run)
-    write_reports(document, run, run)
+    document = report(run, run)
     print_verification(document, run, stderr_console())
     if given.apply and not proof.interrupted:
         _apply(document)

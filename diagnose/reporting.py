@@ -1,0 +1,23 @@
+"""From a recording to its reports: the one way that every command goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from diagnose.analyse import analysis_of
+from diagnose.patch.write import with_patch
+from diagnose.report.document import Document
+from diagnose.report.write import write_reports
+from diagnose.trace.source import Source
+
+
+def report(source: Source, out: Path, **reading: Any) -> Document:
+    """Analyse a run folder, a trace file or its URL, write all reports into `out`, and return the result document.
+
+    ``reading`` are options of `diagnose.trace.reader.read_trace`. Raises as `analysis_of` does, and OSError.
+    """
+    analysis = analysis_of(source, **reading)
+    document = with_patch(analysis.document, out)
+    write_reports(document, source, out)
+    return document
