@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,14 @@ def in_state(document: Document, state: str) -> list[Finding]:
     return [finding for finding in document["findings"] if finding["state"] == state]
 
 
+def lacking(document: Document) -> dict[tuple[str, str], list[str]]:
+    """The rules that abstain, by what they lack and what would tell (an option or a command; empty if nothing would)."""
+    lacked: dict[tuple[str, str], list[str]] = {}
+    for finding in in_state(document, "abstains"):
+        lacked.setdefault((finding["abstains_for"]["reason"], finding["abstains_for"]["option"]), []).append(finding["rule"])
+    return lacked
+
+
 def planned(document: Document) -> list[Finding]:
     """The findings worth acting on, in the plan's order."""
     by_rule = {finding["rule"]: finding for finding in document["findings"]}
@@ -95,9 +104,21 @@ def run_command(document: Document, *options: str) -> str:
     """What to type to record the script (again)."""
     run = document["run"]
     if not recorded_by_us(document):
-        return shlex.join(["python", "-m", "diagnose", *options, "train.py"])
+        return shell_line(["python", "-m", "diagnose", *options, "train.py"])
     module = ["-m"] if run.get("module") else []
-    return shlex.join(["python", "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]])
+    return shell_line(["python", "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]])
+
+
+def shell_line(words: Iterable[str]) -> str:
+    """The words as one line that a shell reads back, without anything that a terminal obeys."""
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    escaped = word.encode("unicode_escape").decode("ascii").replace("'", r"\'")
+    return f"$'{escaped}'"  # bash's and zsh's way to write what cannot be shown
 
 
 def severest(document: Document) -> str | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from diagnose.report import sentences, text
 from diagnose.report.blocks import before_after, folded, section, table
-from diagnose.report.document import Document, Finding, in_group, in_state, place, planned
+from diagnose.report.document import Document, Finding, in_group, in_state, lacking, place, planned
 from diagnose.report.text import code, prose
 
 
@@ -50,15 +49,15 @@ def minor(document: Document, *, collapsible: bool) -> str:
 
 
 def not_judged(document: Document, *, collapsible: bool) -> str:
-    """Rules that lacked something, grouped by what they lacked, and rules that failed."""
-    lacking: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for finding in in_state(document, "abstains"):
-        lacking[finding["abstains_for"]["reason"], finding["abstains_for"]["option"]].append(code(finding["rule"]))
-    rows = [(prose(reason), code(option) or text.UNKNOWN, ", ".join(rules)) for (reason, option), rules in lacking.items()]
+    """Rules that lacked something, grouped by what they lacked, and rules that failed. Long lists of names break tables, so a list."""
+    lacked = [
+        f"- {prose(reason)}{f'; {code(option)} would tell' if option else ''}: {', '.join(map(code, rules))}"
+        for (reason, option), rules in lacking(document).items()
+    ]
     failed = [(code(one["rule"]), code(one["error"] or "", 300)) for one in in_state(document, "error")]
     return folded(
         "Not judged",
-        table(("Because", "What would tell", "Rules"), rows),
+        "\n".join(lacked),
         table(("Rule that failed (please report it)", "Error"), failed),
         collapsible=collapsible,
     )

@@ -82,7 +82,7 @@ def _what_to_do(document: Document) -> str:
         f"**Start with 1.** {prose(how)}",
         _patch(document),
         _to_verify(document),
-        "Then run it again and compare:" if recorded_by_us(document) else "A run of the script itself knows more, and finds the lines:",
+        _again(document),
         shell(run_command(document)),
     )
 
@@ -105,6 +105,12 @@ def _to_verify(document: Document) -> str:
     options = " --allow numerics" if all(one["fix"]["safety"] == "numerics" for one in automatic) else ""
     command = f"`python -m diagnose verify FOLDER{options}`"
     return f"{command}, with the folder of this report, runs the script with the fix made and measures what it gains."
+
+
+def _again(document: Document) -> str:
+    if recorded_by_us(document):
+        return "Then run it again; `python -m diagnose compare OLD NEW` compares the two folders:"
+    return "A run of the script itself knows more, and finds the lines:"
 
 
 def _nothing_to_do(document: Document) -> str:

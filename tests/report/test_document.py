@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from diagnose.report.document import ledger_ms, run_command, severest, to_json, write_text
+from diagnose.report.document import ledger_ms, run_command, severest, shell_line, to_json, write_text
 from diagnose.report.schema import problems
 
 from . import documents
@@ -87,3 +88,10 @@ def test_the_command_repeats_what_was_typed() -> None:
 def test_severest_looks_only_at_the_plan() -> None:
     assert severest(documents.sick()) == "high"
     assert severest(documents.healthy()) is None
+
+
+def test_a_shell_reads_back_words_that_no_terminal_can_show() -> None:
+    words = ["a'b", "c\nd", "e\x1b[31m", "f'\\\n", "\u202eg"]
+    line = shell_line(["printf", "%s|", *words])
+    assert line.isprintable()
+    assert subprocess.run(["bash", "-c", line], capture_output=True, text=True).stdout == "".join(f"{word}|" for word in words)

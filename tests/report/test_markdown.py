@@ -296,8 +296,7 @@ def test_tensorboards_own_renderer_sees_the_same_tables(name: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_nothing_a_terminal_obeys_gets_into_the_report(name: str) -> None:
     report = markdown(documents.hostile(name))
-    before_command, _, after_command = report.partition("```sh\n")
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e\u200b\ud800]", before_command + after_command.partition("```")[2])
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e\u200b\ud800]", report)
     assert max(map(len, report.splitlines())) < 30_000
 
 
@@ -305,4 +304,4 @@ def test_a_command_with_back_ticks_stays_in_its_fence() -> None:
     document = documents.sick()
     document["run"]["argv"] = ["train.py", "```\n# heading\n```"]
     fences = [token.content for token in RENDERER.parse(markdown(document)) if token.type == "fence"]
-    assert fences == ["python -m diagnose train.py '```\n# heading\n```'\n"]
+    assert fences == ["python -m diagnose train.py $'```\\n# heading\\n```'\n"]
