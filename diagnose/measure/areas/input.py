@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
-from diagnose.measure.areas.own_lines import READS_FILES, LineTime, line_times, loader_time, places_of, short_callee
+from diagnose.measure.areas.own_lines import places_of
 from diagnose.measure.ledger import LOADER_NEXT
 from diagnose.measure.measured import (
-    NO_CALLS_SEEN,
     NO_FACTS,
     NO_STEPS,
     FactPlace,
@@ -26,8 +23,7 @@ from diagnose.measure.measured import (
 )
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.sources import Sources
-from diagnose.measure.view import Rows, category_matches, started_in
-from diagnose.trace.intervals import total
+from diagnose.measure.view import Rows
 
 NO_LOADER = Missing("no torch DataLoader was used")
 NO_SECOND_EPOCH = Missing("no second epoch began while the script was recorded")
@@ -35,12 +31,8 @@ NO_FETCH = Missing("no batch was fetched during the recorded steps")
 SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
 LATE_STEP = 0.5  # of the median step beyond it
 SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
-MOST_OF_FETCH = 0.5  # of it: a line that takes less is not the first thing to change
 SHORTEST_EPOCH = 4  # steps: shorter ones leave too few ordinary steps to tell what an epoch's end adds
 SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
-CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
-DECODES = r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in \w+ (imdecode|decompress)\b|^(decord|av|cv2|gzip)/"
-STORED_ITEM_OP, STACKING_OP = r"^aten::select$", r"^aten::(stack|cat)$"
 
 
 @selector("input_wait", "time of the training thread inside the data loader's `__next__`", stake=ledger_row("input_wait"))
@@ -295,109 +287,6 @@ def loop_line(measured: Measured) -> tuple[str, int, str]:
     view = measured.timeline
     lines = places_of(view, _input_wait(view)) if view is not None else []
     return (lines[0].file, lines[0].line, lines[0].function) if lines else ("", -1, "")
-
-
-# ---- what the main process does to fetch a batch
-
-
-def _fetch_lines(measured: Measured, pattern: str = "") -> list[LineTime] | Missing:
-    """The script's lines by their share of the fetch in the main process; of the calls that match, if a pattern is given."""
-    view = measured.detail
-    if view is None or not len(view.calls):
-        return NO_CALLS_SEEN
-    fetching = loader_time(view)
-    inside = view.calls_in_steps & started_in(view.calls, fetching)
-    if pattern:
-        inside &= category_matches(view.calls["callee"].array, pattern)
-    return line_times(view, np.flatnonzero(inside), fetching)
-
-
-def _slow_item(measured: Measured) -> list[LineTime]:
-    """The line that takes most of the fetch; if none takes half, the lines of the function that does most of it beside reading files.
-
-    Raises Unknown where the calls were not recorded.
-    """
-    lines = known(_fetch_lines(measured))
-    if lines and lines[0].share >= MOST_OF_FETCH:
-        return lines[:1]
-    by_function: dict[tuple[str, str], list[LineTime]] = defaultdict(list)
-    for one in lines:
-        if not _reads_file(one):
-            by_function[one.file, one.function].append(one)
-    return max(by_function.values(), key=_fetch_share, default=lines[:1])
-
-
-def _fetch_share(lines: list[LineTime]) -> float:
-    return sum(one.share for one in lines)
-
-
-def _reads_file(line: LineTime) -> bool:
-    return re.search(f"{READS_FILES}|{DECODES}", line.callee) is not None
-
-
-@fact_selector(
-    "slow_item_line",
-    "the line, or the lines of one function, of the data set's or a transform's own that take most of the fetch, in the main process",
-)
-def _slow_item_line(measured: Measured) -> list[FactPlace] | Missing:
-    return [one.place(measured.number("input_wait_ms")) for one in _slow_item(measured)]
-
-
-@metric("slow_item_fetch_share", "share", "of the fetch in the main process that this line or function takes")
-def _slow_item_fetch_share(measured: Measured) -> Value | Missing:
-    return _fetch_share(_slow_item(measured))
-
-
-@metric("slow_item_where", "", "whether that is one line, or several of which function")
-def _slow_item_where(measured: Measured) -> Value | Missing:
-    lines = _slow_item(measured)
-    return "one line" if len(lines) < 2 else f"{len(lines)} lines of `{lines[0].function}`"
-
-
-@metric("slow_item_callee", "", "what it calls, the costliest if there are several")
-def _slow_item_callee(measured: Measured) -> Value | Missing:
-    lines = _slow_item(measured)
-    return short_callee(lines[0].callee) if lines else Missing("no line of the script's own is called by the loader")
-
-
-@metric("slow_item_reads_files", "yes/no", "what that line calls reads a file or decodes what was read")
-def _slow_item_reads_files(measured: Measured) -> Value | Missing:
-    return any(map(_reads_file, _slow_item(measured)))
-
-
-@fact_selector("item_conversions", "calls of `torch.tensor` in the main process that make a tensor for one item of a batch")
-def _item_conversions(measured: Measured) -> list[FactPlace] | Missing:
-    return [one.place(measured.number("input_wait_ms")) for one in known(_fetch_lines(measured, CONVERTS_ITEM))]
-
-
-@metric("item_conversions_part", "share", "of what the script's own lines take of the fetch that goes to such calls")
-def _item_conversions_part(measured: Measured) -> Value | Missing:
-    converting, lines = known(_fetch_lines(measured, CONVERTS_ITEM)), known(_fetch_lines(measured))
-    whole = sum(one.share for one in lines)
-    return sum(one.share for one in converting) / whole if whole else 0.0
-
-
-@selector("stored_items", "rows of tensors in memory that the loader takes one by one in the main process", stake=ledger_row("input_wait"))
-def _stored_items(view: Selection) -> Rows:
-    return _loader_ops(view, STORED_ITEM_OP)
-
-
-def _loader_ops(view: Selection, pattern: str) -> Rows:
-    """Operators that the loader, or the data set, calls itself."""
-    found = view.named((view.kind == "op") & view.on_training_thread & view.name_matches(pattern))
-    parent = view.host["parent"].to_numpy()[found]
-    outermost = (parent < 0) | (view.kind != "op")[np.maximum(parent, 0)]
-    return found[outermost & started_in(view.host, loader_time(view))[found]]
-
-
-@metric("stored_items_fetch_share", "share", "of the fetch in the main process spent in taking such rows and stacking them, Python apart")
-def _stored_items_fetch_share(measured: Measured) -> Value | Missing:
-    view = measured.timeline
-    if view is None:
-        return NO_STEPS
-    fetching = total(loader_time(view))
-    rows = _loader_ops(view, f"{STORED_ITEM_OP}|{STACKING_OP}")
-    return total(view.host_intervals(rows)) / fetching if fetching else 0.0
 
 
 # ---- what is wrong with a loader whatever it costs

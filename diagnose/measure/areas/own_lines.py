@@ -1,6 +1,6 @@
 """Own lines: what the script's own lines do beside the model, by what they call; and the Python that no operator explains.
 
-Calls that the data loader makes while a batch is fetched are not among them: `diagnose.measure.areas.input` is about those.
+Calls that the data loader makes while a batch is fetched are not among them: `diagnose.measure.areas.fetching` is about those.
 """
 
 from __future__ import annotations
