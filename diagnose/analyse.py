@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,17 @@ from diagnose.measure.lines import line_costs
 from diagnose.measure.metrics import METRICS, Measured, Missing
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.measure.sources import Sources
+from diagnose.measure.spread import row_noise_ms
+from diagnose.picture.annotated import write_annotated
+from diagnose.picture.annotations import annotation_events
+from diagnose.picture.picture import picture
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
 from diagnose.report import text
 from diagnose.report.document import place
 from diagnose.report.text import quantity
 from diagnose.rules import Fix, Rule, filled, load_rules, placeholders
-from diagnose.trace.source import Source
+from diagnose.trace.source import Source, is_url
 from diagnose.verify.proof import found_numbers, proven_ms, with_measurement
 
 SCHEMA = 1
@@ -86,6 +91,21 @@ class Analysis:
         }
         verdict = verdict_on(document, caution_about(measured))
         return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
+
+    @cached_property
+    def picture(self) -> dict[str, Any]:
+        """A step as a timeline, as it is and after each fix of the plan (docs/architecture.md, *The picture*)."""
+        return picture(self._measured, self._prediction, self._assessed, self._sources)
+
+    def write_annotated(self, source: Source, path: Path) -> None:
+        """Write the timeline's trace with what was found in it; nothing where no complete step was recorded.
+
+        ``source``: what was analysed. A trace at a URL is fetched once more. Raises OSError, UsageError, TraceUnreadable.
+        """
+        timeline = self._measured.recording.timeline
+        if timeline is not None:
+            events = annotation_events(self._measured, self._assessed, self.document)
+            write_annotated(source if is_url(source) else Path(timeline.source), events, path)
 
     @cached_property
     def _assessed(self) -> list[Assessed]:
@@ -191,6 +211,7 @@ def _ledger(measured: Measured) -> list[dict[str, Any]]:
             "meaning": TITLES[row][1],
             "ms_per_step": measured.row_ms(row),
             "share": measured.row_ms(row) / measured.number("step_ms"),
+            "noise_ms": row_noise_ms(measured, row),
         }
         for row, intervals in ledger.rows.items()
         if len(intervals)

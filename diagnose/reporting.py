@@ -7,9 +7,12 @@ from typing import Any
 
 from diagnose.analyse import analysis_of
 from diagnose.patch.write import with_patch
+from diagnose.picture.picture import write_picture
 from diagnose.report.document import Document
 from diagnose.report.write import write_reports
 from diagnose.trace.source import Source
+
+PICTURE, ANNOTATED = "picture.json.gz", "annotated.trace.json.gz"
 
 
 def report(source: Source, out: Path, **reading: Any) -> Document:
@@ -19,5 +22,7 @@ def report(source: Source, out: Path, **reading: Any) -> Document:
     """
     analysis = analysis_of(source, **reading)
     document = with_patch(analysis.document, out)
-    write_reports(document, source, out)
+    write_reports(document, analysis.picture, source, out)
+    write_picture(analysis.picture, out / PICTURE)
+    analysis.write_annotated(source, out / ANNOTATED)
     return document

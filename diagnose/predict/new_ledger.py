@@ -9,13 +9,13 @@ stretched evenly. Threads without a node of their own are left out: the ledger d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.ledger import step_ledger
+from diagnose.measure.ledger import COMPILATION, Ledger, step_ledger
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import NO_ROWS, Rows, View
 from diagnose.predict.prediction import Change, Prediction
@@ -27,36 +27,67 @@ ROUNDING_MS = 1e-3
 Moved = Callable[[np.ndarray], np.ndarray]
 
 
+@dataclass(frozen=True)
+class Replayed:
+    """The recorded steps with edits made. ``view``: all rounds, one after another, of which the steady ones are its complete step.
+
+    ``rounds_ns``: when each node of the graph happened (`Replay.rounds_ns`). ``rows_ms``: the rows of the ledger of the replayed steps
+    alone, ms of the plain step; ``wait_ms`` of them is for worker processes, which no replay holds.
+    """
+
+    edits: Sequence[Edit]
+    rounds_ns: np.ndarray
+    view: View
+    ledger: Ledger
+    rows_ms: Mapping[str, float]
+    wait_ms: float
+
+
 def ledger_after(prediction: Prediction, changes: Iterable[Change] = ()) -> dict[str, float]:
-    """The rows of the ledger with all these changes made, ms of the plain step; together they are `Prediction.step_ms` of the changes.
+    """The rows of the ledger with all these changes made, ms of the plain step; together they are `Prediction.step_ms` of the changes."""
+    changes = list(changes)
+    return changed_ledger(prediction, replayed(prediction), replayed(prediction, changes), changes)
+
+
+def changed_ledger(prediction: Prediction, now: Replayed, then: Replayed, changes: Iterable[Change]) -> dict[str, float]:
+    """The same, of the replays without the changes and with them.
 
     A row is what was recorded of all complete steps and how it changes between two replays, which are of some of these steps. Rows that
     this would make negative are 0, and the others pay for it; so they do for what only some steps take (`Change.average_ms`). Where the
     host ran ahead of the GPU the recorded steps are shorter than steady ones: then the rows are those of the replay.
     """
-    changes, measured = list(changes), prediction.measured
-    now_ms, then_ms = replayed_rows_ms(prediction), replayed_rows_ms(prediction, changes)
-    recorded_ms = {row: measured.row_ms(row) for row in now_ms}
-    short_ms = sum(recorded_ms.values()) - sum(now_ms.values())
-    rows_ms = then_ms
+    recorded_ms = {row: prediction.measured.row_ms(row) for row in now.rows_ms}
+    short_ms = sum(recorded_ms.values()) - sum(now.rows_ms.values())
+    rows_ms = dict(then.rows_ms)
     if short_ms > -ROUNDING_MS:
-        rows_ms = {row: recorded_ms[row] + then_ms[row] - now_ms[row] for row in now_ms}
+        rows_ms = {row: recorded_ms[row] + then.rows_ms[row] - now.rows_ms[row] for row in now.rows_ms}
         rows_ms["input_wait"] -= short_ms  # a simulated wait for worker processes may fall short of the recorded one
-    return _adding_up(rows_ms, sum(then_ms.values()) - sum(change.average_ms for change in changes))
+    return _adding_up(rows_ms, sum(then.rows_ms.values()) - sum(change.average_ms for change in changes))
 
 
 def replayed_rows_ms(prediction: Prediction, changes: Iterable[Change] = ()) -> dict[str, float]:
     """The rows of the ledger of the replayed steps alone, ms of the plain step."""
-    view = prediction.measured.timeline
-    assert view is not None
-    edits, step_ms = prediction.steady(changes)
-    ledger = step_ledger(View(replayed_trace(view, prediction.replay, edits)))
+    return dict(replayed(prediction, changes).rows_ms)
+
+
+def replayed(prediction: Prediction, changes: Iterable[Change] = ()) -> Replayed:
+    """The steps with all these changes made."""
+    return replayed_with(prediction, *prediction.steady(changes))
+
+
+def replayed_with(prediction: Prediction, edits: Sequence[Edit], step_ms: float) -> Replayed:
+    """The steps with the edits made, each of which takes ``step_ms`` with its wait for worker processes."""
+    selection = prediction.measured.timeline
+    assert selection is not None
+    rounds_ns = prediction.replay.rounds_ns(edits)
+    view = View(_replayed_trace(selection, prediction.replay, edits, rounds_ns))
+    ledger = step_ledger(view)
     per_step = prediction.scale / STEADY_ROUNDS / prediction.replay.graph.step_count
     rows_ms = {row: ledger.ns(row) * per_step for row in ledger.rows}
     wait_ms = step_ms - sum(rows_ms.values())
-    if wait_ms > ROUNDING_MS:  # for worker processes: no replay holds them
+    if wait_ms > ROUNDING_MS:
         rows_ms["input_wait"] += wait_ms
-    return _adding_up(rows_ms, step_ms)
+    return Replayed(edits, rounds_ns, view, ledger, _adding_up(rows_ms, step_ms), wait_ms if wait_ms > ROUNDING_MS else 0.0)
 
 
 def _adding_up(rows_ms: dict[str, float], step_ms: float) -> dict[str, float]:
@@ -67,8 +98,19 @@ def _adding_up(rows_ms: dict[str, float], step_ms: float) -> dict[str, float]:
 
 
 def replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit]) -> Trace:
-    """The recording as the edits leave it: every round of the replay, one after another; the steady ones are its complete step."""
-    rounds_ns = replay.rounds_ns(edits)
+    """The recording as the edits leave it: every round of the replay, one after another; the steady ones are its complete step.
+
+    A row keeps the label it has in the recording's table.
+    """
+    return _replayed_trace(view, replay, edits, replay.rounds_ns(edits))
+
+
+def moments_of_last_round(replay: Replay, replayed: Replayed, lane: int) -> Moved:
+    """From recorded moments of a thread, ns, to those of the last round."""
+    return _moments(replay, replayed.edits, lane, replayed.rounds_ns[-1:])[0]
+
+
+def _replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.ndarray) -> Trace:
     begin_ns, end_ns = map(round, replay.steady_ns(rounds_ns))
     rows = _host_rows(view, replay)
     steps = view.trace.steps.iloc[:1].assign(start_ns=begin_ns, end_ns=end_ns, complete=True)
@@ -77,12 +119,13 @@ def replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit]) -> Tr
 
 
 def _host_rows(view: Selection, replay: Replay) -> Rows:
-    """The events of the replayed steps on threads that are replayed."""
+    """The events of the replayed steps on threads that are replayed; of Python frames those that the ledger asks for."""
     graph = replay.graph
     end_ns = graph.recorded_ns[graph.ends[0]]
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
     on_lane = np.isin(view.host["tid"].to_numpy(), np.unique(graph.edges.lane))
-    return np.flatnonzero(on_lane & (start < end_ns) & (start + dur > end_ns - graph.span_ns))
+    asked_for = np.asarray(view.kind != "python") | view.name_matches(COMPILATION)
+    return np.flatnonzero(on_lane & asked_for & (start < end_ns) & (start + dur > end_ns - graph.span_ns))
 
 
 def _host(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.ndarray, rows: Rows) -> pd.DataFrame:

@@ -23,7 +23,8 @@ CURED_SHARE = 0.5  # a remedy that does away with half of what another one hides
 class Assessed:
     """A finding with what is at stake. ``group``: plan, minor, hypothetical, information; None unless it fires.
 
-    ``cumulative_ms``: what it gains together with all before it in the plan, ms of a plain step; None where that cannot be predicted.
+    ``cumulative_ms``: what it gains together with all before it in the plan, ms of a plain step, and ``change``, of the recorded steps, to
+    replay it; None where that cannot be predicted.
     """
 
     finding: Finding
@@ -34,6 +35,7 @@ class Assessed:
     group: str | None
     because_of: str | None  # the rule that explains the same time better
     cumulative_ms: float | None = None
+    change: Change | None = None
 
 
 def assess(
@@ -72,7 +74,7 @@ def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float, pro
             more_ms = _gain_ms(change, made, prediction) + _correction_ms(one, change, prediction, proven_ms)
             total_ms += min(max(0.0, more_ms), prediction.recorded_ms - total_ms)
             made = [*made, change]
-            rows.append(replace(one, cumulative_ms=total_ms))
+            rows.append(replace(one, cumulative_ms=total_ms, change=change))
         is_worth_it = total_ms - before_ms >= noise_ms or any(one.finding.rule.id in proven_ms for one in chosen)
         planned += [replace(row, group="plan" if is_worth_it else "minor") for row in rows]
         left = [one for one in left if one not in chosen]

@@ -45,7 +45,7 @@ class Prediction:
         self.measured = measured
         self._events: dict[str, Events] = {}
         self._left: dict[tuple[str, tuple[str, str]], tuple[np.ndarray, np.ndarray]] = {}
-        self._steps_ms: dict[tuple[int, ...], tuple[list[Change], float]] = {}  # by the changes' identities, which are kept
+        self._steady: dict[tuple[int, ...], tuple[list[Change], list[Edit], float]] = {}  # by the changes' identities, which are kept
 
     @cached_property
     def impossible(self) -> Missing | None:
@@ -85,14 +85,18 @@ class Prediction:
     def step_ms(self, changes: Iterable[Change] = ()) -> float:
         """A steady step with all these changes made, less what they gain of the average step only."""
         changes = list(changes)
-        which = tuple(map(id, changes))
-        if which not in self._steps_ms:
-            self._steps_ms[which] = changes, self.steady(changes)[1] - sum(change.average_ms for change in changes)
-        return self._steps_ms[which][1]
+        return self.steady(changes)[1] - sum(change.average_ms for change in changes)
 
     def steady(self, changes: Iterable[Change] = ()) -> tuple[list[Edit], float]:
         """The edits to replay for these changes, and the step: longer than that replay where it waits for worker processes besides."""
         changes = list(changes)
+        which = tuple(map(id, changes))
+        if which not in self._steady:
+            self._steady[which] = changes, *self._steady_with(changes)
+        _, edits, step_ms = self._steady[which]
+        return edits, step_ms
+
+    def _steady_with(self, changes: list[Change]) -> tuple[list[Edit], float]:
         edits = [edit for change in changes for edit in change.edits]
         step_ms, workers = self._replayed_ms(edits), max((change.workers for change in changes), default=0)
         loading = self._loading
@@ -162,6 +166,12 @@ class Prediction:
     def _replay_of(self, begin_ns: int, end_ns: int, step_count: int, paces: Sequence[tuple[Intervals, float]] = ()) -> Replay:
         graph = recorded_graph(self._view, self._lanes, begin_ns, end_ns, step_count)
         return Replay(graph, self._view.device["dur_ns"].to_numpy(), paces)
+
+    @property
+    def replayed_windows(self) -> Intervals:
+        """The replayed steps as recorded, on the host's clock, ns."""
+        first, last = self._chosen
+        return self._windows[first : last + 1]
 
     def _paces(self) -> list[tuple[Intervals, float]]:
         """How fast the host works in each row of the ledger without the profiler; while the GPU is busy as recorded."""

@@ -31,24 +31,32 @@ def left_by_roofline(view: Selection, rows: Rows, formats: tuple[str, str]) -> t
     op, dur = view.device["op"].to_numpy()[rows], view.device["dur_ns"].to_numpy()[rows]
     order = np.argsort(op, kind="stable")
     reduced = category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)[rows]
-    shapes, dtypes = (view.host[column].array for column in ("shapes", "dtypes"))
-    backward = np.flatnonzero(view.name_matches(r"^aten::\w*convolution_backward$"))
-    outputs = convolution_outputs((str(view.name[row]), str(shapes[row])) for row in backward)
-    works: dict[tuple[int, ...], Work | None] = {}
     calls, first = np.unique(op[order], return_index=True)
+    works = works_of(view, calls)
     for call, mine in zip(calls.tolist(), np.split(order, first[1:]), strict=True):
-        if call < 0:
-            continue
-        kind = tuple(int(texts.codes[call]) for texts in (view.name, shapes, dtypes))
-        if kind not in works:
-            works[kind] = _work(view, call, outputs)
-        work = works[kind]
+        work = works.get(call)
         now = "tf32" if formats[0] == "fp32" and reduced[mine].any() else formats[0]
         taken_ns = float(dur[mine].sum())
         retimed = retimed_ns(taken_ns, work, peaks, now, formats[1]) if work is not None else None
         if retimed is not None:
             best[mine], worst[mine] = retimed[0] / taken_ns, min(1.0, retimed[1] / taken_ns)
     return best, worst
+
+
+def works_of(view: Selection, calls: Rows) -> dict[int, Work]:
+    """The work of each of these operators (host rows; -1 is none) of which it is known."""
+    shapes, dtypes = (view.host[column].array for column in ("shapes", "dtypes"))
+    backward = np.flatnonzero(view.name_matches(r"^aten::\w*convolution_backward$"))
+    outputs = convolution_outputs((str(view.name[row]), str(shapes[row])) for row in backward)
+    works: dict[tuple[int, ...], Work | None] = {}
+    known = {}
+    for call in calls[calls >= 0].tolist():
+        kind = tuple(int(texts.codes[call]) for texts in (view.name, shapes, dtypes))
+        if kind not in works:
+            works[kind] = _work(view, call, outputs)
+        if (work := works[kind]) is not None:
+            known[call] = work
+    return known
 
 
 def _work(view: Selection, call: int, outputs: Outputs) -> Work | None:

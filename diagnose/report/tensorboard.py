@@ -7,13 +7,14 @@ of them: it reads no Chrome traces.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diagnose.report.document import Document
 from diagnose.report.markdown import markdown, plan_table
@@ -28,15 +29,19 @@ _SERIES = {
     "plain_series_ms": ("step_ms/plain", "A step without profiler, ms"),
     "timeline_series_ms": ("step_ms/recorded", "A step while the timeline was recorded, ms: the profiler slows it"),
 }
+_SAVINGS = {"predicted_ms": "predicted", "measured_ms": "measured"}
 
 
-def write_tensorboard(document: Document, source: Source, out: Path) -> Path:
-    """Write `<out>/tb/` and return it; `source` is the run folder, the trace file or its URL. Raises OSError, and UsageError for a URL."""
+def write_tensorboard(document: Document, picture: dict[str, Any] | None, source: Source, out: Path) -> Path:
+    """Write `<out>/tb/` and return it; `source` is the run folder, the trace file or its URL, `picture` has the memory's curves.
+
+    Raises OSError, and UsageError for a URL.
+    """
     folder = out / "tb"
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
         stale.unlink()
-    _write_events(document, folder)
+    _write_events([*_of_document(document), *_of_memory(picture)], folder)
     for name, trace in _traces(source):
         _link(trace, folder / name / ("rank0.pt.trace.json" + (".gz" if shown(trace).endswith(".gz") else "")))
     return folder
@@ -45,7 +50,7 @@ def write_tensorboard(document: Document, source: Source, out: Path) -> Path:
 # ---- events: text and scalars
 
 
-def _write_events(document: Document, folder: Path) -> None:
+def _write_events(summaries: Iterable[tuple[int, Summary]], folder: Path) -> None:
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.summary.writer.record_writer import RecordWriter
 
@@ -54,11 +59,11 @@ def _write_events(document: Document, folder: Path) -> None:
     with path.open("wb") as file:
         records = RecordWriter(file)
         records.write(Event(wall_time=now, file_version="brain.Event:2").SerializeToString())
-        for step, summary in _summaries(document):
+        for step, summary in summaries:
             records.write(Event(wall_time=now, step=step, summary=summary).SerializeToString())
 
 
-def _summaries(document: Document) -> Iterator[tuple[int, Summary]]:
+def _of_document(document: Document) -> Iterator[tuple[int, Summary]]:
     yield 0, _text("diagnose/report", markdown(document, collapsible=False))
     yield 0, _text("diagnose/findings", plan_table(document) or prose(document["verdict"]))
     for series, (tag, description) in _SERIES.items():
@@ -69,6 +74,19 @@ def _summaries(document: Document) -> Iterator[tuple[int, Summary]]:
             yield number, _scalar("step_ms/predicted", row["step_ms_after"], "A step with so many fixes of the plan made, predicted, ms")
     for row in document["ledger"]:
         yield 0, _scalar(f"ledger_share/{row['row']}", row["share"], f"{row['title']}, share of the step: {row['meaning']}")
+    for finding in document["findings"]:
+        told = finding["group"] == "plan" or finding["saving"]["measured_ms"]
+        for key, how in _SAVINGS.items() if told else ():
+            if finding["saving"][key]:
+                description = f"{finding['fix']['title']}: what it saves per step, {how}, best guess, ms"
+                yield 0, _scalar(f"saving_ms/{finding['rule']}/{how}", finding["saving"][key]["best_guess"], description)
+
+
+def _of_memory(picture: dict[str, Any] | None) -> Iterator[tuple[int, Summary]]:
+    for curve in (picture or {}).get("memory", []):
+        name = re.sub(r"[^a-z0-9]+", "_", curve["title"].lower()).strip("_")
+        for step, value in zip(curve["x"], curve["bytes"], strict=True):
+            yield step, _scalar(f"memory_bytes/{name}", value, f"{curve['title']}, bytes")
 
 
 def _text(tag: str, body: str) -> Summary:

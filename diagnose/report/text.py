@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import math
 import re
-import unicodedata
 from typing import Any
+
+from diagnose.trace.cleaning import LONGEST as LONGEST_PROSE
+from diagnose.trace.cleaning import clean as clean
 
 UNKNOWN = "–"
 LONGEST_NAME = 100  # characters; kernel names can have thousands
-LONGEST_PROSE = 2000
 NEGLIGIBLE = 0.02  # of a range's upper end: a lower end below it is no promise
 
 OPS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "==": "exactly", "!=": "other than"}
@@ -53,6 +54,14 @@ def size(byte_count: float | None) -> str:
             break
         value, unit = value / 1024, larger
     return f"{value:.0f} bytes" if unit == "bytes" else f"{significant(value)} {unit}"
+
+
+def seconds(value: float) -> str:
+    """A time to wait, as exact as anybody needs it: `less than 1 s`, `6 s`, `3 min`, `2 h`."""
+    for unit, length in (("h", 3600), ("min", 60)):
+        if value >= 1.5 * length:
+            return f"{round(value / length)} {unit}"
+    return f"{round(value)} s" if value >= 1 else "less than 1 s"
 
 
 def factor(value: float | None) -> str:
@@ -151,16 +160,10 @@ def place(row: dict[str, Any]) -> str:
 # ---- text that others wrote
 
 
-def clean(text: str, longest: int = LONGEST_PROSE) -> str:
-    """One line without control, invisible or direction-changing characters, cut to `longest`."""
-    line = " ".join("".join(_visible(letter) for letter in text[: 4 * longest]).split())
-    return line if len(line) <= longest else line[: longest - 1] + "…"
-
-
-def _visible(letter: str) -> str:
-    if letter.isspace():
-        return " "
-    return "\N{REPLACEMENT CHARACTER}" if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Cn") else letter
+def end_of(name: str, longest: int) -> str:
+    """A path cut at its front, where it says least: `…/models/attention.py:41`."""
+    name = clean(name)
+    return name if len(name) <= longest else "…" + name[len(name) - longest + 1 :]
 
 
 def code(text: str, longest: int = LONGEST_NAME) -> str:

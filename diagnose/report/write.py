@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from diagnose.report.document import Document, to_json, write_text
 from diagnose.report.markdown import markdown
@@ -10,9 +11,9 @@ from diagnose.report.tensorboard import write_tensorboard
 from diagnose.trace.source import Source
 
 
-def write_reports(document: Document, source: Source, out: Path) -> None:
+def write_reports(document: Document, picture: dict[str, Any], source: Source, out: Path) -> None:
     """Write report.json, report.md and tb/ into `out`; `source` is a run folder, a trace file or its URL. Raises OSError, UsageError."""
     out.mkdir(parents=True, exist_ok=True)
     write_text(to_json(document, indent=1), out / "report.json")
     write_text(markdown(document), out / "report.md")
-    write_tensorboard(document, source, out)
+    write_tensorboard(document, picture, source, out)

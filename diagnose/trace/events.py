@@ -108,6 +108,7 @@ class DeviceColumns:
         self.parts = Parts()
         self.names: Codes[str | None] = Codes()
         self.copies: Codes[tuple[Any, Any, Any]] = Codes()  # name, ``kind``, ``direction``
+        self.tracks: set[tuple[int, int, Any, Any]] = set()  # device, stream; pid and tid as recorded
         self._kind = Computed(lambda category: DEVICE_KIND_NAMES.index(DEVICE_KINDS[category.lower()]))
 
     def add(self, events: Sequence[Event]) -> None:
@@ -120,12 +121,15 @@ class DeviceColumns:
         copies = np.flatnonzero(kind == MEMCPY)
         told = [(events[row].name, args[row].kind, args[row].direction) for row in copies.tolist()]
         correlation = integers([one.correlation for one in args])
+        pids, tids = [event.pid for event in events], [event.tid for event in events]
+        device, stream = _known([one.device for one in args], lambda: pids), _known([one.stream for one in args], lambda: tids)
+        self.tracks.update(zip(device.tolist(), stream.tolist(), pids, tids, strict=True))
         self.parts.add(
             **_times(events),
             kind=kind,
             name=name,
-            device=_known([one.device for one in args], lambda: [event.pid for event in events]),
-            stream=_known([one.stream for one in args], lambda: [event.tid for event in events]),
+            device=device,
+            stream=stream,
             correlation=correlation if (correlation >= 0).all() else correlations(args),
             external=np.where(correlation >= 0, external_ids(args), -1),  # without a correlation it is not the op's, see `correlations`
             bytes=_known([one.bytes for one in args], lambda: [one.size for one in args]),

@@ -14,7 +14,7 @@ from diagnose.trace.events import ANNOTATION, HOST_KIND_NAMES, MARK, OP, PYTHON,
 from diagnose.trace.lines import Calls, Candidates, Mark, Place, find_lines, frame_place, numbered, parse_mark, stack_place
 from diagnose.trace.nesting import inherited, innermost
 from diagnose.trace.quirks import ANNOTATION_PREFIXES, BACKWARD_NODE, BACKWARD_ROOT, PROFILER_STEP
-from diagnose.trace.schema import HOST
+from diagnose.trace.schema import HOST, Track
 from diagnose.trace.steps import Borders
 
 Rows = NDArray[np.int64]
@@ -33,17 +33,19 @@ class Host(NamedTuple):
 
 
 class Threads(NamedTuple):
-    """The thread number of every host row, and the recorded thread id of each number."""
+    """The thread number of every host row, and of each number the recorded thread id and the track in the file."""
 
     row: Rows
     recorded: list[int]
+    tracks: list[Track]
 
 
 def number_threads(lane: Lane, columns: HostColumns) -> Threads:
     """Threads numbered in order of first appearance; a thread is a process id and a thread id as recorded."""
-    recorded = integers([tid for _, tid in columns.threads])
+    tracks = list(columns.threads)
+    recorded = integers([tid for _, tid in tracks])
     row, distinct = renumbered(lane.take("thread"), len(recorded))
-    return Threads(row, recorded[distinct].tolist())
+    return Threads(row, recorded[distinct].tolist(), [tracks[code] for code in distinct.tolist()])
 
 
 def host_table(lane: Lane, columns: HostColumns, threads: Threads, thread_names: dict[int, str], calls: Calls) -> Host:

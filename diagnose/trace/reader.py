@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from diagnose.trace.foreign import refuse_foreign
 from diagnose.trace.host import Threads, host_table, number_threads
 from diagnose.trace.lines import Calls, read_calls
 from diagnose.trace.memory import Memory
-from diagnose.trace.schema import Trace
+from diagnose.trace.schema import InFile, Trace
 from diagnose.trace.source import Readable
 from diagnose.trace.steps import find_steps
 from diagnose.trace.waits import wait_table
@@ -70,6 +71,18 @@ def read_trace(
         waits=wait_table(lanes.waits, first, host.table),
         info=_info(file) | {"line_source": host.line_source},
         notes=(*notes, *steps.notes, *doubts(host.table, device, steps.table)),
+        in_file=_in_file(first, threads, lanes),
+    )
+
+
+def _in_file(first_ns: int, threads: Threads, lanes: Lanes) -> InFile:
+    device_tracks = lanes.device.tracks
+    shared = Counter((ordinal, stream) for ordinal, stream, _, _ in device_tracks)
+    return InFile(
+        first_ns,
+        host=dict(enumerate(threads.tracks)),
+        device={(ordinal, stream): (pid, tid) for ordinal, stream, pid, tid in device_tracks if shared[ordinal, stream] == 1},
+        pids=frozenset({pid for pid, _ in threads.tracks} | {pid for _, _, pid, _ in device_tracks} | lanes.others.pids),
     )
 
 

@@ -104,6 +104,19 @@ def empty_table(columns: dict[str, Column]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=column.dtype) for name, column in columns.items()})
 
 
+Track = tuple[Any, Any]  # pid and tid as they stand in the file: numbers or text, None where the event has none
+
+
+@dataclass(frozen=True)
+class InFile:
+    """How the tables' rows are found again in the file they come from. A device's stream that several tracks share is in none."""
+
+    first_ns: int = 0  # ts of the first event, from which the tables' times count
+    host: dict[int, Track] = field(default_factory=dict)  # by thread number
+    device: dict[tuple[int, int], Track] = field(default_factory=dict)  # by device and stream
+    pids: frozenset[Any] = frozenset()  # that events have
+
+
 @dataclass(frozen=True)
 class Trace:
     """One recording as tables. ``host`` and ``device`` are sorted by start (ties: longer first)."""
@@ -119,6 +132,7 @@ class Trace:
     info: dict[str, Any] = field(default_factory=dict)  # top-level metadata: deviceProperties, distributedInfo, versions, flags
     waits: pd.DataFrame = field(default_factory=lambda: empty_table(WAITS))  # empty unless the profiler was told to record them
     notes: tuple[str, ...] = ()  # what was repaired, lost or assumed, in words for the report
+    in_file: InFile = field(default_factory=InFile)
 
     @property
     def complete_steps(self) -> np.ndarray:

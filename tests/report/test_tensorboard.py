@@ -41,7 +41,7 @@ def run_folder(tmp_path: Path) -> Path:
 
 
 def test_step_times_ledger_report_and_findings_are_there(run_folder: Path) -> None:
-    scalars, texts = series(write_tensorboard(documents.sick(), run_folder, run_folder))
+    scalars, texts = series(write_tensorboard(documents.sick(), None, run_folder, run_folder))
     assert scalars["step_ms/plain"] == [(0, 12.1), (1, 12.3), (2, 12.6)]
     assert scalars["step_ms/recorded"][0] == (0, 13.8)
     assert scalars["step_ms/predicted"] == [(1, 8.7)]
@@ -51,8 +51,25 @@ def test_step_times_ledger_report_and_findings_are_there(run_folder: Path) -> No
     assert texts["diagnose/findings"].startswith("| #")
 
 
+def test_what_fixes_save_is_there_as_predicted_and_as_measured(run_folder: Path) -> None:
+    document = documents.sick()
+    document["findings"][0]["saving"] |= {"measured_ms": {"best_guess": 3.3, "low": 3.1, "high": 3.5, "of_ms": 12.3}, "verdict": "faster"}
+    scalars, _ = series(write_tensorboard(document, None, run_folder, run_folder))
+    savings = {tag: points for tag, points in scalars.items() if tag.startswith("saving_ms/")}
+    assert savings == {
+        "saving_ms/input-wait-no-workers/predicted": [(0, 3.6)],
+        "saving_ms/input-wait-no-workers/measured": [(0, 3.3)],
+    }
+
+
+def test_the_pictures_memory_is_there_step_by_step(run_folder: Path) -> None:
+    picture = {"memory": [{"title": "GPU memory allocated", "x_title": "step", "x": [1, 3, 5], "bytes": [2048, 4096, 2048]}]}
+    scalars, _ = series(write_tensorboard(documents.sick(), picture, run_folder, run_folder))
+    assert scalars["memory_bytes/gpu_memory_allocated"] == [(1, 2048), (3, 4096), (5, 2048)]
+
+
 def test_traces_lie_where_the_pytorch_profiler_plugin_looks(run_folder: Path) -> None:
-    folder = write_tensorboard(documents.sick(), run_folder, run_folder)
+    folder = write_tensorboard(documents.sick(), None, run_folder, run_folder)
     traces = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.pt.trace.json.gz"))
     assert traces == ["detail/rank0.pt.trace.json.gz", "timeline/rank0.pt.trace.json.gz"]
 
@@ -60,28 +77,28 @@ def test_traces_lie_where_the_pytorch_profiler_plugin_looks(run_folder: Path) ->
 def test_a_lone_trace_is_linked_too(tmp_path: Path) -> None:
     trace = tmp_path / "mine.json"
     trace.write_text("{}")
-    folder = write_tensorboard(documents.sick(), trace, tmp_path / "out")
+    folder = write_tensorboard(documents.sick(), None, trace, tmp_path / "out")
     assert (folder / "trace" / "rank0.pt.trace.json").samefile(trace)
 
 
 def test_a_trace_at_a_url_is_copied_too(tmp_path: Path) -> None:
     with fsspec.open("memory://board/mine.json.gz", "wb") as file:
         file.write(gzip.compress(b"{}"))
-    folder = write_tensorboard(documents.sick(), "memory://board/mine.json.gz", tmp_path / "out")
+    folder = write_tensorboard(documents.sick(), None, "memory://board/mine.json.gz", tmp_path / "out")
     assert gzip.decompress((folder / "trace" / "rank0.pt.trace.json.gz").read_bytes()) == b"{}"
 
 
 def test_writing_again_replaces_our_events_and_leaves_others(run_folder: Path) -> None:
-    folder = write_tensorboard(documents.sick(), run_folder, run_folder)
+    folder = write_tensorboard(documents.sick(), None, run_folder, run_folder)
     other = folder / "events.out.tfevents.1.host.1.0"
     other.write_bytes(b"")
-    write_tensorboard(documents.healthy(), run_folder, run_folder)
+    write_tensorboard(documents.healthy(), None, run_folder, run_folder)
     assert len(list(folder.glob("events.out.tfevents.*"))) == 2
     assert other.exists()
 
 
 def test_the_empty_document_can_be_opened(tmp_path: Path) -> None:
-    scalars, texts = series(write_tensorboard(documents.empty(), tmp_path, tmp_path))
+    scalars, texts = series(write_tensorboard(documents.empty(), None, tmp_path, tmp_path))
     assert scalars == {}
     assert "No complete step" in texts["diagnose/findings"]
 
