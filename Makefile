@@ -4,7 +4,7 @@
 #   make test      the environment, the linters, all tests
 #   make lint      ruff and mypy only
 #   make fuzz      20,000 damaged and hostile traces; prints its seed (SEED=n repeats a run)
-#   make docs      the pages made from data: docs/tables.md, docs/coverage.md, rules/README.md, sample_traces/README.md
+#   make docs      the pages made from data: docs/tables.md, docs/coverage.md, docs/report.schema.json, rules/README.md, …
 #   make corpus    docs/corpus.md: what the rules say of the traces in TRACES
 #   make bench     what the recorder costs the script it watches
 #   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
@@ -13,6 +13,8 @@
 #   make prediction-accuracy  how well savings are predicted, into docs/accuracy.md (TRACES: a folder of traces that others recorded)
 #   make verify-samples  what the samples' fixes gain when they are made, and what is said of no change (UNCHANGED times), into docs/accuracy.md
 #   make bench-verdicts  how often the verdicts of `verify` are wrong, by simulation
+#   make bench-compare  how often `compare` sees a change between runs of one script
+#   make pictures  the pictures in README.md, from recorded runs in a real browser
 #   make gpu       record the samples on a CUDA device into OUT, and judge them (PYTHON needs a torch with CUDA); BUDGET=540 stops in time
 #   make samples   record the bundled samples again
 #
@@ -23,7 +25,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay bench-verdicts accuracy prediction-accuracy verify-samples gpu samples
+.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay bench-verdicts bench-compare accuracy prediction-accuracy verify-samples pictures gpu samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -55,6 +57,12 @@ bench-replay: $(ENVIRONMENT)
 
 bench-verdicts: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/verdicts.py
+
+bench-compare: $(ENVIRONMENT)
+	$(BIN)/python -m tests.benchmarks.repeats
+
+pictures: $(ENVIRONMENT)
+	$(BIN)/python -m docs.pictures
 
 accuracy: $(ENVIRONMENT)
 	$(BIN)/python -m sample_traces.accuracy --write

@@ -84,6 +84,8 @@ def _of_document(document: Document) -> Iterator[tuple[int, Summary]]:
 
 def _of_memory(picture: dict[str, Any] | None) -> Iterator[tuple[int, Summary]]:
     for curve in (picture or {}).get("memory", []):
+        if curve["x_title"] != "step":  # TensorBoard counts steps, not milliseconds
+            continue
         name = re.sub(r"[^a-z0-9]+", "_", curve["title"].lower()).strip("_")
         for step, value in zip(curve["x"], curve["bytes"], strict=True):
             yield step, _scalar(f"memory_bytes/{name}", value, f"{curve['title']}, bytes")

@@ -63,7 +63,9 @@ def test_what_fixes_save_is_there_as_predicted_and_as_measured(run_folder: Path)
 
 
 def test_the_pictures_memory_is_there_step_by_step(run_folder: Path) -> None:
-    picture = {"memory": [{"title": "GPU memory allocated", "x_title": "step", "x": [1, 3, 5], "bytes": [2048, 4096, 2048]}]}
+    within = {"title": "GPU 0 memory allocated", "x_title": "ms of the recording", "x": [0.0, 0.5], "bytes": [2048, 4096]}
+    by_step = {"title": "GPU memory allocated", "x_title": "step", "x": [1, 3, 5], "bytes": [2048, 4096, 2048]}
+    picture = {"memory": [by_step, within]}
     scalars, _ = series(write_tensorboard(documents.sick(), picture, run_folder, run_folder))
     assert scalars["memory_bytes/gpu_memory_allocated"] == [(1, 2048), (3, 4096), (5, 2048)]
 
@@ -107,7 +109,7 @@ def test_neither_torch_nor_tensorflow_is_imported(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from tests.report import documents\n"
         "from diagnose.report.write import write_reports\n"
-        "write_reports(documents.sick(), Path(sys.argv[1]), Path(sys.argv[1]))\n"
+        "write_reports(documents.sick(), {}, Path(sys.argv[1]), Path(sys.argv[1]))\n"
         "print([name for name in ('torch', 'tensorflow', 'pandas', 'pkg_resources') if name in sys.modules])"
     )
     root = Path(__file__).parents[2]
@@ -115,4 +117,4 @@ def test_neither_torch_nor_tensorflow_is_imported(tmp_path: Path) -> None:
         [sys.executable, "-W", "error", "-c", script, str(tmp_path)], capture_output=True, text=True, cwd=root, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == ("[]\n", "", 0)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.json", "report.md", "tb"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json", "report.md", "tb"]

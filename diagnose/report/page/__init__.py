@@ -1,0 +1,133 @@
+"""report.html: the report as one self-contained page. Its body and its assets also fill the TensorBoard tab.
+
+Templates hold the order and the markup, `sentences` and `text` the words and numbers, `js/` what moves.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diagnose.report import document as questions
+from diagnose.report import findings, sentences, text, verification
+from diagnose.report.document import Document
+from diagnose.report.page import html
+from diagnose.report.page.picture import packed
+from diagnose.report.page.strip import HEIGHT, WIDTH, strip
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TOP = 10  # rows of a ranking
+LONGEST_VERDICT = 500  # characters: longer names than any would push the plan off the screen
+MOST_BYTES = 2_000_000 - 10_000  # of a page, its shell left out
+_HERE = Path(__file__).parent
+_SCRIPTS = (
+    "text",
+    "colours",
+    "lanes",
+    "timeline",
+    "panel",
+    "ledger",
+    "charts",
+    "roofline",
+    "start",
+)  # one module: later ones use earlier ones
+_SECTIONS = {  # file of templates/parts → heading; a section without content is left out
+    "plan": "What to do",
+    "happened": "What happened",
+    "measured": "Measured",
+    "step": "Where a step's time goes",
+    "trust": "How far to trust these numbers",
+    "findings": "Findings",
+    "bounds": "What bounds the step",
+    "hypothetical": "Would matter on a GPU",
+    "lines": "Your lines",
+    "operators": "Operators",
+    "times": "Step times",
+    "memory": "Memory",
+    "roofline": "Kernels and what the GPU allows",
+    "minor": "Seen, not worth your time",
+    "not_judged": "Not judged",
+    "method": "How this was measured",
+}
+_FROM_PICTURE = ("memory", "roofline")  # hidden until the script finds them in the picture
+_FOLDED = ("minor", "not_judged", "method")
+
+
+def page(document: Document, picture: dict[str, Any] | None) -> str:
+    """The whole of report.html; `picture` as docs/architecture.md describes it, None where there is none."""
+    body, style, script = fragment(document), _style(), _script() + _read("js/boot.js")
+    room = MOST_BYTES - sum(len(part.encode("utf-8", "replace")) for part in (body, style, script))
+    shell = _environment().get_template("page.html")
+    return shell.render(
+        title=text.clean(document["run"]["target"], text.LONGEST_NAME),
+        body=html.trusted(body),
+        style=html.trusted(style),
+        script=html.trusted(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        picture=packed(picture, room) if picture else "",
+    )
+
+
+def fragment(document: Document) -> str:
+    """What the page shows, without shell, style and script. `start(root, picture)` of page.js brings it to life."""
+    environment = _environment()
+    parts = {name: environment.get_template(f"parts/{name}.html").render(document=document).strip() for name in _SECTIONS}
+    sections = [
+        {"id": name, "title": title, "body": html.trusted(parts[name]), "hidden": name in _FROM_PICTURE, "folded": name in _FOLDED}
+        for name, title in _SECTIONS.items()
+        if parts[name]
+    ]
+    return environment.get_template("fragment.html").render(document=document, sections=sections)
+
+
+def assets() -> dict[str, bytes]:
+    """`page.css` and `page.js`, an ES module that exports `start(root, picture)`."""
+    return {"page.css": _style().encode(), "page.js": _script().encode()}
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"prose": html.prose, "code": html.code, "block": html.block, "held": html.held, "reference": html.reference}
+    environment.globals |= {
+        "ask": questions,
+        "findings": findings,
+        "say": sentences,
+        "text": text,
+        "verification": verification,
+        "strip": strip,
+        "strip_size": (WIDTH, HEIGHT),
+        "TOP": TOP,
+        "LONGEST_VERDICT": LONGEST_VERDICT,
+        "row_class": html.row_class,
+    }
+    return environment
+
+
+@functools.cache
+def _style() -> str:
+    return _read("css/page.css")
+
+
+@functools.cache
+def _script() -> str:
+    return "".join(_read(f"js/{name}.js") for name in _SCRIPTS)
+
+
+def _read(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    """As a Content-Security-Policy names what may run."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

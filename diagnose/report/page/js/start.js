@@ -1,0 +1,84 @@
+// Brings a report to life. `root` holds what `fragment` wrote; `picture` is what the run folder's picture.json.gz holds, or null.
+// Returns a function that takes the listeners away again.
+export function start(root, picture) {
+  const ends = [];
+  copyButtons(root);
+  ends.push(openedForPrint(root));
+  if (!picture) return () => ends.forEach((end) => end());
+  if (picture.versions?.length) ends.push(startPicture(root, picture));
+  if (picture.memory?.length) reveal(root, 'memory', ...picture.memory.filter((one) => one.x.length > 1).map(memoryChart));
+  if (picture.roofline?.kernels?.length) {
+    const { source } = picture.roofline;
+    const note = make('p', { class: 'note' }, `The GPU’s peaks: ${source}`);
+    reveal(root, 'roofline', rooflineChart(picture.roofline), kernelTable(picture.roofline), ...(source ? [note] : []));
+  }
+  return () => ends.forEach((end) => end());
+}
+
+function startPicture(root, picture) {
+  const place = root.querySelector('[data-part="timeline"]');
+  if (!place) return () => {};
+  const panel = new Panel(place, picture), ledger = new Ledger(root.querySelector('[data-part="ledger"]'), picture);
+  const show = (version) => { panel.show(version); ledger.show(version); };
+  const choose = versionSwitch(root.querySelector('[data-part="versions"]'), picture, show);
+  choose(0);
+  for (const button of root.querySelectorAll('[data-show]')) {
+    const first = panel.first(button.dataset.show);
+    button.hidden = first < 0;
+    button.addEventListener('click', () => {
+      choose(0);
+      panel.timeline.bring(first);
+      panel.stage.scrollIntoView({ block: 'center' });
+      panel.canvas.focus({ preventScroll: true });
+    });
+  }
+  return redrawn(root, panel.timeline);
+}
+
+// The canvas follows its width, the colour scheme (the system's, the page's switch, print) and the screen's resolution.
+function redrawn(root, timeline) {
+  const recolour = () => timeline.recolour();
+  const queries = ['(prefers-color-scheme: dark)', 'print', '(min-resolution: 1.5dppx)'].map((query) => matchMedia(query));
+  const sizes = new ResizeObserver(() => timeline.ask()), theme = new MutationObserver(recolour);
+  sizes.observe(timeline.canvas);
+  
+  queries.forEach((query) => query.addEventListener('change', recolour));
+  return () => { sizes.disconnect(); theme.disconnect(); queries.forEach((query) => query.removeEventListener('change', recolour)); };
+}
+
+function reveal(root, part, ...content) {
+  if (!content.length) return;
+  const place = root.querySelector(`[data-part="${part}"]`), section = place?.closest('section');
+  if (!section) return;
+  place.replaceChildren(...content);
+  section.hidden = false;
+  root.querySelector(`a[href="#${section.id}"]`)?.parentElement.removeAttribute('hidden');
+}
+
+function copyButtons(root) {
+  for (const button of root.querySelectorAll('[data-copy]')) {
+    const code = button.parentElement.querySelector('code');
+    button.hidden = false;
+    button.addEventListener('click', async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = 'Copied';
+      } catch { // no clipboard here: select it, so that the keyboard can copy it
+        getSelection().selectAllChildren(code);
+        button.textContent = 'Selected';
+      }
+      setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+    });
+  }
+}
+
+// Paper cannot be unfolded.
+function openedForPrint(root) {
+  const query = matchMedia('print'), opened = [];
+  const change = () => {
+    if (query.matches) for (const one of root.querySelectorAll('details:not([open])')) { one.open = true; opened.push(one); }
+    else opened.splice(0).forEach((one) => { one.open = false; });
+  };
+  query.addEventListener('change', change);
+  return () => query.removeEventListener('change', change);
+}

@@ -1,0 +1,286 @@
+// The canvas: a time axis, the strip of causes, the lanes. It knows pixels and time; the panel around it knows words.
+
+const AXIS = 26, STRIP = 24, TITLE = 21, ROW = 17, GAP = 9, TALLEST = 6000, LEAST_SPAN_US = 0.5;
+const FONT = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
+class Timeline {
+  // `told(hit)`: what lies under the pointer, or null; `picked(hit)`: what was clicked, or null.
+  constructor(canvas, picture, { told, picked }) {
+    Object.assign(this, { canvas, picture, told, picked, pen: canvas.getContext('2d'), prepared: [], version: 0, hover: null, pin: null });
+    this.whole = Math.max(0.001, ...picture.versions.map((version) => version.drawn_us)); // all versions share the scale
+    this.depths = depthsOf(picture);
+    this.layOut();
+    this.from = 0; this.to = this.whole;
+    this.listen();
+  }
+
+  layOut() {
+    const rows = this.depths.reduce((sum, depth) => sum + depth, 0);
+    const fixed = AXIS + TITLE + STRIP + GAP + this.depths.length * (TITLE + GAP);
+    this.row = Math.max(3, Math.min(ROW, (TALLEST - fixed) / Math.max(1, rows)));
+    let y = AXIS;
+    this.strip = y + TITLE;
+    y = this.strip + STRIP + GAP;
+    this.tops = this.depths.map((depth) => { const top = y + TITLE; y = top + depth * this.row + GAP; return top; });
+    this.height = y;
+    this.canvas.style.height = `${this.height}px`;
+    this.canvas.dataset.strip = this.strip;
+    this.canvas.dataset.tops = this.tops.join(' ');
+    this.canvas.dataset.row = this.row;
+  }
+
+  get shown() { return this.picture.versions[this.version]; }
+  rows() { return (this.prepared[this.version] ??= rowsOf(this.shown.events, this.depths)); }
+  x(time) { return (time - this.from) * this.scale; }
+  time(x) { return this.from + x / this.scale; }
+
+  // ---- what is shown
+
+  show(version) { this.version = version; this.hover = this.pin = null; this.told(null); this.picked(null); this.ask(); }
+
+  look(from, to) {
+    const span = Math.min(this.whole, Math.max(LEAST_SPAN_US, to - from));
+    this.from = Math.max(0, Math.min(this.whole - span, from + (to - from - span) / 2));
+    this.to = this.from + span;
+    this.ask();
+  }
+
+  zoom(factor, at = (this.from + this.to) / 2) { this.look(at - (at - this.from) / factor, at + (this.to - at) / factor); }
+  pan(part) { const by = part * (this.to - this.from); this.look(this.from + by, this.to + by); }
+  reset() { this.look(0, this.whole); }
+
+  // Zooms to an event so that it fills a third, and pins it.
+  bring(index) {
+    const { start, dur } = this.shown.events, room = Math.max(dur[index], 20);
+    this.look(start[index] - room, start[index] + dur[index] + room);
+    this.choose({ event: index });
+  }
+
+  choose(hit) { this.pin = hit; this.picked(hit); this.ask(); }
+
+  // The next culprit after the pinned one (direction 1), or the one before (-1), by start.
+  culprit(direction) {
+    const { start, finding } = this.shown.events;
+    const order = finding.flatMap((found, index) => (found >= 0 ? [index] : [])).sort((one, other) => start[one] - start[other]);
+    if (!order.length) return;
+    const at = order.indexOf(this.pin?.event ?? -1);
+    this.bring(order[at < 0 ? (direction > 0 ? 0 : order.length - 1) : (at + direction + order.length) % order.length]);
+  }
+
+  // ---- drawing
+
+  recolour() { this.colours = coloursOf(this.canvas.parentElement, this.picture.rows); this.ask(); }
+  ask() { this.asked ??= requestAnimationFrame(() => { this.asked = undefined; this.paint(); }); }
+
+  paint() {
+    const ratio = globalThis.devicePixelRatio || 1, width = this.canvas.clientWidth, { pen, colours } = this;
+    if (!width) return;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(this.height * ratio);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.width = width;
+    this.scale = width / (this.to - this.from);
+    pen.font = FONT;
+    pen.textBaseline = 'middle';
+    pen.fillStyle = colours.ground;
+    pen.fillRect(0, 0, width, this.height);
+    this.paintAxis();
+    this.paintStrip();
+    this.painted = 0;
+    this.rows().forEach((lane, number) => this.paintLane(lane, number));
+    this.paintEnd();
+    this.outline(this.hover, 1.5);
+    this.outline(this.pin, 2.5);
+    Object.assign(this.canvas.dataset, { version: this.version, from: this.from, to: this.to, painted: this.painted });
+  }
+
+  paintAxis() {
+    const { pen, colours } = this, span = this.to - this.from;
+    const rough = (span / this.width) * 90, power = 10 ** Math.floor(Math.log10(rough));
+    const tick = [1, 2, 5, 10].map((step) => step * power).find((step) => step >= rough);
+    const decimals = Math.max(0, Math.ceil(3 - Math.log10(tick) - 1e-9));
+    for (let number = Math.ceil(this.from / tick); number * tick <= this.to; number++) {
+      const x = Math.round(this.x(number * tick)) + 0.5, label = `${((number * tick) / 1000).toFixed(decimals)} ms`;
+      pen.fillStyle = colours.line;
+      pen.fillRect(x - 0.5, AXIS - 5, 1, this.height);
+      pen.fillStyle = colours.soft;
+      if (x + 4 + pen.measureText(label).width < this.width) pen.fillText(label, x + 4, 12);
+    }
+  }
+
+  paintStrip() {
+    const { row, start, dur } = this.shown.causes, { pen, colours } = this, columns = Math.ceil(this.width), mixed = new Map();
+    this.title('What the time goes to', this.strip);
+    for (let index = 0; index < start.length; index++) {
+      const left = Math.max(0, this.x(start[index])), right = Math.min(columns, this.x(start[index] + dur[index]));
+      if (right <= left) continue;
+      const first = Math.ceil(left), last = Math.floor(right);
+      pen.fillStyle = colours.causes[row[index]] ?? colours.soft;
+      if (last > first) pen.fillRect(first, this.strip, last - first, STRIP);
+      if (last < first) add(mixed, last, row[index], right - left);
+      else { add(mixed, first - 1, row[index], first - left); add(mixed, last, row[index], right - last); }
+    }
+    // A pixel that several rows share is divided among them from top to bottom, so that a row's area is its time.
+    for (const [column, parts] of mixed) {
+      let y = this.strip;
+      const sum = [...parts.values()].reduce((one, other) => one + other, 0);
+      for (const [cause, part] of [...parts].sort(([one], [other]) => one - other)) {
+        const high = (STRIP * part) / sum;
+        pen.fillStyle = colours.causes[cause] ?? colours.soft;
+        pen.fillRect(column, y, 1, high);
+        y += high;
+      }
+    }
+  }
+
+  title(text, top) {
+    this.pen.fillStyle = this.colours.ink;
+    this.pen.fillText(cut(text), 8, top - TITLE / 2, Math.max(40, this.width - 16));
+  }
+
+  paintLane(lane, number) {
+    const { title, kind } = this.picture.lanes[number], { finding } = this.shown.events, colour = this.colours[kind] ?? this.colours.host;
+    this.title(title, this.tops[number]);
+    lane.forEach((row, depth) => {
+      const y = this.tops[number] + depth * this.row;
+      this.paintRow(row, y, colour, finding, false);
+      this.paintRow(row, y, colour, finding, true);
+    });
+  }
+
+  // One row, either its culprits or all others. What is thinner than a pixel is drawn once a pixel; culprits come last, so none is hidden.
+  paintRow(row, y, colour, finding, culprits) {
+    const { pen, width } = this, height = this.row - 1;
+    let done = -1;
+    for (let at = firstAfter(row, this.from); at < row.start.length && row.start[at] < this.to; at++) {
+      if (finding[row.index[at]] >= 0 !== culprits) continue;
+      const left = Math.max(-2, this.x(row.start[at])), right = Math.min(width + 2, this.x(row.end[at]));
+      if (right <= done) continue;
+      const from = Math.max(left, done), wide = Math.max(1, right - from - (right - from > 3 ? 1 : 0));
+      pen.fillStyle = colour;
+      pen.fillRect(from, y, wide, height);
+      if (culprits) this.mark(from, y, wide, height);
+      done = from + wide;
+      this.painted++;
+      if (wide > 34 && height > 9) this.label(row.index[at], from, y, wide, height, culprits);
+    }
+  }
+
+  mark(x, y, wide, height) {
+    const { pen, colours } = this;
+    pen.fillStyle = wide > 4 ? colours.hatch : colours.accent;
+    pen.fillRect(x, y, wide, height);
+    if (wide <= 4) return;
+    pen.strokeStyle = colours.accent;
+    pen.lineWidth = 1.5;
+    pen.strokeRect(x + 0.75, y + 0.75, wide - 1.5, height - 1.5);
+  }
+
+  label(index, x, y, wide, height, culprit) {
+    const { pen, colours, shown, picture } = this, name = picture.names[shown.events.name[index]] ?? '';
+    const from = Math.max(x, 0), room = Math.floor((Math.min(x + wide, this.width) - from - 8) / 6);
+    if (room < 4) return;
+    const text = name.length > room ? `${name.slice(0, room - 1)}…` : name;
+    if (culprit) {
+      pen.fillStyle = colours.ground;
+      pen.fillRect(from + 4, y + 2, pen.measureText(text).width + 4, height - 4);
+    }
+    pen.fillStyle = colours.ink;
+    pen.fillText(text, from + (culprit ? 6 : 4), y + height / 2 + 0.5);
+  }
+
+  // What lies beyond the end of a version that is shorter than the longest.
+  paintEnd() {
+    const { pen, colours } = this, end = this.x(this.shown.drawn_us);
+    if (end >= this.width - 1 || this.shown.drawn_us >= this.whole) return;
+    const left = Math.max(0, end);
+    pen.fillStyle = colours.beyond;
+    pen.fillRect(left, AXIS, this.width - left, this.height);
+    pen.fillStyle = colours.ink;
+    pen.fillRect(left, AXIS - 6, 1.5, this.height);
+    const text = 'end of this step', wide = pen.measureText(text).width;
+    if (left + wide + 14 > this.width) return;
+    pen.fillStyle = colours.ground;
+    pen.fillRect(left + 5, this.strip + 3, wide + 8, STRIP - 6);
+    pen.fillStyle = colours.ink;
+    pen.fillText(text, left + 9, this.strip + STRIP / 2);
+  }
+
+  outline(hit, thick) {
+    if (!hit) return;
+    const { start, dur, lane, depth } = this.shown.events, { causes } = this.shown, is = hit.event !== undefined;
+    const from = is ? start[hit.event] : causes.start[hit.cause], length = is ? dur[hit.event] : causes.dur[hit.cause];
+    const top = is ? this.tops[lane[hit.event]] + depth[hit.event] * this.row : this.strip;
+    const left = Math.max(-3, this.x(from)), right = Math.min(this.width + 3, this.x(from + length));
+    this.pen.strokeStyle = this.colours.ink;
+    this.pen.lineWidth = thick;
+    this.pen.strokeRect(left, top, Math.max(2, right - left), (is ? this.row : STRIP + 1) - 1);
+  }
+
+  // ---- pointer and keys
+
+  hit(x, y) {
+    const time = this.time(x), slack = 2 / this.scale;
+    if (y >= this.strip && y < this.strip + STRIP) {
+      const { start, dur } = this.shown.causes, cause = start.findIndex((from, index) => from <= time && time < from + dur[index]);
+      return cause < 0 ? null : { cause };
+    }
+    const lane = this.tops.findIndex((top, number) => y >= top && y < top + this.depths[number] * this.row);
+    if (lane < 0) return null;
+    const row = this.rows()[lane][Math.floor((y - this.tops[lane]) / this.row)], at = row ? eventAt(row, time, slack) : -1;
+    return at < 0 ? null : { event: row.index[at] };
+  }
+
+  listen() {
+    const { canvas } = this;
+    let grip = null;
+    canvas.addEventListener('pointerdown', (event) => {
+      if (event.button) return;
+      grip = { x: event.offsetX, from: this.from, to: this.to, moved: false };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener('pointermove', (event) => {
+      if (grip && Math.abs(event.offsetX - grip.x) > 3) grip.moved = true;
+      if (grip?.moved) { const by = (grip.x - event.offsetX) / this.scale; this.look(grip.from + by, grip.to + by); }
+      this.hover = grip?.moved ? null : this.hit(event.offsetX, event.offsetY);
+      this.told(this.hover, event.offsetX, event.offsetY);
+      this.ask();
+    });
+    canvas.addEventListener('pointerup', (event) => {
+      if (grip && !grip.moved) this.choose(this.hit(event.offsetX, event.offsetY));
+      grip = null;
+    });
+    for (const name of ['pointerleave', 'pointercancel'])
+      canvas.addEventListener(name, () => { grip = null; this.hover = null; this.told(null); this.ask(); });
+    canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
+    canvas.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  // Without Ctrl the page scrolls, as everywhere; sideways the step does.
+  wheel(event) {
+    const unit = event.deltaMode ? 30 : 1, sideways = event.shiftKey ? event.deltaX || event.deltaY : event.deltaX;
+    if (event.ctrlKey || event.metaKey) this.zoom(Math.exp((-event.deltaY * unit) / 300), this.time(event.offsetX));
+    else if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) this.pan((sideways * unit) / this.width);
+    else return;
+    event.preventDefault();
+  }
+
+  key(event) {
+    const keys = {
+      '+': () => this.zoom(1.5), '=': () => this.zoom(1.5), '-': () => this.zoom(1 / 1.5), '−': () => this.zoom(1 / 1.5),
+      ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2), 0: () => this.reset(), Home: () => this.reset(),
+      n: () => this.culprit(1), p: () => this.culprit(-1), Escape: () => this.choose(null),
+    };
+    const act = event.ctrlKey || event.metaKey || event.altKey ? null : keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+}
+
+function add(columns, column, row, amount) {
+  if (amount <= 0) return;
+  if (!columns.has(column)) columns.set(column, new Map());
+  const parts = columns.get(column);
+  parts.set(row, (parts.get(row) ?? 0) + amount);
+}

@@ -1,0 +1,1 @@
+"""The *Diagnose* tab of TensorBoard."""
