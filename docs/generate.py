@@ -1,13 +1,15 @@
-"""Writes the pages that are made from data (`make docs`): docs/tables.md, docs/coverage.md, rules/README.md, sample_traces/README.md."""
+"""Writes what is made from data (`make docs`): see `PAGES`."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 from diagnose.measure.metrics import METRICS
 from diagnose.report.blocks import table
 from diagnose.report.rulebook import rulebook
+from diagnose.report.schema import json_schema
 from diagnose.report.text import code, prose
 from diagnose.rules import load_rules
 from diagnose.trace.schema import markdown as tables
@@ -52,6 +54,7 @@ def _answer(row: dict[str, object]) -> str:
 PAGES = {
     ROOT / "docs" / "tables.md": tables,
     ROOT / "docs" / "coverage.md": coverage,
+    ROOT / "docs" / "report.schema.json": lambda: json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n",
     ROOT / "rules" / "README.md": lambda: rulebook(load_rules(), METRICS),
     ROOT / "sample_traces" / "README.md": samples,
 }
