@@ -125,6 +125,7 @@ def _run(recording: Recording) -> dict[str, Any]:
         "exit_code": run.get("exit_code"),
         "signal": run.get("signal"),
         "recorded_by_us": bool(run),
+        "in_process": run.get("in_process", False),
         "device": facts.get("device") or _device(recording),
         "environment": {name: value for name, value in environment.items() if value is not None},
     }

@@ -1,4 +1,4 @@
-"""The user's files: how their paths are shown, and the text of a line."""
+"""The user's files and the cells of a notebook: how their names are shown, and the text of a line."""
 
 from __future__ import annotations
 
@@ -10,24 +10,32 @@ from diagnose.measure.recording import Recording
 
 
 class Sources:
-    """Paths are shown relative to the script's working directory where they lie below it."""
+    """Paths are shown relative to the script's working directory where they lie below it, cells by their titles (`cell 3`)."""
 
     def __init__(self, recording: Recording) -> None:
         self._cwd = str(recording.run.get("cwd", ""))
+        self._cells: dict[str, dict[str, str]] = recording.facts.get("sources") or {}
         folder = recording.source if recording.source.is_dir() else recording.source.parent
         # A run folder that was moved together with its script still finds it: beside the folder or above it.
         self._roots = [Path(self._cwd), folder, folder.parent, folder.parent.parent]
 
     def shown(self, file: str) -> str:
+        if file in self._cells:
+            return self._cells[file]["title"]
         if self._cwd and file.startswith(self._cwd.rstrip(os.sep) + os.sep):
             return os.path.relpath(file, self._cwd)
         return file
 
     def path(self, file: str) -> Path | None:
-        """Where the file is now; None if it is not at hand."""
+        """Where the file is now; None if it is not at hand, or a cell."""
+        if file in self._cells:
+            return None
         return next((path for root in self._roots if (path := root / self.shown(file)).is_file()), None)
 
     def line(self, file: str, number: int) -> str:
         """The line's text without indentation; empty if the file is not at hand."""
+        if file in self._cells:
+            lines = self._cells[file]["text"].splitlines()
+            return lines[number - 1].strip() if 0 < number <= len(lines) else ""
         path = self.path(file)
         return linecache.getline(str(path), number).strip() if path else ""

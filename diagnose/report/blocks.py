@@ -44,8 +44,8 @@ def bullets(sentences: Iterable[str]) -> str:
 
 
 def shell(command: str) -> str:
-    """A command to copy."""
-    return fenced("sh", command)
+    """A command to copy; empty if there is none."""
+    return fenced("sh", command) if command else ""
 
 
 def before_after(before: str, after: str) -> str:

@@ -100,9 +100,16 @@ def recorded_by_us(document: Document) -> bool:
     return bool(document["run"].get("recorded_by_us", True))
 
 
+def recorded_inside(document: Document) -> bool:
+    """True for a block of a program that recorded itself (`diagnose.record`), a notebook's for example."""
+    return bool(document["run"].get("in_process"))
+
+
 def run_command(document: Document, *options: str) -> str:
-    """What to type to record the script (again)."""
+    """What to type to record the script (again); empty where no command starts it."""
     run = document["run"]
+    if recorded_inside(document):
+        return ""
     if not recorded_by_us(document):
         return shell_line(["python", "-m", "diagnose", *options, "train.py"])
     module = ["-m"] if run.get("module") else []

@@ -33,19 +33,23 @@ def bounding(document: Document) -> str:
 
 def hypothetical(document: Document) -> str:
     found = in_group(document, "hypothetical")
-    intro = "These cost next to nothing in this run. On a GPU they would." if found else ""
+    intro = sentences.ON_A_GPU if found else ""
     return section("Would matter on a GPU", intro, *(whole(one, document) for one in found))
 
 
 def minor(document: Document, *, collapsible: bool) -> str:
-    in_plan = {one["rule"] for one in planned(document)}
     rows = [
         (prose(one["fix"]["title"]), where(one), prose(sentences.saving(one, document)), prose(sentences.why_minor(one, document)))
-        for one in in_group(document, "minor")
-        if one["because_of"] not in in_plan
+        for one in aside(document)
     ]
     headers = ("Fix", "Where", f"{sentences.saves(document)} per step", "Why not")
     return folded("Seen, not worth your time", table(headers, rows), collapsible=collapsible)
+
+
+def aside(document: Document) -> list[Finding]:
+    """What is not worth anyone's time, less what a planned finding already names as its consequence."""
+    in_plan = {one["rule"] for one in planned(document)}
+    return [one for one in in_group(document, "minor") if one["because_of"] not in in_plan]
 
 
 def not_judged(document: Document, *, collapsible: bool) -> str:
@@ -85,9 +89,8 @@ def whole(finding: Finding, document: Document, number: int | None = None) -> st
 
 def cost(finding: Finding, document: Document) -> str:
     """What the finding's events take, and what is to be gained; empty where neither is known."""
-    takes = f"It takes {text.ms(finding['ms_per_step'])} per step." if finding["ms_per_step"] is not None else ""
     saves = prose(sentences.in_full(finding, document))
-    return " ".join(filter(None, [takes, f"**{saves}**" if saves else ""]))
+    return " ".join(filter(None, [sentences.takes(finding), f"**{saves}**" if saves else ""]))
 
 
 def evidence(finding: Finding) -> str:
@@ -135,11 +138,14 @@ def advice(finding: Finding, document: Document) -> str:
     return "\n\n".join(lines)
 
 
-def _call_sites(finding: Finding) -> str:
+def call_sites(finding: Finding) -> list[dict[str, Any]]:
     """Where the call stands whose arguments change, unless the finding blames that line anyway."""
     blamed = {(one["file"], one["line"]) for one in finding["culprits"]}
-    sites = [one for one in finding["fix"].get("call_sites", []) if (one["file"], one["line"]) not in blamed]
-    return ", ".join(f"{code(text.place(one))} {code(one['source'])}" for one in sites)
+    return [one for one in finding["fix"].get("call_sites", []) if (one["file"], one["line"]) not in blamed]
+
+
+def _call_sites(finding: Finding) -> str:
+    return ", ".join(f"{code(text.place(one))} {code(one['source'])}" for one in call_sites(finding))
 
 
 def _link(reference: str) -> str:

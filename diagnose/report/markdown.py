@@ -7,12 +7,11 @@ from typing import Any
 
 from diagnose.report import findings, sentences, text, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
-from diagnose.report.document import Document, is_complete, planned, recorded_by_us, run_command, step_ms
+from diagnose.report.document import Document, is_complete, planned, run_command, step_ms
 from diagnose.report.text import code, prose
 
 TOP_LINES = 10
 TOP_OPERATORS = 10
-TOP_NOTES = 3
 BAR_WIDTH = 16  # TensorBoard's narrow columns would break a longer one
 
 
@@ -59,20 +58,14 @@ def _setting(document: Document) -> str:
     run, duration = document["run"], step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
     parts += [f"device: {code(run['device'])}", f"{text.count(document['steps']['complete'])} complete steps recorded"]
-    cautions = [sentences.ending(document)] if sentences.ended_badly(document) and is_complete(document) else []
-    doubts = tuple(sentences.cautions(document))
-    notes = sorted(document["notes"], key=lambda note: not note.endswith(doubts))  # what makes the numbers doubtful first
-    cautions += notes[:TOP_NOTES] + (
-        [f"{text.count(len(notes) - TOP_NOTES)} more notes are at the end of this report."] if len(notes) > TOP_NOTES else []
-    )
-    quoted = "\n".join(f"> - {prose(caution)}" for caution in cautions)
+    quoted = "\n".join(f"> - {prose(caution)}" for caution in sentences.set_out(document))
     return "\n\n".join(filter(None, [" · ".join(parts), quoted]))
 
 
 def _what_to_do(document: Document) -> str:
     plan = planned(document)
     if not plan:
-        return section("What to do", prose(_nothing_to_do(document)))
+        return section("What to do", prose(sentences.nothing_to_do(document)))
     how = plan[0]["fix"]["how"]
     return section(
         "What to do",
@@ -80,53 +73,17 @@ def _what_to_do(document: Document) -> str:
         "Savings cannot be predicted here; *How far to trust these numbers* below says why." if document.get("prediction_missing") else "",
         prose(sentences.starting_step(document)),
         f"**Start with 1.** {prose(how)}",
-        _patch(document),
-        _to_verify(document),
-        _again(document),
+        prose(sentences.patched(document)),
+        prose(sentences.to_verify(document)),
+        prose(sentences.then(document)),
         shell(run_command(document)),
     )
 
 
-def _patch(document: Document) -> str:
-    """Which rows of the plan are in fixes.diff, and how to use it; empty if there is none."""
-    patched = (document.get("patch") or {}).get("patched", [])
-    numbers = [str(number) for number, row in enumerate(document["plan"], 1) if row["rule"] in patched]
-    if not numbers:
-        return ""
-    which = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
-    return f"`fixes.diff`, beside this report, makes {which}: `git apply` it in {code(document['run']['cwd'])}."
-
-
-def _to_verify(document: Document) -> str:
-    """How to learn what the fixes really gain; empty where none can be tried, or all have been."""
-    automatic = [one for one in planned(document) if one["fix"].get("intervention") and one["saving"]["verdict"] is None]
-    if not automatic or not recorded_by_us(document) or document.get("verification"):
-        return ""
-    options = " --allow numerics" if all(one["fix"]["safety"] == "numerics" for one in automatic) else ""
-    command = f"`python -m diagnose verify FOLDER{options}`"
-    return f"{command}, with the folder of this report, runs the script with the fix made and measures what it gains."
-
-
-def _again(document: Document) -> str:
-    if recorded_by_us(document):
-        return "Then run it again; `python -m diagnose compare OLD NEW` compares the two folders:"
-    return "A run of the script itself knows more, and finds the lines:"
-
-
-def _nothing_to_do(document: Document) -> str:
-    further = "To go further, look at your costliest lines and at the operators below." if document["lines"] else ""
-    nothing = "Nothing: no fix we know of would shorten this step by more than the noise of the run."
-    return " ".join(filter(None, [nothing, sentences.bound(document), further]))
-
-
 def _what_happened(document: Document) -> str:
     """In place of the plan when no complete step was recorded."""
-    phases = sentences.phases(document)
-    recorded = f"Steps recorded: {phases}." if phases else "No step ended while it was recorded."
-    tries = sentences.remedies(document)
-    return section(
-        "What happened", prose(f"{sentences.ending(document)} {recorded}"), "What to try:", bullets(tries), shell(run_command(document))
-    )
+    tries = bullets(sentences.remedies(document))
+    return section("What happened", prose(sentences.happened(document)), "What to try:", tries, shell(run_command(document)))
 
 
 def _ledger(document: Document) -> str:
@@ -200,24 +157,5 @@ def _averages(title: str, rows: list[dict[str, Any]], key: str, *, has_device: b
 def _how_measured(document: Document, *, collapsible: bool) -> str:
     fold = functools.partial(folded, collapsible=collapsible)
     environment = [(code(str(name)), code(str(value))) for name, value in document["run"]["environment"].items()]
-    facts = [*_measurement(document), sentences.ending(document), sentences.judged(document), *document["notes"]]
+    facts = [*sentences.measurement(document), sentences.ending(document), sentences.judged(document), *document["notes"]]
     return fold("How this was measured", bullets(facts), table(("Environment", "Value"), environment))
-
-
-def _measurement(document: Document) -> list[str]:
-    steps, phases = document["steps"], sentences.phases(document)
-    said = [f"Step clock: {sentences.clock(document)}."]
-    if phases:
-        said.append(f"Steps recorded: {phases}.")
-    if steps["plain_ms"]:
-        said.append(f"A plain step, without profiler: {_spread(steps['plain_ms'])}.")
-    if steps["timeline_ms"]:
-        said.append(f"A step while the timeline was recorded: {_spread(steps['timeline_ms'])}.")
-    if steps.get("cold"):
-        said.append("The script had so few steps that the warm-up itself was recorded: its times include one-time costs.")
-    tool = document["tool"]
-    return [*said, f"Analysed by {tool['name']} {tool['version']}, result document schema {document['schema']}."]
-
-
-def _spread(times: dict[str, float]) -> str:
-    return f"median {text.ms(times['median'])}, median deviation {text.ms(times['mad'])}"

@@ -13,6 +13,8 @@ from diagnose.report.document import (
     plan_row,
     planned,
     recorded_by_us,
+    recorded_inside,
+    run_command,
     steady_ms,
     step_ms,
 )
@@ -25,6 +27,12 @@ _ENDED = {
     "interrupted": "The run was interrupted (Ctrl-C or SIGTERM).",
     "running": "The script was still running, or diagnose itself was ended, when this was written.",
 }
+_LEFT = {
+    "finished": "The recorded block was left.",
+    "crashed": "An exception ended the recorded block.",
+    "interrupted": "The recorded block was interrupted (Ctrl-C).",
+    "running": "The recorded block was still running when this was written.",
+}
 _STEP_SOURCES = {
     "mark": "the marks of diagnose's own recorder",
     "ProfilerStep": "the trace's ProfilerStep ranges",
@@ -36,10 +44,14 @@ _STEP_SOURCES = {
 _DOUBTS = ("The plain steps differ so much", "The host runs ahead of the GPU", "GPU activity was not recorded")
 _REFUTED = {"no_change": "measured: no change beyond noise", "slower": "measured: it makes the step slower"}
 _UNKNOWN = "not known in ms"
+ON_A_GPU = "These cost next to nothing in this run. On a GPU they would."
+VERIFIES = "runs the script with the fix made and measures what it gains"
+TOP_NOTES = 3
 NOTHING_MS = 0.001  # what would show as less than that
 BOUND_NEAR = 1.05  # a step and its bound that differ by less than this factor are the same
 MOST_TIMES = 100  # × the bound: beyond, the recording is of something else than the GPU's work, a start for example
 _CLOCKS = {
+    "step": "a step ends where the program itself says so, with `step()`",
     "optimizer": "a step ends with `optimizer.step()`",
     "backward": "no optimizer was used, so a step ends with `backward()`",
     "forward": "nothing was trained, so a step is one outermost module call",
@@ -52,6 +64,8 @@ def ending(document: Document) -> str:
     if not recorded_by_us(document):
         return "This trace was recorded by another profiler: what only a run can tell (loader settings, exact lines) is missing."
     run = document["run"]
+    if recorded_inside(document):
+        return _LEFT.get(run["ended"], f"The block was left: {run['ended']}.")
     if run["ended"] == "crashed":
         return f"The script failed by itself (exit code {run['exit_code']}); its own message is in its output."
     if run["ended"] == "killed":
@@ -69,6 +83,15 @@ def cautions(document: Document) -> list[str]:
     bare = [note.removeprefix("timeline: ").removeprefix("detail: ") for note in document["notes"]]
     said = {doubt: note for note in reversed(bare) for doubt in _DOUBTS if note.startswith(doubt)}
     return [said[doubt] for doubt in _DOUBTS if doubt in said and doubt.lower() not in document["verdict"].lower()]
+
+
+def set_out(document: Document) -> list[str]:
+    """What asks for caution at the head of a report: a bad end, and the first notes, those first that make the numbers doubtful."""
+    ended = [ending(document)] if ended_badly(document) and is_complete(document) else []
+    doubts = tuple(cautions(document))
+    notes = sorted(document["notes"], key=lambda note: not note.endswith(doubts))
+    rest = len(notes) - TOP_NOTES
+    return [*ended, *notes[:TOP_NOTES], *([f"{count(rest)} more notes are at the end of this report."] if rest > 0 else [])]
 
 
 def clock(document: Document) -> str:
@@ -172,6 +195,11 @@ def average_ms(document: Document) -> float | None:
     """The average step that the plan starts from, ms; None where nothing is predicted."""
     known = [row for row in document["plan"] if row["cumulative_ms"] is not None and row["step_ms_after"] is not None]
     return known[0]["cumulative_ms"] + known[0]["step_ms_after"] if known else None
+
+
+def takes(finding: Finding) -> str:
+    """What the finding's events take; empty where that is not known."""
+    return f"It takes {ms(finding['ms_per_step'])} per step." if finding["ms_per_step"] is not None else ""
 
 
 def in_full(finding: Finding, document: Document) -> str:
@@ -346,5 +374,78 @@ def remedies(document: Document) -> list[str]:
     if ticks in ("none", "trace"):
         tries.append("Check that the script reaches its training loop in this run, with torch modules or a torch optimizer.")
     if ended == "finished":
-        tries.append("Let the script run longer (more batches or epochs), or ask for fewer steps: `--steps 2`.")
+        fewer = "steps=2" if recorded_inside(document) else "--steps 2"
+        tries.append(f"Let the script run longer (more batches or epochs), or ask for fewer steps: `{fewer}`.")
     return tries or ["Run it again and let it go on until diagnose stops it."]
+
+
+# ---- what to do
+
+
+def patched(document: Document) -> str:
+    """Which rows of the plan are in fixes.diff, and how to use it; empty if there is none."""
+    rules = (document.get("patch") or {}).get("patched", [])
+    numbers = [str(number) for number, row in enumerate(document["plan"], 1) if row["rule"] in rules]
+    if not numbers:
+        return ""
+    which = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+    return f"`fixes.diff`, beside this report, makes {which}: `git apply` it in `{document['run']['cwd']}`."
+
+
+def verify_command(document: Document) -> str:
+    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been."""
+    automatic = [one for one in planned(document) if one["fix"].get("intervention") and one["saving"]["verdict"] is None]
+    if not automatic or not run_command(document) or not recorded_by_us(document) or document.get("verification"):
+        return ""
+    options = " --allow numerics" if all(one["fix"]["safety"] == "numerics" for one in automatic) else ""
+    return f"python -m diagnose verify FOLDER{options}"
+
+
+def to_verify(document: Document) -> str:
+    """The same as a sentence."""
+    command = verify_command(document)
+    return f"`{command}`, with the folder of this report, {VERIFIES}." if command else ""
+
+
+def then(document: Document) -> str:
+    """What to do next; where there is a command for it, its introduction."""
+    if recorded_inside(document):
+        return "Then run the block again; `python -m diagnose compare OLD NEW` compares the two folders."
+    if recorded_by_us(document):
+        return "Then run it again; `python -m diagnose compare OLD NEW` compares the two folders:"
+    return "A run of the script itself knows more, and finds the lines:"
+
+
+def nothing_to_do(document: Document) -> str:
+    """In place of an empty plan."""
+    further = "To go further, look at your costliest lines and at the operators below." if document["lines"] else ""
+    nothing = "Nothing: no fix we know of would shorten this step by more than the noise of the run."
+    return " ".join(filter(None, [nothing, bound(document), further]))
+
+
+def happened(document: Document) -> str:
+    """In place of the plan when no complete step was recorded."""
+    recorded = f"Steps recorded: {phases(document)}." if phases(document) else "No step ended while it was recorded."
+    return f"{ending(document)} {recorded}"
+
+
+# ---- how it was measured
+
+
+def measurement(document: Document) -> list[str]:
+    """The clock, how many steps, how long they took, and what analysed them."""
+    steps, tool = document["steps"], document["tool"]
+    said = [f"Step clock: {clock(document)}."]
+    if phases(document):
+        said.append(f"Steps recorded: {phases(document)}.")
+    if steps["plain_ms"]:
+        said.append(f"A plain step, without profiler: {_spread(steps['plain_ms'])}.")
+    if steps["timeline_ms"]:
+        said.append(f"A step while the timeline was recorded: {_spread(steps['timeline_ms'])}.")
+    if steps.get("cold"):
+        said.append("The script had so few steps that the warm-up itself was recorded: its times include one-time costs.")
+    return [*said, f"Analysed by {tool['name']} {tool['version']}, result document schema {document['schema']}."]
+
+
+def _spread(times: dict[str, float]) -> str:
+    return f"median {ms(times['median'])}, median deviation {ms(times['mad'])}"

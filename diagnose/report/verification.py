@@ -14,6 +14,10 @@ Tried = dict[str, Any]
 MOST_PAIRS = LOOKS[-1]
 MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
 MEMORY_BYTES = 50 * 2**20
+HOW = (
+    "Each fix was made inside a run of the script, whose files stay as they are, and timed against the script as it is: a fresh "
+    "process for each run, in the order A B B A, without a profiler, over the same steps."
+)
 _MEMORY = {"peak_allocated_bytes": "GPU memory in use", "peak_reserved_bytes": "GPU memory reserved", "peak_resident_bytes": "Host memory"}
 
 
@@ -28,8 +32,7 @@ def measured(document: Document) -> str:
     ]
     return section(
         "Measured",
-        "Each fix was made inside a run of the script, whose files stay as they are, and timed against the script as it is: a fresh "
-        "process for each run, in the order A B B A, without a profiler, over the same steps.",
+        HOW,
         table(("Fix", "Predicted", "Measured", "Verdict", "Losses", "Pairs"), rows, right=["Pairs"]),
         bullets(remarks(document)),
     )
@@ -41,10 +44,18 @@ def all_tried(proof: dict[str, Any]) -> list[Tried]:
 
 
 def _fix(one: Tried) -> str:
-    if not one["intervention"]:
-        return prose(one["title"])
-    call = f"{one['intervention']}({', '.join(f'{name}={value}' for name, value in one['arguments'].items())})"
-    return f"{prose(one['title'])} {code(call)}" if one["rule"] else code(call)
+    return " ".join(filter(None, [prose(title(one)), code(call(one))]))
+
+
+def title(one: Tried) -> str:
+    """What was tried, in words; empty where only the call says it."""
+    return one["title"] if one["rule"] or not one["intervention"] else ""
+
+
+def call(one: Tried) -> str:
+    """The same as it was made: `dataloader(num_workers=2)`; empty for several fixes together."""
+    arguments = ", ".join(f"{name}={value}" for name, value in one["arguments"].items())
+    return f"{one['intervention']}({arguments})" if one["intervention"] else ""
 
 
 def predicted(one: Tried) -> str:

@@ -78,7 +78,7 @@ def _collect(roots: list[Any], table: _Table, places: Places) -> bool:
         for event in siblings:
             fields = event.extra_fields
             caller = getattr(fields, "caller", None)
-            if caller is not None and os.path.isabs(caller.file_name):
+            if caller is not None and (os.path.isabs(caller.file_name) or caller.file_name.startswith("<")):
                 file = places.user_file(caller.file_name)
                 callee = _callee(event, fields) if file else ""
                 if callee:

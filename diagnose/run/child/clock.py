@@ -1,4 +1,5 @@
-"""The step clock: optimizer steps, else outermost backward calls, else outermost forwards of modules that own parameters.
+"""The step clock: what the script itself calls a step, else optimizer steps, else outermost backward calls, else outermost forwards of
+modules that own parameters.
 
 Nothing but the hooks that can still matter is installed: an optimizer that steps removes the wrappers of backward and forward.
 """
@@ -6,6 +7,7 @@ Nothing but the hooks that can still matter is installed: an optimizer that step
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -21,7 +23,7 @@ from .patching import Patches
 
 graph_entry: Any = torch.autograd  # its `_engine_run_backward` is private, and the one name that all backward calls go through
 
-_TRUST = {"none": 0, "forward": 1, "backward": 2, "optimizer": 3}
+_TRUST = {"none": 0, "forward": 1, "backward": 2, "optimizer": 3, "step": 4}
 _PATIENCE = 50  # backward calls without a step before an optimizer that was constructed is taken for unused
 
 
@@ -59,8 +61,10 @@ class Clock:
         self._hook = register_optimizer_step_post_hook(self._after_step)
         self._construction.replace(Optimizer, "__init__", self._noticing_optimizers(Optimizer.__init__))
         self._backward.replace(graph_entry, "_engine_run_backward", self._ticking("backward"))
+        called = _compiled_model_class() or torch.nn.Module
+        self.calls.forward = called.__call__
         self._forward_wrapper = self._ticking("forward")
-        self._forward.replace(torch.nn.Module, "__call__", self._forward_wrapper)
+        self._forward.replace(called, "__call__", self._forward_wrapper)
         self._construction.replace(torch, "compile", self._noticing_compilation(torch.compile))
 
     def place_for(self, kind: str) -> tuple[Any, str]:
@@ -82,9 +86,18 @@ class Clock:
         for patches in (self._forward, self._backward, self._construction):
             patches.restore()
 
+    def take_out_hook(self) -> None:
+        """What `remove` cannot do; not from inside an optimizer's step."""
+        if self._hook is not None:
+            self._hook.remove()
+
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         self._listener.step_ended()
         self._tick("optimizer", optimizer)
+
+    def step(self) -> None:
+        """The script's own word that a step ends here; from the first one on nothing else ticks."""
+        self._tick("step", "step")
 
     def _tick(self, kind: str, source: object) -> None:
         if kind != self.kind:
@@ -102,7 +115,7 @@ class Clock:
         self.kind, self._thread = kind, None
         if kind != "forward":
             self._forward.restore()
-        if kind == "optimizer":
+        if kind in ("optimizer", "step"):
             self._backward.restore()
         self._listener.clock_upgraded(kind)
 
@@ -167,6 +180,15 @@ def _no_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
 
 def _compiled_module_class() -> type:
     return sys.modules["torch._dynamo.eval_frame"].OptimizedModule
+
+
+def _compiled_model_class() -> type | None:
+    """Of the models that were compiled before we came, whose parts must be left as they are; None if there are none."""
+    if "torch._dynamo.eval_frame" not in sys.modules:
+        return None
+    modules = [found for found in gc.get_objects() if issubclass(type(found), torch.nn.Module)]
+    compiled = (type(one) for one in modules if isinstance(one, _compiled_module_class()) or vars(one).get("_compiled_call_impl"))
+    return next(compiled, None)
 
 
 def _owns_parameters(module: torch.nn.Module) -> bool:

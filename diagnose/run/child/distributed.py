@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from .patching import Patches
-from .places import Place, Places
+from .places import NOWHERE, Place, Places
 
 
 class Distributed:
@@ -29,8 +30,11 @@ class Distributed:
     def remove(self) -> None:
         self._patches.restore()
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, called: Iterable[torch.nn.Module]) -> dict[str, Any]:
+        """`called`: modules that the script calls, some of which may have been made before we came."""
         alive = [(module, place) for known, place in self._made if (module := known()) is not None]
+        seen = {id(module) for module, _ in alive}
+        alive += [(module, NOWHERE) for module in called if id(module) not in seen]
         return {
             "ddp": [_ddp_facts(module, place) for module, place in alive if isinstance(module, DistributedDataParallel)],
             "data_parallel": any(isinstance(module, DataParallel) for module, _ in alive),

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import Optimizer
 
+from .cells import cell_sources
 from .compiling import compile_facts
 from .distributed import Distributed
 from .fetch import FetchLog
@@ -19,7 +20,7 @@ from .loaders import Loaders
 from .machine import environment
 from .models import CallCounts, model_facts
 from .optimizers import ZeroGrads, optimizer_facts
-from .places import Place, Places
+from .places import NOWHERE, Place, Places
 from .plain_phase import PlainPhase
 from .uploads import Uploads
 from .writing import write_json
@@ -50,6 +51,9 @@ class Facts:
         for observer in (self._fetches, self._loaders, self._distributed):
             observer.remove()
 
+    def close(self) -> None:
+        self._fetches.close()
+
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
         self._optimizers.append((weakref.ref(optimizer), self.places.nearest(frame)))
 
@@ -58,7 +62,7 @@ class Facts:
         write_json(self._path, {**environment(), **self._observed()})
 
     def _observed(self) -> dict[str, Any]:
-        optimizers = [(optimizer, place) for known, place in self._optimizers if (optimizer := known()) is not None]
+        models = list(self.calls.models())
         facts: dict[str, Any] = {
             "autocast": self.calls.autocast,
             "anomaly_mode": self.calls.anomaly_mode or torch.is_anomaly_enabled(),
@@ -66,11 +70,19 @@ class Facts:
             "mark_overhead_ns": self.mark_overhead_ns,
             "forward": self.calls.forward_facts(),
             "loaders": self._loaders.facts(),
-            "optimizers": [optimizer_facts(optimizer, place) for optimizer, place in optimizers],
-            "models": [model_facts(model, place, self.calls.pairs) for model, place in self.calls.models()],
+            "optimizers": [optimizer_facts(optimizer, place) for optimizer, place in self._known_optimizers()],
+            "models": [model_facts(model, place, self.calls.pairs) for model, place in models],
             "zero_grad": self.zero_grads.facts(),
             "repeated_uploads": self.uploads.facts(self.recorded_steps) if self.recorded_steps else None,
-            **self._distributed.facts(),
+            **self._distributed.facts(model for model, _ in models),
             **self.plain.facts,
         }
+        if sources := cell_sources(self.places.cells):
+            facts["sources"] = sources
         return facts | {"compile": compile_facts(self.places, facts.pop("frames_compiled_in_steps", None))}
+
+    def _known_optimizers(self) -> list[tuple[Any, Place]]:
+        """Those that were seen made, and those that step although they were made before we came."""
+        made = [(optimizer, place) for known, place in self._optimizers if (optimizer := known()) is not None]
+        seen = {id(optimizer) for optimizer, _ in made}
+        return made + [(optimizer, NOWHERE) for optimizer in self.calls.optimizers() if id(optimizer) not in seen]

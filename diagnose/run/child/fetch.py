@@ -32,6 +32,11 @@ class FetchLog:
     def remove(self) -> None:
         self._patches.restore()
 
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
     def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def fetch(fetcher: Any, indices: Any) -> Any:
             begin = perf_counter_ns()

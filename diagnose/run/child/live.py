@@ -5,12 +5,28 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+from typing import NamedTuple
+
+from .schedule import Budget
 
 _SIZE = 4096
-_STATE, _STOP, _ATTENTION, _WORDS, _TEXT = 0, 1, 2, 8, 64
+_STATE, _STOP, _ATTENTION, _WORDS, _STAGE = 0, 1, 2, 8, 64
+_WORD = struct.Struct("<q")
 _TEXT_ROOM = 200
+_STAGE_LAYOUT = struct.Struct(f"<qqqqqq{_TEXT_ROOM}s")  # a budget, ticks a step, ns a step, text
+_NO_BUDGET = Budget(0, 0, 0, 0)
 
 _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
+
+
+class Stage(NamedTuple):
+    """What the recording is at, in words. `budget`: of its steps, without any where nobody knows how many it takes; a step is
+    `ticks_per_step` ticks and took `step_ns` before, 0 if that is not known."""
+
+    text: str
+    budget: Budget = _NO_BUDGET
+    ticks_per_step: int = 1
+    step_ns: int = 0
 
 
 class Live:
@@ -87,17 +103,39 @@ class Live:
         self._set_word(2, count)
 
     @property
+    def ticks(self) -> int:
+        """Ticks since the stage began. Written at every tick, so it costs next to nothing."""
+        return self._word(3)
+
+    @ticks.setter
+    def ticks(self, count: int) -> None:
+        _WORD.pack_into(self._page, _WORDS + 24, count)
+
+    @property
+    def stage(self) -> Stage:
+        steps, at_least, time_ns, time_limit_ns, ticks_per_step, step_ns, raw = _STAGE_LAYOUT.unpack_from(self._page, _STAGE)
+        text = raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+        return Stage(text, Budget(steps, at_least, time_ns, time_limit_ns), ticks_per_step, step_ns)
+
+    @stage.setter
+    def stage(self, stage: Stage) -> None:
+        budget = stage.budget
+        limits = (budget.steps, budget.at_least, budget.time_ns, budget.time_limit_ns)
+        raw = _STAGE_LAYOUT.pack(*limits, stage.ticks_per_step, stage.step_ns, stage.text.encode()[: _TEXT_ROOM - 1])
+        self.ticks = 0  # before the stage: a reader in between sees the old one at its begin
+        self._page[_STAGE : _STAGE + len(raw)] = raw
+
+    @property
     def phase(self) -> str:
-        raw = self._page[_TEXT : _TEXT + _TEXT_ROOM]
-        return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+        """The stage in words."""
+        return self.stage.text
 
     @phase.setter
     def phase(self, text: str) -> None:
-        raw = text.encode()[: _TEXT_ROOM - 1]
-        self._page[_TEXT : _TEXT + _TEXT_ROOM] = raw.ljust(_TEXT_ROOM, b"\0")
+        self.stage = Stage(text)
 
     def _word(self, index: int) -> int:
-        return int(struct.unpack_from("<q", self._page, _WORDS + 8 * index)[0])
+        return int(_WORD.unpack_from(self._page, _WORDS + 8 * index)[0])
 
     def _set_word(self, index: int, value: int) -> None:
-        struct.pack_into("<q", self._page, _WORDS + 8 * index, value)
+        _WORD.pack_into(self._page, _WORDS + 8 * index, value)

@@ -29,7 +29,7 @@ class Loaders:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._made: list[tuple[weakref.ref[Any], Place]] = []
-        self._iterated: dict[Place, dict[str, Any]] = {}
+        self._iterated: dict[Any, dict[str, Any]] = {}  # by where it was made, else by its settings
         self._patches = Patches()
 
     def install(self) -> None:
@@ -73,7 +73,8 @@ class Loaders:
 
     def _record_of(self, loader: Any) -> dict[str, Any]:
         place = next((place for known, place in self._made if known() is loader), NOWHERE)
-        return self._iterated.setdefault(place, {**place._asdict(), "batch_type": None, "batch_pinnable": None, "iterator_start_ms": []})
+        key = place if place.file else tuple(_loader_facts(loader).items())
+        return self._iterated.setdefault(key, {**place._asdict(), "batch_type": None, "batch_pinnable": None, "iterator_start_ms": []})
 
     def _await_first_batch(self, iterator: Any, record: dict[str, Any], begin_ns: int) -> None:
         """Shadow the iterator's own method until it has been called once: later batches cost nothing."""

@@ -43,6 +43,7 @@ class Observer:
     def forward(self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AbstractContextManager[None] | None: ...
     def backward(self) -> None: ...
     def fetch(self) -> None: ...
+    def optimizer(self, optimizer: Any) -> None: ...
 
 
 class Beside(Protocol):
@@ -139,6 +140,7 @@ class Marks:
     def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if torch.compiler.is_compiling() or getattr(self._inside, "optimizer", None):
             return
+        self._observer.optimizer(optimizer)
         self._inside.optimizer = opened = mark("diagnose::optimizer|" + self._where(sys._getframe(1)))
         opened.__enter__()
 

@@ -1,4 +1,4 @@
-"""What the marked calls tell about the models: how they are called, and what they are made of."""
+"""What the marked calls tell about the models: how they are called, and what they are made of; and which optimizers step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES_AT_MOST = 10
 
 
 class CallCounts(Observer):
-    """Counts forwards, backwards and fetches while marks are installed, and looks once at one forward of each model."""
+    """While marks are installed: counts forwards, backwards and fetches, sees which optimizers step, looks once at a forward of each."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -30,6 +30,7 @@ class CallCounts(Observer):
         self.autocast = self.anomaly_mode = False
         self.forget()
         self._models: dict[int, tuple[weakref.ref[nn.Module], Place]] = {}
+        self._optimizers: dict[int, weakref.ref[Any]] = {}
         self.pairs: dict[int, list[Pair]] = {}
         self.saved_bytes: int | None = None
 
@@ -74,6 +75,11 @@ class CallCounts(Observer):
     def fetch(self) -> None:
         self._fetches += 1
 
+    def optimizer(self, optimizer: Any) -> None:
+        known = self._optimizers.get(id(optimizer))
+        if known is None or known() is not optimizer:
+            self._optimizers[id(optimizer)] = weakref.ref(optimizer)
+
     def per_step(self, steps: float) -> dict[str, float | None]:
         """Calls of each kind per step, over the steps with marks; None if there was none."""
         counts = {"backward": self._backwards, "fetch": self._fetches, "forward": self._forwards}
@@ -94,6 +100,10 @@ class CallCounts(Observer):
             "batch_size": first_dimensions.most_common(1)[0][0] if first_dimensions else None,
             "shape_count": max(shape_counts.values(), default=None),
         }
+
+    def optimizers(self) -> list[Any]:
+        """Those that stepped and are still alive."""
+        return [optimizer for known in self._optimizers.values() if (optimizer := known()) is not None]
 
     def models(self) -> Iterator[tuple[nn.Module, Place]]:
         for known, place in self._models.values():

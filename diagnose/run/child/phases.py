@@ -16,7 +16,7 @@ from .calls import write_calls
 from .facts import Facts
 from .foreign import ForeignProfilers
 from .key_averages import write_key_averages
-from .live import Live
+from .live import Live, Stage
 from .marks import Marks
 from .recorder import Recording, mark_tick, measured_mark_ns, synchronize
 from .writing import write_json
@@ -25,6 +25,7 @@ TIMELINE_FILE, DETAIL_FILE = "timeline.pt.trace.json.gz", "detail.pt.trace.json.
 CALLS_FILE, AVERAGES_FILE = "detail.calls.json", "key_averages.json"
 _NEVER = 1 << 62
 _TEXTS = {"warmup": "warming up", "plain": "timing plain steps", "timeline": "recording the timeline", "detail": "recording source lines"}
+_WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
 
 
 class Phases:
@@ -50,6 +51,7 @@ class Phases:
         self._finished: list[dict[str, Any]] = []
         self._ticks = 0
         self._period = 1
+        self._step_ns = 0  # how long one took lately; 0 before the first
         self._sources: list[int] = []
         self._classes: list[type] = []
         self._name = "warmup"
@@ -62,7 +64,7 @@ class Phases:
         self._ticks_watched = self._ticks_theirs = self._ticks_recorded = 0
         self._thread = threading.current_thread().name
         self.over = False
-        self._announce()
+        self._live.phase = _TEXTS["warmup"]
 
     @property
     def recording(self) -> bool:
@@ -77,6 +79,7 @@ class Phases:
         number = self._ticks
         self._ticks += 1
         self._tick_ns.append(now_ns)
+        self._live.ticks = len(self._tick_ns) - 1
         if self._recording is not None:
             mark_tick(number)
             self._ticks_recorded += 1
@@ -142,7 +145,7 @@ class Phases:
         self._keep_phase()
         self._name, self._first_tick, self._tick_ns = name, number, [now_ns]
         budget = self._budgets[name]
-        self._announce()
+        self._live.stage = Stage(_TEXTS[name], budget, self._period, self._step_ns)
         synchronize(self._cuda)
         if name in ("timeline", "detail"):
             self._recording = Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail")
@@ -183,13 +186,14 @@ class Phases:
         recording, self._recording = self._recording, None
         assert recording is not None
         name, steps = self._name, (len(self._tick_ns) - 1) // self._period
+        self._note_pace()
         synchronize(self._cuda)
         recording.stop()
         if steps < 1:
             recording.discard()
             self._tick_ns = []
             return
-        self._announce("writing the " + name)
+        self._live.phase = _WRITING[name]
         phase = self._write_recording(recording, {"name": name, "first_tick": self._first_tick, "tick_ns": self._tick_ns}, steps)
         recording.discard()
         self._finished.append(phase)
@@ -259,13 +263,16 @@ class Phases:
 
     def _keep_phase(self) -> None:
         self._facts.plain.end((len(self._tick_ns) - 1) // self._period)
+        self._note_pace()
         if self._tick_ns:
             self._finished.append({"name": self._name, "first_tick": self._first_tick, "tick_ns": self._tick_ns})
             self._tick_ns = []
             self._write()
 
-    def _announce(self, text: str = "") -> None:
-        self._live.phase = text or _TEXTS[self._name]
+    def _note_pace(self) -> None:
+        borders = self._tick_ns[:: -self._period][:4]
+        step_ns = sorted(later - earlier for later, earlier in itertools.pairwise(borders))
+        self._step_ns = step_ns[len(step_ns) // 2] if step_ns else self._step_ns
 
     def _write(self) -> None:
         if self._foreign.silenced:

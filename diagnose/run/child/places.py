@@ -10,10 +10,11 @@ import sysconfig
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+from .cells import is_cell
+
 _LIBRARY_FOLDERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
-OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
+OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep  # of the whole package
 
 # How any call of torch is made, as against its helpers that a script calls as it calls a library; and ourselves.
 _NO_LIBRARY = re.compile(
@@ -33,17 +34,18 @@ NOWHERE = Place("", -1, "")
 
 
 class Places:
-    """Decides by file: below the script's folder or the working directory, and not part of any library there."""
+    """Decides by file: below the script's folder or the working directory and not part of any library there, or a notebook's cell."""
 
     def __init__(self, script_folder: str, cwd: str) -> None:
         self._cwd = cwd
         self._roots = _with_separator({script_folder, os.path.realpath(script_folder), cwd, os.path.realpath(cwd)})
         self._libraries = _with_separator(_library_folders(self._roots))
+        self.cells: list[str] = []  # those met so far
         self._files: dict[str, str] = {}  # co_filename -> absolute path, empty if not the user's
         self._functions: dict[CodeType, str] = {}  # -> module:function of a library, empty if it does not count
 
     def user_file(self, filename: str) -> str:
-        """The absolute path of `filename` if it is the user's own, else empty."""
+        """The absolute path of `filename` if it is the user's own (of a cell its name as it is), else empty."""
         known = self._files.get(filename)
         if known is None:
             known = self._files[filename] = self._classify(filename)
@@ -82,6 +84,9 @@ class Places:
         return NOWHERE, via
 
     def _classify(self, filename: str) -> str:
+        if is_cell(filename):
+            self.cells.append(filename)
+            return filename
         if not filename or filename[0] == "<":
             return ""
         path = os.path.normpath(os.path.join(self._cwd, filename))

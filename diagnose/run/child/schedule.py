@@ -35,6 +35,11 @@ class Budget:
             return True
         return elapsed_ns >= self.time_ns and steps >= self.at_least
 
+    def expected_steps(self, step_ns: int) -> int:
+        """After how many steps the phase ends if each takes that long."""
+        in_time, at_most = (max(1, -(-limit_ns // max(1, step_ns))) for limit_ns in (self.time_ns, self.time_limit_ns))
+        return min(self.steps, at_most, max(self.at_least, in_time))
+
 
 def budgets(steps: int, plain_steps: int | None = None) -> dict[str, Budget]:
     """The budget of every phase after the warm-up, scaled by the timeline's steps, except where `plain_steps` is given."""

@@ -56,6 +56,7 @@ class Session:
         self._elected: bool | None = None  # None: nobody has ticked in this process yet
         self._phases: Phases | None = None
         self._finished = False
+        self._passes_over = False  # the next tick
 
     def install(self) -> None:
         """Raises StopRun if the run is to be recorded on a GPU and there is none."""
@@ -73,7 +74,8 @@ class Session:
         self._ticks += 1
         if self._elected is None:
             self._elect()
-        phases = None if self._finished else self._phases
+        phases = None if self._finished or self._passes_over else self._phases
+        self._passes_over = False
         if phases is not None:
             try:
                 phases.tick(now, source)
@@ -94,6 +96,9 @@ class Session:
     def clock_upgraded(self, kind: str) -> None:
         self._ticks = 0
         if self._phases is not None and not self._finished:
+            # What has begun while the discarded recording ran, as the step that ticks, must end before another one starts: torch would
+            # write its end into memory that is freed.
+            self._passes_over = self._phases.recording
             self._phases.discard()
             self.facts.calls.forget()
             self._phases = self._new_phases()
@@ -120,8 +125,12 @@ class Session:
             self._elected = False
         self._live.ranks += 1
         if self._elected:
-            self._live.recorder_pid = os.getpid()
-            self._phases = self._new_phases()
+            self.record_this_process()
+
+    def record_this_process(self) -> None:
+        self._elected = True
+        self._live.recorder_pid = os.getpid()
+        self._phases = self._new_phases()
 
     def _new_phases(self) -> Phases:
         cuda = self.plan.device != "cpu" and torch.cuda.is_available()

@@ -41,7 +41,7 @@ function redrawn(root, timeline) {
   const queries = ['(prefers-color-scheme: dark)', 'print', '(min-resolution: 1.5dppx)'].map((query) => matchMedia(query));
   const sizes = new ResizeObserver(() => timeline.ask()), theme = new MutationObserver(recolour);
   sizes.observe(timeline.canvas);
-  
+  theme.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme', 'class'] });
   queries.forEach((query) => query.addEventListener('change', recolour));
   return () => { sizes.disconnect(); theme.disconnect(); queries.forEach((query) => query.removeEventListener('change', recolour)); };
 }

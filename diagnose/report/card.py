@@ -1,0 +1,108 @@
+"""A result as a small piece of HTML, for the output of a notebook's cell: it takes the notebook's colours and needs nothing beside it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from diagnose.report import sentences, text
+from diagnose.report.document import Document, is_complete, planned
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_ROWS_AT_MOST = 6  # of the plan and of the ledger; the report has all
+_NEGLIGIBLE = 0.005  # of the step
+
+_TEMPLATE = """\
+<div style="font: 14px/1.45 system-ui, sans-serif; max-width: 60em; color: inherit">
+{%- if verdict %}
+<p style="margin: 0 0 .6em"><b>{{ verdict | prose }}</b></p>
+{%- endif %}
+{%- for note in notes %}
+<p style="margin: 0 0 .6em">{{ note | prose }}</p>
+{%- endfor %}
+{%- if plan %}
+<table style="border-collapse: collapse; margin: 0 0 .8em; font-size: 13px; width: auto; table-layout: auto">
+<tr style="{{ line }}">
+{%- for title in ("", "Fix", "Where", saves, "How sure") %}<th style="{{ cell }}; font-weight: 600">{{ title }}</th>{% endfor -%}
+</tr>
+{%- for row in plan %}
+<tr style="{{ line }}">{% for shown in row %}<td style="{{ cell }}">{{ shown | prose }}</td>{% endfor %}</tr>
+{%- endfor %}
+</table>
+{%- endif %}
+{%- if ledger %}
+<table style="border-collapse: collapse; margin: 0 0 .8em; font-size: 13px; width: 100%; max-width: 40em; table-layout: auto">
+{%- for title, width, ms, share in ledger %}
+<tr style="{{ line }}">
+<td style="{{ bare }}; white-space: nowrap">{{ title }}</td>
+<td style="{{ bare }}; width: 100%"><div style="width: {{ width }}%; min-width: 1px; height: .8em; background: #5b8db8"></div></td>
+<td style="{{ bare }}; text-align: right; white-space: nowrap">{{ ms }}</td>
+<td style="{{ bare }}; text-align: right; white-space: nowrap">{{ share }}</td>
+</tr>
+{%- endfor %}
+</table>
+{%- endif %}
+{%- if link %}
+<p style="margin: 0"><a href="{{ link }}" target="_blank" rel="noopener">{{ shown_link }}</a></p>
+{%- endif %}
+</div>"""
+_BARE = "border: 0; padding: .1em .6em .1em 0; text-align: left; background: transparent; color: inherit"
+_LINE = "background: transparent"  # notebooks stripe tables
+_CELL = (
+    "border: 0; border-bottom: 1px solid rgba(128, 128, 128, .35); padding: .25em .9em .25em 0; text-align: left; vertical-align: top; "
+    "background: transparent; color: inherit"
+)
+
+
+def finished_card(document: Document, report: str) -> str:
+    """The verdict, the plan, where a step's time goes, and a link to the report at the relative path ``report``."""
+    notes = sentences.set_out(document) if is_complete(document) else [sentences.happened(document), *sentences.remedies(document)]
+    if is_complete(document) and not document["plan"]:
+        notes = [*notes, sentences.nothing_to_do(document)]
+    return _rendered(
+        verdict=document["verdict"],
+        notes=notes,
+        saves=f"{sentences.saves(document)} per step",
+        plan=_plan(document),
+        ledger=_ledger(document),
+        link=quote(os.fsencode(report)),
+        shown_link=text.clean(report),
+    )
+
+
+def plain_card(sentence: str) -> str:
+    """Only a sentence."""
+    return _rendered(notes=[f"diagnose: {sentence}"])
+
+
+def _plan(document: Document) -> list[list[str]]:
+    rows = []
+    for number, finding in enumerate(planned(document)[:_ROWS_AT_MOST], 1):
+        row = document["plan"][number - 1]
+        where = f"`{row['where']}`" if row["where"] else text.UNKNOWN
+        rows.append([f"{number}", row["fix"], where, sentences.saving(finding, document), sentences.sureness(finding, document)])
+    return rows
+
+
+def _ledger(document: Document) -> list[tuple[str, str, str, str]]:
+    """The largest rows: title, width of the bar in percent, ms, share."""
+    rows = sorted(document["ledger"], key=lambda row: row["share"], reverse=True)
+    shown = [row for row in rows[:_ROWS_AT_MOST] if row["share"] >= _NEGLIGIBLE]
+    return [(text.clean(row["title"]), f"{100 * row['share']:.1f}", text.ms(row["ms_per_step"]), text.share(row["share"])) for row in shown]
+
+
+def _rendered(**values: object) -> str:
+    return _environment().from_string(_TEMPLATE).render(line=_LINE, bare=_BARE, cell=_CELL, **values)
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment
+
+    from diagnose.report.page.html import prose
+
+    environment = Environment(autoescape=True)
+    environment.filters["prose"] = prose
+    return environment

@@ -1,0 +1,129 @@
+"""The recording of a block of code from inside the program it belongs to. When the block is left, nothing of ours stays in torch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+
+import torch
+
+from .live import Live
+from .session import Plan, Session
+
+_NOBODY = -1  # as the process that is recorded
+_LOG_LEVEL = "KINETO_LOG_LEVEL"  # torch's profiler reads it when it is first used, and would write on the program's stderr
+
+_open: list[InnerSession] = []  # the one of this process, if any
+_opening = threading.Lock()
+_forks_are_noticed = False  # such a hook cannot be taken back, so there is one for all
+
+
+class AnotherIsOpen(RuntimeError):
+    """Two blocks of one process cannot be recorded at the same time."""
+
+
+class InnerSession(Session):
+    """Records this process from `begin` to `end`, once; the plan's `keep_going` is to be true, for nothing here may stop a program."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Raises OSError."""
+        super().__init__(plan)
+        self._pid = os.getpid()
+        self._lock = threading.RLock()  # another thread than the one that trains may leave the block
+        self._sets_log_level = _LOG_LEVEL not in os.environ
+
+    def begin(self) -> None:
+        """Start listening. Raises AnotherIsOpen, OSError."""
+        _enter(self)
+        try:
+            if self._sets_log_level:
+                os.environ[_LOG_LEVEL] = "99"
+            os.makedirs(self._rank_folder, exist_ok=True)
+            self.record_this_process()
+            self.install()
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def done(self) -> bool:
+        """All is recorded, or the block has been left."""
+        return self._finished
+
+    @property
+    def phase(self) -> str:
+        """What is being done, in words."""
+        return self._live.phase
+
+    @property
+    def tick_count(self) -> int:
+        """Since the clock in use was found."""
+        return self._ticks
+
+    def step(self) -> None:
+        """A step of the program's own ends here."""
+        self._clock.step()
+
+    def tick(self, source: object) -> None:
+        with self._lock:
+            super().tick(source)
+
+    def end(self) -> None:
+        """Write what there is and take every hook out of torch, whatever happened in between. Not from inside a tick."""
+        with self._lock:
+            try:
+                if os.getpid() == self._pid:
+                    self.flush()
+            finally:
+                self.remove()
+                self._clock.take_out_hook()
+                self.facts.close()
+                self._phases = None
+                if self._sets_log_level:
+                    os.environ.pop(_LOG_LEVEL, None)
+                _leave(self)
+
+    def remove(self) -> None:
+        # What Ctrl-C may have left, in the reverse order of its making.
+        self._marks.remove()
+        self.facts.plain.end(0)
+        super().remove()
+        if self._foreign.ours_records:
+            with contextlib.suppress(RuntimeError):
+                torch.autograd._disable_profiler()
+        self._foreign.ours_stops()
+        if os.getpid() == self._pid:
+            self._live.recorder_pid = _NOBODY  # workers that live on log no more
+            for name in (os.path.join(self.plan.folder, Live.FILE), os.path.join(self._rank_folder, "elected")):
+                with contextlib.suppress(OSError):
+                    os.remove(name)
+
+    def forked(self) -> None:
+        super().forked()
+        self._lock = threading.RLock()  # a thread that is not in this process may have held it
+        self._elected = False
+        self._clock.remove()
+        self._clock.take_out_hook()
+        self._foreign.remove()
+
+
+def _enter(session: InnerSession) -> None:
+    global _forks_are_noticed
+    with _opening:
+        if _open:
+            raise AnotherIsOpen
+        _open.append(session)
+        if not _forks_are_noticed:
+            os.register_at_fork(after_in_child=_forked)
+            _forks_are_noticed = True
+
+
+def _leave(session: InnerSession) -> None:
+    with contextlib.suppress(ValueError):
+        _open.remove(session)
+
+
+def _forked() -> None:
+    while _open:
+        _open.pop().forked()

@@ -1,0 +1,551 @@
+"""`diagnose.record`: a loop is recorded from inside its program, which is afterwards as it was."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import diagnose
+from diagnose.errors import UsageError
+from diagnose.report.schema import problems
+
+ROOT = Path(__file__).parents[1]
+SAMPLE = ROOT / "sample_traces" / "input-wait" / "sick.py"
+WORKERS = "input-wait-no-workers"
+
+# A loop of its own, all of whose time is the loader's, and what of torch our hooks would change.
+PRELUDE = """
+import gc, json, os, sys, threading, time
+import torch
+from torch import nn
+from torch.autograd import profiler
+from torch.optim import optimizer as optimizers
+from torch.utils.data import DataLoader, Dataset, dataloader
+from torch.utils.data._utils import fetch
+import diagnose
+
+class Slow(Dataset):
+    def __len__(self):
+        return 160
+    def __getitem__(self, index):
+        time.sleep(0.0005)
+        return torch.full((64,), float(index))
+
+loader = DataLoader(Slow(), batch_size=4)
+model = nn.Linear(64, 64)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+def train(batch):
+    optimizer.zero_grad()
+    model(batch).sum().backward()
+    optimizer.step()
+
+def hooks():
+    owners = (
+        torch, torch.Tensor, torch.cuda, torch.autograd, nn.Module, torch.optim.Optimizer, DataLoader, dataloader._BaseDataLoaderIter,
+        fetch._MapDatasetFetcher, fetch._IterableDatasetFetcher, profiler.profile, torch.amp.GradScaler,
+        nn.parallel.DistributedDataParallel, nn.parallel.DataParallel, os,
+    )
+    return [
+        {(owner, name): value for owner in owners for name, value in list(vars(owner).items()) if callable(value)},
+        dict(optimizers._global_optimizer_post_hooks), dict(optimizers._global_optimizer_pre_hooks), list(gc.callbacks),
+        sys.getprofile(), torch.autograd._profiler_enabled(), os.environ.get("KINETO_LOG_LEVEL"),
+    ]
+
+def open_files():
+    gc.collect()
+    links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
+    return sorted(os.readlink(link) for link in links if os.path.exists(link))
+
+train(next(iter(loader)))  # what torch makes at its first use is not ours
+before = hooks()
+"""
+
+
+class Program:
+    """A program that has run: its streams, what it told, and what it recorded."""
+
+    def __init__(self, folder: Path, code: str, *, prelude: str = PRELUDE) -> None:
+        (folder / "program.py").write_text(prelude + textwrap.dedent(code))
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        environment = {name: value for name, value in os.environ.items() if name != "KINETO_LOG_LEVEL"} | {"PYTHONPATH": path}
+        command = [sys.executable, "-W", "error", "program.py"]
+        ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        self.folder, self.returncode, self.stdout, self.stderr = folder, ran.returncode, ran.stdout, ran.stderr
+
+    @property
+    def told(self) -> Any:
+        """What it printed as JSON."""
+        assert self.returncode == 0, self.stderr
+        return json.loads(self.stdout)
+
+    def json(self, name: str) -> Any:
+        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+
+    def found(self, name: str) -> dict[str, str]:
+        """What the report in the folder finds, best first, and where: also what the noise of a busy machine keeps out of the plan."""
+        findings = [one for one in self.json(f"{name}/report.json")["findings"] if one["state"] == "fires"]
+        return {one["rule"]: "".join(f"{line['file']}:{line['line']}" for line in one["culprits"][:1]) for one in findings}
+
+    def line_of(self, text: str) -> int:
+        lines = (self.folder / "program.py").read_text().splitlines()
+        return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Program]:
+    return lambda code, **options: Program(tmp_path, code, **options)
+
+
+TWICE = """
+    told = {}
+    with diagnose.record("with_steps", steps=4) as first:
+        told["empty"] = first._repr_html_()
+        for batch in loader:  # the first loop
+            train(batch)
+            first.step()
+            if first.done:
+                break
+        told["done"] = first.done
+        told["gone"] = hooks()[0] == before[0]  # already before the block is left
+    told["first"], told["repr"], told["html"] = first.document["verdict"], repr(first), first._repr_html_()
+
+    with diagnose.record("by_optimizer", steps=4, stacks=False) as second:
+        try:
+            with diagnose.record("nested"):
+                raise AssertionError("nested")
+        except diagnose.in_process.UsageError as error:
+            told["nested"] = str(error)
+        for batch in loader:
+            train(batch)
+    told["gone again"] = hooks() == before
+    told["files again"] = [name for name in open_files() if "with_steps" in name or "by_optimizer" in name]
+    second.step()
+    told["recorded"] = second.done
+    json.dump(told, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """Two blocks in one process: with calls of `step`, and without."""
+    return Program(tmp_path_factory.mktemp("twice"), TWICE)
+
+
+def test_steps_are_what_the_loop_says(twice: Program) -> None:
+    steps = twice.json("with_steps/rank0/steps.json")
+    assert (steps["clock"], steps["ticks_per_step"]) == ("step", 1)
+    assert {phase["name"]: len(phase["tick_ns"]) - 1 for phase in steps["phases"][1:]} == {"plain": 10, "timeline": 4, "detail": 1}
+    assert twice.told["done"]
+
+
+def test_without_calls_of_step_the_optimizer_is_the_clock(twice: Program) -> None:
+    steps = twice.json("by_optimizer/rank0/steps.json")
+    assert (steps["clock"], [phase["name"] for phase in steps["phases"]]) == ("optimizer", ["warmup", "plain", "timeline"])
+    assert twice.told["recorded"]
+
+
+def test_torch_and_the_process_are_as_before(twice: Program) -> None:
+    assert twice.told["gone"]
+    assert twice.told["gone again"]
+    assert twice.told["files again"] == []
+
+
+def test_blocks_cannot_be_nested(twice: Program) -> None:
+    assert "another block is being recorded" in twice.told["nested"]
+    assert not (twice.folder / "nested").exists()
+
+
+def test_what_was_made_before_the_block_is_known_but_for_its_place(twice: Program) -> None:
+    facts = twice.json("with_steps/rank0/facts.json")
+    (loader,), (optimizer,), (model,) = facts["loaders"], facts["optimizers"], facts["models"]
+    assert (loader["num_workers"], loader["batch_size"], loader["dataset_length"], loader["file"]) == (0, 4, 160, "")
+    assert (optimizer["class"], optimizer["tensor_count"], optimizer["file"]) == ("SGD", 2, "")
+    assert (model["class"], model["line"]) == ("Linear", twice.line_of("model(batch).sum()"))
+    assert "sources" not in facts  # there are no cells
+
+
+def test_the_report_names_the_line_of_the_loop(twice: Program) -> None:
+    assert twice.found("with_steps")[WORKERS] == f"program.py:{twice.line_of('# the first loop')}"
+    assert WORKERS in twice.found("by_optimizer")
+
+
+def test_the_folder_is_like_that_of_a_launched_run(twice: Program) -> None:
+    for name in ("with_steps", "by_optimizer"):
+        assert problems(twice.json(f"{name}/report.json")) == []
+        record = twice.json(f"{name}/run.json")
+        assert (record["target"], record["argv"], record["module"], record["in_process"]) == ("program.py", ["program.py"], False, True)
+        assert (record["ended"], record["exit_code"], record["settings"]["steps"]) == ("finished", 0, 4)
+        assert not (twice.folder / name / "live").exists()
+
+
+def test_the_program_hears_only_where_the_report_is(twice: Program) -> None:
+    lines = twice.stderr.splitlines()
+    assert [line.partition(" is ")[0] for line in lines] == ["diagnose: the report"] * 2
+    assert [(twice.folder / line.partition(" is ")[2]).is_file() for line in lines] == [True, True]
+
+
+def test_it_shows_what_was_found(twice: Program) -> None:
+    told = twice.told
+    assert told["first"] in told["repr"]
+    assert "no step has ended yet" in told["empty"]
+    assert told["first"].split("`")[0] in html.unescape(told["html"])
+    assert 'href="with_steps/report.' in told["html"]
+
+
+def test_an_error_in_the_loop_stays_the_programs_own(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        try:
+            with diagnose.record("out", steps=2) as recorder:
+                for number, batch in enumerate(loader):
+                    train(batch)
+                    recorder.step()
+                    if number == 30:
+                        raise ValueError("mine")
+        except ValueError as error:
+            assert error.__context__ is None and error.__traceback__.tb_next is None
+            assert hooks() == before
+            raise
+        """
+    )
+    assert program.returncode == 1
+    assert program.stderr.endswith("ValueError: mine\n")
+    assert (program.json("out/run.json")["ended"], program.json("out/run.json")["exit_code"]) == ("crashed", 1)
+    assert WORKERS in program.found("out")
+
+
+def test_a_loop_of_two_steps_gives_what_is_possible(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        with diagnose.record("out") as recorder:
+            for number, batch in enumerate(loader):
+                train(batch)
+                recorder.step()
+                if number == 3:
+                    break
+        assert hooks() == before and not torch.autograd._profiler_enabled()
+        json.dump(repr(recorder), sys.stdout)
+        """
+    )
+    document = program.json("out/report.json")
+    assert problems(document) == []
+    assert (document["steps"]["cold"], document["steps"]["clock"]) == (True, "step")
+    assert document["verdict"] in program.told
+
+
+def test_a_failure_of_ours_is_said_and_costs_the_program_nothing(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        import diagnose.reporting
+        def report(source, out):
+            raise ZeroDivisionError("ours")
+        diagnose.reporting.report = report
+        with diagnose.record("out", steps=2, stacks=False) as recorder:
+            for batch in loader:
+                train(batch)
+        json.dump([repr(recorder), recorder._repr_html_(), recorder.report], sys.stdout)
+        """
+    )
+    told, html_told, report = program.told
+    assert "the analysis failed (ZeroDivisionError: ours)" in told
+    assert "ZeroDivisionError" in html_told
+    assert report is None
+    assert program.json("out/run.json")["ended"] == "finished"
+    assert program.stderr.startswith("diagnose: the analysis failed")
+
+
+def test_a_block_that_cannot_begin_leaves_nothing(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        def failing(folder, record):
+            raise OSError("disk full")
+        usual, diagnose.in_process._write = __import__("diagnose.in_process").in_process._write, failing
+        try:
+            with diagnose.record("out"):
+                raise AssertionError("entered")
+        except OSError:
+            told = hooks() == before and not os.path.exists("out")
+        diagnose.in_process._write = usual
+        with diagnose.record("out", steps=2, stacks=False) as recorder:
+            for batch in loader:
+                train(batch)
+        json.dump([told, recorder.document["steps"]["complete"]], sys.stdout)
+        """
+    )
+    assert program.told == [True, 2]
+
+
+def test_a_block_without_a_step_says_so(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        with diagnose.record("out") as recorder:
+            pass
+        assert hooks() == before
+        json.dump(recorder._repr_html_(), sys.stdout)
+        """
+    )
+    assert program.json("out/report.json")["steps"]["clock"] == "none"
+    assert "No complete step was recorded" in program.told
+
+
+def test_ctrl_c_in_the_end_of_a_phase_leaves_no_profiler_running(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        from diagnose.run.child import phases
+        def interrupted(cuda):
+            if (open := recorder._session._phases)._name == "timeline" and len(open._tick_ns) > 2:
+                raise KeyboardInterrupt
+        usual, phases.synchronize = phases.synchronize, interrupted
+        try:
+            with diagnose.record("out", steps=2) as recorder:
+                for batch in loader:
+                    train(batch)
+                    recorder.step()
+        except KeyboardInterrupt:
+            told = hooks() == before
+        phases.synchronize = usual
+        with diagnose.record("again", steps=2, stacks=False) as again:
+            for batch in loader:
+                train(batch)
+        json.dump([told, again.document["steps"]["complete"]], sys.stdout)
+        """
+    )
+    assert program.told == [True, 2]
+    assert program.json("out/run.json")["ended"] == "interrupted"
+
+
+def test_an_inference_is_recorded_by_its_forwards(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        with diagnose.record("out", steps=2, stacks=False) as recorder:
+            with torch.no_grad():
+                for batch in loader:
+                    model(batch)
+        json.dump(hooks() == before, sys.stdout)
+        """
+    )
+    assert program.told
+    document = program.json("out/report.json")
+    assert (document["steps"]["clock"], document["steps"]["complete"]) == ("forward", 2)
+    assert program.json("out/rank0/facts.json")["optimizers"] == []
+
+
+DEFINITION = """
+def apply(batch):
+    train(batch)
+    return model.weight.sum().item()
+"""
+LOOP = """
+with diagnose.record("out", steps=4) as recorder:
+    for batch in loader:
+        apply(batch)
+        recorder.step()
+"""
+NOTEBOOK = f"""
+import linecache
+from types import SimpleNamespace
+counts = {{}}
+sys.modules["IPython"] = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=SimpleNamespace(_filename_map=counts)))
+
+def run_cell(name, number, text):
+    counts[name] = number
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    exec(compile(text, name, "exec"), globals())
+
+run_cell(names[0], 2, {DEFINITION!r})
+run_cell(names[1], 3, {LOOP!r})
+json.dump(hooks() == before, sys.stdout)
+"""
+KERNEL = ("/tmp/ipykernel_17/11.py", "/tmp/ipykernel_17/22.py")
+TERMINAL = ("<ipython-input-2-aa>", "<ipython-input-3-bb>")
+
+
+@pytest.mark.parametrize("names", [KERNEL, TERMINAL], ids=["kernel", "terminal"])
+def test_cells_of_a_notebook_are_the_users_own_code(run: Callable[..., Program], names: tuple[str, str]) -> None:
+    program = run(f"names = {names!r}\n" + NOTEBOOK)
+    assert program.told
+    assert program.json("out/run.json")["target"] == "notebook"
+    assert program.found("out")[WORKERS] == "cell 3:3"
+    document = program.json("out/report.json")
+    lines = {(line["file"], line["line"]): line["source"] for line in document["lines"]}
+    assert lines["cell 3", 3] == "for batch in loader:"
+    assert lines["cell 2", 4] == "return model.weight.sum().item()"
+    assert not [file for file, _ in lines if "ipykernel" in file or "<" in file]
+
+
+def test_a_model_that_was_compiled_before_is_not_compiled_again(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        from torch._dynamo.utils import counters
+        model = torch.compile(model, backend="eager")
+        for batch in loader:
+            train(batch)
+        before, compiled = hooks(), counters["frames"]["total"]
+        with diagnose.record("out", steps=2, stacks=False) as recorder:
+            for batch in loader:
+                train(batch)
+                recorder.step()
+        train(batch)
+        json.dump([compiled, counters["frames"]["total"], hooks() == before], sys.stdout)
+        """
+    )
+    assert program.told == [1, 1, True]
+
+
+def test_another_thread_may_train(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        def loop():
+            for batch in loader:
+                train(batch)
+                recorder.step()
+        with diagnose.record("out", steps=2) as recorder:
+            thread = threading.Thread(target=loop, name="trainer")
+            thread.start()
+            thread.join()
+        json.dump(hooks() == before, sys.stdout)
+        """
+    )
+    assert program.told
+    assert program.json("out/rank0/steps.json")["thread"] == "trainer"
+    assert program.json("out/report.json")["steps"]["complete"] == 2
+
+
+def test_forked_processes_record_nothing_and_leave_the_recording_alone(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        with diagnose.record("out", steps=2, stacks=False) as recorder:
+            for number, batch in enumerate(loader):
+                if number in (0, 20):  # before the first step, and in the plain phase
+                    child = os.fork()
+                    if not child:
+                        break
+                    assert os.waitpid(child, 0)[1] == 0
+                train(batch)
+                recorder.step()
+            else:
+                child = os.getpid()
+        if not child:
+            train(batch)
+            os._exit(not (recorder.document is None and hooks()[1:] == before[1:]))
+        json.dump(recorder.document["steps"]["complete"], sys.stdout)
+        """
+    )
+    assert program.told == 2
+    assert program.stderr.count("the report is") == 1
+
+
+def test_workers_that_outlive_the_block_write_no_more(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        workers = DataLoader(Slow(), batch_size=4, num_workers=1, persistent_workers=True)
+        with diagnose.record("out", steps=2, stacks=False) as recorder:
+            for batch in workers:
+                train(batch)
+        size = os.path.getsize("out/rank0/fetch.bin")
+        for batch in workers:
+            pass
+        json.dump([size > 0, os.path.getsize("out/rank0/fetch.bin") - size], sys.stdout)
+        """
+    )
+    assert program.told == [True, 0]
+
+
+def test_under_the_command_a_block_leaves_the_recording_to_it(run: Callable[..., Program], tmp_path: Path) -> None:
+    program = run(
+        """
+        command = [sys.executable, "-m", "diagnose", "--steps", "2", "--no-stacks", "--out", "launched", "loop.py"]
+        import subprocess
+        ran = subprocess.run(command, capture_output=True, text=True)
+        json.dump([ran.returncode, ran.stdout, os.path.exists("inner")], sys.stdout)
+        """,
+        prelude=_loop_file(tmp_path),
+    )
+    assert program.told == [0, "False None\n", False]
+    assert program.json("launched/run.json")["ended"] == "stopped"
+
+
+def _loop_file(folder: Path) -> str:
+    """Writes loop.py, which tells of its recorder when it is stopped; the prelude of what launches it."""
+    loop = """
+    with diagnose.record("inner") as recorder:
+        try:
+            while True:
+                for batch in loader:
+                    train(batch)
+                    recorder.step()
+        finally:
+            print(recorder.done, recorder.report)
+    """
+    (folder / "loop.py").write_text(PRELUDE + textwrap.dedent(loop))
+    return "import json, os, sys\n"
+
+
+def test_the_top_finding_is_that_of_a_launched_run(tmp_path: Path) -> None:
+    source = SAMPLE.read_text()
+    (tmp_path / "launched.py").write_text(source)
+    head, loop = source.split("    for signals, labels in loader:")
+    body, tail = loop.split("    elapsed = ")
+    block = textwrap.indent("    for signals, labels in loader:" + body, "    ")
+    inside = f"{head}    with diagnose.record('inside'):\n{block}    elapsed = {tail}"
+    program = Program(tmp_path, inside, prelude="import diagnose\n")
+    assert program.returncode == 0, program.stderr
+    command = [sys.executable, "-m", "diagnose", "--out", "launched", "launched.py"]
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True, timeout=300)
+    line = program.line_of("in loader:")
+    assert next(iter(program.found("inside").items())) == (WORKERS, f"program.py:{line}")
+    assert next(iter(program.found("launched").items())) == (WORKERS, f"launched.py:{line - 2}")  # without import and block
+
+
+# ---- without torch
+
+
+def test_the_package_shows_record_and_imports_it_when_asked() -> None:
+    code = "import sys, diagnose; assert 'record' in dir(diagnose); assert not {'torch', 'diagnose.in_process'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    assert callable(diagnose.record)
+    with pytest.raises(AttributeError, match="no attribute 'recrod'"):
+        diagnose.recrod  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize("wrong", [{"steps": 0}, {"steps": 2.5}, {"plain_steps": -1}, {"device": "gpu"}])
+def test_wrong_settings_are_refused_at_once(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        diagnose.record(**wrong)
+
+
+def test_only_rank_0_of_a_job_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rank_1 = SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda: 1)
+    monkeypatch.setitem(sys.modules, "torch.distributed", rank_1)
+    with diagnose.record(tmp_path / "out") as recorder:
+        recorder.step()
+        assert not recorder.done  # or it would leave its loop alone
+    assert "this is rank 1" in repr(recorder)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_recorder_serves_once_and_a_folder_is_never_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from diagnose import in_process
+
+    (tmp_path / "out").mkdir()
+    assert in_process._new_folder(tmp_path / "out") == tmp_path / "out"
+    (tmp_path / "out" / "kept").touch()
+    assert in_process._new_folder(tmp_path / "out") == tmp_path / "out-2"
+    monkeypatch.setattr(in_process, "_left_alone", lambda: "not now")
+    recorder = diagnose.record(tmp_path / "out")
+    with recorder:
+        pass
+    with pytest.raises(UsageError, match="has been used"), recorder:
+        pass
