@@ -37,6 +37,17 @@ def test_every_rule_is_in_the_wheel(wheel):
     assert names == {path.name for path in (ROOT / "rules").iterdir()}
 
 
+def test_templates_scripts_and_tables_are_in_the_wheel(wheel):
+    there = {str(path.relative_to(ROOT)) for path in (ROOT / "diagnose").rglob("*.*") if path.is_file() and "__pycache__" not in path.parts}
+    assert {"diagnose/tab/index.js", "diagnose/report/page/css/page.css", "diagnose/predict/peaks.toml"} < there
+    assert there <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_tensorboard_finds_the_tab_in_the_installed_package(installed):
+    find = "import importlib.metadata as m; print(*(e.load().plugin_name for e in m.entry_points(group='tensorboard_plugins')))"
+    assert "diagnose" in installed("-c", find).split()
+
+
 def test_the_hooks_of_the_child_process_are_in_the_wheel(wheel):
     assert "diagnose/run/child/site/sitecustomize.py" in zipfile.ZipFile(wheel).namelist()
 

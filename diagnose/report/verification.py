@@ -145,7 +145,7 @@ def remarks(document: Document) -> list[str]:
     if proof["seeded_batches"]:
         said.append(
             "A fix made the script see other batches. From then on the random numbers that items draw were seeded by batch in all runs; "
-            "where that did not help, the column *Losses* says so."
+            "where that did not help, the column of losses says so."
         )
     if proof["same_losses"] is False:
         said.append("Two runs of the script as it is do not give the same losses (or outputs): results cannot be compared to the bit.")

@@ -31,7 +31,7 @@ function memoryChart({ title, x_title: unit, x, bytes }) {
 // A round number of bytes, so that there are a few lines.
 function tickOf(most) {
   const unit = 1024 ** Math.max(0, Math.floor(Math.log(most / 3) / Math.log(1024)));
-  return [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((step) => step * unit).find((step) => most / step <= 5) ?? most;
+  return [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024].map((step) => step * unit).find((step) => most / step <= 5) ?? most;
 }
 
 const plain = (value) => value.toLocaleString('en-US', { maximumFractionDigits: 6 });
