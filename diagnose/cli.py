@@ -14,13 +14,18 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from diagnose import __version__, verifying, whatif
+from diagnose import __version__, comparing, verifying, whatif
 from diagnose.errors import EXIT_FAILURE, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
-from diagnose.options import Parser, byte_count, positive_number
+from diagnose.options import Parser, add_output_options, byte_count, positive_number, with_format
 from diagnose.run.settings import Settings, Target
-from diagnose.targets import TRACE_SUFFIXES, kind_of, traces_in
+from diagnose.targets import COMMANDS, TRACE_SUFFIXES, kind_of, traces_in
 from diagnose.trace.source import Source, is_url, shown
+
+if TYPE_CHECKING:
+    from diagnose.report.document import Document
+    from diagnose.report.formats import Output
 
 SEVERITIES = ("low", "medium", "high")
 # Settings that only matter while a script runs, and the options that give them.
@@ -49,6 +54,7 @@ examples:
   python -m diagnose s3://bucket/trace.json.gz    the same from wherever fsspec reads
   python -m diagnose diagnosis/20261121-070000    analyse a recorded run again
   python -m diagnose verify RUN                   try its fixes on the script and measure (`verify --help` shows more)
+  python -m diagnose compare RUN_A RUN_B          what changed from one run to another
   python -m diagnose whatif RUN --remove python   what a step would take without it (`whatif --help` shows more)
   python -m diagnose rules input-wait-no-workers  explain a rule (`rules` and `metrics` list all; a script of that name is ./rules)
   python -m diagnose rules new my-rule            begin a rule of your own (in a source tree)
@@ -89,7 +95,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The options, with `target`, `module` and `args` (the script's own). Raises UsageError; `--help` and `--version` exit."""
     parser = _parser()
     own, target, args = _split(argv, parser)
-    options = parser.parse_args(own)
+    options = with_format(parser.parse_args(own))
     if target is None:
         raise UsageError("TARGET is missing", do=f"{_USAGE}; --help shows examples")
     options.target, options.args = target, args
@@ -113,11 +119,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", choices=("auto", "cpu", "cuda"), help=f"what to record (default {Settings.device})")
     add("--timeout", dest="timeout_s", type=positive_number(float), metavar="SECONDS", help="end the script after this time")
     add("--memory-limit", type=byte_count, metavar="SIZE", help="refuse a trace that takes more: 8G, 500M (default half of what is free)")
-    add("--no-size-limit", dest="trusted", action="store_true", help="trust the file: read however much a compressed trace inflates to")
+    add("--no-size-limit", dest="trusted", action="store_true", help="trust a trace: read all that it inflates to")
     add("--verify", action="store_true", default=None, help="then try each fix and measure (see `verify --help`)")
     verifying.add_options(add, shown=False)
-    add("--json", action="store_true", help="the result on stdout as well, one document per line, after whatever the script printed there")
-    add("--fail-on", choices=SEVERITIES, help="exit with 4 if the plan holds a finding at least that severe (for CI)")
+    add_output_options(add)
+    add("--fail-on", choices=SEVERITIES, metavar="SEVERITY", help="exit with 4 for a finding from low, medium or high on")
     add("--debug", action="store_true", help="show tracebacks of diagnose itself")
     add("--version", action="version", version=f"diagnose {__version__}")
     return parser
@@ -154,6 +160,8 @@ def _unknown_option(flag: str, known: dict[str, bool]) -> UsageError:
 
 def _run(options: argparse.Namespace) -> int:
     kind = kind_of(options.target, module=options.module)
+    if kind in COMMANDS and kind != "verify" and options.format not in ("text", "json"):
+        raise UsageError(f"{kind} has no --format {options.format}", do=f"python -m diagnose {kind} --help")
     if kind in ("rules", "metrics"):
         print(_catalogue(kind, options.args), flush=True)
         return EXIT_OK
@@ -161,6 +169,8 @@ def _run(options: argparse.Namespace) -> int:
         return whatif.answer(options)
     if kind == "verify":
         return verifying.answer(options)
+    if kind == "compare":
+        return comparing.answer(options)
     if kind == "accuracy":
         print(_accuracy(options.args), flush=True)
         return EXIT_OK
@@ -170,8 +180,10 @@ def _run(options: argparse.Namespace) -> int:
     if kind == "traces":
         return _analyse_folder(options)
     source = options.target if is_url(options.target) else Path(options.target)
-    with _out_folder(options.out, in_place=source if kind == "run" else None) as out:
-        return _report(source, out, options)
+    with _out_folder(options.out, in_place=source if kind == "run" else None) as out, _output(options) as output:
+        document = _report(source, out, options)
+        output.add(document)
+        return _code(document, options)
 
 
 def _refuse_recording_options(options: argparse.Namespace) -> None:
@@ -237,35 +249,51 @@ def _new_rule(rule_id: str) -> str:
 
 def _record(options: argparse.Namespace) -> int:
     """Run the script, then report. However it ended, what was recorded is worth a look."""
-    from diagnose.report.terminal import Progress
+    from diagnose.report.progress import Progress, RecordingProgress
     from diagnose.run.launch import launch
 
     settings = Settings(**{name: getattr(options, name) for name in _RECORDING if getattr(options, name) is not None})
-    progress = Progress()
+    progress = RecordingProgress(Progress(quiet=options.quiet))
     with _out_folder(options.out) as out:
         outcome = launch(Target(options.target, options.module, tuple(options.args)), settings, out, progress)
         script_code = {"crashed": EXIT_SCRIPT_FAILED, "killed": EXIT_SCRIPT_FAILED, "interrupted": EXIT_INTERRUPTED}.get(outcome.ended)
-        progress("analysing")
         try:
-            code = _report(out, out, options)
+            code = _report_recorded(out, options, verified=outcome.ended in ("stopped", "finished"))
         except DiagnoseError as error:
             if script_code is None:
                 raise
             code = _failed(f"diagnose: {error}", EXIT_FAILURE, options)
-        if options.verify and outcome.ended in ("stopped", "finished"):
-            code = max(code, verifying.verify_recorded(out, options))
         return code if script_code is None else script_code
+
+
+def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) -> int:
+    """`verified`: whether the run is one that --verify can go on from."""
+    with _output(options, after_script=True) as output:
+        document = _report(out, out, options)
+        code = _code(document, options)
+        if not (options.verify and verified):
+            output.add(document)
+            return code
+        try:
+            return max(code, verifying.verify_recorded(out, options))  # its document is the one that counts
+        except DiagnoseError:
+            output.add(document)
+            raise
 
 
 def _analyse_folder(options: argparse.Namespace) -> int:
     """A report for each trace; a bad one costs only itself."""
     codes = []
-    with _out_folder(options.out) as out:
-        for trace in traces_in(Path(options.target)):
+    with _out_folder(options.out) as out, _output(options) as output:
+        traces = traces_in(Path(options.target))
+        for number, trace in enumerate(traces, 1):
             try:
-                codes.append(_report(trace, _fresh(out / _trace_name(trace)), options, brief=True))
+                document = _report(trace, _fresh(out / _trace_name(trace)), options, brief=f"{trace.name}, {number} of {len(traces)}")
             except DiagnoseError as error:
                 _failed(f"diagnose: {error}", EXIT_FAILURE, options)
+            else:
+                output.add(document)
+                codes.append(_code(document, options))
         if not codes:
             raise UsageError(f"none of the traces in {options.target} could be read")
     return max(codes)
@@ -278,19 +306,38 @@ def _trace_name(trace: Path) -> str:
     return name if name.strip(".") else "trace"  # "..json" must not name the folder itself or the one above
 
 
-def _report(source: Source, out: Path, options: argparse.Namespace, *, brief: bool = False) -> int:
-    """Analyse, write every report into `out`, print the summary (`brief`: its two main lines); the exit code that --fail-on asks for."""
-    from diagnose.report.document import severest, to_json
-    from diagnose.report.terminal import Progress, ReadingProgress, print_headline, print_summary, stderr_console
+def _report(source: Source, out: Path, options: argparse.Namespace, *, brief: str = "") -> Document:
+    """Analyse, write every report into `out`, print the summary; the result document. `brief`: which of several, whose summary is short."""
+    from diagnose.report.console import stderr_console
+    from diagnose.report.progress import Progress, reading_progress
+    from diagnose.report.terminal import print_headline, print_summary
     from diagnose.reporting import report
 
-    progress = ReadingProgress(Progress())
-    document = report(source, out, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
-    (print_headline if brief else print_summary)(document, out, stderr_console())
-    if options.json:
-        print(to_json(document), flush=True)
-    worst = severest(document)
-    fails = options.fail_on and worst and SEVERITIES.index(worst) >= SEVERITIES.index(options.fail_on)
+    Progress(quiet=options.quiet)(f"analysing {brief}".rstrip())
+    with reading_progress(quiet=options.quiet) as progress:
+        document = report(source, out, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
+    (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
+    return document
+
+
+@contextmanager
+def _output(options: argparse.Namespace, *, after_script: bool = False) -> Iterator[Output]:
+    """Where result documents go that programs read."""
+    from diagnose.report.formats import Output
+
+    output = Output(options.format, options.fail_on, after_script=after_script)
+    try:
+        yield output
+    finally:
+        output.close()
+
+
+def _code(document: Document, options: argparse.Namespace) -> int:
+    """The exit code that --fail-on asks for."""
+    from diagnose.report.alerts import is_at_least
+    from diagnose.report.document import severest
+
+    fails = options.fail_on and is_at_least(severest(document), options.fail_on)
     return EXIT_FINDINGS if fails else EXIT_OK
 
 

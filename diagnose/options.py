@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 from diagnose.errors import UsageError
 
+FORMATS = ("text", "json", "github", "sarif")
+
 
 class Parser(argparse.ArgumentParser):
     """Takes no abbreviations, keeps the lines of its texts, and raises UsageError."""
@@ -17,6 +19,23 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, do=f"{self.prog} --help")
+
+
+def add_output_options(add: Any) -> None:
+    """What goes to stdout, and whether anything is said on stderr; `with_format` makes one of the first two."""
+    formats = "the result on stdout as well: json, github, sarif"
+    add("--format", choices=FORMATS, default="text", metavar="FORMAT", help=formats)
+    add("--json", action="store_true", help="short for --format json")
+    add("--quiet", action="store_true", help="say nothing but errors")
+
+
+def with_format(given: argparse.Namespace) -> argparse.Namespace:
+    """`format` and `json` agree. Raises UsageError where they were given and do not."""
+    if given.json and given.format not in ("text", "json"):
+        raise UsageError(f"--json and --format {given.format} are two things", do="leave one of them out")
+    given.format = "json" if given.json else given.format
+    given.json = given.format == "json"
+    return given
 
 
 def with_ratio(given: str) -> tuple[str, float]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from diagnose.errors import UsageError
 from diagnose.trace.source import is_url
 
-Kind = Literal["module", "script", "run", "trace", "traces", "rules", "metrics", "whatif", "verify", "accuracy"]
-COMMANDS: dict[str, Kind] = {"rules": "rules", "metrics": "metrics", "whatif": "whatif", "verify": "verify", "accuracy": "accuracy"}
+Command = Literal["rules", "metrics", "whatif", "verify", "compare", "accuracy"]
+Kind = Literal["module", "script", "run", "trace", "traces"] | Command
+COMMANDS: tuple[Command, ...] = get_args(Command)
 TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst")
 SCRIPT_SUFFIXES = (".py", ".pyw", ".pyc", ".pyz")
 
@@ -19,8 +20,8 @@ def kind_of(target: str, *, module: bool = False) -> Kind:
     """What the target is. Raises UsageError if it is nothing we can work on."""
     if module:
         return "module"
-    if target in COMMANDS:
-        return COMMANDS[target]
+    if command := next((one for one in COMMANDS if one == target), None):
+        return command
     if is_url(target):
         return "trace"
     path = Path(target)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.errors import EXIT_INTERRUPTED, EXIT_OK, DiagnoseError, UsageError
-from diagnose.options import Parser
+from diagnose.options import Parser, add_output_options, with_format
 from diagnose.run.settings import FEWEST_STEPS, Target
 
 if TYPE_CHECKING:
@@ -39,7 +39,11 @@ exit codes: 0 done, 1 the script could not be run again, 2 wrong usage, 130 inte
 
 def answer(options: argparse.Namespace) -> int:
     """Verify what the command line names."""
-    given = parser().parse_args(options.args)
+    given = with_format(parser().parse_args(options.args))
+    given.fail_on, given.after_script = options.fail_on, False
+    if given.format == "text":
+        given.format = options.format
+    given.quiet |= options.quiet
     if given.run is None:
         raise UsageError("RUN is missing", do=f"a run folder, as diagnose leaves it: {_USAGE}")
     run = Path(given.run).resolve()
@@ -51,7 +55,8 @@ def answer(options: argparse.Namespace) -> int:
 def verify_recorded(run: Path, options: argparse.Namespace) -> int:
     """The same for the first command's --verify, which has only some of our options."""
     given = parser().parse_args([str(run)])
-    for name in ("allow", "precision", "budget", "json"):
+    given.after_script = True
+    for name in ("allow", "precision", "budget", "format", "quiet", "fail_on"):
         setattr(given, name, getattr(options, name))
     return verify(run, given)
 
@@ -59,8 +64,9 @@ def verify_recorded(run: Path, options: argparse.Namespace) -> int:
 def verify(run: Path, given: argparse.Namespace) -> int:
     """Try the fixes of the run's plan, write its reports anew, say what came of it; the exit code."""
     from diagnose.analyse import analyse
-    from diagnose.report.document import to_json
-    from diagnose.report.terminal import Progress, print_verification, stderr_console
+    from diagnose.report.console import stderr_console
+    from diagnose.report.progress import verify_progress
+    from diagnose.report.terminal import print_verification
     from diagnose.reporting import report
     from diagnose.verify.candidates import by_hand, candidates
     from diagnose.verify.prove import Prover, earlier
@@ -72,24 +78,32 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     if given.only or not chosen:
         chosen = [*candidates(_planned_without_proof(document), cwd, given.allow, given.only), *chosen]
     if not any(not one.why_not for one in chosen):
-        _say_nothing_to_try(chosen)
-        if given.json:
-            print(to_json(document), flush=True)
+        if not given.quiet:
+            _say_nothing_to_try(chosen)
+        _print(document, given)
         return EXIT_OK
     before = [] if given.fresh else earlier(document["verification"])
-    prover = Prover(_job(record), document, run / "verify", _wanted(given), Progress(), lambda proof: _save(proof, run), before)
-    proof = prover.prove(chosen)
+    with verify_progress(quiet=given.quiet) as progress:
+        prover = Prover(_job(record), document, run / "verify", _wanted(given), progress, lambda proof: _save(proof, run), before)
+        proof = prover.prove(chosen)
     document = report(run, run)
-    print_verification(document, run, stderr_console())
+    print_verification(document, run, stderr_console(quiet=given.quiet))
     if given.apply and not proof.interrupted:
         _apply(document)
-    if given.json:
-        print(to_json(document), flush=True)
+    _print(document, given)
     return EXIT_INTERRUPTED if proof.interrupted else EXIT_OK
 
 
+def _print(document: dict[str, Any], given: argparse.Namespace) -> None:
+    from diagnose.report.formats import Output
+
+    output = Output(given.format, given.fail_on, after_script=given.after_script)
+    output.add(document)
+    output.close()
+
+
 def _apply(document: dict[str, Any]) -> None:
-    """Change the script's files: only what was measured to help, and says what it did."""
+    """Change the script's files: only what was measured to help. Says what it did, for that is nothing to keep quiet about."""
     from diagnose.patch.diff import apply
     from diagnose.patch.write import verified_patches
 
@@ -202,5 +216,5 @@ def parser() -> argparse.ArgumentParser:
     add("--steps", type=step_count, metavar="N", help="steps timed in each run (default: two seconds of them, at least 20)")
     add("--fresh", action="store_true", help="forget earlier runs instead of going on from them")
     add("--apply", action="store_true", help="then change the script's files: what was measured to be faster")
-    add("--json", action="store_true", help="the result document on stdout as well, on one line")
+    add_output_options(add)
     return options

@@ -16,10 +16,12 @@ import fsspec
 import pytest
 
 from diagnose import analyse as analysis
-from diagnose import cli, targets
+from diagnose import cli, reporting, targets, verifying
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
+from diagnose.report.document import to_json
 from diagnose.run import launch as launching
 from diagnose.run.settings import RunOutcome, Settings, Target
+from diagnose.run.stage import Stage
 
 from .report import documents
 
@@ -111,6 +113,7 @@ FILES: dict[str, bytes] = {
         ("package", "script"),
         ("rules", "rules"),
         ("metrics", "metrics"),
+        ("compare", "compare"),
         ("empty.json", "trace"),
         ("trace.json", "trace"),
         ("trace.json.gz", "trace"),
@@ -149,10 +152,10 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What `launch` was called with; set `ended` to choose how the run ends."""
     calls: dict[str, Any] = {"ended": "stopped"}
 
-    def launch(target: Target, settings: Settings, out: Path, progress: Callable[[str], None]) -> RunOutcome:
+    def launch(target: Target, settings: Settings, out: Path, progress: Callable[[Stage], None]) -> RunOutcome:
         calls.update(target=target, settings=settings, out=out)
         (out / "run.json").write_text("{}")
-        progress("timing plain steps")
+        progress(Stage("timing plain steps"))
         return RunOutcome(calls["ended"], 0, None, 1.0)
 
     monkeypatch.setattr(launching, "launch", launch)
@@ -161,17 +164,19 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.fixture
 def analysed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What `analyse` answers by file name, `*` for all others; an exception is raised. `reading`: the options it was given last."""
+    """The result document by file name, `*` for all others; an exception is raised. `reading`: the options it was given last."""
     answers: dict[str, Any] = {"*": documents.sick()}
 
-    def analyse(source: Path, **reading: object) -> dict[str, Any]:
+    def report(source: Path, out: Path, **reading: object) -> dict[str, Any]:
         answers["reading"] = reading
         answer = answers.get(source.name, answers["*"])
         if isinstance(answer, Exception):
             raise answer
+        out.mkdir(exist_ok=True)
+        (out / "report.json").write_text(to_json(answer), encoding="utf-8", errors="replace")
         return answer
 
-    monkeypatch.setattr(analysis, "analyse", analyse)
+    monkeypatch.setattr(reporting, "report", report)
     return answers
 
 
@@ -188,10 +193,10 @@ def test_a_script_is_recorded_and_reported(
     assert launched["target"] == Target("train.py", False, ("--epochs", "3"))
     assert launched["settings"] == Settings(steps=4, stacks=False, timeout_s=9.0)
     assert launched["out"].parent == Path("diagnosis")
-    assert {"report.json", "report.md", "tb"} < {path.name for path in launched["out"].iterdir()}
+    assert {"run.json", "report.json"} == {path.name for path in launched["out"].iterdir()}
     out, err = capsys.readouterr()
     assert out == ""
-    assert "diagnose: timing plain steps" in err and "report.md" in err
+    assert "diagnose: timing plain steps" in err and "report.html" in err
 
 
 @pytest.mark.parametrize(
@@ -200,7 +205,7 @@ def test_a_script_is_recorded_and_reported(
 def test_exit_codes_follow_the_script(ended: str, code: int, script: str, launched: dict[str, Any], analysed: dict[str, Any]) -> None:
     launched["ended"] = ended
     assert cli.main(["--out", "out", script]) == code
-    assert Path("out/report.md").exists()
+    assert Path("out/report.json").exists()
 
 
 def test_a_crash_with_nothing_to_analyse_is_still_the_scripts_failure(
@@ -230,8 +235,109 @@ def test_json_is_the_document_and_nothing_else(
     assert cli.main(["--json", "--out", "out", script]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads(Path("out/report.json").read_text())
-    assert printed.pop("patch") == {"patched": [], "unpatched": {}}  # the one thing that is added: the stand-in has no sources
     assert printed == analysed["*"]
+
+
+@pytest.mark.parametrize("name", ["plain", "\ud800"])
+def test_what_is_printed_for_programs_begins_on_a_line_of_its_own(
+    name: str, script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    analysed["*"]["notes"] = [name]
+    assert cli.main(["--json", script]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("\n{") and out.endswith("}\n") and len(out.splitlines()) == 2
+
+
+def test_github_gets_annotations_that_fail_where_the_job_does(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], work_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    analysed["*"]["run"]["cwd"] = str(work_folder)
+    assert cli.main(["--format", "github", script]) == 0
+    assert capsys.readouterr().out.startswith("\n::warning file=train.py,line=41,title=Load batches in worker processes::The training")
+    assert cli.main(["--format", "github", "--fail-on", "high", script]) == 4
+    assert capsys.readouterr().out.startswith("\n::error file=train.py,line=41,")
+
+
+def test_sarif_is_one_log_for_all_traces_of_a_folder(
+    work_folder: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work_folder / "traces").mkdir()
+    for name in ("a.json", "b.json"):
+        (work_folder / "traces" / name).write_text("")
+    assert cli.main(["--format", "sarif", "traces"]) == 0
+    log = json.loads(capsys.readouterr().out)
+    assert [len(run["results"]) for run in log["runs"]] == [1, 1]
+    assert cli.main(["--format", "github", "traces"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("given", [[], ["--json"], ["--format", "sarif"]])
+def test_quiet_says_nothing_but_what_programs_read(
+    given: list[str], script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["--quiet", *given, "--fail-on", "high", script]) == 4
+    out, err = capsys.readouterr()
+    assert err == "" and bool(out) == bool(given)
+
+
+def test_quiet_keeps_errors(script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    analysed["*"] = DiagnoseError("nothing was recorded")
+    assert cli.main(["--quiet", script]) == 1
+    assert capsys.readouterr().err == "diagnose: nothing was recorded\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--json", "--format", "sarif", "train.py"], "--json and --format sarif are two things"),
+        (["--format", "xml", "train.py"], "invalid choice"),
+        (["--format", "github", "whatif", "run"], "whatif has no --format github"),
+        (["--format", "sarif", "compare", "a", "b"], "compare has no --format sarif"),
+    ],
+)
+def test_a_format_that_does_not_fit_is_refused(argv: list[str], said: str, script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(argv) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.fixture
+def verifiable(work_folder: Path, analysed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A run folder whose plan has nothing that could be tried."""
+    (work_folder / "run").mkdir()
+    (work_folder / "run" / "run.json").write_text(json.dumps({"cwd": str(work_folder)}))
+    document = analysed["*"] | {"verification": None}
+    document["run"]["cwd"] = str(work_folder)
+    document["findings"][0]["fix"]["arguments"] = {}
+    monkeypatch.setattr(analysis, "analyse", lambda source: document)
+    return document
+
+
+@pytest.mark.parametrize("argv", [["--format", "github", "verify", "run"], ["verify", "run", "--format", "github"]])
+def test_verify_has_the_same_formats(argv: list[str], verifiable: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(argv) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("::warning file=train.py,line=41,")
+    assert "there is no fix to try" in err
+    assert cli.main([*argv, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_with_verify_only_the_verified_document_is_printed(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(verifying, "verify", lambda run, options: given.append(options) or 0)
+    assert cli.main(["--verify", "--json", "--quiet", "--fail-on", "high", "--budget", "90s", script]) == 4
+    assert capsys.readouterr().out == ""
+    (options,) = given
+    assert (options.format, options.quiet, options.fail_on, options.budget) == ("json", True, "high", 90.0)
+
+    def fails(run: Path, options: Any) -> int:
+        raise DiagnoseError("The script could not be run again")
+
+    monkeypatch.setattr(verifying, "verify", fails)
+    assert cli.main(["--verify", "--json", script]) == 1
+    assert json.loads(capsys.readouterr().out)["schema"] == 1  # then the one that there is
 
 
 def test_nothing_is_ever_overwritten(
@@ -252,9 +358,9 @@ def test_a_run_folder_is_analysed_again_in_place(work_folder: Path, analysed: di
     (work_folder / "run").mkdir()
     (work_folder / "run" / "run.json").write_text("{}")
     assert cli.main(["run"]) == 0
-    assert (work_folder / "run" / "report.md").exists()
+    assert (work_folder / "run" / "report.json").exists()
     assert cli.main(["--out", "elsewhere", "run"]) == 0
-    assert (work_folder / "elsewhere" / "report.md").exists()
+    assert (work_folder / "elsewhere" / "report.json").exists()
 
 
 def test_a_bad_trace_in_a_folder_costs_only_itself(work_folder: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
@@ -266,7 +372,7 @@ def test_a_bad_trace_in_a_folder_costs_only_itself(work_folder: Path, analysed: 
     assert sorted(path.name for path in Path("out").iterdir()) == ["a", "a-2"]
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2
-    assert "bad.json is empty" in err
+    assert "bad.json is empty" in err and "diagnose: analysing bad.json, 3 of 3 …" in err
 
 
 def test_a_folder_of_nothing_but_bad_traces_is_an_error(

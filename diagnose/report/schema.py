@@ -1,154 +1,57 @@
-"""The shape of the result document, as docs/architecture.md promises it. More keys may be there; these are, and keep their meaning."""
+"""The result document's JSON Schema, and what is wrong with a document. More keys may be there; those of `shapes` keep their meaning."""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
-from diagnose.report.document import SEVERITIES, Document
+import msgspec
+import msgspec.inspect
+from typing_extensions import get_type_hints
 
-_NUMBER = (int, float)
-_NUMBER_OR_NONE = (int, float, type(None))
-_TEXT_OR_NONE = (str, type(None))
-_DICT_OR_NONE = (dict, type(None))
+from diagnose.report.document import Document, to_json
+from diagnose.report.shapes import Report
 
-Shape = dict[str, Any]
+_FIX_OF_WHAT_FIRES = ("how", "caution", "safety", "intervention", "call_sites")
 
-_DOCUMENT: Shape = {
-    "schema": int,
-    "tool": dict,
-    "run": dict,
-    "verdict": str,
-    "steps": dict,
-    "ledger": list,
-    "findings": list,
-    "plan": list,
-    "self_replay_error": _NUMBER_OR_NONE,
-    "prediction_missing": _TEXT_OR_NONE,
-    "steady_step_ms": _NUMBER_OR_NONE,
-    "upper_bound_ms": _NUMBER_OR_NONE,
-    "lines": list,
-    "key_averages": dict,
-    "metrics": dict,
-    "notes": list,
-}
-_PARTS: dict[str, Shape] = {
-    "tool": {"name": str, "version": str},
-    "run": {"target": str, "argv": list, "ended": str, "exit_code": (int, type(None)), "device": str, "environment": dict},
-    "steps": {
-        "clock": str,
-        "complete": int,
-        "phases": dict,
-        "plain_ms": _DICT_OR_NONE,
-        "timeline_ms": _DICT_OR_NONE,
-        "distortion": _NUMBER_OR_NONE,
-        "plain_series_ms": list,
-        "timeline_series_ms": list,
-    },
-    "key_averages": {"rows": list, "note": str},
-}
-_PLACE: Shape = {"file": str, "line": int, "function": str, "source": str, "calls_per_step": _NUMBER}
-_ROWS: dict[str, Shape] = {
-    "ledger": {"row": str, "title": str, "meaning": str, "ms_per_step": _NUMBER, "share": _NUMBER},
-    "lines": {**_PLACE, "self_ms": _NUMBER, "total_ms": _NUMBER, "share": _NUMBER},
-    "plan": {
-        "rule": str,
-        "fix": str,
-        "where": _TEXT_OR_NONE,
-        "severity": str,
-        "at_most_ms": _NUMBER_OR_NONE,
-        "share": _NUMBER_OR_NONE,
-        "alone_ms": _NUMBER_OR_NONE,
-        "cumulative_ms": _NUMBER_OR_NONE,
-        "step_ms_after": _NUMBER_OR_NONE,
-    },
-    "notes": {},
-    "findings": {
-        "rule": str,
-        "status": str,
-        "state": str,
-        "severity": _TEXT_OR_NONE,
-        "group": _TEXT_OR_NONE,
-        "symptom": str,
-        "why": str,
-        "references": list,
-        "ms_per_step": _NUMBER_OR_NONE,
-        "share": _NUMBER_OR_NONE,
-        "refines": _TEXT_OR_NONE,
-        "evidence": list,
-        "culprits": list,
-        "fix": dict,
-        "saving": dict,
-        "because_of": _TEXT_OR_NONE,
-        "abstains_for": _DICT_OR_NONE,
-        "error": _TEXT_OR_NONE,
-    },
-}
-_EVIDENCE: Shape = {"metric": str, "value": object, "op": str, "threshold": object, "unit": str, "because": str}
-_FIX: Shape = {"title": str, "how": str, "caution": str, "safety": str, "intervention": str, "call_sites": list}
-_SAVING: Shape = {
-    "at_most_ms": _NUMBER_OR_NONE,
-    "scope": str,
-    "predicted_ms": _DICT_OR_NONE,
-    "confidence": _TEXT_OR_NONE,
-    "reason": _TEXT_OR_NONE,
-    "measured_ms": object,
-    "verdict": _TEXT_OR_NONE,
-}
-_PREDICTED: Shape = {"best_guess": _NUMBER, "low": _NUMBER, "high": _NUMBER}
-_AVERAGE: Shape = {"name": str, "calls": _NUMBER, "self_cpu_ms": _NUMBER, "cpu_ms": _NUMBER, "self_device_ms": _NUMBER_OR_NONE}
 
-_STATES = ("fires", "quiet", "abstains", "error")
-_SCOPES = ("step", "average", "component", "hypothetical", "information")
-_CONFIDENCES = ("high", "medium", "low")
-_GROUPS = ("plan", "minor", "hypothetical", "information")
+def json_schema() -> dict[str, Any]:
+    """What docs/report.schema.json holds."""
+    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The result document of diagnose"}
+    return about | msgspec.json.schema(Report)
 
 
 def problems(document: Document) -> list[str]:
-    """What is wrong with the document's shape, one sentence each; empty if nothing is."""
-    found = _lacks("document", document, _DOCUMENT)
-    if found:
-        return found
-    for name, shape in _PARTS.items():
-        found += _lacks(name, document[name], shape)
-    for name, shape in _ROWS.items():
-        for number, row in enumerate(document[name] if shape else []):
-            found += _lacks(f"{name}[{number}]", row, shape)
-    for number, row in enumerate(document["key_averages"].get("rows", [])):
-        found += _lacks(f"key_averages.rows[{number}]", row, _AVERAGE)
+    """What is wrong with the document, one sentence each; empty if nothing is. Of each key on top the first misfit is told."""
+    found = _misfits(json.loads(to_json(document)))
     if not found:
         found = [problem for finding in document["findings"] for problem in _finding_problems(finding)] + _contradictions(document)
     return found + _not_finite(document, "document")
 
 
-def _lacks(where: str, given: Any, shape: Shape) -> list[str]:
-    if not isinstance(given, dict):
-        return [f"{where} is no object"]
-    missing = [f"{where}.{name} is missing" for name in shape if name not in given]
-    return missing + [
-        f"{where}.{name} is a {type(given[name]).__name__}"
-        for name, types in shape.items()
-        if name in given and not isinstance(given[name], types)
-    ]
+def _misfits(document: Document) -> list[str]:
+    """Where a document, as it is read, is not of the promised shape."""
+    shape = msgspec.inspect.type_info(Report)
+    assert isinstance(shape, msgspec.inspect.TypedDictType)
+    found = [f"{field.name} is missing" for field in shape.fields if field.required and field.name not in document]
+    for name, wanted in get_type_hints(Report).items():
+        try:
+            if name in document:
+                msgspec.convert(document[name], wanted)
+        except msgspec.ValidationError as error:
+            what, _, where = str(error).partition(" - at `$")
+            found.append(f"{name}{where.rstrip('`')}: {what}")
+    return found
 
 
 def _finding_problems(finding: dict[str, Any]) -> list[str]:
     where, fires = f"finding {finding['rule']}", finding["state"] == "fires"
-    found = _lacks(f"{where}: fix", finding["fix"], _FIX if fires else {"title": str}) + _lacks(
-        f"{where}: saving", finding["saving"], _SAVING
-    )
-    for one in finding["evidence"]:
-        found += _lacks(f"{where}: evidence", one, _EVIDENCE)
-    for one in finding["fix"].get("call_sites", []):
-        found += _lacks(f"{where}: call site", one, {"file": str, "line": int, "source": str})
-    for one in finding["culprits"]:
-        found += _lacks(f"{where}: culprit", one, {**_PLACE, "ms_per_step": _NUMBER})
-    if not found:
-        found = _saving_problems(f"{where}: saving", finding["saving"])
-    if finding["state"] not in _STATES:
-        found.append(f"{where}: state {finding['state']!r} is unknown")
-    if fires and (finding["group"] not in _GROUPS or finding["severity"] not in SEVERITIES):
-        found.append(f"{where}: fires without a known group and severity")
+    found = _saving_problems(f"{where}: saving", finding["saving"])
+    if fires:
+        found += [f"{where}: fix.{name} is missing" for name in _FIX_OF_WHAT_FIRES if name not in finding["fix"]]
+    if fires and (finding["group"] is None or finding["severity"] is None):
+        found.append(f"{where}: fires without a group and a severity")
     if finding["state"] == "abstains" and not finding["abstains_for"]:
         found.append(f"{where}: abstains without a reason")
     if finding["state"] == "error" and not finding["error"]:
@@ -158,14 +61,11 @@ def _finding_problems(finding: dict[str, Any]) -> list[str]:
 
 def _saving_problems(where: str, saving: dict[str, Any]) -> list[str]:
     predicted = saving["predicted_ms"]
-    found = [] if saving["scope"] in _SCOPES else [f"{where}: scope {saving['scope']!r} is unknown"]
     if predicted is None:
-        return found
-    found += _lacks(f"{where}.predicted_ms", predicted, _PREDICTED)
-    if not found and not 0 <= predicted["low"] <= predicted["high"]:
-        found.append(f"{where}: the range {predicted['low']}–{predicted['high']} is none")
-    if saving["confidence"] not in _CONFIDENCES or not saving["reason"]:
-        found.append(f"{where}: predicted without a known confidence and a reason")
+        return []
+    found = [] if 0 <= predicted["low"] <= predicted["high"] else [f"{where}: the range {predicted['low']}–{predicted['high']} is none"]
+    if saving["confidence"] is None or not saving["reason"]:
+        found.append(f"{where}: predicted without a confidence and a reason")
     return found
 
 

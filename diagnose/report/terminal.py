@@ -1,118 +1,70 @@
-"""What is shown in the terminal: a line per phase while the script runs, a short summary at the end."""
+"""What is shown in the terminal at the end: a summary that fits a small one."""
 
 from __future__ import annotations
 
 import re
-import shlex
-import sys
 import textwrap
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any
 
 from diagnose.report import sentences, text, verification
-from diagnose.report.document import Document, Finding, is_complete, place, planned, recorded_by_us, run_command
+from diagnose.report.document import Document, Finding, is_complete, place, planned, recorded_by_us, run_command, shell_line
+from diagnose.report.fitting import Block, fitted
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from diagnose.trace.content import Content
-
 TOP_FIXES = 3
-TOP_ROWS = 3
+TOP_ROWS, LEAST_ROWS = 3, 2
+MOST_TRIED = 4
+HEIGHT = 24
 INDENT = 3
 _HELD = "\N{NO-BREAK SPACE}"
-REMARK_S = 2  # long enough to wonder whether anything happens
-_ERASE_LINE = "\r\x1b[K"
 _VERDICT_COLOURS = {"faster": "bold green", "slower": "red", "changes_result": "red"}
 _COLOURS = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 
 
-class Progress:
-    """Says what is going on, a whole line at a time.
-
-    The script owns the terminal meanwhile: a line of ours that updated itself would be torn apart by its output. In a terminal a half-drawn
-    progress bar of the script's is erased first; it draws itself again on the next line.
-    """
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
-        self._lead = _ERASE_LINE if self._stream.isatty() else ""
-
-    def __call__(self, phase: str, done: str = "") -> None:
-        if phase:
-            self._stream.write(f"{self._lead}diagnose: {text.clean(phase)} … {done}".rstrip() + "\n")
-            self._stream.flush()
-
-
-class ReadingProgress:
-    """Says how much of a trace is read, where that takes long: a line every `REMARK_S` seconds, the first one after as many."""
-
-    def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
-        self._progress = progress
-        self._clock = clock
-        self._content: Content | None = None
-        self._due = 0.0
-
-    def __call__(self, content: Content) -> None:
-        now = self._clock()
-        if content is not self._content:
-            self._content, self._due = content, now + REMARK_S
-        if now >= self._due:
-            self._due = now + REMARK_S
-            done = text.share(content.share) if content.share else text.size(content.read_bytes)
-            self._progress(f"reading {Path(content.name).name}", done)
-
-
-def stderr_console() -> Console:
-    """Colours and wrapping in a terminal, plain unwrapped lines elsewhere; respects NO_COLOR."""
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False, emoji=False)
-    return console if console.is_terminal else Console(stderr=True, highlight=False, emoji=False, width=1000, color_system=None)
-
-
 def print_summary(document: Document, out: Path, console: Console) -> None:
-    """At most about fifteen lines: verdict, what makes it doubtful, ledger, the best fixes, where the report lies, what to type next."""
-    from rich.text import Text
-
+    """What fits `HEIGHT` lines: verdict, what makes it doubtful, ledger, the best fixes, where the report lies, what to type next."""
     width = console.width
-    lines = [Text(), *_paragraph(document["verdict"], width, "bold")]
-    if sentences.ended_badly(document):
-        lines += _paragraph(sentences.ending(document), width, "yellow")
-    for note in sentences.cautions(document):
-        lines += _paragraph(f"! {_first_sentence(note)}", width, "yellow")
-    if planned(document) and is_complete(document):
-        lines += _paragraph(f"! {sentences.unpredicted(document)}", width, "yellow") if sentences.unpredicted(document) else []
-    lines += [Text(), *_ledger(document)] if document["ledger"] else []
-    if not sentences.runs_ahead(document):  # else a caution says so
-        lines += _paragraph(sentences.fastest(document), width)
-    lines += [Text(), *_fixes(document, width)] if planned(document) else []
-    for line in [*lines, Text()]:
-        console.print(line)
-    for pointer in _pointers(document, out):
-        console.print(pointer, soft_wrap=True)  # to be copied, so never broken into lines
+    doubts = [f"! {_first_sentence(note)}" for note in sentences.cautions(document)]
+    if planned(document) and is_complete(document) and sentences.unpredicted(document):
+        doubts.append(f"! {sentences.unpredicted(document)}")
+    ending = sentences.ending(document) if sentences.ended_badly(document) else ""
+    fastest = "" if sentences.runs_ahead(document) else sentences.fastest(document)  # else a caution says so
+    paragraphs = [
+        [
+            Block(_paragraph(document["verdict"], width, "bold"), least=3, weight=4),
+            Block(_paragraph(ending, width, "yellow"), weight=4),
+            *(Block(_paragraph(doubt, width, "yellow"), least=int(not number), weight=3) for number, doubt in enumerate(doubts)),
+        ],
+        [*_ledger(document), Block(_paragraph(fastest, width), least=0, weight=3)],
+        _fixes(document, width),
+    ]
+    _print(paragraphs, _pointers(document, out), console)
 
 
 def print_verification(document: Document, out: Path, console: Console) -> None:
-    """What each fix was measured to gain, and where the report lies."""
-    from rich.text import Text
+    """What each fix was measured to gain, and where the report lies: what fits `HEIGHT` lines."""
+    width = console.width
+    tried = verification.all_tried(document["verification"])
+    paragraphs = [
+        [Block(_paragraph(document["verdict"], width, "bold"), least=3, weight=4)],
+        [*(block for one in tried[:MOST_TRIED] for block in _tried(one, width)), *_more(len(tried) - MOST_TRIED)],
+        [Block(_paragraph(remark, width), least=0, weight=5) for remark in verification.remarks(document)],
+    ]
+    _print(paragraphs, _pointers(document, out)[:2], console)
 
-    lines = [Text(), *_paragraph(document["verdict"], console.width, "bold"), Text()]
-    for one in verification.all_tried(document["verification"]):
-        lines.append(Text(_plain(one["title"]), style=_VERDICT_COLOURS.get(one["verdict"], "")))
-        told = [verification.verdict(one), verification.saved(one), f"losses {verification.losses(one)}"]
-        parts = [part for part in told if not part.endswith(text.UNKNOWN)]
-        lines += _lines(" · ".join(_plain(part) for part in parts), console.width, indent=INDENT)
-    lines.append(Text())
-    for remark in verification.remarks(document):
-        lines += _paragraph(remark, console.width)
-    for line in [*lines, Text()]:
+
+def _print(paragraphs: list[list[Block]], pointers: list[Text], console: Console) -> None:
+    around = 2  # the blank lines above everything and above the pointers
+    console.print()
+    for line in fitted(paragraphs, HEIGHT - around - len(pointers)):
         console.print(line)
-    for pointer in _pointers(document, out)[:2]:
-        console.print(pointer, soft_wrap=True)
+    console.print()
+    for pointer in pointers:
+        console.print(pointer, soft_wrap=True)  # to be copied, so never broken into lines
 
 
 def print_headline(document: Document, out: Path, console: Console) -> None:
@@ -120,7 +72,7 @@ def print_headline(document: Document, out: Path, console: Console) -> None:
     from rich.text import Text
 
     console.print(Text.assemble((text.clean(document["run"]["target"]), "bold"), f": {_plain(document['verdict'])}"), soft_wrap=True)
-    console.print(Text(f"  {out / 'report.md'}"), soft_wrap=True)
+    console.print(Text(f"  {out / 'report.html'}"), soft_wrap=True)
 
 
 def _plain(sentence: str) -> str:
@@ -133,36 +85,51 @@ def _first_sentence(note: str) -> str:
     return re.split(r"(?<=\.) (?=[A-Z])", note, maxsplit=1)[0]
 
 
-def _ledger(document: Document) -> list[Text]:
-    from rich.text import Text
-
+def _ledger(document: Document) -> list[Block]:
     rows = sorted(document["ledger"], key=lambda row: -row["share"])
     shown = [(row["title"], row["ms_per_step"], row["share"]) for row in rows[:TOP_ROWS]]
     if rest := rows[TOP_ROWS:]:
         shown.append(("the rest", sum(row["ms_per_step"] for row in rest), sum(row["share"] for row in rest)))
-    return [Text(f"{text.clean(title):<22} {text.ms(ms):>11} {text.share(part):>8}  {text.bar(part, 30)}") for title, ms, part in shown]
+    return [Block([_row(*row)], least=int(number < LEAST_ROWS), weight=5) for number, row in enumerate(shown)]
 
 
-def _fixes(document: Document, width: int) -> list[Text]:
+def _row(title: str, ms: float, part: float) -> Text:
     from rich.text import Text
 
+    return Text(f"{text.clean(title):<22} {text.ms(ms):>11} {text.share(part):>8}  {text.bar(part, 30)}")
+
+
+def _fixes(document: Document, width: int) -> list[Block]:
     plan = planned(document)
-    lines = [line for number, finding in enumerate(plan[:TOP_FIXES], 1) for line in _fix(number, finding, document, width)]
-    more = len(plan) - TOP_FIXES
-    return lines + ([Text(f"   {more} more in the report")] if more > 0 else [])
+    blocks = [block for number, finding in enumerate(plan[:TOP_FIXES], 1) for block in _fix(number, finding, document, width)]
+    return blocks + _more(len(plan) - TOP_FIXES)
 
 
-def _fix(number: int, finding: Finding, document: Document, width: int) -> list[Text]:
+def _more(count: int) -> list[Block]:
+    from rich.text import Text
+
+    return [Block([Text(f"{' ' * INDENT}{count} more in the report")])] if count > 0 else []
+
+
+def _fix(number: int, finding: Finding, document: Document, width: int) -> list[Block]:
     """What to do and where; below it for how much, and how sure that is."""
     from rich.text import Text
 
     line = place(finding)
-    where = text.clean(text.place(line), text.LONGEST_NAME) if line else ""
-    title = Text.assemble(f"{number}. ", (_plain(finding["fix"]["title"]), _COLOURS[finding["severity"]]))
+    where = text.end_of(text.place(line), min(text.LONGEST_NAME, width - INDENT)) if line else ""
+    title = Text.assemble(f"{number}. ", (text.clean(_plain(finding["fix"]["title"]), width - INDENT), _COLOURS[finding["severity"]]))
     fits = title.cell_len + len(where) + INDENT <= width
-    beside, below = (where, "") if fits else ("", where)
-    parts = [_plain(part).replace(" ", _HELD) for part in [below, *_worth(finding, document)] if part]
-    return [title.append(f" · {beside}" if beside else ""), *_lines(" · ".join(parts), width, indent=INDENT)]
+    below = [] if fits or not where else [Text(" " * INDENT + where)]
+    parts = [_plain(part).replace(" ", _HELD) for part in _worth(finding, document) if part]
+    worth = _lines(" · ".join(parts), width, indent=INDENT)
+    return [Block([title.append(f" · {where}" if fits and where else "")]), Block(below), Block(worth, weight=6)]
+
+
+def _tried(one: dict[str, Any], width: int) -> list[Block]:
+    told = [verification.verdict(one), verification.saved(one), f"losses {verification.losses(one)}"]
+    parts = [_plain(part) for part in told if not part.endswith(text.UNKNOWN)]
+    title = _paragraph(one["title"], width, _VERDICT_COLOURS.get(one["verdict"], ""))
+    return [Block(title), Block(_lines(" · ".join(parts), width, indent=INDENT), weight=6)]
 
 
 def _worth(finding: Finding, document: Document) -> list[str]:
@@ -182,16 +149,18 @@ def _lines(held: str, width: int, style: str = "", *, indent: int = 0) -> list[T
     from rich.text import Text
 
     lead = " " * indent
-    wrapper = textwrap.TextWrapper(max(width, 2), lead, lead, break_long_words=False, break_on_hyphens=False)
+    wrapper = textwrap.TextWrapper(max(width, indent + 2), lead, lead, break_on_hyphens=False)
     return [Text(line.replace(_HELD, " "), style=style) for line in wrapper.wrap(held)]
 
 
 def _pointers(document: Document, out: Path) -> list[Text]:
+    """Where to look, and the one thing to type next."""
     from rich.text import Text
 
-    lines = [Text(f"Report       {out / 'report.md'}"), Text(f"TensorBoard  tensorboard --logdir {shlex.quote(str(out / 'tb'))}")]
-    if any(one["fix"].get("intervention") for one in planned(document)) and recorded_by_us(document) and not document.get("verification"):
-        lines.append(Text(f"To measure   python -m diagnose verify {shlex.quote(str(out))}"))
-    if planned(document) or not is_complete(document):
-        lines.append(Text(f"Then         {text.clean(run_command(document))}"))
-    return lines
+    lines = [f"Report       {out / 'report.html'}", f"TensorBoard  {shell_line(['tensorboard', '--logdir', str(out)])}"]
+    can_try = any(one["fix"].get("intervention") for one in planned(document)) and recorded_by_us(document)
+    if can_try and not document.get("verification"):
+        lines.append(f"To measure   {shell_line(['python', '-m', 'diagnose', 'verify', str(out)])}")
+    elif planned(document) or not is_complete(document):
+        lines.append(f"Then         {run_command(document)}")
+    return [Text(line) for line in lines]

@@ -21,10 +21,11 @@ from diagnose.errors import UsageError
 from diagnose.run.child.live import Live
 from diagnose.run.gpu_state import GpuState
 from diagnose.run.settings import RunOutcome, Settings, Target
+from diagnose.run.stage import Stage, Stages
 from diagnose.run.target import check
 from diagnose.run.tree import MARKER, end_all, processes_of
 
-Progress = Callable[[str], None]
+Progress = Callable[[Stage], None]
 
 _SITE = Path(__file__).resolve().parent / "child" / "site"
 _POLL_S = 0.1
@@ -37,7 +38,7 @@ _GRACE_LEFTOVERS_S = 2.0  # for loader workers to notice that their parent has g
 def launch(target: Target, settings: Settings, out: Path, progress: Progress | None = None) -> RunOutcome:
     """Run `target` and leave what was recorded in the run folder `out`, which is created.
 
-    `progress` is called with a short text whenever the phase changes. Raises UsageError if there is no such target and ScriptFailed if it
+    `progress` is told several times a second what the recording is at. Raises UsageError if there is no such target and ScriptFailed if it
     is not valid Python, and UsageError if a GPU is asked for and torch sees none. Every other end of the script is an outcome.
     """
     folder = check(target)
@@ -104,7 +105,7 @@ class Run:
     ) -> None:
         self._command, self._out, self._cwd = command, Path(plan["folder"]), plan["cwd"]
         self._timeout_s, self._watches_gpu, self._prints_to = timeout_s, watches_gpu, prints_to
-        self._progress = progress or (lambda text: None)
+        self._progress = progress or (lambda stage: None)
         self._id = uuid.uuid4().hex
         self._live = Live(plan["folder"])
         self._environment = _with_hooks(environment, self._id, plan)
@@ -150,13 +151,11 @@ class Run:
 
     def _watch(self, child: subprocess.Popen[bytes], began: float) -> str | None:
         """Wait for the child. The reason why it ends or is to be ended; None if the script came to its own end."""
-        shown = ""
+        stages = Stages(self._live)
         done_at = None
         while not _ended(child, _POLL_S):
             now = time.monotonic()
-            if self._live.phase != shown:
-                shown = self._live.phase
-                self._progress(shown)
+            self._progress(stages.now())
             if self._terminate or self._interrupts > 1:
                 return "interrupted"
             if self._timeout_s is not None and now - began >= self._timeout_s:

@@ -16,7 +16,7 @@ from diagnose.errors import DiagnoseError
 from diagnose.run.trial import Job, run_trial
 from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
-from diagnose.verify.duel import Arm, Bench, Interrupted, Outcome, Progress, RunFailed, Runner, ending
+from diagnose.verify.duel import Arm, Bench, Interrupted, Outcome, RunFailed, Runner, ending
 from diagnose.verify.lengths import fitted, settings_for
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
@@ -36,6 +36,19 @@ class Wanted:
     budget_s: float = 600.0
     steps: int | None = None
     fresh: bool = False
+
+
+@dataclass(frozen=True)
+class Going:
+    """The run that begins: what it is for, its number from 1, the fix it is of from 1 among those to try (0: the script itself, or all
+    fixes together), and how much of the budget is left at most."""
+
+    label: str
+    run: int
+    fix: int
+    fixes: int
+    left_s: float
+    budget_s: float
 
 
 @dataclass
@@ -96,7 +109,7 @@ class Prover:
         document: dict[str, Any],
         folder: Path,
         wanted: Wanted,
-        progress: Progress,
+        progress: Callable[[Going], None],
         save: Callable[[Proof], None],
         previous: Sequence[Tried] = (),
         run: Runner = run_trial,
@@ -108,6 +121,7 @@ class Prover:
         self._end = self._began + wanted.budget_s
         self._bench = Bench(self._store, settings_for(document, wanted.steps), self._counted, run)
         self._all_runs: list[tuple[str, Trial]] = []
+        self._fix = self._fixes = 0
         self.proof = Proof(tried=list(previous))
 
     def prove(self, candidates: Sequence[Candidate]) -> Proof:
@@ -115,9 +129,12 @@ class Prover:
         try:
             self._look_at_script_itself()
             tried = [one for one in candidates if not one.why_not]
+            self._fixes = len(tried)
             for number, one in enumerate(candidates):
+                self._fix += not one.why_not
                 jobs_left = len([later for later in candidates[number:] if not later.why_not]) + (len(tried) > 1)
                 self._add(_tried(one, "not_tried", one.why_not) if one.why_not else self._try(one, self._share_of_time(jobs_left)))
+            self._fix = 0
             self._try_together(tried)
         except (Interrupted, KeyboardInterrupt):  # during a run, between two
             self.proof.interrupted = True
@@ -242,7 +259,8 @@ class Prover:
 
     def _counted(self, label: str) -> None:
         self.proof.runs += 1
-        self._progress(label)
+        left_s = max(0.0, self._end - time.monotonic())
+        self._progress(Going(label, self.proof.runs, self._fix, self._fixes, left_s, self._wanted.budget_s))
 
     def _add(self, tried: Tried) -> None:
         """In the place of what an earlier verification found of the same fix."""

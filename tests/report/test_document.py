@@ -1,4 +1,4 @@
-"""The result document on disk, its shape, and what renderers ask of it."""
+"""The result document on disk, and what renderers ask of it."""
 
 from __future__ import annotations
 
@@ -10,54 +10,8 @@ from pathlib import Path
 import pytest
 
 from diagnose.report.document import ledger_ms, run_command, severest, shell_line, to_json, write_text
-from diagnose.report.schema import problems
 
 from . import documents
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        documents.sick,
-        documents.two_fixes,
-        documents.some_steps,
-        documents.unpredicted,
-        documents.healthy,
-        documents.crashed,
-        documents.empty,
-    ],
-)
-def test_the_fixtures_have_the_promised_shape(make: object) -> None:
-    assert problems(make()) == []  # type: ignore[operator]
-
-
-def test_a_missing_key_a_wrong_type_and_a_contradiction_are_named() -> None:
-    document = documents.sick()
-    del document["run"]["ended"]
-    document["lines"][1]["line"] = "44"
-    assert problems(document) == ["run.ended is missing", "lines[1].line is a str"]
-    document = documents.sick()
-    document["plan"] = []
-    document["ledger"].pop()
-    document["findings"][0]["share"] = math.nan
-    assert [problem.split(" ")[0] for problem in problems(document)] == ["the", "the", "document.findings.0.share"]
-
-
-def test_a_prediction_that_contradicts_itself_is_named() -> None:
-    document = documents.sick()
-    saving = document["findings"][0]["saving"]
-    saving["predicted_ms"]["low"] = 5.0
-    saving |= {"confidence": "sure", "scope": "all"}
-    document["prediction_missing"] = "no host events"
-    assert problems(document) == [
-        "finding input-wait-no-workers: saving: scope 'all' is unknown",
-        "finding input-wait-no-workers: saving: predicted without a known confidence and a reason",
-        "savings are predicted although nothing can be",
-    ]
-    saving["scope"] = "step"
-    assert "finding input-wait-no-workers: saving: the range 5.0–4.1 is none" in problems(document)
-    del saving["predicted_ms"]["high"]
-    assert "finding input-wait-no-workers: saving.predicted_ms.high is missing" in problems(document)
 
 
 def test_shares_are_of_what_the_ledger_adds_up_to() -> None:

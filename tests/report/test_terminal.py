@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from diagnose.report.terminal import Progress, ReadingProgress, print_headline, print_summary
-from diagnose.trace.content import Content
+from diagnose.report.terminal import HEIGHT, print_headline, print_summary, print_verification
 
 from . import documents
 from .documents import HOSTILE_NAMES, Document
@@ -29,10 +29,10 @@ def test_the_summary_says_what_where_how_much_and_what_next() -> None:
         "train.py:41",
         "saves 2.9–4.1 ms a step, 24–33 %",
         "step then 8.7 ms",
-        "diagnosis/run/report.md",
+        "diagnosis/run/report.html",
     ):
         assert part in shown
-    assert "tensorboard --logdir diagnosis/run/tb" in shown
+    assert "tensorboard --logdir diagnosis/run\n" in shown
     assert "python -m diagnose train.py --epochs 3" in shown
 
 
@@ -65,13 +65,133 @@ def test_no_number_is_parted_from_its_unit(width: int) -> None:
         assert not [line for line in lines if line.lstrip().startswith(("ms", "%"))]
 
 
-def test_a_long_plan_still_fits_24_lines() -> None:
+def widest() -> Document:
+    """A document with all that a summary can hold, everything long: nine fixes, four doubts, a bad end."""
+    path = "/home/somebody/projects/a-very-long-project-name/training/experiments/2026/november/fine_tuning/attention.py"
+    document = documents.some_steps()
+    document["upper_bound_ms"] = 5.1
+    document["run"] |= {"ended": "killed", "signal": "SIGKILL", "argv": ["train.py", "--config", path]}
+    document["verdict"] = f"Measure again on a quiet machine: {'other processes used 93 % of the time, ' * 6}so see `{path}:4171`."
+    long_title = "Ask for `foreach=True` or `fused=True` in the optimizer's constructor, always"
+    culprit = documents.culprit(4171, "loss.backward()", 1.0, 4.1) | {"file": path}
+    document["findings"] = [
+        documents.finding(
+            f"rule-{number}",
+            title=long_title,
+            severity="high",
+            at_most_ms=1.0,
+            share=0.1,
+            predicted=(1.234, 0.432, 11.5, "low"),
+            culprits=[culprit],
+        )
+        for number in range(9)
+    ]
+    document["findings"][0]["saving"]["scope"] = "average"
+    document["plan"] = [
+        documents.plan_row(f"rule-{number}", long_title, f"{path}:4171", 1.0, 0.1, "high", alone=1.2, cumulative=2.3, after=8.9)
+        for number in range(9)
+    ]
+    document["notes"] = [
+        f"The plain steps differ so much {'that savings cannot be told ' * 5}.",
+        f"GPU activity was not recorded{', for the driver does not allow it' * 5}.",
+    ]
+    return document
+
+
+def lines_of(shown: str) -> tuple[list[str], list[str]]:
+    """Lines to read, and those to copy."""
+    lines = shown.splitlines()
+    copied = [line for line in lines if line.startswith(("Report ", "TensorBoard ", "To measure ", "Then "))]
+    return [line for line in lines if line not in copied], copied
+
+
+MAKERS = [
+    documents.sick,
+    documents.two_fixes,
+    documents.some_steps,
+    documents.unpredicted,
+    documents.healthy,
+    documents.crashed,
+    documents.empty,
+    widest,
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_summary_fits_a_small_terminal(make: Callable[[], Document]) -> None:
+    read, copied = lines_of(summary(make()))
+    assert len(read) + len(copied) <= HEIGHT == 24
+    assert [line for line in read if len(line) > 80] == []
+    assert 2 <= len(copied) <= 3
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_a_summary_of_hostile_names_fits_too(name: str) -> None:
+    read, copied = lines_of(summary(documents.hostile(name)))
+    assert len(read) + len(copied) <= HEIGHT
+    assert [line for line in read if len(line) > 80] == []
+
+
+def test_what_gives_way_are_remarks_not_fixes() -> None:
+    shown = summary(widest())
+    assert shown.splitlines()[1].startswith("Measure again on a quiet machine: other processes")
+    for part in (
+        "The script was killed",
+        "! The plain steps differ",
+        "Backward",
+        "1. Ask for",
+        "2. Ask for",
+        "3. Ask for",
+        "6 more in the report",
+    ):
+        assert part in shown
+    assert shown.count("fine_tuning/attention.py:4171\n") == 3  # the end of a long path, for that is where the line is
+    assert shown.count("saves 0.43–12 ms a step") == 3
+    assert "With everything on the host fixed" not in shown
+    wide = summary(widest(), width=1000)
+    assert "With everything on the host fixed" in wide and "! GPU activity was not recorded" in wide
+
+
+def verified(count: int) -> Document:
+    change = {"pairs": 8, "outliers": 1, "change": -0.4, "low": -0.42, "high": -0.38, "noise": 0.01, "before_ms": 10.0, "after_ms": 6.0}
+    tried = {
+        "rule": "input-wait-no-workers",
+        "title": "Load batches in worker processes, and keep them from one epoch to the next one, pinned",
+        "intervention": "dataloader",
+        "arguments": {"num_workers": 2},
+        "safety": "exact",
+        "state": "measured",
+        "why": "gc_freeze did not take hold beside the others",
+        "predicted_ms": {"low": 3.0, "best_guess": 3.5, "high": 4.1},
+        "verdict": "too_noisy",
+        "change": change | {"saved_ms": [3.8, 4.0, 4.2]},
+        "results": {"agreement": "close", "compared": 40, "deviation": 0.003, "tolerance": 0.01},
+        "memory": {},
+        "curve": {"argument": "num_workers", "ms": {"1": 7.0, "2": 6.0}, "best": 2, "knee": 2},
+    }
+    proof = {"tried": [tried] * count, "together": None, "warnings": ["Other processes were busy. " * 8], "noise": 0.01, "runs": 20}
+    proof |= {"wall_s": 61.2, "seeded_batches": True, "same_losses": False, "interrupted": True}
+    return documents.sick() | {"verification": proof}
+
+
+@pytest.mark.parametrize("count", [1, 3, 12])
+def test_what_was_measured_fits_a_small_terminal(count: int) -> None:
+    stream = io.StringIO()
+    print_verification(verified(count), Path("diagnosis/run"), Console(file=stream, width=80, color_system=None))
+    read, copied = lines_of(stream.getvalue())
+    assert len(read) + len(copied) <= HEIGHT and len(copied) == 2
+    assert [line for line in read if len(line) > 80] == []
+    assert ("8 more in the report" in stream.getvalue()) == (count == 12)
+    assert "too noisy to say: faster by 38–42 %" in stream.getvalue()
+
+
+def test_what_to_type_next_is_one_thing() -> None:
     document = documents.sick()
-    document["findings"] = [documents.finding(f"rule-{number}", at_most_ms=1.0, share=0.1) for number in range(9)]
-    document["plan"] = [documents.plan_row(f"rule-{number}", "Mend it", None, 1.0, 0.1, "medium") for number in range(9)]
+    assert "Then         python -m diagnose train.py --epochs 3" in summary(document)
+    document["findings"][0]["fix"]["intervention"] = "dataloader"
     shown = summary(document)
-    assert len(shown.splitlines()) <= 24
-    assert "6 more in the report" in shown
+    assert "To measure   python -m diagnose verify diagnosis/run\n" in shown and "Then " not in shown
+    assert "Then " not in summary(documents.healthy())
 
 
 def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> None:
@@ -105,36 +225,4 @@ def test_one_of_many_traces_gets_two_lines() -> None:
     print_headline(documents.sick(), Path("out/a"), Console(file=stream, width=80, color_system=None))
     first, second = stream.getvalue().splitlines()
     assert first.startswith("train.py: 33 % of each step is at stake")
-    assert second == "  out/a/report.md"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_writes_whole_lines_and_erases_only_in_a_terminal() -> None:
-    pipe, terminal = io.StringIO(), Terminal()
-    for stream in (pipe, terminal):
-        progress = Progress(stream)
-        progress("timing plain steps")
-        progress("")
-    assert pipe.getvalue() == "diagnose: timing plain steps …\n"
-    assert terminal.getvalue() == "\r\x1b[Kdiagnose: timing plain steps …\n"
-
-
-def test_reading_is_told_after_two_seconds_and_every_two_seconds() -> None:
-    stream, clock = io.StringIO(), iter([10.0, 11.9, 12.0, 13.9, 14.5, 20.0, 21.9, 22.0])
-    reading = ReadingProgress(Progress(stream), lambda: next(clock))
-    big, other = Content("far/big\x1b.json.gz"), Content("s3://me:pw@bucket/other.json?sig=1")
-    for share in (0.01, 0.2, 0.43, 0.6, 0.75):
-        big.share = share
-        reading(big)
-    other.read_bytes = 3 * 2**20  # of an unknown size
-    for _ in range(3):
-        reading(other)
-    assert stream.getvalue().splitlines() == [
-        "diagnose: reading big\N{REPLACEMENT CHARACTER}.json.gz … 43 %",
-        "diagnose: reading big\N{REPLACEMENT CHARACTER}.json.gz … 75 %",
-        "diagnose: reading other.json … 3.00 MiB",
-    ]
+    assert second == "  out/a/report.html"

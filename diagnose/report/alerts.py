@@ -1,0 +1,84 @@
+"""A finding of the plan as tools that look at code show it: how loudly, in which words, and at which line of the repository."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from diagnose.report import sentences, text
+from diagnose.report.document import SEVERITIES, Document, Finding, place, planned, recorded_by_us
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A line of a file of the repository; `file` is relative to its root, with slashes."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Alert:
+    """`title`, `message`: plain text on one line; `spot`: None where no line of the repository is to blame."""
+
+    finding: Finding
+    level: Level
+    title: str
+    message: str
+    spot: Spot | None
+
+
+def alerts(document: Document, fail_on: str | None = None, root: Path | None = None) -> list[Alert]:
+    """Those of the plan, best first. `fail_on`: the severity that fails the job; `root`: of the repository."""
+    where = root or repository_root()
+    return [
+        Alert(one, level(one, fail_on), text.clean(one["fix"]["title"]), message(one, document), spot(one, document, where))
+        for one in planned(document)
+    ]
+
+
+def level(finding: Finding, fail_on: str | None = None) -> Level:
+    """A slow script is a correct script, so a finding is an error only where `--fail-on` makes it fail the job.
+
+    Else GitHub's code scanning, which fails a pull request for errors, would do so unasked. What is worth at least 5 % of the step
+    (severity medium and high) is a warning, less a note.
+    """
+    if fail_on and is_at_least(finding["severity"], fail_on):
+        return "error"
+    return "note" if finding["severity"] == "low" else "warning"
+
+
+def is_at_least(severity: str | None, least: str) -> bool:
+    return severity is not None and SEVERITIES.index(severity) >= SEVERITIES.index(least)
+
+
+def message(finding: Finding, document: Document) -> str:
+    """What is slow, what that takes, what mending it gains, how, and which rule says so."""
+    takes = f"It takes {text.ms(finding['ms_per_step'])} per step." if finding["ms_per_step"] is not None else ""
+    how_sure = f"({finding['rule']}: {sentences.sureness(finding, document)})"
+    parts = (finding["symptom"], takes, sentences.in_full(finding, document), finding["fix"]["how"], finding["fix"]["caution"], how_sure)
+    return text.clean(" ".join(filter(None, parts)))
+
+
+def repository_root() -> Path:
+    """Where a CI job has checked the repository out, else the working directory."""
+    return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
+def spot(finding: Finding, document: Document, root: Path) -> Spot | None:
+    """The finding's line; where none is known, the first one of the script, for what has no place is shown nowhere."""
+    line = place(finding)
+    if line is None and (not recorded_by_us(document) or document["run"].get("module")):
+        return None
+    file = _in_repository(line["file"] if line else document["run"]["target"], document, root)
+    return Spot(file, max(1, line["line"]) if line else 1) if file else None
+
+
+def _in_repository(file: str, document: Document, root: Path) -> str | None:
+    """Relative paths of a document start where the script ran; those of a trace, where nobody knows that, at the root."""
+    path = Path(os.path.normpath(root / (document["run"].get("cwd") or "") / file))
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else None

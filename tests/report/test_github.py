@@ -1,0 +1,116 @@
+"""Annotations of a GitHub workflow: the right line of the repository, and nothing that could end a command early."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diagnose.report.alerts import Spot, level, spot
+from diagnose.report.github import workflow_commands
+
+from . import documents
+from .documents import HOSTILE_NAMES, Document
+
+
+def at_home(document: Document, cwd: str = "/repo") -> Document:
+    document["run"]["cwd"] = cwd
+    return document
+
+
+def test_a_finding_is_a_warning_at_its_line() -> None:
+    assert workflow_commands(at_home(documents.sick()), root=Path("/repo")) == (
+        "::warning file=train.py,line=41,title=Load batches in worker processes::The training thread waits for the next batch and nothing "
+        "loads ahead. It takes 4.10 ms per step. The fix is predicted to save 2.9–4.1 ms a step, 24–33 %25; a step then takes 8.7 ms. Pass "
+        "`num_workers=2, persistent_workers=True` to the DataLoader. Each worker holds its own copy of the dataset object. "
+        "(input-wait-no-workers: high confidence, preview rule)"
+    )
+
+
+def test_there_is_a_line_for_each_finding_of_the_plan_and_none_without() -> None:
+    lines = workflow_commands(at_home(documents.two_fixes()), root=Path("/repo")).splitlines()
+    assert [line.partition("::The")[0].partition("::Some")[0] for line in lines] == [
+        "::warning file=train.py,line=41,title=Load batches in worker processes",
+        "::warning file=train.py,line=1,title=Use autocast",  # no line is known: the script's first
+    ]
+    assert workflow_commands(documents.healthy()) == ""
+
+
+def test_marks_that_commands_are_made_of_are_escaped() -> None:
+    document = at_home(documents.sick())
+    document["findings"][0]["fix"]["title"] = "100 %: a,\r\nb"
+    document["findings"][0]["symptom"] = "It is slow,\n::error::by 5 %."
+    line = workflow_commands(document, root=Path("/repo"))
+    assert line.startswith("::warning file=train.py,line=41,title=100 %25%3A a%2C b::It is slow, ::error::by 5 %25. It takes")
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_names_cannot_end_the_line(name: str) -> None:
+    lines = workflow_commands(at_home(documents.hostile(name)), root=Path("/repo"))
+    assert lines.startswith("::warning ")
+    assert len(lines.splitlines()) == 1 and lines.isprintable()
+    properties = lines[2:].split("::")[0]
+    assert [one.partition("=")[0] for one in properties.removeprefix("warning ").split(",")] in (["file", "line", "title"], ["title"])
+
+
+# ---- how loudly
+
+
+@pytest.mark.parametrize(
+    ("severity", "fail_on", "expected"),
+    [
+        ("high", None, "warning"),
+        ("medium", None, "warning"),
+        ("low", None, "note"),
+        ("high", "high", "error"),
+        ("medium", "high", "warning"),
+        ("low", "low", "error"),
+    ],
+)
+def test_only_what_fails_the_job_is_an_error(severity: str, fail_on: str | None, expected: str) -> None:
+    assert level({"severity": severity}, fail_on) == expected
+
+
+def test_commands_are_named_as_github_names_them() -> None:
+    document = at_home(documents.sick())
+    document["findings"][0]["severity"] = "low"
+    assert workflow_commands(document, root=Path("/repo")).startswith("::notice ")
+    assert workflow_commands(document, "low", root=Path("/repo")).startswith("::error ")
+
+
+# ---- where
+
+
+@pytest.mark.parametrize(
+    ("cwd", "file", "expected"),
+    [
+        ("/repo", "train.py", "train.py"),
+        ("/repo/jobs", "train.py", "jobs/train.py"),
+        ("/repo/jobs", "../lib/net.py", "lib/net.py"),
+        ("/repo", "/repo/lib/net.py", "lib/net.py"),
+        ("/repo", "/usr/lib/net.py", None),
+        ("/elsewhere", "train.py", None),
+        (None, "lib/net.py", "lib/net.py"),  # a trace: nobody knows where it was recorded
+    ],
+)
+def test_a_file_is_told_from_the_root_of_the_repository(cwd: str | None, file: str, expected: str | None) -> None:
+    document = documents.sick()
+    document["run"]["cwd"] = cwd
+    document["findings"][0]["culprits"][0]["file"] = file
+    assert spot(document["findings"][0], document, Path("/repo")) == (Spot(expected, 41) if expected else None)
+
+
+def test_the_root_is_where_the_job_checked_it_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    document = at_home(documents.sick(), str(tmp_path / "a"))
+    monkeypatch.chdir(tmp_path / "..")
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    assert f"file={tmp_path.name}/a/train.py," in workflow_commands(document)
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    assert "file=a/train.py," in workflow_commands(document)
+
+
+def test_a_module_without_a_line_has_no_file() -> None:
+    document = at_home(documents.sick())
+    document["run"] |= {"module": True, "target": "pkg.train"}
+    document["findings"][0]["culprits"] = []
+    assert workflow_commands(document, root=Path("/repo")).startswith("::warning title=Load batches")

@@ -1,0 +1,175 @@
+"""The result document has the shape that is promised, and the promise is kept in words and as a JSON Schema."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+import jsonschema
+import pytest
+
+from diagnose.analyse import analyse
+from diagnose.report.document import to_json
+from diagnose.report.schema import json_schema, problems
+from diagnose.verify.prove import Proof, Tried
+from diagnose.verify.results import Results
+from diagnose.verify.statistics import comparison
+from diagnose.verify.tuning import Curve
+from sample_traces.samples import SAMPLES, is_recorded
+
+from . import documents
+from .documents import Document
+
+
+def verified() -> Document:
+    """The sick run after `verify`, with all that verify.json can hold."""
+    measured = Tried("input-wait-no-workers", "Load ahead", "dataloader", {"num_workers": 2}, "exact", "measured", verdict="faster")
+    measured.predicted_ms = {"best_guess": 3.6, "low": 2.9, "high": 4.1}
+    measured.change = asdict(comparison([10.0, 10.1, 9.9, 10.0], [6.0, 6.1, 5.9, 6.0]))
+    measured.results = asdict(Results("same", 40, 0.0, 0.01))
+    measured.memory = {"peak_resident_bytes": {"before": 1.0, "after": None}}
+    measured.curve = asdict(Curve("num_workers", {1: 7.0, 2: 6.0}, 2, 2))
+    measured.batch_sizes, measured.step_from, measured.step_to = (32, None), 5, 20
+    failed = Tried("", "gc_freeze", "gc_freeze", {}, "exact", "failed", "it was killed by SIGKILL")
+    document = documents.sick()
+    saving = document["findings"][0]["saving"]
+    saving |= {"measured_ms": {"best_guess": 4.0, "low": 3.8, "high": 4.2, "of_ms": 10.0}, "verdict": "faster"}
+    proof = Proof(10.0, True, False, 0.01, [measured, failed], measured).document()
+    return document | {"verification": json.loads(to_json(proof))}
+
+
+MAKERS = [
+    documents.sick,
+    documents.two_fixes,
+    documents.some_steps,
+    documents.unpredicted,
+    documents.healthy,
+    documents.crashed,
+    documents.empty,
+    verified,
+]
+# A sick one, one whose trace is another profiler's as well, one without a timeline, one with a GPU's facts missing.
+RECORDED = [
+    sample for sample in SAMPLES if sample.case in ("input-wait", "own-profiler", "few-workers", "loss-nan") and is_recorded(sample.run)
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_fixtures_have_the_promised_shape(make: Callable[[], Document]) -> None:
+    assert problems(make()) == []
+    assert misfits(make(), json_schema()) == []
+
+
+def test_what_verify_keeps_is_described() -> None:
+    assert misfits(verified(), closed(json_schema())) == []
+
+
+# ---- what is wrong is named
+
+
+def test_a_missing_key_and_a_wrong_type_are_named() -> None:
+    document = documents.sick()
+    del document["run"]["ended"]
+    document["lines"][1]["line"] = "44"
+    assert problems(document) == ["run: Object missing required field `ended`", "lines[1].line: Expected `int`, got `str`"]
+    del document["plan"]
+    assert problems(document)[0] == "plan is missing"
+
+
+def test_more_keys_are_allowed() -> None:
+    document = documents.sick() | {"more": 1}
+    document["run"]["more"] = "too"
+    assert problems(document) == [] and misfits(document, json_schema()) == []
+
+
+def test_contradictions_and_numbers_that_are_not_finite_are_named() -> None:
+    document = documents.sick()
+    document["plan"] = []
+    document["ledger"].pop()
+    document["findings"][0]["share"] = math.nan
+    assert problems(document) == [
+        "the plan is not the group 'plan'",
+        "the ledger's shares add up to 0.9755999999999999",
+        "document.findings.0.share is nan",
+    ]
+
+
+def test_a_prediction_that_contradicts_itself_is_named() -> None:
+    document = documents.sick()
+    saving = document["findings"][0]["saving"]
+    saving["predicted_ms"]["low"] = 5.0
+    saving["confidence"] = None
+    document["prediction_missing"] = "no host events"
+    assert problems(document) == [
+        "finding input-wait-no-workers: saving: the range 5.0–4.1 is none",
+        "finding input-wait-no-workers: saving: predicted without a confidence and a reason",
+        "savings are predicted although nothing can be",
+    ]
+    saving |= {"scope": "all", "confidence": "high"}
+    assert problems(document) == ["findings[0].saving.scope: Invalid enum value 'all'"]
+    saving["scope"] = "step"
+    del saving["predicted_ms"]["high"]
+    assert problems(document) == ["findings[0].saving.predicted_ms: Object missing required field `high`"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"group": None}, "fires without a group and a severity"),
+        ({"state": "abstains", "group": None}, "abstains without a reason"),
+        ({"state": "error", "group": None}, "failed without saying how"),
+        ({"fix": {"title": "Mend it"}}, "fix.how is missing"),
+    ],
+)
+def test_a_finding_that_contradicts_its_state_is_named(change: dict[str, Any], said: str) -> None:
+    document = documents.sick()
+    document["findings"][0] |= change
+    assert f"finding input-wait-no-workers: {said}" in problems(document)
+
+
+# ---- the JSON Schema
+
+
+@cache
+def recorded(number: int) -> str:
+    return to_json(analyse(RECORDED[number].run))
+
+
+@pytest.mark.parametrize("number", range(len(RECORDED)), ids=[str(sample) for sample in RECORDED])
+def test_documents_of_recordings_fit_the_schema_and_hold_nothing_that_it_does_not_describe(number: int) -> None:
+    document = json.loads(recorded(number))
+    assert problems(document) == []
+    assert misfits(document, json_schema()) == []
+    assert misfits(document, closed(json_schema())) == []
+
+
+def test_a_key_that_is_not_described_would_be_found() -> None:
+    document = documents.sick()
+    document["findings"][0]["saving"]["more"] = 1
+    assert [misfit for misfit in misfits(document, closed(json_schema())) if "'more' was unexpected" in misfit]
+
+
+def test_every_key_and_every_object_is_described() -> None:
+    shapes = json_schema()["$defs"]
+    assert [name for name, shape in shapes.items() if not shape.get("description")] == []
+    keys = {f"{name}.{key}": about for name, shape in shapes.items() for key, about in shape["properties"].items()}
+    assert [key for key, about in keys.items() if not about.get("description")] == []
+
+
+def misfits(document: Document, schema: dict[str, Any]) -> list[str]:
+    jsonschema.Draft202012Validator.check_schema(schema)
+    as_read = json.loads(to_json(document))
+    return [f"{error.json_path}: {error.message}" for error in jsonschema.Draft202012Validator(schema).iter_errors(as_read)]
+
+
+def closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same without room for other keys."""
+    schema = copy.deepcopy(schema)
+    for shape in schema["$defs"].values():
+        shape["additionalProperties"] = False
+    return schema
