@@ -26,13 +26,11 @@ from diagnose.picture.picture import picture
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
 from diagnose.report import text
-from diagnose.report.document import place
+from diagnose.report.document import SCHEMA, place
 from diagnose.report.text import quantity
 from diagnose.rules import Fix, Rule, filled, load_rules, placeholders
 from diagnose.trace.source import Source, is_url
 from diagnose.verify.proof import found_numbers, proven_ms, with_measurement
-
-SCHEMA = 1
 
 
 def analyse(source: Source, **reading: Any) -> dict[str, Any]:

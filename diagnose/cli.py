@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diagnose import __version__, comparing, verifying, whatif
-from diagnose.errors import EXIT_FAILURE, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
+from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
 from diagnose.options import Parser, add_output_options, byte_count, positive_number, with_format
+from diagnose.report.document import exit_code
 from diagnose.run.settings import Settings, Target
 from diagnose.targets import COMMANDS, TRACE_SUFFIXES, kind_of, traces_in
 from diagnose.trace.source import Source, is_url, shown
@@ -183,7 +184,7 @@ def _run(options: argparse.Namespace) -> int:
     with _out_folder(options.out, in_place=source if kind == "run" else None) as out, _output(options) as output:
         document = _report(source, out, options)
         output.add(document)
-        return _code(document, options)
+        return exit_code(document, options.fail_on)
 
 
 def _refuse_recording_options(options: argparse.Namespace) -> None:
@@ -270,12 +271,11 @@ def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) 
     """`verified`: whether the run is one that --verify can go on from."""
     with _output(options, after_script=True) as output:
         document = _report(out, out, options)
-        code = _code(document, options)
         if not (options.verify and verified):
             output.add(document)
-            return code
+            return exit_code(document, options.fail_on)
         try:
-            return max(code, verifying.verify_recorded(out, options))  # its document is the one that counts
+            return verifying.verify_recorded(out, options)  # its document is the one that counts
         except DiagnoseError:
             output.add(document)
             raise
@@ -293,7 +293,7 @@ def _analyse_folder(options: argparse.Namespace) -> int:
                 _failed(f"diagnose: {error}", EXIT_FAILURE, options)
             else:
                 output.add(document)
-                codes.append(_code(document, options))
+                codes.append(exit_code(document, options.fail_on))
         if not codes:
             raise UsageError(f"none of the traces in {options.target} could be read")
     return max(codes)
@@ -330,15 +330,6 @@ def _output(options: argparse.Namespace, *, after_script: bool = False) -> Itera
         yield output
     finally:
         output.close()
-
-
-def _code(document: Document, options: argparse.Namespace) -> int:
-    """The exit code that --fail-on asks for."""
-    from diagnose.report.alerts import is_at_least
-    from diagnose.report.document import severest
-
-    fails = options.fail_on and is_at_least(severest(document), options.fail_on)
-    return EXIT_FINDINGS if fails else EXIT_OK
 
 
 @contextmanager

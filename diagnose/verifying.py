@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diagnose.errors import EXIT_INTERRUPTED, EXIT_OK, DiagnoseError, UsageError
+from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
 from diagnose.options import Parser, add_output_options, with_format
 from diagnose.run.settings import FEWEST_STEPS, Target
 
@@ -65,6 +65,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     """Try the fixes of the run's plan, write its reports anew, say what came of it; the exit code."""
     from diagnose.analyse import analyse
     from diagnose.report.console import stderr_console
+    from diagnose.report.document import exit_code
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.reporting import report
@@ -72,6 +73,9 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     from diagnose.verify.prove import Prover, earlier
 
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    if record.get("in_process"):
+        again = "change it, run it again, and `compare` the two folders"
+        raise UsageError("a block that recorded itself cannot be started from outside", do=again)
     cwd = Path(record["cwd"])
     document = analyse(run)
     chosen: list[Candidate] = [by_hand(one) for one in given.by_hand]
@@ -81,7 +85,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
         if not given.quiet:
             _say_nothing_to_try(chosen)
         _print(document, given)
-        return EXIT_OK
+        return exit_code(document, given.fail_on)
     before = [] if given.fresh else earlier(document["verification"])
     with verify_progress(quiet=given.quiet) as progress:
         prover = Prover(_job(record), document, run / "verify", _wanted(given), progress, lambda proof: _save(proof, run), before)
@@ -91,7 +95,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     if given.apply and not proof.interrupted:
         _apply(document)
     _print(document, given)
-    return EXIT_INTERRUPTED if proof.interrupted else EXIT_OK
+    return EXIT_INTERRUPTED if proof.interrupted else exit_code(document, given.fail_on)
 
 
 def _print(document: dict[str, Any], given: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from diagnose.report import sentences, text
-from diagnose.report.document import SEVERITIES, Document, Finding, place, planned, recorded_by_us
+from diagnose.report.document import Document, Finding, is_at_least, place, planned, recorded_by_us
 
 Level = Literal["error", "warning", "note"]
 
@@ -50,10 +50,6 @@ def level(finding: Finding, fail_on: str | None = None) -> Level:
     if fail_on and is_at_least(finding["severity"], fail_on):
         return "error"
     return "note" if finding["severity"] == "low" else "warning"
-
-
-def is_at_least(severity: str | None, least: str) -> bool:
-    return severity is not None and SEVERITIES.index(severity) >= SEVERITIES.index(least)
 
 
 def message(finding: Finding, document: Document) -> str:

@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from diagnose.errors import EXIT_FINDINGS, EXIT_OK
+
+SCHEMA = 1  # of the result document; another number where a key changes its meaning
 Document = dict[str, Any]
 Finding = dict[str, Any]
 
@@ -131,3 +134,12 @@ def _shell_word(word: str) -> str:
 def severest(document: Document) -> str | None:
     """The highest severity in the plan; None if nothing is planned."""
     return max((finding["severity"] for finding in planned(document)), key=SEVERITIES.index, default=None)
+
+
+def is_at_least(severity: str | None, least: str) -> bool:
+    return severity is not None and SEVERITIES.index(severity) >= SEVERITIES.index(least)
+
+
+def exit_code(document: Document, fail_on: str | None) -> int:
+    """What `--fail-on` asks for, a severity or None."""
+    return EXIT_FINDINGS if fail_on and is_at_least(severest(document), fail_on) else EXIT_OK

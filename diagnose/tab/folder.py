@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import DiagnoseError
-from diagnose.report.document import Document, step_ms
+from diagnose.report.document import SCHEMA, Document, step_ms
 from diagnose.report.schema import problems
 from diagnose.report.text import clean
 
@@ -25,7 +25,6 @@ TRACES = (  # best first: the trace with our findings in it, the recorded one, t
     "tb/trace/rank0.pt.trace.json.gz",
     "tb/trace/rank0.pt.trace.json",
 )
-SCHEMA = 1  # of the result document, as in `diagnose.analyse`, which would bring pandas with it
 LARGEST_BYTES = 64 * 2**20  # a hundred times a usual report, ten times the largest picture
 
 

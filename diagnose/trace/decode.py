@@ -35,6 +35,11 @@ class Args(Struct, gc=False):
     name: Number = None
     wait_on_stream: Number = -1
     wait_on_record: Number = field(default=-1, name="wait_on_cuda_event_record_corr_id")
+    device_type: Number = field(default=-1, name="Device Type")
+    device_id: Number = field(default=-1, name="Device Id")
+    change: Number = field(default=0, name="Bytes")
+    allocated: Number = field(default=-1, name="Total Allocated")
+    reserved: Number = field(default=-1, name="Total Reserved")
 
 
 class Event(Struct, gc=False):

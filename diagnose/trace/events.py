@@ -1,4 +1,4 @@
-"""Decoded events to columns of host rows and of device rows: events are looked at a batch at a time and let go."""
+"""Decoded events to columns of host rows, device rows and memory rows: events are looked at a batch at a time and let go."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from diagnose.trace.columns import Codes, Computed, Parts, at_rows, integers
 from diagnose.trace.decode import NO_TEXT, Args, Event
 from diagnose.trace.foreign import Others
 from diagnose.trace.nesting import order
-from diagnose.trace.quirks import DEVICE_KINDS, HOST_KINDS, MTIA_COPIES, MTIA_WAITS, SYNC_CATEGORY
+from diagnose.trace.quirks import CPU_TYPE, DEVICE_KINDS, HOST_KINDS, MEMORY_EVENT, MTIA_COPIES, MTIA_WAITS, SYNC_CATEGORY
 
 Rows = NDArray[np.int64]
 HOST_KIND_NAMES = ["op", "runtime", "annotation", "mark", "python", "overhead"]
@@ -22,29 +22,31 @@ DEVICE_KIND_NAMES = ["kernel", "memcpy", "memset"]
 OP, RUNTIME, ANNOTATION, MARK, PYTHON = range(5)
 KERNEL, MEMCPY = range(2)
 NO_ARGS = Args()
-OTHER_PHASES = ("M", "B")  # metadata; begin events. The rest, mostly the arrows that link events, is passed over.
+OTHER_PHASES = ("M", "B")  # metadata; begin events
+INSTANT = "i"  # of these memory is read. The other phases, mostly the arrows that link events, are passed over.
 
 
 class Lanes:
-    """Where the events of a file go: host rows, device rows, waits, and what is none of these."""
+    """Where the events of a file go: host rows, device rows, memory rows, waits, and what is none of these."""
 
     def __init__(self) -> None:
         self.count = 0
         self.host = HostColumns()
         self.device = DeviceColumns()
+        self.memory = MemoryColumns()
         self.waits: list[Event] = []
         self.others = Others()
-        self._batch: tuple[list[Event], list[Event], list[Event]] = [], [], []
+        self._batch: tuple[list[Event], list[Event], list[Event], list[Event]] = [], [], [], []
         self._lane = Computed(self._lane_of)
-        self._other = Computed(lambda phase: self._batch[2] if phase in OTHER_PHASES else deque(maxlen=0))
+        self._other = Computed(self._other_of)
 
     @property
     def nbytes(self) -> int:
-        return self.host.parts.nbytes + self.device.parts.nbytes
+        return self.host.parts.nbytes + self.device.parts.nbytes + self.memory.parts.nbytes
 
     def add(self, events: Sequence[Event]) -> None:
         """The next batch of events, in the file's order."""
-        host, device, others = self._batch
+        host, device, others, instants = self._batch
         lane, other = self._lane, self._other
         for event in events:
             (lane[event.cat] if event.ph == "X" else other[event.ph]).append(event)
@@ -52,16 +54,22 @@ class Lanes:
         self.host.add(host)
         self.device.add([event for event in device if event.name not in MTIA_WAITS])
         self.others.add(others)
+        if instants:
+            self.memory.add([event for event in instants if event.name == MEMORY_EVENT])
         for part in self._batch:
             part.clear()
 
     def _lane_of(self, category: str | None) -> list[Event]:
-        host, device, others = self._batch
+        host, device, others, _ = self._batch
         self.others.categories.add(category or "")
         key = (category or "").lower()
         if category == SYNC_CATEGORY:
             return self.waits
         return host if key in HOST_KINDS else device if key in DEVICE_KINDS else others
+
+    def _other_of(self, phase: str | None) -> list[Event] | deque[Event]:
+        *_, others, instants = self._batch
+        return instants if phase == INSTANT else others if phase in OTHER_PHASES else deque(maxlen=0)
 
 
 class HostColumns:
@@ -138,6 +146,30 @@ class DeviceColumns:
         )
 
 
+class MemoryColumns:
+    """What the MEMORY table is made of, in the file's order."""
+
+    def __init__(self) -> None:
+        self.parts = Parts()
+        self.add([])  # most traces have none
+
+    def add(self, events: Sequence[Event]) -> None:
+        args = [event.args or NO_ARGS for event in events]
+        is_cpu = integers([one.device_type for one in args]) == CPU_TYPE
+        device, allocated, reserved = (
+            np.maximum(integers(column), -1)
+            for column in ([one.device_id for one in args], [one.allocated for one in args], [one.reserved for one in args])
+        )
+        self.parts.add(
+            start=nanoseconds([event.ts for event in events]),
+            dur=np.zeros(len(events), dtype=np.int8),  # of an instant
+            device=np.where(is_cpu, -1, device),
+            change=integers([one.change for one in args]),
+            allocated=allocated,
+            reserved=reserved,
+        )
+
+
 def correlations(args: Sequence[Args]) -> Rows:
     """The correlation id, -1 if none. Some ROCm builds write it as External id, and no correlation."""
     return _known([one.correlation for one in args], lambda: [one.external_id for one in args])
@@ -160,7 +192,7 @@ def _times(events: Sequence[Event]) -> dict[str, Rows]:
 
 
 class Lane:
-    """The events of the host or of the devices, sorted by start (ties: longer first), those without a usable time left out."""
+    """The events of the host, of the devices or of memory, sorted by start (ties: longer first), those without a usable time left out."""
 
     def __init__(self, parts: Parts) -> None:
         start, dur = parts.column("start"), parts.column("dur")

@@ -39,6 +39,10 @@ DEVICE_KINDS = {
 SYNC_CATEGORY = "cuda_sync"
 SYNC_KINDS = {"Stream Wait Event": "stream wait", "Event Sync": "event sync", "Stream Sync": "stream sync", "Context Sync": "context sync"}
 
+# Instant events of ``profile_memory``: one for each block that is allocated or freed. torch 1.9 wrote neither a category nor totals.
+MEMORY_EVENT = "[memory]"
+CPU_TYPE = 0  # of c10's device types; CUDA is 1, HIP 6
+
 # Before torch 1.12 these ranges had the category of operators.
 ANNOTATION_PREFIXES = ("ProfilerStep#", "enumerate(DataLoader)#", "Optimizer.", "DistributedDataParallel.", "DataParallel.")
 

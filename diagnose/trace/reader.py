@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import TraceUnreadable
+from diagnose.trace.allocations import memory_table
 from diagnose.trace.batches import Events
 from diagnose.trace.content import MAX_BYTES, MAX_RATIO, RECORD_HINT, Content
 from diagnose.trace.decode import TraceFile
@@ -44,16 +45,16 @@ def read_trace(
     content = Content(source, max_bytes, max_ratio, progress)
     lanes, file, notes = _lanes(content, Memory(memory_limit))
     refuse_foreign(lanes.others, content.name, lanes.count, lanes.host.count, lanes.device.count)
-    host_lane, device_lane = Lane(lanes.host.parts), Lane(lanes.device.parts)
+    host_lane, device_lane, memory_lane = Lane(lanes.host.parts), Lane(lanes.device.parts), Lane(lanes.memory.parts)
     starts = [int(part.start[0]) for part in (host_lane, device_lane) if len(part)]
     if not starts:
         raise TraceUnreadable(f"No event in {content.name} has a usable time.", do=RECORD_HINT)
-    if dropped := host_lane.dropped + device_lane.dropped:
+    if dropped := host_lane.dropped + device_lane.dropped + memory_lane.dropped:
         notes.append(f"{dropped:,} events without a usable time were left out.")
 
     first = min(starts)
     origin_ns = first + _base_ns(file)
-    for part in (host_lane, device_lane):
+    for part in (host_lane, device_lane, memory_lane):
         part.start -= first
     threads = number_threads(host_lane, lanes.host)
     host = host_table(host_lane, lanes.host, threads, lanes.others.thread_names, _calls(calls, origin_ns, threads, notes))
@@ -69,6 +70,7 @@ def read_trace(
         threads=host.threads,
         origin_ns=origin_ns,
         waits=wait_table(lanes.waits, first, host.table),
+        memory=memory_table(memory_lane),
         info=_info(file) | {"line_source": host.line_source},
         notes=(*notes, *steps.notes, *doubts(host.table, device, steps.table)),
         in_file=_in_file(first, threads, lanes),

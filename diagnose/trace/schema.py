@@ -76,12 +76,23 @@ WAITS: dict[str, Column] = {
     "call": Column("int32", "row", "host row of the runtime call that waits or makes the stream wait; -1 if none"),
 }
 
+MEMORY: dict[str, Column] = {
+    "time_ns": Column("int64", "ns", "when the block was allocated or freed on the host, relative to the trace's start"),
+    "device": Column("int64", "", "device ordinal; -1 for the CPU"),
+    "change_bytes": Column("int64", "bytes", "size of the block, negative if it was freed; 0 if not told"),
+    "allocated_bytes": Column(
+        "int64", "bytes", "allocated afterwards; on the CPU only what was allocated while a profiler ran; -1 if unknown (torch 1.9)"
+    ),
+    "reserved_bytes": Column("int64", "bytes", "held by PyTorch's allocator afterwards; 0 on the CPU; -1 if unknown (torch 1.9)"),
+}
+
 
 TABLES: dict[str, tuple[str, dict[str, Column]]] = {
     "host": ("What ran on the host: operators, runtime calls, annotations, marks, Python frames, the profiler's own work.", HOST),
     "device": ("What ran on the GPUs: kernels, copies, sets.", DEVICE),
     "steps": ("The steps of the recording; `Trace.step_source` says what they were made from.", STEPS),
     "waits": ("What waited for what on the GPUs. Empty unless the profiler was told to record it (`enable_cuda_sync_events`).", WAITS),
+    "memory": ("What PyTorch allocated and freed, by time. Empty unless the profiler was told to record it (`profile_memory`).", MEMORY),
 }
 
 
@@ -131,6 +142,7 @@ class Trace:
     origin_ns: int = 0  # of the first event, on the trace's clock (baseTimeNanoseconds added where given)
     info: dict[str, Any] = field(default_factory=dict)  # top-level metadata: deviceProperties, distributedInfo, versions, flags
     waits: pd.DataFrame = field(default_factory=lambda: empty_table(WAITS))  # empty unless the profiler was told to record them
+    memory: pd.DataFrame = field(default_factory=lambda: empty_table(MEMORY))  # the same
     notes: tuple[str, ...] = ()  # what was repaired, lost or assumed, in words for the report
     in_file: InFile = field(default_factory=InFile)
 

@@ -418,9 +418,3 @@ def test_scripts_and_styles_are_served(tmp_path: Path, monkeypatch: pytest.Monke
 def test_tensorboard_is_told_the_tabs_name_and_module() -> None:
     metadata = DiagnosePlugin(SimpleNamespace(logdir=None)).frontend_metadata()
     assert (metadata.tab_name, metadata.es_module_path) == ("Diagnose", "/index.js")
-
-
-def test_the_format_read_is_the_one_written() -> None:
-    from diagnose.analyse import SCHEMA
-
-    assert folder.SCHEMA == SCHEMA

@@ -31,6 +31,13 @@ def launch(ts: Any, dur: Any, correlation: int, name: str = "cudaLaunchKernel", 
     return event(name, ts, dur, "cuda_runtime", tid=tid, correlation=correlation)
 
 
+def block(ts: Any, change: Any, allocated: Any = -1, reserved: Any = -1, device: Any = 0, device_type: Any = 1) -> Json:
+    """A block of memory that is allocated, or freed where ``change`` is negative; totals of -1 are left out, as torch 1.9 did."""
+    totals = {"Total Allocated": allocated, "Total Reserved": reserved}
+    args = {"Device Type": device_type, "Device Id": device, "Bytes": change, **{name: n for name, n in totals.items() if n != -1}}
+    return {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "args": args}
+
+
 def encoded(*events: Json, **top: Any) -> bytes:
     """The bytes of a trace file with these events."""
     return json.dumps({"schemaVersion": 1, **top, "traceEvents": list(events)}).encode()

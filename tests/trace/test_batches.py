@@ -14,7 +14,7 @@ from diagnose.errors import TraceUnreadable
 from diagnose.trace import batches, content, memory
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
-from tests.trace.build import Json, encoded, event, kernel, launch
+from tests.trace.build import Json, block, encoded, event, kernel, launch
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_traces").glob("*/*/rank0/timeline.pt.trace.json.gz"))
 RECORDED = Path(__file__).parents[2].parent / "shared" / "traces"
@@ -27,7 +27,7 @@ def cut_small(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 
 def check_same(one: Trace, other: Trace) -> None:
-    for table in ("host", "device", "steps"):
+    for table in ("host", "device", "steps", "memory"):
         pd.testing.assert_frame_equal(getattr(one, table), getattr(other, table))
     assert (one.info, one.notes, one.threads, one.origin_ns) == (other.info, other.notes, other.threads, other.origin_ns)
 
@@ -45,7 +45,9 @@ def awkward() -> list[Json]:
     text = '}, {"ph": "X"}, {"'
     return [
         event(f"op {i} {text}", 10 * i, 5, Input_Dims=[[i, 2]], Call_stack=text, odd=[{"a": 1}, {"b": [{"c": text}]}]) for i in range(300)
-    ] + [launch(10 * i + 1, 1, i) for i in range(50)] + [kernel(text, 10 * i + 2, 3, i) for i in range(50)]  # fmt: skip
+    ] + [launch(10 * i + 1, 1, i) for i in range(50)] + [kernel(text, 10 * i + 2, 3, i) for i in range(50)] + [
+        block(10 * i, 512, 512 * i) for i in range(50)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [64, 300, 1000, 5000])
@@ -93,6 +95,14 @@ def test_a_limit_on_memory_is_kept_or_the_trace_refused(monkeypatch: pytest.Monk
     assert "% of the file read" in str(refusal.value) and "--memory-limit" in refusal.value.do
     monkeypatch.setattr(memory, "ALWAYS_GRANTED", 0)
     assert len(read_trace(io.BytesIO(data)).host) == 3000, "half of the free memory is plenty"
+
+
+def test_memory_events_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encoded(event("op", 0), *(block(i, 512, 1024, 2048) for i in range(3000)))  # 41 bytes each, and 4 times that for the tables
+    cut_small(monkeypatch, 10_000)
+    assert len(read_trace(io.BytesIO(data), memory_limit=10_000_000).memory) == 3000
+    with pytest.raises(TraceUnreadable, match="needs more memory than the limit"):
+        read_trace(io.BytesIO(data), memory_limit=300_000)
 
 
 def test_progress_is_told_in_shares_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.reader import read_trace
 from diagnose.trace.repetition import find_repetition
-from diagnose.trace.schema import DEVICE, HOST, STEPS, Trace
+from diagnose.trace.schema import DEVICE, HOST, MEMORY, STEPS, Trace
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "traces"
 FILES = sorted(FOLDER.glob("*.gz"))
@@ -59,12 +59,14 @@ def test_read_or_refused_in_words(path: Path) -> None:
 
 
 def check_tables(trace: Trace) -> None:
-    for table, columns in ((trace.host, HOST), (trace.device, DEVICE), (trace.steps, STEPS)):
+    for table, columns in ((trace.host, HOST), (trace.device, DEVICE), (trace.steps, STEPS), (trace.memory, MEMORY)):
         assert {name: str(dtype) for name, dtype in table.dtypes.items()} == {name: column.dtype for name, column in columns.items()}
     for table in (trace.host, trace.device):
         start, dur = table["start_ns"].to_numpy(), table["dur_ns"].to_numpy()
         assert (start >= 0).all() and (dur >= 0).all()
         assert (np.lexsort((-dur, start)) == np.arange(len(start))).all(), "sorted by start, longer first"
+    assert trace.memory["time_ns"].is_monotonic_increasing
+    assert (trace.memory[["allocated_bytes", "reserved_bytes"]].to_numpy() >= -1).all()
     check_parents(trace)
     check_links(trace)
     assert len(trace.steps) > 0

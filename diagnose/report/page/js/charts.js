@@ -22,7 +22,7 @@ function memoryChart({ title, x_title: unit, x, bytes }) {
   const up = (value) => HIGH - BOTTOM - (value / top) * (HIGH - TOP - BOTTOM);
   const points = x.map((at, index) => [across(at), up(bytes[index])]), marks = [];
   for (let value = 0; value <= top; value += tick) marks.push(...level(up(value), size(value)));
-  marks.push(...upright(across(low), plain(low), 'start'), ...upright(across(high), plain(high), 'end'), below(unit));
+  marks.push(...upright(across(low), plain(Math.round(low)), 'start'), ...upright(across(high), plain(Math.round(high)), 'end'), below(unit));
   marks.push(draw('polygon', { class: 'area', points: line([[across(low), up(0)], ...points, [across(high), up(0)]]) }));
   marks.push(draw('polyline', { class: 'path', points: line(points) }));
   return chart(title, `at most ${size(most)}.`, marks);
