@@ -36,7 +36,7 @@ def answer(options: argparse.Namespace) -> int:
     given = parser().parse_args(options.args)
     if given.a is None or given.b is None:
         raise UsageError("compare needs two runs", do=_USAGE)
-    from diagnose.compare import compare
+    from diagnose.compare.comparison import compare
 
     documents = [_document(target, options) for target in (given.a, given.b)]
     comparison = compare(documents[0], documents[1], (shown(given.a), shown(given.b)))

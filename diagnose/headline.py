@@ -9,7 +9,7 @@ import numpy as np
 from diagnose.measure.areas.host import FULL, OTHERS_SHARE
 from diagnose.measure.metrics import Measured
 from diagnose.predict.plan import HIGH_SHARE
-from diagnose.report import sentences
+from diagnose.report import savings
 from diagnose.report.text import count, share
 
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
@@ -71,7 +71,7 @@ def verdict_on(document: dict[str, Any], caution: str) -> str:
         top = document["plan"][0]
         symptom = next(finding["symptom"] for finding in document["findings"] if finding["rule"] == top["rule"]).rstrip(".")
         where = f", at `{top['where']}`" if top["where"] else ""
-        stake = sentences.stake(document)
+        stake = savings.stake(document)
         return f"{caution}{symptom}{where}{f' ({stake})' if stake else ''}."
     largest = max(document["ledger"], key=lambda row: row["share"])
     costliest = next((line for line in document["lines"] if line["self_ms"] > 0), None)

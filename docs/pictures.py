@@ -17,8 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import sync_playwright
-
 from diagnose.reporting import report
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -29,6 +27,8 @@ STARTS_S = 60
 
 
 def main() -> None:
+    from playwright.sync_api import sync_playwright
+
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("chromium is not installed")

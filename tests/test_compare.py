@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from diagnose.analyse import analyse
-from diagnose.compare import compare
+from diagnose.compare.comparison import compare
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import Recording
 from diagnose.measure.spread import row_noise_ms

@@ -21,7 +21,7 @@ from diagnose.measure.view import NO_INTERVALS, Intervals
 from diagnose.picture.arrows import MOST as ARROWS
 from diagnose.picture.arrows import Arrow, from_finding, held_back, longest
 from diagnose.predict.plan import Assessed
-from diagnose.report import sentences, text
+from diagnose.report import savings, text
 from diagnose.report.document import Document, Finding, place, planned
 from diagnose.trace.schema import Trace, Track
 
@@ -144,7 +144,7 @@ def _about(finding: Finding, document: Document, where: str, slice_count: int) -
         "how": finding["fix"]["how"],
         "at": where,
         "takes per step": text.ms(finding["ms_per_step"]),
-        f"{sentences.saves(document).lower()} per step": sentences.saving(finding, document),
+        f"{savings.saves(document).lower()} per step": savings.saving(finding, document),
         "rule": finding["rule"],
         "arrows": f"from the longest {text.count(ARROWS)} of {text.count(slice_count)} slices" if slice_count > ARROWS else "",
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from diagnose.report import sentences, text
+from diagnose.report import savings, text
 from diagnose.report.document import Document, Finding, is_at_least, place, planned, recorded_by_us
 
 Level = Literal["error", "warning", "note"]
@@ -55,8 +55,8 @@ def level(finding: Finding, fail_on: str | None = None) -> Level:
 def message(finding: Finding, document: Document) -> str:
     """What is slow, what that takes, what mending it gains, how, and which rule says so."""
     takes = f"It takes {text.ms(finding['ms_per_step'])} per step." if finding["ms_per_step"] is not None else ""
-    how_sure = f"({finding['rule']}: {sentences.sureness(finding, document)})"
-    parts = (finding["symptom"], takes, sentences.in_full(finding, document), finding["fix"]["how"], finding["fix"]["caution"], how_sure)
+    how_sure = f"({finding['rule']}: {savings.sureness(finding, document)})"
+    parts = (finding["symptom"], takes, savings.in_full(finding, document), finding["fix"]["how"], finding["fix"]["caution"], how_sure)
     return text.clean(" ".join(filter(None, parts)))
 
 

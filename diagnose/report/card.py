@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from diagnose.report import sentences, text
+from diagnose.report import savings, sentences, text
 from diagnose.report.document import Document, is_complete, planned
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def finished_card(document: Document, report: str) -> str:
     return _rendered(
         verdict=document["verdict"],
         notes=notes,
-        saves=f"{sentences.saves(document)} per step",
+        saves=f"{savings.saves(document)} per step",
         plan=_plan(document),
         ledger=_ledger(document),
         link=quote(os.fsencode(report)),
@@ -83,7 +83,7 @@ def _plan(document: Document) -> list[list[str]]:
     for number, finding in enumerate(planned(document)[:_ROWS_AT_MOST], 1):
         row = document["plan"][number - 1]
         where = f"`{row['where']}`" if row["where"] else text.UNKNOWN
-        rows.append([f"{number}", row["fix"], where, sentences.saving(finding, document), sentences.sureness(finding, document)])
+        rows.append([f"{number}", row["fix"], where, savings.saving(finding, document), savings.sureness(finding, document)])
     return rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnose.report import sentences, text
+from diagnose.report import savings, sentences, text
 from diagnose.report.blocks import before_after, folded, section, table
 from diagnose.report.document import Document, Finding, in_group, in_state, lacking, place, planned
 from diagnose.report.text import code, prose
@@ -16,7 +16,7 @@ def found(document: Document) -> str:
 
 
 def _with_consequences(finding: Finding, number: int, document: Document) -> str:
-    titles = [f"{prose(one['fix']['title'])} ({prose(sentences.saving(one, document))})" for one in consequences(finding, document)]
+    titles = [f"{prose(one['fix']['title'])} ({prose(savings.saving(one, document))})" for one in consequences(finding, document)]
     also = f"**The same time is also seen as.** {'; '.join(titles)}. The fix above is nearer to the cause." if titles else ""
     return "\n\n".join(filter(None, [whole(finding, document, number), also]))
 
@@ -39,10 +39,10 @@ def hypothetical(document: Document) -> str:
 
 def minor(document: Document, *, collapsible: bool) -> str:
     rows = [
-        (prose(one["fix"]["title"]), where(one), prose(sentences.saving(one, document)), prose(sentences.why_minor(one, document)))
+        (prose(one["fix"]["title"]), where(one), prose(savings.saving(one, document)), prose(savings.why_minor(one, document)))
         for one in aside(document)
     ]
-    headers = ("Fix", "Where", f"{sentences.saves(document)} per step", "Why not")
+    headers = ("Fix", "Where", f"{savings.saves(document)} per step", "Why not")
     return folded("Seen, not worth your time", table(headers, rows), collapsible=collapsible)
 
 
@@ -89,8 +89,8 @@ def whole(finding: Finding, document: Document, number: int | None = None) -> st
 
 def cost(finding: Finding, document: Document) -> str:
     """What the finding's events take, and what is to be gained; empty where neither is known."""
-    saves = prose(sentences.in_full(finding, document))
-    return " ".join(filter(None, [sentences.takes(finding), f"**{saves}**" if saves else ""]))
+    saves = prose(savings.in_full(finding, document))
+    return " ".join(filter(None, [savings.takes(finding), f"**{saves}**" if saves else ""]))
 
 
 def evidence(finding: Finding) -> str:
@@ -129,7 +129,7 @@ def advice(finding: Finding, document: Document) -> str:
         "Caution": prose(fix["caution"]),
         "When it is fine": prose(finding.get("innocent", "")),
         "Severity": finding["severity"] if finding["group"] == "plan" else "",
-        "How sure": prose(sentences.how_sure(finding, document)) if finding["group"] == "plan" else "",
+        "How sure": prose(savings.how_sure(finding, document)) if finding["group"] == "plan" else "",
     }
     lines = [f"**{title}.** {sentence}" for title, sentence in parts.items() if sentence]
     links = ", ".join(map(_link, finding["references"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from diagnose.report import findings, sentences, text, verification
+from diagnose.report import findings, savings, sentences, text, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
 from diagnose.report.document import Document, is_complete, planned, run_command, step_ms
 from diagnose.report.text import code, prose
@@ -39,15 +39,15 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
 
 def plan_table(document: Document) -> str:
     """The plan, best first; empty if there is nothing to do."""
-    left = [sentences.together(row, document) for row in document["plan"]]
+    left = [savings.together(row, document) for row in document["plan"]]
     with_others = "With those above" if len(left) > 1 else "Step then"
     columns = {
         "#": [str(number) for number in range(1, len(document["plan"]) + 1)],
         "Fix": [prose(finding["fix"]["title"]) for finding in planned(document)],
         "Where": [findings.where(finding) for finding in planned(document)],
-        f"{sentences.saves(document)} per step": [prose(sentences.saving(finding, document)) for finding in planned(document)],
+        f"{savings.saves(document)} per step": [prose(savings.saving(finding, document)) for finding in planned(document)],
         with_others: [prose(cell if len(left) > 1 else cell.removeprefix("step then ")) for cell in left],
-        "How sure": [sentences.sureness(finding, document) for finding in planned(document)],
+        "How sure": [savings.sureness(finding, document) for finding in planned(document)],
     }
     filled = {header: cells for header, cells in columns.items() if any(cells)}
     return table(list(filled), list(zip(*filled.values(), strict=True)))

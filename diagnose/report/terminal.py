@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diagnose.report import sentences, text, verification
+from diagnose.report import savings, sentences, text, verification
 from diagnose.report.document import Document, Finding, is_complete, place, planned, recorded_by_us, run_command, shell_line
 from diagnose.report.fitting import Block, fitted
 
@@ -135,9 +135,9 @@ def _tried(one: dict[str, Any], width: int) -> list[Block]:
 def _worth(finding: Finding, document: Document) -> list[str]:
     """`saves 3.1–4.8 ms a step, 25–39 %`, `step then 9 ms`, `high confidence, preview rule`."""
     row = document["plan"][planned(document).index(finding)]
-    then = sentences.together(row, document)
+    then = savings.together(row, document)
     with_others = f"with those above {then}" if then and row is not document["plan"][0] else then
-    return [sentences.worth(finding, document), with_others, sentences.sureness(finding, document)]
+    return [savings.worth(finding, document), with_others, savings.sureness(finding, document)]
 
 
 def _paragraph(sentence: str, width: int, style: str = "") -> list[Text]:

@@ -71,7 +71,7 @@ class DiagnosePlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # TensorBoard
         return http_util.Respond(request, picture_in(self._run(request, "run").folder), "application/json")
 
     def _compare(self, request: wrappers.Request) -> wrappers.Response:
-        from diagnose.compare import compare
+        from diagnose.compare.comparison import compare
         from diagnose.report.comparison import comparison_html
 
         a, b = self._run(request, "a"), self._run(request, "b")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.analyse import analyse
-from diagnose.compare import compare
+from diagnose.compare.comparison import compare
 from diagnose.report.document import step_ms
 from sample_traces.samples import FOLDER
 

@@ -6,11 +6,7 @@ import gzip
 import json
 import os
 import shutil
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +14,7 @@ from typing import Any
 import pytest
 
 from diagnose.reporting import report
+from docs.pictures import tensorboard
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 HOSTILE = 'damaged <img src=x> "`'
@@ -50,27 +47,8 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(logdir: Path) -> Iterator[str]:
     """Where a TensorBoard answers."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(logdir), "--host", "127.0.0.1", "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield _answering(f"http://127.0.0.1:{port}", server)
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def _answering(address: str, server: subprocess.Popen[bytes]) -> str:
-    for _ in range(START_S * 5):
-        assert server.poll() is None, "TensorBoard ended"
-        try:
-            urllib.request.urlopen(f"{address}/data/environment", timeout=5).close()
-            return address
-        except OSError:
-            time.sleep(0.2)
-    raise AssertionError("TensorBoard does not answer")
+    with tensorboard(logdir) as answering:
+        yield answering
 
 
 @pytest.fixture

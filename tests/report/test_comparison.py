@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from diagnose.compare import compare
+from diagnose.compare.comparison import compare
 from diagnose.report.comparison import comparison_html, comparison_markdown, headline, print_comparison, remarks, tables
 
 from .documents import HOSTILE_NAMES, empty, hostile, sick

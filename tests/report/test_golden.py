@@ -13,15 +13,6 @@ from . import documents
 from .documents import Document
 
 FOLDER = Path(__file__).parent / "golden"
-DOCUMENTS = (
-    documents.sick,
-    documents.two_fixes,
-    documents.some_steps,
-    documents.unpredicted,
-    documents.healthy,
-    documents.crashed,
-    documents.empty,
-)
 
 
 def hostile() -> Document:
@@ -33,12 +24,12 @@ def page(document: Callable[[], Document]) -> bytes:
     return markdown(document()).encode("utf-8", "replace")
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, hostile], ids=lambda document: document.__name__)
+@pytest.mark.parametrize("document", [*documents.MAKERS, hostile], ids=lambda document: document.__name__)
 def test_the_report_reads(document) -> None:
     assert page(document) == (FOLDER / f"{document.__name__}.md").read_bytes()
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for document in [*DOCUMENTS, hostile]:
+    for document in [*documents.MAKERS, hostile]:
         (FOLDER / f"{document.__name__}.md").write_bytes(page(document))

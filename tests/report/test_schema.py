@@ -6,7 +6,6 @@ import copy
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -16,57 +15,25 @@ import pytest
 from diagnose.analyse import analyse
 from diagnose.report.document import to_json
 from diagnose.report.schema import json_schema, problems
-from diagnose.verify.prove import Proof, Tried
-from diagnose.verify.results import Results
-from diagnose.verify.statistics import comparison
-from diagnose.verify.tuning import Curve
 from sample_traces.samples import SAMPLES, is_recorded
 
 from . import documents
 from .documents import Document
 
-
-def verified() -> Document:
-    """The sick run after `verify`, with all that verify.json can hold."""
-    measured = Tried("input-wait-no-workers", "Load ahead", "dataloader", {"num_workers": 2}, "exact", "measured", verdict="faster")
-    measured.predicted_ms = {"best_guess": 3.6, "low": 2.9, "high": 4.1}
-    measured.change = asdict(comparison([10.0, 10.1, 9.9, 10.0], [6.0, 6.1, 5.9, 6.0]))
-    measured.results = asdict(Results("same", 40, 0.0, 0.01))
-    measured.memory = {"peak_resident_bytes": {"before": 1.0, "after": None}}
-    measured.curve = asdict(Curve("num_workers", {1: 7.0, 2: 6.0}, 2, 2))
-    measured.batch_sizes, measured.step_from, measured.step_to = (32, None), 5, 20
-    failed = Tried("", "gc_freeze", "gc_freeze", {}, "exact", "failed", "it was killed by SIGKILL")
-    document = documents.sick()
-    saving = document["findings"][0]["saving"]
-    saving |= {"measured_ms": {"best_guess": 4.0, "low": 3.8, "high": 4.2, "of_ms": 10.0}, "verdict": "faster"}
-    proof = Proof(10.0, True, False, 0.01, [measured, failed], measured).document()
-    return document | {"verification": json.loads(to_json(proof))}
-
-
-MAKERS = [
-    documents.sick,
-    documents.two_fixes,
-    documents.some_steps,
-    documents.unpredicted,
-    documents.healthy,
-    documents.crashed,
-    documents.empty,
-    verified,
-]
 # A sick one, one whose trace is another profiler's as well, one without a timeline, one with a GPU's facts missing.
 RECORDED = [
     sample for sample in SAMPLES if sample.case in ("input-wait", "own-profiler", "few-workers", "loss-nan") and is_recorded(sample.run)
 ]
 
 
-@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("make", documents.MAKERS)
 def test_the_fixtures_have_the_promised_shape(make: Callable[[], Document]) -> None:
     assert problems(make()) == []
     assert misfits(make(), json_schema()) == []
 
 
 def test_what_verify_keeps_is_described() -> None:
-    assert misfits(verified(), closed(json_schema())) == []
+    assert misfits(documents.verified(), closed(json_schema())) == []
 
 
 # ---- what is wrong is named

@@ -105,16 +105,7 @@ def lines_of(shown: str) -> tuple[list[str], list[str]]:
     return [line for line in lines if line not in copied], copied
 
 
-MAKERS = [
-    documents.sick,
-    documents.two_fixes,
-    documents.some_steps,
-    documents.unpredicted,
-    documents.healthy,
-    documents.crashed,
-    documents.empty,
-    widest,
-]
+MAKERS = [*documents.MAKERS, widest]
 
 
 @pytest.mark.parametrize("make", MAKERS)

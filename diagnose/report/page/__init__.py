@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.report import document as questions
-from diagnose.report import findings, sentences, text, verification
+from diagnose.report import findings, savings, sentences, text, verification
 from diagnose.report.document import Document
 from diagnose.report.page import html
 from diagnose.report.page.picture import packed
@@ -103,6 +103,7 @@ def _environment() -> Environment:
         "ask": questions,
         "findings": findings,
         "say": sentences,
+        "gain": savings,
         "text": text,
         "verification": verification,
         "strip": strip,

@@ -1,46 +1,20 @@
-"""What changed from one run to another: two result documents in, a comparison out (`compare`).
-
-One run each tells less than it seems. What disturbs a step disturbs its neighbours too, so a thousand steps of one run are not a thousand
-observations, and the next run of the same script may differ by as much as the steps of this one do. A change therefore counts only beyond
-the root of the sum of squares of
-
-- what a single step of each run differs by from the usual one (not divided by √n, for that reason),
-- half of what other processes used of the machine during each run: that much may have been taken from it (`LOAD_PART`),
-- `FLOOR_SHARE` of the longer step.
-"""
+"""What changed from one run to another: two result documents in, a comparison out. `noise` says what counts as a change."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
-import numpy as np
-
 from diagnose import __version__
+from diagnose.compare.noise import FLOOR_SHARE, Change, Run, Runs
 from diagnose.judge.findings import OPERATORS
 from diagnose.report.document import Document, Finding, is_complete, place, recorded_by_us
-from diagnose.verify.statistics import SD_PER_MAD
 
 SCHEMA = 1
-# Of the longer step. Five runs each of two steady bundled scripts (input-wait/sick, logger/healthy) differed by 4 and 7 % from the fastest
-# to the slowest; the rules call savings below a twentieth of the step noise as well. It goes for parts of a step too: how a step divides is
-# known no better than that.
-FLOOR_SHARE = 0.05
-# Of the share of the processor time that others used: four runs of bundled scripts beside processes that used 20 to 50 % of a machine with
-# 2 cores took 0, 15, 25 and 32 % longer than the same scripts alone, on average half of what was used.
-LOAD_PART = 0.5
-TOO_NOISY_SHARE = 0.2  # of the longer step: noise that would hide a change of high severity (`diagnose.predict.plan.HIGH_SHARE`)
-FEWEST_STEPS = 3  # of two a spread says next to nothing
-UNKNOWN_SPREAD = 0.5  # what is assumed then: any step may be a slow one (half as long again, see `slow_steps` in measure/areas/steps.py)
 MOST_CHANGED = 10  # lines and operators listed
 _TRACE_CLOCK = "trace"
 _CHANGE = ("a_ms", "b_ms", "change_ms", "change_share", "noise_ms", "beyond_noise")
-
-Change = dict[str, Any]
 
 
 def compare(a: Document, b: Document, names: tuple[str, str] = ("A", "B")) -> dict[str, Any]:
@@ -53,7 +27,7 @@ def compare(a: Document, b: Document, names: tuple[str, str] = ("A", "B")) -> di
     takes less.
     """
     basis = "plain" if all(one["steps"]["plain_series_ms"] for one in (a, b)) else "recorded"
-    runs = Runs(_Run(a, basis), _Run(b, basis))
+    runs = Runs(Run(a, basis), Run(b, basis))
     why = _why_not(runs)
     comparison = {
         "schema": SCHEMA,
@@ -85,118 +59,7 @@ def compare(a: Document, b: Document, names: tuple[str, str] = ("A", "B")) -> di
     }
 
 
-@dataclass(frozen=True)
-class _Run:
-    """One side of the comparison."""
-
-    document: Document
-    basis: str
-
-    @cached_property
-    def steps_ms(self) -> np.ndarray:
-        return np.array(self.document["steps"]["plain_series_ms" if self.basis == "plain" else "timeline_series_ms"], float)
-
-    @cached_property
-    def step_ms(self) -> float:
-        return float(np.median(self.steps_ms)) if len(self.steps_ms) else math.nan
-
-    @cached_property
-    def spread_ms(self) -> float:
-        """How far a step usually is from the median one: a robust standard deviation."""
-        spread_ms = SD_PER_MAD * float(np.median(np.abs(self.steps_ms - self.step_ms)))
-        return spread_ms if len(self.steps_ms) >= FEWEST_STEPS else max(spread_ms, UNKNOWN_SPREAD * self.step_ms)
-
-    @cached_property
-    def average_ms(self) -> float:
-        return float(np.mean(self.steps_ms))
-
-    @cached_property
-    def average_error_ms(self) -> float:
-        """The standard error of the mean, slow steps included."""
-        count = len(self.steps_ms)
-        return float(np.std(self.steps_ms, ddof=1)) / math.sqrt(count) if count >= FEWEST_STEPS else UNKNOWN_SPREAD * self.step_ms
-
-    @cached_property
-    def others_share(self) -> float:
-        """What other processes used of the machine's processor time; 0 where it is not known."""
-        value = self.document["metrics"].get("others_busy_share", {}).get("value")
-        return float(value) if isinstance(value, (int, float)) else 0.0
-
-    @cached_property
-    def rows(self) -> dict[str, Change]:
-        """The ledger by its rows, each with ``ms`` and ``spread_ms`` of the step compared here."""
-        return {
-            row["row"]: {**row, "ms": row["share"] * self.step_ms, "spread_ms": self._row_spread_ms(row)} for row in self.document["ledger"]
-        }
-
-    def _row_spread_ms(self, row: dict[str, Any]) -> float:
-        """How far a row of a single step usually is from the mean one; the document has the standard error of that mean."""
-        if row.get("noise_ms") is None or not row["ms_per_step"] > 0:
-            return float(UNKNOWN_SPREAD * row["share"] * self.step_ms)
-        return float(row["noise_ms"] / row["ms_per_step"] * row["share"] * self.step_ms * math.sqrt(self.document["steps"]["complete"]))
-
-    def operators_ms(self, column: str) -> dict[str, float]:
-        """Operators by name: that column of torch's table, put in ms of the step compared here."""
-        recorded_ms = float(np.median(self.document["steps"]["timeline_series_ms"] or [math.nan]))
-        rows = self.document["key_averages"]["rows"] if recorded_ms > 0 else []
-        return {row["name"]: row[column] * self.step_ms / recorded_ms for row in rows if row[column] is not None}
-
-
-@dataclass(frozen=True)
-class Runs:
-    """Both sides, and what counts as a change from one to the other."""
-
-    a: _Run
-    b: _Run
-
-    def change(self, a_ms: float, b_ms: float, *noise_ms: float) -> Change:
-        """From ``a_ms`` to ``b_ms``, given what either may differ by for other reasons than the machine's load and the floor."""
-        load_ms = LOAD_PART * self.a.others_share * a_ms, LOAD_PART * self.b.others_share * b_ms
-        least_ms = math.hypot(*noise_ms, *load_ms, FLOOR_SHARE * max(self.a.step_ms, self.b.step_ms))
-        change_ms = b_ms - a_ms
-        return {
-            "a_ms": a_ms,
-            "b_ms": b_ms,
-            "change_ms": change_ms,
-            "change_share": change_ms / a_ms if a_ms > 0 else None,
-            "noise_ms": least_ms,
-            "beyond_noise": abs(change_ms) > least_ms,
-        }
-
-    def change_of_finding(self, a_ms: float, b_ms: float) -> Change:
-        """The same for a part whose own spread is not known: in proportion to the step's."""
-        return self.change(a_ms, b_ms, a_ms * self.a.spread_ms / self.a.step_ms, b_ms * self.b.spread_ms / self.b.step_ms)
-
-    def change_of_little(self, a_ms: float, b_ms: float) -> Change:
-        """The same for what too few steps tell."""
-        return self.change(a_ms, b_ms, UNKNOWN_SPREAD * a_ms, UNKNOWN_SPREAD * b_ms)
-
-    @cached_property
-    def step(self) -> Change:
-        return self.change(self.a.step_ms, self.b.step_ms, self.a.spread_ms, self.b.spread_ms)
-
-    @cached_property
-    def average(self) -> Change:
-        """Twice the standard errors are within chance (95 %)."""
-        errors_ms = 2 * self.a.average_error_ms, 2 * self.b.average_error_ms
-        return self.change(self.a.average_ms, self.b.average_ms, self.a.spread_ms, self.b.spread_ms, *errors_ms)
-
-    @property
-    def noise_share(self) -> float:
-        """Noise of the longer step."""
-        return float(self.step["noise_ms"] / max(self.a.step_ms, self.b.step_ms))
-
-    @property
-    def verdict(self) -> str:
-        """By the usual step; where that stays, by the average one. The same numbers are no change, however noisy they are."""
-        for change in (self.step, self.average):
-            if change["beyond_noise"]:
-                return "faster" if change["change_ms"] < 0 else "slower"
-        is_same = self.step["change_ms"] == 0 == self.average["change_ms"]
-        return "too_noisy" if not is_same and self.noise_share > TOO_NOISY_SHARE else "no_change"
-
-
-def _side(document: Document, name: str, run: _Run) -> dict[str, Any]:
+def _side(document: Document, name: str, run: Run) -> dict[str, Any]:
     known = len(run.steps_ms) > 0
     return {
         "name": name,
