@@ -98,7 +98,8 @@ class Analysis:
     def write_annotated(self, source: Source, path: Path) -> None:
         """Write the timeline's trace with what was found in it; nothing where no complete step was recorded.
 
-        ``source``: what was analysed. A trace at a URL is fetched once more. Raises OSError, UsageError, TraceUnreadable.
+        ``source``: what was analysed. A trace at a URL is fetched once more. Raises OSError, UsageError, and TraceUnreadable for a file so
+        damaged that nothing can be put into it.
         """
         timeline = self._measured.recording.timeline
         if timeline is not None:

@@ -269,6 +269,9 @@ def _record(options: argparse.Namespace) -> int:
 
 def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) -> int:
     """`verified`: whether the run is one that --verify can go on from."""
+    from diagnose.report.progress import Progress
+
+    Progress(quiet=options.quiet)("analysing")
     with _output(options, after_script=True) as output:
         document = _report(out, out, options)
         if not (options.verify and verified):
@@ -313,7 +316,8 @@ def _report(source: Source, out: Path, options: argparse.Namespace, *, brief: st
     from diagnose.report.terminal import print_headline, print_summary
     from diagnose.reporting import report
 
-    Progress(quiet=options.quiet)(f"analysing {brief}".rstrip())
+    if brief:
+        Progress(quiet=options.quiet)(f"analysing {brief}")
     with reading_progress(quiet=options.quiet) as progress:
         document = report(source, out, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
     (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from diagnose.analyse import analysis_of
+from diagnose.errors import TraceUnreadable
 from diagnose.patch.write import with_patch
 from diagnose.picture.picture import write_picture
 from diagnose.report.document import Document
@@ -24,5 +26,6 @@ def report(source: Source, out: Path, **reading: Any) -> Document:
     document = with_patch(analysis.document, out)
     write_reports(document, analysis.picture, source, out)
     write_picture(analysis.picture, out / PICTURE)
-    analysis.write_annotated(source, out / ANNOTATED)
+    with suppress(TraceUnreadable):  # the report says how the file is damaged
+        analysis.write_annotated(source, out / ANNOTATED)
     return document

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -29,12 +30,13 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import diagnose.analyse
-from diagnose.analyse import result_document
+from diagnose.analyse import Analysis
 from diagnose.errors import TraceUnreadable, UsageError
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.report.document import to_json
 from diagnose.report.markdown import markdown
+from diagnose.report.page import page
 from diagnose.report.schema import problems
 from diagnose.trace.intervals import total
 from tests.mutants import Json, corpus, mutant
@@ -63,12 +65,18 @@ def outcome(data: bytes, folder: Path) -> str:
         return "refused"
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span), "the ledger does not add up"
-    document = result_document(measured)
+    analysis = Analysis(measured)
+    document = analysis.document
     assert problems(document) == []
     errors = [(finding["rule"], finding["error"]) for finding in document["findings"] if finding["state"] == "error"]
     assert not errors, errors
     assert "\x1b" not in markdown(document), "an escape sequence reaches the report"
     to_json(document).encode()
+    drawn = analysis.picture
+    assert "Replaying it failed" not in str([version["note"] for version in drawn["versions"]])
+    page(document, drawn)
+    with suppress(TraceUnreadable):
+        analysis.write_annotated(path, folder / "annotated.json.gz")
     return "document"
 
 

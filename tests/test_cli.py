@@ -326,7 +326,7 @@ def test_with_verify_only_the_verified_document_is_printed(
     script: str, launched: dict[str, Any], analysed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given: list[Any] = []
-    monkeypatch.setattr(verifying, "verify", lambda run, options: given.append(options) or 0)
+    monkeypatch.setattr(verifying, "verify", lambda run, options: given.append(options) or 4)
     assert cli.main(["--verify", "--json", "--quiet", "--fail-on", "high", "--budget", "90s", script]) == 4
     assert capsys.readouterr().out == ""
     (options,) = given

@@ -23,6 +23,7 @@ LARGEST_ERROR = 0.05  # of a step: a replay that misses the recording by more ha
 MOST_EVENTS = 3_000  # of the device in one graph: a plan is to take no longer than reading the trace
 AHEAD = 1.1  # steady step ÷ recorded steps, from which the host left the recorded ones before the GPU was done
 MOST_CHECKED = 3  # steps replayed as they are, around the median one
+LONGEST_NS = 24 * 3600 * 10**9  # from the first step to the last: more comes from damaged times, and overflows when it is replayed
 CONTIGUOUS_NS = 1_000_000  # steps with less than this between them follow each other
 NOT_TOLD = "replaying the recorded steps misses them by {error:.0f} %: they waited for something that was not recorded"
 
@@ -57,6 +58,8 @@ class Prediction:
             return Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
         if view.has_device and not (view.device["launch"] >= 0).any():
             return Missing("no launch of a GPU event was recorded")
+        if int(view.windows[-1, 1]) - int(view.windows[0, 0]) > LONGEST_NS:
+            return Missing("the times in this trace are those of no recording")
         return None
 
     @cached_property

@@ -140,3 +140,11 @@ def test_what_only_some_steps_pay_comes_off_the_average_step() -> None:
     change = change_of(Finding(RULES["step-outliers"], "fires", (), 0.04, ()), prediction)
     assert change is not None and change.edits == ()
     assert prediction.recorded_ms - prediction.step_ms([change]) == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize(("days", "said"), [(0.5, None), (2, "the times in this trace are those of no recording")])
+def test_steps_of_days_are_not_replayed(days: float, said: str | None) -> None:
+    step_us = int(days * 24 * 3600e6)
+    prediction = Prediction(measured_case({"timeline": f"main 0 {step_us} step ProfilerStep#1\nmain 10 20 op aten::mm"}))
+    missing = prediction.missing
+    assert (missing and missing.reason) == said

@@ -57,11 +57,11 @@ class Clock:
         self._construction, self._backward, self._forward = Patches(), Patches(), Patches()
         self._hook: Any = None
 
-    def install(self) -> None:
+    def install(self, called: type = torch.nn.Module) -> None:
+        """`called`: the class whose calls may be forwards."""
         self._hook = register_optimizer_step_post_hook(self._after_step)
         self._construction.replace(Optimizer, "__init__", self._noticing_optimizers(Optimizer.__init__))
         self._backward.replace(graph_entry, "_engine_run_backward", self._ticking("backward"))
-        called = _compiled_model_class() or torch.nn.Module
         self.calls.forward = called.__call__
         self._forward_wrapper = self._ticking("forward")
         self._forward.replace(called, "__call__", self._forward_wrapper)
@@ -182,7 +182,7 @@ def _compiled_module_class() -> type:
     return sys.modules["torch._dynamo.eval_frame"].OptimizedModule
 
 
-def _compiled_model_class() -> type | None:
+def compiled_model_class() -> type | None:
     """Of the models that were compiled before we came, whose parts must be left as they are; None if there are none."""
     if "torch._dynamo.eval_frame" not in sys.modules:
         return None

@@ -8,6 +8,7 @@ import threading
 
 import torch
 
+from .clock import compiled_model_class
 from .live import Live
 from .session import Plan, Session
 
@@ -60,6 +61,9 @@ class InnerSession(Session):
     def tick_count(self) -> int:
         """Since the clock in use was found."""
         return self._ticks
+
+    def called_class(self) -> type:
+        return compiled_model_class() or torch.nn.Module
 
     def step(self) -> None:
         """A step of the program's own ends here."""

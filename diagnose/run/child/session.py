@@ -63,9 +63,13 @@ class Session:
         if self.plan.device == "cuda" and not torch.cuda.is_available():
             self._live.set_no_gpu()
             raise StopRun
-        self._clock.install()
+        self._clock.install(self.called_class())
         self._foreign.install()
         self.facts.install()
+
+    def called_class(self) -> type:
+        """The class whose calls may be forwards."""
+        return torch.nn.Module
 
     # the clock's listener
 
