@@ -19,6 +19,7 @@ ORDER = [
     "rules",
     "judge",
     "predict",
+    "ranks",
     "verify",
     "report",
     "picture",
