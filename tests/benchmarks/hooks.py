@@ -12,9 +12,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
-from diagnose.run.launch import _environment
+from diagnose.run.launch import _with_hooks
 from diagnose.run.settings import Settings
 
 SCRIPT = """
@@ -51,9 +52,12 @@ def main(quartets: int) -> None:
         script = folder / "script.py"
         script.write_text(SCRIPT, encoding="utf-8")
         (folder / "run" / "rank0").mkdir(parents=True)
+        settings = asdict(Settings(steps=PLAIN_FOR_EVER))
+        del settings["timeout_s"]  # the parent's
+        plan = {**settings, "folder": str(folder / "run"), "script_folder": str(folder), "cwd": str(folder)}
         plain, hooked, ratios = [], [], []
         for number in range(quartets):
-            hooks = _environment(f"bench{number}", Settings(steps=PLAIN_FOR_EVER), folder / "run", folder)
+            hooks = _with_hooks(dict(os.environ), f"bench{number}", plan)
             seconds = []
             for environment in (dict(os.environ), hooks, hooks, dict(os.environ)):
                 (folder / "run" / "rank0" / "elected").unlink(missing_ok=True)
