@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.measure.areas.distributed import _item_bytes, _number_count
+from diagnose.measure.areas.distributed import _item_bytes
 from diagnose.measure.areas.fusion import _two_sizes
 from diagnose.measure.areas.precision import _has_unaligned_dimension
 from diagnose.measure.metrics import Measured
 from diagnose.measure.selection import SELECTORS
+from diagnose.measure.sizes import number_counts
 
 from ..timelines import measured_case
 
@@ -33,8 +34,9 @@ def test_sizes_of_recorded_shapes() -> None:
     assert _two_sizes("[[2, 4, 64, 64], [2, 4, 64, 16]]") == (32768, 8192)
     assert _two_sizes("[[2, 3], []]") == (6, -1)
     assert _two_sizes("") == (-1, -1)
-    assert _number_count("[[64, 2], []]") == 128
-    assert _number_count("[[], []]") == -1
+    assert number_counts("[[64, 2], []]")[:2] == [128, -1]
+    assert number_counts("")[0] == -1
+    assert number_counts("[[99999999999999999999, 99999999999999999999], []]")[0] == 2**59  # damage
     assert (_item_bytes('["c10::Half", ""]'), _item_bytes('["float"]'), _item_bytes('["long int"]')) == (2, 4, 8)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.selection import Selection, ledger_row, selector
+from diagnose.measure.sizes import number_counts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
 from diagnose.measure.work import device_rows, in_rows, outermost
 from diagnose.trace.intervals import as_intervals, intersect, union
@@ -21,7 +22,6 @@ ALL_REDUCE = r"(?i)all_?reduce"
 SMALL_COLLECTIVE_BYTES = 2**20
 SMALL_COLLECTIVE_NS = 50_000  # 1 MiB takes this long at 20 GB/s, what PCIe 4 gives; NVLink is faster
 ITEM_BYTES = {"float": 4, "int": 4, "c10::Half": 2, "c10::BFloat16": 2, "signed char": 1, "unsigned char": 1, "bool": 1}
-NUMBER = re.compile(r"\d+")
 
 
 def _exposed(view: Selection, rows: Rows) -> Intervals:
@@ -50,20 +50,15 @@ def _small_collectives(view: Selection) -> Rows:
     rows = np.setdiff1d(_communication(view), _sync_batchnorm(view))
     rows = rows[view.device["dur_ns"].to_numpy()[rows] <= SMALL_COLLECTIVE_NS]
     op = view.device["op"].to_numpy()[rows]
-    return rows[np.append(_input_bytes(view.host), -1)[op] <= SMALL_COLLECTIVE_BYTES]
+    return rows[np.append(input_bytes(view.host), -1)[op] <= SMALL_COLLECTIVE_BYTES]
 
 
-def _input_bytes(host: pd.DataFrame) -> np.ndarray:
+def input_bytes(host: pd.DataFrame) -> np.ndarray:
     """The size of each event's first input, bytes; -1 where its shape was not recorded. Unknown types count as 8 bytes a number."""
     shapes, dtypes = host["shapes"].array, host["dtypes"].array
-    numbers = np.array([_number_count(text) for text in shapes.categories] + [-1], np.int64)[shapes.codes]
+    numbers = np.array([number_counts(text)[0] for text in shapes.categories] + [-1], np.int64)[shapes.codes]
     item = np.array([_item_bytes(text) for text in dtypes.categories] + [8], np.int64)[dtypes.codes]
     return np.where(numbers >= 0, numbers * item, -1)
-
-
-def _number_count(shapes: str) -> int:
-    sides = NUMBER.findall(shapes.partition("]")[0])
-    return int(np.prod([int(side) for side in sides], dtype=np.int64)) if sides else -1
 
 
 def _item_bytes(dtypes: str) -> int:

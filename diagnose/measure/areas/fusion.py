@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 
 from diagnose.measure.ledger import OPTIMIZER_STEP
 from diagnose.measure.selection import Selection, selector
+from diagnose.measure.sizes import number_counts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once
 from diagnose.measure.work import in_rows, inside, work_time
 
@@ -18,7 +17,6 @@ LAYER_OP = r"^aten::(mm|addmm|cudnn_convolution|mkldnn_convolution|native_layer_
 FUSED_ATTENTION = r"scaled_dot_product|flash_attn|efficient_attention"
 POINTWISE_KERNEL = r"(?i)elementwise_kernel|vectorized_elementwise|unrolled_elementwise"
 CHAIN = 5  # so many pointwise kernels on end; two or three (bias, activation, residual) are in every network
-SIZE = re.compile(r"\d+")
 
 
 # ---- attention
@@ -50,8 +48,7 @@ def _input_sizes(shapes: pd.Categorical) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _two_sizes(shapes: str) -> tuple[int, int]:
-    numbers = [SIZE.findall(part) for part in shapes.split("]")[:2]]
-    first, second = [int(np.prod([int(one) for one in part], dtype=np.int64)) if part else -1 for part in (*numbers, [])[:2]]
+    first, second, *_ = [*number_counts(shapes), -1]
     return first, second
 
 
