@@ -15,7 +15,7 @@ import pytest
 from tensorboard.plugins.base_plugin import TBContext
 from werkzeug.test import Client, TestResponse
 
-from diagnose import compare as comparing
+from diagnose.compare import comparison as comparing
 from diagnose.report import comparison, page
 from diagnose.report.document import to_json
 from diagnose.tab import folder, plugin, runs
