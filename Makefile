@@ -14,6 +14,7 @@
 #   make verify-samples  what the samples' fixes gain when they are made, and what is said of no change (UNCHANGED times), into docs/accuracy.md
 #   make bench-verdicts  how often the verdicts of `verify` are wrong, by simulation
 #   make bench-compare  how often `compare` sees a change between runs of one script
+#   make bench-fleet  what `fleet` costs a rank, from 8 to 256 synthetic ranks made from those in TRACES
 #   make pictures  the pictures in README.md, from recorded runs in a real browser
 #   make gpu       record the samples on a CUDA device into OUT, and judge them (PYTHON needs a torch with CUDA); BUDGET=540 stops in time
 #   make samples   record the bundled samples again
@@ -25,7 +26,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay bench-verdicts bench-compare accuracy prediction-accuracy verify-samples pictures gpu samples
+.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -60,6 +61,9 @@ bench-verdicts: $(ENVIRONMENT)
 
 bench-compare: $(ENVIRONMENT)
 	$(BIN)/python -m tests.benchmarks.repeats
+
+bench-fleet: $(ENVIRONMENT)
+	$(BIN)/python -m tests.benchmarks.fleet $(TRACES)
 
 pictures: $(ENVIRONMENT)
 	$(BIN)/python -m docs.pictures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,25 +25,33 @@ from diagnose.picture.annotations import annotation_events
 from diagnose.picture.picture import picture
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
+from diagnose.ranks.load import rank_sources, read_job
 from diagnose.report import text
 from diagnose.report.document import SCHEMA, place
+from diagnose.report.ranks import ranks_document
 from diagnose.report.text import quantity
 from diagnose.rules import Fix, Rule, filled, load_rules, placeholders
 from diagnose.trace.source import Source, is_url
 from diagnose.verify.proof import found_numbers, proven_ms, with_measurement
 
 
-def analyse(source: Source, **reading: Any) -> dict[str, Any]:
-    """The result document of a run folder or a trace. Raises as `analysis_of` does."""
+def analyse(source: Source | Sequence[Source], **reading: Any) -> dict[str, Any]:
+    """The result document of a run folder, a trace, or the traces of one job. Raises as `analysis_of` does."""
     return analysis_of(source, **reading).document
 
 
-def analysis_of(source: Source, **reading: Any) -> Analysis:
-    """The analysis of a run folder or a trace; ``reading`` are options of `diagnose.trace.reader.read_trace`.
+def analysis_of(source: Source | Sequence[Source], **reading: Any) -> Analysis:
+    """The analysis of a run folder, a trace, or the traces of one job; ``reading`` are options of `diagnose.trace.reader.read_trace`.
 
-    Raises TraceUnreadable or UsageError (a lone trace that cannot be read), DiagnoseError (damaged run files).
+    Of several ranks it is that of the one which stands for the job. Raises TraceUnreadable or UsageError (a lone trace that cannot be
+    read), DiagnoseError (damaged run files, no rank that can be read).
     """
-    return Analysis(Measured(load_recording(source, **reading)))
+    ranks = rank_sources(source)
+    if len(ranks) > 1:
+        job, chosen = read_job(ranks, **reading)
+        return Analysis(Measured(chosen.recording(**reading), job), chosen.source)
+    lone = source if isinstance(source, (str, Path)) else source[0]
+    return Analysis(Measured(load_recording(lone, **reading)), lone)
 
 
 def result_document(measured: Measured) -> dict[str, Any]:
@@ -52,9 +60,10 @@ def result_document(measured: Measured) -> dict[str, Any]:
 
 
 class Analysis:
-    """All that reports are made of, each made when it is first asked for."""
+    """All that reports are made of, each made when it is first asked for. ``source``: what was measured was read from it."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: Measured, source: Source | None = None) -> None:
+        self.source = measured.recording.source if source is None else source
         self._measured = measured
         self._prediction = Prediction(measured)
         self._sources = Sources(measured.recording)
@@ -80,6 +89,7 @@ class Analysis:
             "prediction_missing": prediction.missing.reason if prediction.missing else None,
             "steady_step_ms": None if prediction.missing else prediction.recorded_ms,
             "upper_bound_ms": None if prediction.missing else prediction.limit_ms,
+            "ranks": ranks_document(measured.job),
             "verification": proof or None,
             "patch": None,  # see `diagnose.patch.write`
             "lines": _lines(measured, self._sources),
@@ -95,16 +105,16 @@ class Analysis:
         """A step as a timeline, as it is and after each fix of the plan (docs/architecture.md, *The picture*)."""
         return picture(self._measured, self._prediction, self._assessed, self._sources)
 
-    def write_annotated(self, source: Source, path: Path) -> None:
+    def write_annotated(self, path: Path) -> None:
         """Write the timeline's trace with what was found in it; nothing where no complete step was recorded.
 
-        ``source``: what was analysed. A trace at a URL is fetched once more. Raises OSError, UsageError, and TraceUnreadable for a file so
+        A trace at a URL is fetched once more. Raises OSError, UsageError, and TraceUnreadable for a file so
         damaged that nothing can be put into it.
         """
         timeline = self._measured.recording.timeline
         if timeline is not None:
             events = annotation_events(self._measured, self._assessed, self.document)
-            write_annotated(source if is_url(source) else Path(timeline.source), events, path)
+            write_annotated(self.source if is_url(self.source) else Path(timeline.source), events, path)
 
     @cached_property
     def _assessed(self) -> list[Assessed]:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diagnose import __version__, comparing, verifying, whatif
+from diagnose import __version__, comparing, fleeting, verifying, whatif
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
 from diagnose.options import Parser, add_output_options, byte_count, positive_number, with_format
 from diagnose.report.document import exit_code
@@ -27,6 +27,7 @@ from diagnose.trace.source import Source, is_url, shown
 if TYPE_CHECKING:
     from diagnose.report.document import Document
     from diagnose.report.formats import Output
+    from diagnose.run.peers import Peers
 
 SEVERITIES = ("low", "medium", "high")
 # Settings that only matter while a script runs, and the options that give them.
@@ -56,6 +57,7 @@ examples:
   python -m diagnose diagnosis/20261121-070000    analyse a recorded run again
   python -m diagnose verify RUN                   try its fixes on the script and measure (`verify --help` shows more)
   python -m diagnose compare RUN_A RUN_B          what changed from one run to another
+  python -m diagnose fleet TRACES                 thousands of ranks, on a Dask cluster (`fleet --help` shows more)
   python -m diagnose whatif RUN --remove python   what a step would take without it (`whatif --help` shows more)
   python -m diagnose rules input-wait-no-workers  explain a rule (`rules` and `metrics` list all; a script of that name is ./rules)
   python -m diagnose rules new my-rule            begin a rule of your own (in a source tree)
@@ -161,7 +163,7 @@ def _unknown_option(flag: str, known: dict[str, bool]) -> UsageError:
 
 def _run(options: argparse.Namespace) -> int:
     kind = kind_of(options.target, module=options.module)
-    if kind in COMMANDS and kind != "verify" and options.format not in ("text", "json"):
+    if kind in COMMANDS and kind not in ("verify", "fleet") and options.format not in ("text", "json"):
         raise UsageError(f"{kind} has no --format {options.format}", do=f"python -m diagnose {kind} --help")
     if kind in ("rules", "metrics"):
         print(_catalogue(kind, options.args), flush=True)
@@ -172,6 +174,8 @@ def _run(options: argparse.Namespace) -> int:
         return verifying.answer(options)
     if kind == "compare":
         return comparing.answer(options)
+    if kind == "fleet":
+        return _analyse_fleet(options)
     if kind == "accuracy":
         print(_accuracy(options.args), flush=True)
         return EXIT_OK
@@ -251,13 +255,23 @@ def _new_rule(rule_id: str) -> str:
 def _record(options: argparse.Namespace) -> int:
     """Run the script, then report. However it ended, what was recorded is worth a look."""
     from diagnose.report.progress import Progress, RecordingProgress
-    from diagnose.run.launch import launch
+    from diagnose.run.launch import launch, tidy
+    from diagnose.run.peers import outlive_the_script, peers_of
 
+    peers = peers_of(os.environ)
+    if peers is not None and options.verify:
+        raise UsageError("--verify cannot start the ranks of a job anew", do="leave it out")
     settings = Settings(**{name: getattr(options, name) for name in _RECORDING if getattr(options, name) is not None})
-    progress = RecordingProgress(Progress(quiet=options.quiet))
-    with _out_folder(options.out) as out:
-        outcome = launch(Target(options.target, options.module, tuple(options.args)), settings, out, progress)
+    progress = RecordingProgress(Progress(quiet=options.quiet or (peers is not None and not peers.leads)))
+    with _run_folder(options.out, peers) as out:
+        if peers is not None:
+            outlive_the_script()
+        outcome = launch(Target(options.target, options.module, tuple(options.args)), settings, out, progress, peers)
         script_code = {"crashed": EXIT_SCRIPT_FAILED, "killed": EXIT_SCRIPT_FAILED, "interrupted": EXIT_INTERRUPTED}.get(outcome.ended)
+        if peers is not None:
+            if not peers.end(out, outcome):
+                return outcome.as_exit_code
+            tidy(out, peers.node)
         try:
             code = _report_recorded(out, options, verified=outcome.ended in ("stopped", "finished"))
         except DiagnoseError as error:
@@ -265,6 +279,21 @@ def _record(options: argparse.Namespace) -> int:
                 raise
             code = _failed(f"diagnose: {error}", EXIT_FAILURE, options)
         return code if script_code is None else script_code
+
+
+@contextmanager
+def _run_folder(wanted: Path | None, peers: Peers | None) -> Iterator[Path]:
+    """The folder to record into; for the ranks of one job, which each have a launcher, the same. Raises UsageError."""
+    if peers is not None and not peers.leads:
+        yield peers.agreed()
+        return
+    if wanted is not None and peers is not None and peers.restart:  # what the ranks recorded before they failed stays
+        wanted = wanted.with_name(f"{wanted.name}-restart{peers.restart}")
+    made_elsewhere = wanted is not None and wanted.exists() and peers is not None and peers.node > 0  # by another machine of the job
+    with _out_folder(None, in_place=wanted) if made_elsewhere else _out_folder(wanted) as out:
+        if peers is not None:
+            peers.publish(out)
+        yield out
 
 
 def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) -> int:
@@ -285,10 +314,16 @@ def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) 
 
 
 def _analyse_folder(options: argparse.Namespace) -> int:
-    """A report for each trace; a bad one costs only itself."""
+    """One report for the ranks of a job, else one for each trace; a bad one costs only itself."""
+    from diagnose.ranks.naming import are_one_job
+
     codes = []
     with _out_folder(options.out) as out, _output(options) as output:
         traces = traces_in(Path(options.target))
+        if are_one_job(traces):
+            document = _report(traces, out, options)
+            output.add(document)
+            return exit_code(document, options.fail_on)
         for number, trace in enumerate(traces, 1):
             try:
                 document = _report(trace, _fresh(out / _trace_name(trace)), options, brief=f"{trace.name}, {number} of {len(traces)}")
@@ -302,6 +337,14 @@ def _analyse_folder(options: argparse.Namespace) -> int:
     return max(codes)
 
 
+def _analyse_fleet(options: argparse.Namespace) -> int:
+    asked = fleeting.given(options)
+    with _out_folder(asked.out) as out, _output(asked) as output:
+        document = fleeting.answer(asked, out)
+        output.add(document)
+        return exit_code(document, asked.fail_on)
+
+
 def _trace_name(trace: Path) -> str:
     suffix = next(suffix for suffix in sorted(TRACE_SUFFIXES, key=len, reverse=True) if trace.name.endswith(suffix))
     name = trace.name.removesuffix(suffix).removesuffix(".pt.trace")
@@ -309,7 +352,7 @@ def _trace_name(trace: Path) -> str:
     return name if name.strip(".") else "trace"  # "..json" must not name the folder itself or the one above
 
 
-def _report(source: Source, out: Path, options: argparse.Namespace, *, brief: str = "") -> Document:
+def _report(source: Source | Sequence[Path], out: Path, options: argparse.Namespace, *, brief: str = "") -> Document:
     """Analyse, write every report into `out`, print the summary; the result document. `brief`: which of several, whose summary is short."""
     from diagnose.report.console import stderr_console
     from diagnose.report.progress import Progress, reading_progress

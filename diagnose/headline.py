@@ -9,7 +9,7 @@ import numpy as np
 from diagnose.measure.areas.host import FULL, OTHERS_SHARE
 from diagnose.measure.metrics import Measured
 from diagnose.predict.plan import HIGH_SHARE
-from diagnose.report import savings
+from diagnose.report import ranks, savings
 from diagnose.report.text import count, share
 
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
@@ -64,17 +64,18 @@ def _taken(measured: Measured, others: float, *, starved: bool) -> str:
 
 
 def verdict_on(document: dict[str, Any], caution: str) -> str:
-    """One sentence: what is at stake and where, or that nothing is; after the caution if there is one."""
+    """One sentence: what is at stake and where, or that nothing is; after the caution, and who holds up other ranks, if there are such."""
     if not document["ledger"]:
         return "No complete step was recorded, so there is nothing to judge."
+    lead = ranks.headline(document)
     if document["plan"]:
         top = document["plan"][0]
         symptom = next(finding["symptom"] for finding in document["findings"] if finding["rule"] == top["rule"]).rstrip(".")
         where = f", at `{top['where']}`" if top["where"] else ""
         stake = savings.stake(document)
-        return f"{caution}{symptom}{where}{f' ({stake})' if stake else ''}."
+        return f"{caution}{f'{lead}: ' if lead else ''}{symptom}{where}{f' ({stake})' if stake else ''}."
     largest = max(document["ledger"], key=lambda row: row["share"])
     costliest = next((line for line in document["lines"] if line["self_ms"] > 0), None)
     line = f" The costliest of your own lines is `{costliest['file']}:{costliest['line']}`." if costliest else ""
-    nothing = "no rule fires" if caution else "Nothing worth fixing was found"
+    nothing = f"{lead}, and no rule tells a fix" if lead else "no rule fires" if caution else "Nothing worth fixing was found"
     return f"{caution}{nothing}: {share(largest['share'])} of each step is {largest['title'].lower()}.{line}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,15 @@ from diagnose.trace.source import Source
 PICTURE, ANNOTATED = "picture.json.gz", "annotated.trace.json.gz"
 
 
-def report(source: Source, out: Path, **reading: Any) -> Document:
-    """Analyse a run folder, a trace file or its URL, write all reports into `out`, and return the result document.
+def report(source: Source | Sequence[Source], out: Path, **reading: Any) -> Document:
+    """Analyse a run folder, a trace file, its URL, or the traces of one job, write all reports into `out`, and return the result document.
 
     ``reading`` are options of `diagnose.trace.reader.read_trace`. Raises as `analysis_of` does, and OSError.
     """
     analysis = analysis_of(source, **reading)
     document = with_patch(analysis.document, out)
-    write_reports(document, analysis.picture, source, out)
+    write_reports(document, analysis.picture, analysis.source, out)
     write_picture(analysis.picture, out / PICTURE)
     with suppress(TraceUnreadable):  # the report says how the file is damaged
-        analysis.write_annotated(source, out / ANNOTATED)
+        analysis.write_annotated(out / ANNOTATED)
     return document

@@ -112,8 +112,8 @@ class Fix:
 class Saving:
     """``edit``: what the fix does to the selector's events (`diagnose.predict.edits`); ``scope``: see ``SCOPES``.
 
-    ``ratio``: what is left of their time, best guess, a number or the name of a metric; ``between``: at best and at worst; ``because``: how
-    that is known.
+    ``ratio``: what is left of their time, best guess, a number or the name of a metric; ``between``: at best and at worst, None where
+    no more can go than the metric says; ``because``: how that is known.
 
     step: the saving is time of every step. average: of some steps only, so of the average step but not of the usual one. component: what is
     gained is not known in step time. hypothetical: costs nothing on this machine, would on a GPU. information: nothing is wrong.
@@ -122,7 +122,7 @@ class Saving:
     edit: str
     scope: str
     ratio: float | str = 0.0
-    between: tuple[float, float] = (0.0, 0.0)
+    between: tuple[float, float] | None = (0.0, 0.0)
     because: str = ""
     formats: tuple[str, str] | None = None
 
@@ -248,14 +248,17 @@ def _saving(data: Mapping[str, Any], where: str) -> Saving:
     ratio = data.get("ratio", LEFT[data["edit"]][0] if data["edit"] in LEFT else 0.0)
     if isinstance(ratio, str):
         _known(ratio, METRICS, f"{where}: ratio")
-    best, worst = data.get("between", LEFT[data["edit"]][1:] if not given and data["edit"] in LEFT else [ratio, ratio])
-    if isinstance(best, str) or not 0 <= best <= worst <= 1 or (not isinstance(ratio, str) and not best <= ratio <= worst):
-        raise DiagnoseError(f"{where}: 'between' is not two numbers from 0 to 1 around the ratio", do="between = [best, worst]")
+    usual = LEFT[data["edit"]][1:] if not given and data["edit"] in LEFT else None if isinstance(ratio, str) else (ratio, ratio)
+    between = data.get("between", usual)
+    if between is not None:
+        best, worst = between
+        if not 0 <= best <= worst <= 1 or (not isinstance(ratio, str) and not best <= ratio <= worst):
+            raise DiagnoseError(f"{where}: 'between' is not two numbers from 0 to 1 around the ratio", do="between = [best, worst]")
     return Saving(
         edit=_known(data["edit"], EDITS, f"{where}: edit"),
         scope=_known(data["scope"], SCOPES, f"{where}: scope"),
         ratio=ratio,
-        between=(float(best), float(worst)),
+        between=None if between is None else (float(between[0]), float(between[1])),
         because=data.get("because", BECAUSE.get(data["edit"], "")).strip(),
         formats=_formats(data["formats"], where) if "formats" in data else None,
     )

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from diagnose.errors import UsageError
 from diagnose.trace.source import is_url
 
-Command = Literal["rules", "metrics", "whatif", "verify", "compare", "accuracy"]
+Command = Literal["rules", "metrics", "whatif", "verify", "compare", "fleet", "accuracy"]
 Kind = Literal["module", "script", "run", "trace", "traces"] | Command
 COMMANDS: tuple[Command, ...] = get_args(Command)
 TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst")

@@ -42,13 +42,17 @@ def answer(options: argparse.Namespace) -> int:
     from diagnose.measure.recording import load_recording
     from diagnose.predict.prediction import Prediction
     from diagnose.predict.whatif import checked, what_if, what_if_together
+    from diagnose.ranks.load import measured_rank
     from diagnose.report.progress import reading_progress
     from diagnose.report.whatif import print_ranks, print_whatif, ranks_document, stdout_console, whatif_document, whatif_json
 
     questions = checked(_questions(given))
     limits = {"memory_limit": options.memory_limit, "trusted": options.trusted}
     with reading_progress(quiet=options.quiet) as progress:
-        predictions = [Prediction(Measured(load_recording(source, **limits, progress=progress))) for source in sources]
+        if ranks:
+            predictions = [Prediction(Measured(load_recording(source, **limits, progress=progress))) for source in sources]
+        else:
+            predictions = [Prediction(measured_rank(sources[0], **limits, progress=progress))]
     if ranks:
         document = ranks_document(what_if_together(questions, predictions), [Path(source).name for source in sources])
     else:

@@ -76,7 +76,7 @@ def outcome(data: bytes, folder: Path) -> str:
     assert "Replaying it failed" not in str([version["note"] for version in drawn["versions"]])
     page(document, drawn)
     with suppress(TraceUnreadable):
-        analysis.write_annotated(path, folder / "annotated.json.gz")
+        analysis.write_annotated(folder / "annotated.json.gz")
     return "document"
 
 

@@ -152,7 +152,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What `launch` was called with; set `ended` to choose how the run ends."""
     calls: dict[str, Any] = {"ended": "stopped"}
 
-    def launch(target: Target, settings: Settings, out: Path, progress: Callable[[Stage], None]) -> RunOutcome:
+    def launch(target: Target, settings: Settings, out: Path, progress: Callable[[Stage], None], peers: object) -> RunOutcome:
         calls.update(target=target, settings=settings, out=out)
         (out / "run.json").write_text("{}")
         progress(Stage("timing plain steps"))

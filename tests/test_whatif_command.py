@@ -15,6 +15,8 @@ from rich.console import Console
 from diagnose import cli, targets, whatif
 from diagnose.report.whatif import print_whatif
 
+from .ranks.jobs import write_trace
+
 ROOT = Path(__file__).parents[1]
 RUN = str(ROOT / "sample_traces" / "host-reads" / "sick")
 EMPTY = str(ROOT / "sample_traces" / "own-profiler" / "sick")  # no complete step was recorded
@@ -204,3 +206,15 @@ def test_some_of_the_steps() -> None:
 def test_each_question_in_words(asked: dict[str, Any], line: str) -> None:
     whole = {"name": None, "ratio": None, "workers": None, "is_fix": False, "ms": 2.5, **asked}
     assert f"  {line}\n" in said(asked=[whole])
+
+
+def test_of_several_ranks_in_a_run_it_asks_the_one_that_holds_the_others_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"target": "train.py", "ended": "finished", "exit_code": 0}))
+    for rank in range(2):
+        (tmp_path / f"rank{rank}").mkdir()
+        write_trace(tmp_path / f"rank{rank}" / "timeline.pt.trace.json.gz", rank, late_ms=30 * rank, world_size=2)
+        phases = [{"name": "timeline", "first_tick": 0, "tick_ns": [0, 100_000_000], "trace": "timeline.pt.trace.json.gz"}]
+        (tmp_path / f"rank{rank}" / "steps.json").write_text(json.dumps({"clock": "optimizer", "phases": phases}))
+    assert cli.main(["whatif", str(tmp_path), "--remove", "input_wait", "--json"]) == 0
+    rows = {row["row"]: row for row in json.loads(capsys.readouterr().out)["ledger"]}
+    assert rows["input_wait"]["ms"] == pytest.approx(35)  # 5 as on rank 0, and 30

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.job import Job, RankState
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD, Recording
 from diagnose.trace.reader import read_trace
@@ -41,9 +42,13 @@ DEVICE_CATEGORIES = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_
 
 def trace_from_text(text: str, info: dict[str, Any] | None = None) -> Trace:
     """The timeline as the reader sees it."""
-    events = [event for line in text.strip().splitlines() if line.strip() and not line.lstrip().startswith("#") for event in _events(line)]
-    document = {"schemaVersion": 1, "baseTimeNanoseconds": ZERO_NS, **(info or {}), "traceEvents": events}
+    document = {"schemaVersion": 1, "baseTimeNanoseconds": ZERO_NS, **(info or {}), "traceEvents": events_from_text(text)}
     return read_trace(io.BytesIO(json.dumps(document).encode()))
+
+
+def events_from_text(text: str) -> list[dict[str, Any]]:
+    """The timeline's events as they stand in a trace."""
+    return [event for line in text.strip().splitlines() if line.strip() and not line.lstrip().startswith("#") for event in _events(line)]
 
 
 def _events(line: str) -> list[dict[str, Any]]:
@@ -69,9 +74,9 @@ def _event(lane: str, start: float, dur: float, category: str, name: str, args: 
 
 
 def measured_case(case: dict[str, Any]) -> Measured:
-    """A case of a ``.cases.toml`` as a recording: timeline, run, facts, clock, plain step times, fetch times, calls.
+    """A case of a ``.cases.toml`` as a recording: timeline, run, facts, clock, plain step times, fetch times, calls, job.
 
-    ``calls``: lines ``start dur line callee`` (microseconds); the timeline then is the detail phase as well.
+    ``calls``: lines ``start dur line callee`` (microseconds); the timeline then is the detail phase as well. ``job``: see `job_of_four`.
     """
     plain_ms = case.get("plain_ms", [])
     ticks = np.concatenate([[0], np.cumsum(np.asarray(plain_ms) * 1e6)]).astype(np.int64).tolist()
@@ -89,7 +94,19 @@ def measured_case(case: dict[str, Any]) -> Measured:
         calls=_calls(case["calls"]) if "calls" in case else {},
         fetches=pd.DataFrame(fetches),
     )
-    return Measured(recording)
+    return Measured(recording, job_of_four(**case["job"]) if "job" in case else None)
+
+
+def job_of_four(
+    pattern: str, late_rank: int | None = None, held_up_ms: float = 0.0, cause: str | None = None, cause_ms: float | None = None
+) -> Job:
+    """Four ranks, of which the case is the late one, else rank 0; the others wait for that one alone."""
+    waits = [held_up_ms if rank == late_rank else 0.0 for rank in range(4)]
+    ranks = tuple(
+        RankState(rank, f"rank{rank}", "", 1.0, {}, 0.0, 0.01, waits[rank], waits[rank], float(rank == late_rank), ()) for rank in range(4)
+    )
+    causes_ms = {} if cause is None or cause_ms is None else {cause: cause_ms}
+    return Job(4, ranks, (), (), 3, 6, 0, (), late_rank, pattern, held_up_ms, cause, cause_ms, causes_ms)
 
 
 def _calls(text: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import pandas as pd
 from diagnose.errors import DiagnoseError
 from diagnose.measure.calls import NO_CALLS, call_table
 from diagnose.measure.distortion import DETAIL_COSTS, TIMELINE_COSTS, PlainTime, RecordedEvents, detail_time, timeline_time
+from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.recording import Recording
 from diagnose.measure.selection import Selection, Selector
@@ -88,8 +89,9 @@ NO_CALLS_SEEN = Missing("the calls of the script's own lines were not recorded",
 class Measured:
     """A recording with everything computed from it, each thing once."""
 
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
+    def __init__(self, recording: Recording, job: Job | None = None) -> None:
+        """``job``: what all ranks tell together, if this is the recording of one of several."""
+        self.recording, self.job = recording, job
         self._values: dict[str, Value | Missing] = {}
         self._rows: dict[str, Rows] = {}
         self._stakes: dict[str, Intervals] = {}

@@ -57,23 +57,30 @@ class Recording:
         return int(self.clock.get("ticks_per_step") or 1)
 
 
-def load_recording(source: Source, **reading: Any) -> Recording:
+def rank_folders(run: Path) -> dict[int, Path]:
+    """The folders ``rank<k>`` of a run folder by rank, lowest first."""
+    numbers = sorted(int(path.name[4:]) for path in run.glob("rank*") if path.name[4:].isdecimal() and path.is_dir())
+    return {number: run / f"rank{number}" for number in numbers}
+
+
+def load_recording(source: Source, *, rank: int | None = None, **reading: Any) -> Recording:
     """The recording in a run folder or a trace, which may be at a URL; ``reading`` are options of `read_trace`.
 
-    Raises TraceUnreadable if a lone trace cannot be read. In a run folder an unreadable trace becomes a note: the rest is worth a report.
+    ``rank``: which of a run folder, else the lowest. Raises TraceUnreadable if a lone trace cannot be read. In a run folder an unreadable
+    trace becomes a note: the rest is worth a report.
     """
     if is_url(source):
         return Recording(source=Path(), timeline=read_trace(source, **reading), url=shown(source))
     path = Path(source)
     if path.is_dir():
-        return _load_run_folder(path, partial(read_trace, **reading))
+        return _load_run_folder(path, min(rank_folders(path), default=0) if rank is None else rank, partial(read_trace, **reading))
     return Recording(source=path, timeline=read_trace(path, **reading))
 
 
-def _load_run_folder(folder: Path, read: Callable[..., Trace]) -> Recording:
-    rank = folder / "rank0"
+def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> Recording:
+    rank = folder / f"rank{number}"
     clock = _json(rank / "steps.json")
-    notes: list[str] = list(clock.get("notes", []))
+    notes: list[str] = [*clock.get("notes", []), *_lost_ranks(folder)]
     recording = Recording(
         source=folder,
         timeline=None,
@@ -89,6 +96,19 @@ def _load_run_folder(folder: Path, read: Callable[..., Trace]) -> Recording:
     calls_name = (recording.phase("detail") or {}).get("calls")
     calls = _json(rank / calls_name) if calls_name else {}
     return replace(recording, timeline=timeline, detail=detail, calls=calls, notes=tuple(notes))
+
+
+def _lost_ranks(run: Path) -> list[str]:
+    """Sentences about ranks that did not live to write what they were recording, and about those that failed."""
+    sentences = []
+    for rank, folder in rank_folders(run).items():
+        end = _json(folder / "ended.json")
+        if end.get("ended") == "killed":
+            by = f", by {end['signal']}," if end.get("signal") else ""
+            sentences.append(f"Rank {rank} was killed{by} before it could write what it was recording.")
+        elif end.get("ended") == "crashed":
+            sentences.append(f"Rank {rank} failed with exit code {end.get('exit_code')}.")
+    return sentences
 
 
 def _phase_trace(recording: Recording, rank: Path, name: str, read: Callable[..., Trace], notes: list[str]) -> Trace | None:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import numpy as np
+
 from diagnose.judge.findings import Finding
 from diagnose.measure.measured import Measured
-from diagnose.rules import IN_MS
+from diagnose.rules import IN_MS, Saving
+
+Outcome = Literal["guess", "best", "worst"]
+
+
+def left_of(saving: Saving, measured: Measured, outcome: Outcome) -> float:
+    """What is left of the edited time, 0-1, as the fix turns out. A metric that is missing is the middle of the range, or all of it."""
+    if outcome != "guess" and saving.between is not None:
+        return saving.between[0 if outcome == "best" else 1]
+    guess = measured.number(saving.ratio) if isinstance(saving.ratio, str) else saving.ratio
+    ends = saving.between or (0.0, 1.0)
+    return float(np.clip(guess, *ends)) if np.isfinite(guess) else float(np.mean(ends) if saving.between else 1.0)
 
 
 def at_most_ms(finding: Finding, measured: Measured) -> float | None:
@@ -17,7 +32,7 @@ def at_most_ms(finding: Finding, measured: Measured) -> float | None:
     if rule.saving.edit == "none":
         return None
     # What no longer waits, or is launched at once, may be hidden whole, whatever the GPU still does for it.
-    return cost if rule.saving.edit in ("unblock", "fuse") else cost * (1 - rule.saving.between[0])
+    return cost if rule.saving.edit in ("unblock", "fuse") else cost * (1 - left_of(rule.saving, measured, "best"))
 
 
 def _overlap_ms(wait_ms: float, measured: Measured) -> float:

@@ -66,9 +66,14 @@ def add_host(builder: Builder, view: Selection, lanes: DeviceLanes, waits: list[
 
 
 def _busy(view: Selection, begin_ns: int, end_ns: int) -> dict[int, Intervals]:
-    """By thread, while operators or runtime calls run, ns: of the training thread and of those that launch work."""
-    start, dur, tid = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns", "tid"))
-    working = np.asarray(view.kind.isin(("op", "runtime"))) & dispatching_threads(view)
+    """By thread, while operators or runtime calls run, ns: of the training thread and of those that launch work.
+
+    Where autograd's thread computes the gradients, the training thread waits for it, though it may do those of CPU tensors meanwhile.
+    """
+    start, dur, tid, backward = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns", "tid", "backward"))
+    on_main = tid == view.trace.training_thread
+    waiting = on_main & backward & bool((backward & ~on_main).any())
+    working = np.asarray(view.kind.isin(("op", "runtime"))) & dispatching_threads(view) & ~waiting
     rows = np.flatnonzero(working & (start < end_ns) & (start + dur > begin_ns))
     threads = np.unique(np.append(tid[rows], view.trace.training_thread)).tolist()
     spans = as_intervals(start[rows], dur[rows])

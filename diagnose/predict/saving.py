@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from diagnose.judge.findings import Finding
-from diagnose.measure.measured import Measured
-from diagnose.measure.selection import SELECTORS
-from diagnose.measure.view import Intervals
+from diagnose.measure.ledger import BUSY_ROWS
+from diagnose.measure.selection import SELECTORS, Selection
+from diagnose.measure.view import Intervals, Rows
+from diagnose.predict.bound import Outcome, left_of
 from diagnose.predict.edits import EDITS, Events
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
 from diagnose.rules import IN_MS, Rule
 
-Outcome = Literal["guess", "best", "worst"]
 OUTCOMES: tuple[Outcome, ...] = ("guess", "best", "worst")
 WELL_KNOWN = ("remove", "unblock", "overlap")  # edits that take away recorded work instead of putting other work in its place
 NARROW, WIDE = 0.7, 1.0  # width of the range ÷ the prediction, up to which confidence is high, medium
@@ -46,6 +45,8 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
         return None
     gains = [_gain_ms(prediction, change) for change in changes]
     guess, (low, high) = gains[0], range_ms(gains, prediction.recorded_ms)
+    if saving.between is None:
+        high = guess
     width = (high - low) / guess if guess > 0 else np.inf
     sure = width <= NARROW and saving.edit in WELL_KNOWN
     confidence = "high" if sure else "medium" if width <= WIDE else "low"
@@ -71,7 +72,7 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
     if view is None or finding.state != "fires" or saving.scope not in IN_MS or finding.ms_per_step is None or saving.edit == "none":
         return None
     if saving.scope == "average":
-        return Change(average_ms=finding.ms_per_step * (1 - _left(rule, measured, outcome)))
+        return Change(average_ms=finding.ms_per_step * (1 - left_of(saving, measured, outcome)))
     if saving.edit == "overlap":
         workers = prediction.enough_workers()
         return Change(workers=workers) if workers else None
@@ -80,23 +81,16 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
     if selector is not None and on_timeline and view.has_device:
         events = prediction.events_of(selector)
         return Change(tuple(EDITS[saving.edit](events, _left_of_events(rule, events, prediction, outcome))))
-    left = _left(rule, measured, outcome)
+    less_ms = finding.ms_per_step * (1 - left_of(saving, measured, outcome))
+    if selector is None and view.has_device and finding.row in BUSY_ROWS:
+        return Change((busy_work(less_ms, finding.row, prediction),))
     within = measured.stake(selector) if selector is not None and on_timeline else view.ledger.rows.get(finding.row, view.span)
-    return Change((host_work(finding.ms_per_step * (1 - left), within, prediction),))
-
-
-def _left(rule: Rule, measured: Measured, outcome: Outcome) -> float:
-    """What is left of the edited time. A best guess that is a metric which is missing is the middle of the range."""
-    saving = rule.saving
-    if outcome != "guess":
-        return saving.between[0 if outcome == "best" else 1]
-    guess = measured.number(saving.ratio) if isinstance(saving.ratio, str) else saving.ratio
-    return float(np.clip(guess, *saving.between)) if np.isfinite(guess) else float(np.mean(saving.between))
+    return Change((host_work(less_ms, within, prediction),))
 
 
 def _left_of_events(rule: Rule, events: Events, prediction: Prediction, outcome: Outcome) -> np.ndarray | float:
     """The same for each GPU event: by the GPU's roofline where the fix changes the number format and the event's work is known."""
-    saving, left = rule.saving, _left(rule, prediction.measured, outcome)
+    saving, left = rule.saving, left_of(rule.saving, prediction.measured, outcome)
     if not saving.formats:
         return left
     best, worst = prediction.left_by_roofline(rule.selector, events.device, saving.formats)
@@ -106,6 +100,19 @@ def _left_of_events(rule: Rule, events: Events, prediction: Prediction, outcome:
 
 def _gain_ms(prediction: Prediction, change: Change | None) -> float:
     return max(0.0, prediction.recorded_ms - prediction.step_ms([change])) if change else 0.0
+
+
+def busy_work(ms: float, row: str, prediction: Prediction) -> Edit:
+    """So much less work of the GPU, taken in proportion from all events of a busy row of the ledger."""
+    view, whole_ms = prediction.measured.timeline, prediction.measured.row_ms(row)
+    assert view is not None
+    return Edit(events=events_in(row, view), event_ratio=1 - min(1.0, ms / whole_ms) if whole_ms > 0 else 1.0)
+
+
+def events_in(row: str, view: Selection) -> Rows:
+    """The GPU events of a busy row of the ledger."""
+    communication, kernel = view.device["communication"].to_numpy(), (view.device["kind"] == "kernel").to_numpy()
+    return np.flatnonzero({"compute": kernel & ~communication, "exposed_communication": communication, "exposed_copies": ~kernel}[row])
 
 
 def host_work(ms: float, within: Intervals, prediction: Prediction) -> Edit:

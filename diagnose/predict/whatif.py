@@ -17,12 +17,13 @@ from diagnose.measure.ledger import BUSY_ROWS, TITLES
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import SELECTORS, Selection, Selector
 from diagnose.measure.view import NO_ROWS, Rows, category_matches
+from diagnose.predict.bound import Outcome
 from diagnose.predict.edits import EDITS, Events, blocked_time, retimed
 from diagnose.predict.new_ledger import ledger_after
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.ranks import Ranks
 from diagnose.predict.replay import Edit
-from diagnose.predict.saving import OUTCOMES, Outcome, change_of, host_work, range_ms
+from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work, range_ms
 from diagnose.rules import Rule, lineage, load_rules
 from diagnose.trace.intervals import intersect
 
@@ -235,8 +236,7 @@ def _events_of_row(row: str, view: Selection, prediction: Prediction) -> Events:
     if row not in BUSY_ROWS:
         lanes = np.unique(prediction.replay.graph.edges.lane)
         return Events({int(lane): view.ledger.rows[row] for lane in lanes if lane >= 0}, NO_ROWS, NO_ROWS)
-    communication, kernel = view.device["communication"].to_numpy(), (view.device["kind"] == "kernel").to_numpy()
-    rows = np.flatnonzero({"compute": kernel & ~communication, "exposed_communication": communication, "exposed_copies": ~kernel}[row])
+    rows = events_in(row, view)
     launches = view.device["launch"].to_numpy()[rows]
     calls = np.unique(launches[launches >= 0])
     return Events({}, rows, calls, blocked_time(view, calls))

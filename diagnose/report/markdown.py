@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from diagnose.report import findings, savings, sentences, text, verification
+from diagnose.report import findings, ranks, savings, sentences, text, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
 from diagnose.report.document import Document, is_complete, planned, run_command, step_ms
 from diagnose.report.text import code, prose
@@ -23,6 +23,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         _setting(document),
         _what_to_do(document) if is_complete(document) else _what_happened(document),
         verification.measured(document),
+        ranks.compared(document),
         _ledger(document),
         _trust(document),
         findings.found(document),

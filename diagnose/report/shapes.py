@@ -362,6 +362,59 @@ class Verification(TypedDict):
     wall_s: Annotated[float, _is("Seconds.")]
 
 
+class RankRow(TypedDict):
+    """One rank of a job. Ranks come in their order."""
+
+    rank: Annotated[int, _is("Its number.")]
+    source: Annotated[str, _is("The folder or file it was read from.")]
+    host: Annotated[str, _is("The machine it ran on; empty if unknown.")]
+    step_ms: Annotated[float | None, _is("Its step, ms.")]
+    ledger: Annotated[dict[str, float], _is("The rows of its own ledger, ms per step.")]
+    offset_ms: Annotated[float | None, _is("How far its clock is ahead of the lowest rank's; null if it could not be aligned.")]
+    offset_error_ms: Annotated[float | None, _is("How far that may be wrong.")]
+    lateness_ms: Annotated[float | None, _is("How much later it comes to its collectives than the rank in the middle, ms per step.")]
+    held_up_ms: Annotated[float | None, _is("What all wait for this rank and no other, ms per step.")]
+    last_share: Annotated[float | None, _is("Of the steps, 0–1: those in which all wait longest for it.")]
+    lateness_series_ms: Annotated[list[float], _is("lateness_ms of each step, in order.")]
+
+
+class Collective(TypedDict):
+    """The collectives of one kind and process group that were found on all ranks."""
+
+    kind: Annotated[str, _is("all_reduce, all_gather, …")]
+    lane: Annotated[int, _is("The process group, as far as recordings tell them apart.")]
+    count_per_step: Annotated[float, _is("How many.")]
+    bytes_per_step: Annotated[float | None, _is("What a rank puts in; null if sizes were not recorded.")]
+    ms_per_step: Annotated[float, _is("From the arrival of the last rank on.")]
+    waiting_ms_per_step: Annotated[float, _is("Until then, mean of the ranks.")]
+    bus_gb_per_s: Annotated[float | None, _is("What each link carries meanwhile.")]
+
+
+class Ranks(TypedDict):
+    """The ranks of a job together."""
+
+    world_size: Annotated[int, _is("How many the job had.")]
+    recorded: Annotated[list[int], _is("Those that were read.")]
+    missing: Annotated[list[int], _is("Those that were not.")]
+    duplicates: Annotated[list[int], _is("Those given more than once; the first recording counts.")]
+    representative: Annotated[int, _is("The rank that all the rest of the document is about.")]
+    steps: Annotated[int, _is("Steps found on all ranks.")]
+    matched: Annotated[int, _is("Collectives found on all ranks.")]
+    unmatched: Annotated[int, _is("Collectives of the lowest rank that were not.")]
+    pattern: Annotated[
+        Literal["persistent", "rotating", "none", "unknown"],
+        _is("Who comes last: always the same rank, changing ones, nobody in particular; unknown: too little was found on all ranks."),
+    ]
+    late_rank: Annotated[int | None, _is("The rank that holds up the others; null if none does.")]
+    held_up_ms: Annotated[float | None, _is("What all wait for the last rank, against the one in the middle, ms per step.")]
+    cause: Annotated[str | None, _is("The row of the ledger that takes the late rank longer than the rank in the middle.")]
+    cause_ms: Annotated[float | None, _is("By how much, ms per step.")]
+    causes_ms: Annotated[dict[str, float], _is("The same for all rows; negative where it spends less.")]
+    rows: Annotated[list[RankRow], _is("The ranks.")]
+    collectives: Annotated[list[Collective], _is("Their collectives.")]
+    notes: Annotated[list[str], _is("What was lost or assumed, in sentences.")]
+
+
 class Patch(TypedDict):
     """What fixes.diff beside the report holds."""
 
@@ -387,6 +440,7 @@ class Report(TypedDict):
         float | None, _is("The step that predicted savings come off: longer than the plain one where the GPU cannot keep up with the host.")
     ]
     upper_bound_ms: Annotated[float | None, _is("The step if the host took no time at all; null without a GPU.")]
+    ranks: NotRequired[Annotated[Ranks | None, _is("All ranks of a distributed job; null for one rank.")]]
     verification: NotRequired[Annotated[Verification | None, _is("What `verify` measured; null before.")]]
     patch: NotRequired[Annotated[Patch | None, _is("What fixes.diff holds; null before it is written.")]]
     lines: Annotated[list[Line], _is("The user's own lines, costliest first.")]

@@ -42,7 +42,7 @@ def write_tensorboard(document: Document, picture: dict[str, Any] | None, source
     for stale in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
         stale.unlink()
     _write_events([*_of_document(document), *_of_memory(picture)], folder)
-    for name, trace in _traces(source):
+    for name, trace in _traces(source, (document.get("ranks") or {}).get("representative", 0)):
         _link(trace, folder / name / ("rank0.pt.trace.json" + (".gz" if shown(trace).endswith(".gz") else "")))
     return folder
 
@@ -116,10 +116,10 @@ def _scalar(tag: str, value: float, description: str) -> Summary:
 # ---- traces
 
 
-def _traces(source: Source) -> Iterator[tuple[str, Source]]:
-    """The traces a profiler plugin can read, by the name of the plugin's run."""
+def _traces(source: Source, rank: int) -> Iterator[tuple[str, Source]]:
+    """The traces of that rank that a profiler plugin can read, by the name of the plugin's run."""
     if isinstance(source, Path) and source.is_dir():
-        for path in sorted((source / "rank0").glob("*.pt.trace.json*")):
+        for path in sorted((source / f"rank{rank}").glob("*.pt.trace.json*")):
             yield path.name.split(".", 1)[0], path
     elif shown(source).endswith((".json", ".gz")):
         yield "trace", source

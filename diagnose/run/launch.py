@@ -18,8 +18,9 @@ from typing import Any
 
 from diagnose import __version__
 from diagnose.errors import UsageError
-from diagnose.run.child.live import Live
+from diagnose.run.child.live import RECORDING, Live
 from diagnose.run.gpu_state import GpuState
+from diagnose.run.peers import Peers, write_end
 from diagnose.run.settings import RunOutcome, Settings, Target
 from diagnose.run.stage import Stage, Stages
 from diagnose.run.target import check
@@ -35,15 +36,16 @@ _GRACE_AFTER_SIGNAL_S = 3.0
 _GRACE_LEFTOVERS_S = 2.0  # for loader workers to notice that their parent has gone
 
 
-def launch(target: Target, settings: Settings, out: Path, progress: Progress | None = None) -> RunOutcome:
+def launch(target: Target, settings: Settings, out: Path, progress: Progress | None = None, peers: Peers | None = None) -> RunOutcome:
     """Run `target` and leave what was recorded in the run folder `out`, which is created.
 
-    `progress` is told several times a second what the recording is at. Raises UsageError if there is no such target and ScriptFailed if it
-    is not valid Python, and UsageError if a GPU is asked for and torch sees none. Every other end of the script is an outcome.
+    `peers`: the other launchers of the run, if there are any; the caller has to `end` with them and then to `tidy` the folder. `progress`
+    is told several times a second what the recording is at. Raises UsageError if there is no such target and ScriptFailed if it is not
+    valid Python, and UsageError if a GPU is asked for and torch sees none. Every other end of the script is an outcome.
     """
     folder = check(target)
     out = out.resolve()
-    (out / "rank0").mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     record: dict[str, Any] = {
         "schema": 1,
         "tool": {"name": "diagnose", "version": __version__},
@@ -60,7 +62,11 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
         "wall_s": None,
         "gpu_state": None,
     }
-    _write(out, record)
+    keeps_record = peers is None or peers.leads
+    if keeps_record:
+        _write(out, record)
+    if peers is not None:
+        peers.begin(out)
     plan = {
         "folder": str(out),
         "steps": settings.steps,
@@ -70,14 +76,31 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
         "device": settings.device,
         "script_folder": str(folder),
         "cwd": os.getcwd(),
+        "node": peers.node if peers is not None else 0,
     }
     environment = dict(os.environ) | ({"CUDA_VISIBLE_DEVICES": ""} if settings.device == "cpu" else {})
-    run = Run(command(target), plan, environment, timeout_s=settings.timeout_s, watches_gpu=settings.device != "cpu", progress=progress)
+    watches_gpu = keeps_record and settings.device != "cpu"
+    run = Run(command(target), plan, environment, timeout_s=settings.timeout_s, watches_gpu=watches_gpu, progress=progress)
     outcome = run.to_its_end()
-    _write(out, record | asdict(outcome) | {"gpu_state": run.gpu_state})
+    if keeps_record:
+        _write(out, record | asdict(outcome) | {"gpu_state": run.gpu_state})
+    if peers is None:
+        tidy(out)
     if run.found_no_gpu:
         raise UsageError("There is no GPU to record on.", saw="torch.cuda.is_available() is False", do="Leave out --device cuda.")
     return outcome
+
+
+def tidy(out: Path, node: int = 0) -> None:
+    """When all processes of the run have ended: say which ranks were killed, and take away what they shared."""
+    with contextlib.suppress(OSError):
+        for seat in Live(str(out), node).seats():
+            if seat.state == RECORDING and not (out / f"rank{seat.rank}" / "ended.json").exists():
+                write_end(out, seat.rank, RunOutcome("killed", None, None, None))
+    with contextlib.suppress(OSError):
+        (out / Live.file(node)).unlink(missing_ok=True)
+        for elected in [*out.glob("rank*/elected"), out / "elected"]:
+            elected.unlink(missing_ok=True)
 
 
 def command(target: Target, python: str = sys.executable) -> list[str]:
@@ -103,11 +126,11 @@ class Run:
         progress: Progress | None = None,
         prints_to: Path | None = None,
     ) -> None:
-        self._command, self._out, self._cwd = command, Path(plan["folder"]), plan["cwd"]
+        self._command, self._cwd = command, plan["cwd"]
         self._timeout_s, self._watches_gpu, self._prints_to = timeout_s, watches_gpu, prints_to
         self._progress = progress or (lambda stage: None)
         self._id = uuid.uuid4().hex
-        self._live = Live(plan["folder"])
+        self._live = Live(plan["folder"], plan.get("node", 0))
         self._environment = _with_hooks(environment, self._id, plan)
         self._interrupts = 0
         self._terminate = False
@@ -134,9 +157,6 @@ class Run:
                 reason = "killed"
             if reason is not None:
                 self._sweep(child.pid)
-        with contextlib.suppress(OSError):
-            (self._out / Live.FILE).unlink()
-            (self._out / "rank0" / "elected").unlink(missing_ok=True)
         code = child.returncode
         name = signal.Signals(-code).name if code < 0 else None
         return RunOutcome(reason or ("crashed" if code else "finished"), code if code >= 0 else None, name, time.monotonic() - began)
@@ -166,7 +186,7 @@ class Run:
                     return "stopped"
             elif self._interrupts:
                 self._live.request_stop()  # in case the signal did not reach the child, or it goes on regardless
-        if self._interrupts:
+        if self._interrupts or self._terminate:
             return "interrupted"
         return "stopped" if self._live.done else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,4 +38,11 @@ class RunOutcome:
     ended: str
     exit_code: int | None
     signal: str | None
-    wall_s: float
+    wall_s: float | None
+
+    @property
+    def as_exit_code(self) -> int:
+        """The script's own, as a shell tells it."""
+        if self.exit_code is not None:
+            return self.exit_code
+        return 128 + signal.Signals[self.signal] if self.signal else 1

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from diagnose.run.intervention_environment import environment_of
-from diagnose.run.launch import Run, command
+from diagnose.run.launch import Run, command, tidy
 from diagnose.run.settings import Target
 
 Spec = dict[str, Any]  # of an intervention: its name, arguments and sites
@@ -61,6 +61,7 @@ def run_trial(job: Job, interventions: Sequence[Spec], settings: TrialSettings, 
     )
     usage = Usage()
     outcome = run.to_its_end()
+    tidy(folder)
     return _left_in(folder) | asdict(outcome) | {"gpu_state": run.gpu_state, "others_busy_share": usage.others_share()}
 
 

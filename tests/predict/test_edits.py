@@ -148,3 +148,22 @@ def test_steps_of_days_are_not_replayed(days: float, said: str | None) -> None:
     prediction = Prediction(measured_case({"timeline": f"main 0 {step_us} step ProfilerStep#1\nmain 10 20 op aten::mm"}))
     missing = prediction.missing
     assert (missing and missing.reason) == said
+
+
+def test_a_cost_known_in_ms_only_comes_off_the_gpu_s_work_where_its_row_is_busy() -> None:
+    # The GPU waits 40 of 100 in a collective for other ranks; 20 of them are known to go.
+    waits = repeated(
+        """
+        main 0   5  runtime cudaLaunchKernel           #100
+        gpu  10  50 kernel  gemm                       #100
+        main 5   5  runtime cudaLaunchKernel           #200
+        gpu  60  40 kernel  ncclDevKernel_AllReduce    #200
+        main 10  90 runtime cudaStreamSynchronize      #300
+        """,
+        100,
+    )
+    prediction = Prediction(measured_case({"timeline": waits}))
+    rule = replace(RULES["rotating-late-ranks"], saving=Saving("remove", "step"))
+    change = change_of(Finding(rule, "fires", (), 0.02, (), row="exposed_communication"), prediction)
+    assert change is not None
+    assert 1000 * (prediction.recorded_ms - prediction.step_ms([change])) == pytest.approx(20, abs=0.5)

@@ -142,6 +142,16 @@ def test_a_second_thread_with_backward_is_waited_for() -> None:
     assert replay.step_ns([halved]) / 1000 == pytest.approx(120 - 22.5)
 
 
+def test_a_second_thread_is_waited_for_also_where_the_training_thread_does_a_gradient_meanwhile() -> None:
+    # As above: the gradient of a CPU tensor, from 60 to 70, is done while the training thread waits.
+    meanwhile = "main 60 10 op autograd::engine::evaluate_function: torch::autograd::AccumulateGrad\n"
+    trace = trace_from_text(repeated(BACKWARD + meanwhile, 120))
+    lane = thread(trace, "auto")
+    backward = Selection(trace).host_intervals(np.flatnonzero(trace.host["backward"] & (trace.host["tid"] == lane)))
+    halved = Edit(host=backward, lane=lane, host_ratio=0.5)
+    assert replay_of(trace).step_ns([halved]) / 1000 == pytest.approx(120 - 22.5)
+
+
 def test_a_second_thread_may_end_just_when_the_training_thread_goes_on() -> None:
     # Times in whole µs often are the same; so they are where a step's border cuts backward.
     replay = replay_of(trace_from_text(repeated(BACKWARD.replace("40 45", "40 52"), 120)))

@@ -45,7 +45,8 @@ def test_the_page_carries_the_stage_and_the_ticks(tmp_path: Path) -> None:
     assert parent.ticks == 5
     child.phase = "é" * 300
     assert parent.phase.startswith("é" * 99) and parent.ticks == 0
-    assert (parent.recorder_pid, parent.last_tick, parent.ranks) == (0, 0, 0)
+    assert (parent.leader, parent.last_tick, parent.ranks) == (0, 0, 0)
+    assert parent.seats() == []
 
 
 def test_the_pace_is_the_one_before_until_two_steps_of_the_phase_were_seen(tmp_path: Path) -> None:

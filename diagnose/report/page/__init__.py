@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.report import document as questions
-from diagnose.report import findings, savings, sentences, text, verification
+from diagnose.report import findings, ranks, savings, sentences, text, verification
 from diagnose.report.document import Document
 from diagnose.report.page import html
 from diagnose.report.page.picture import packed
@@ -40,6 +40,7 @@ _SECTIONS = {  # file of templates/parts → heading; a section without content 
     "plan": "What to do",
     "happened": "What happened",
     "measured": "Measured",
+    "ranks": "Ranks",
     "step": "Where a step's time goes",
     "trust": "How far to trust these numbers",
     "findings": "Findings",
@@ -104,6 +105,7 @@ def _environment() -> Environment:
         "findings": findings,
         "say": sentences,
         "gain": savings,
+        "ranks": ranks,
         "text": text,
         "verification": verification,
         "strip": strip,

@@ -29,7 +29,7 @@ from .writing import write_json
 class Facts:
     """Collects while the script runs; `write` may be called any number of times."""
 
-    def __init__(self, places: Places, folder: str, live: Live, place_for: Callable[[str], tuple[Any, str]]) -> None:
+    def __init__(self, places: Places, run_folder: str, live: Live, place_for: Callable[[str], tuple[Any, str]]) -> None:
         """`place_for(kind)`: see `Marks`."""
         self.places = places
         self.calls = CallCounts(places)
@@ -38,8 +38,7 @@ class Facts:
         self.own_profiler_share = 0.0
         self.mark_overhead_ns: int | None = None
         self.recorded_steps = 0.0
-        self._path = os.path.join(folder, "facts.json")
-        self._fetches = FetchLog(os.path.join(folder, "fetch.bin"), live)
+        self._fetches = FetchLog(run_folder, live)
         self._loaders, self._distributed = Loaders(places), Distributed(places)
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
 
@@ -57,9 +56,9 @@ class Facts:
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
         self._optimizers.append((weakref.ref(optimizer), self.places.nearest(frame)))
 
-    def write(self) -> None:
-        """Replace facts.json by what is known now. Raises OSError."""
-        write_json(self._path, {**environment(), **self._observed()})
+    def write(self, folder: str) -> None:
+        """Replace facts.json in `folder` by what is known now. Raises OSError."""
+        write_json(os.path.join(folder, "facts.json"), {**environment(), **self._observed()})
 
     def _observed(self) -> dict[str, Any]:
         models = list(self.calls.models())

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import struct
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
-from torch.utils.data import get_worker_info
+import torch
+from torch.utils.data import dataloader, get_worker_info
 from torch.utils.data._utils import fetch
 
+from .crew import own_rank
 from .live import Live
 from .patching import Patches
 
@@ -20,19 +23,23 @@ _RECORD = struct.Struct("<QQII")
 class FetchLog:
     """Appends one record a batch. Small appends are atomic, so processes share the file without a lock."""
 
-    def __init__(self, path: str, live: Live) -> None:
-        self._path, self._live = path, live
+    def __init__(self, run_folder: str, live: Live) -> None:
+        self._run_folder, self._live = run_folder, live
+        self._rank: int | None = None
         self._descriptor = -1
         self._patches = Patches()
 
     def install(self) -> None:
         for fetcher in (fetch._MapDatasetFetcher, fetch._IterableDatasetFetcher):
             self._patches.replace(fetcher, "fetch", self._timed(fetcher.fetch))
+        workers = dataloader._MultiProcessingDataLoaderIter
+        self._patches.replace(workers, "__init__", self._introducing(workers.__init__))
 
     def remove(self) -> None:
         self._patches.restore()
 
     def close(self) -> None:
+        self._rank = None
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -46,15 +53,34 @@ class FetchLog:
 
         return fetch
 
+    def _introducing(self, original: Callable[..., None]) -> Callable[..., None]:
+        """A worker that is started afresh knows nothing but its parent, so that one's seat must be taken before."""
+
+        @functools.wraps(original)
+        def __init__(iterator: Any, /, *args: Any, **kwargs: Any) -> None:
+            distributed = torch.distributed
+            if distributed.is_available() and distributed.is_initialized() and not self._live.pid_at(own_rank()):
+                self._live.set_pid(own_rank(), os.getpid())
+            original(iterator, *args, **kwargs)
+
+        return __init__
+
+    def _rank_of(self, trainer: int) -> int:
+        return next((seat.rank for seat in self._live.seats() if seat.pid == trainer), own_rank())
+
     def _append(self, begin_ns: int, duration_ns: int) -> None:
         worker = get_worker_info() is not None
         trainer = os.getppid() if worker else os.getpid()
-        if self._live.recorder_pid not in (0, trainer):
-            return  # another rank's
+        if self._rank is None:
+            self._rank = self._rank_of(trainer)
+        if self._live.pid_at(self._rank) not in (0, trainer):
+            return  # of a process that is not recorded
         try:
             if self._descriptor < 0:
-                os.makedirs(os.path.dirname(self._path), exist_ok=True)
-                self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o644)
+                folder = os.path.join(self._run_folder, f"rank{self._rank}")
+                os.makedirs(folder, exist_ok=True)
+                path = os.path.join(folder, "fetch.bin")
+                self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o644)
             os.write(self._descriptor, _RECORD.pack(begin_ns, duration_ns, os.getpid(), worker))
         except OSError:
             self.remove()  # disk full: the script is not to suffer for it

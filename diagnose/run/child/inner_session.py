@@ -98,7 +98,7 @@ class InnerSession(Session):
                 torch.autograd._disable_profiler()
         self._foreign.ours_stops()
         if os.getpid() == self._pid:
-            self._live.recorder_pid = _NOBODY  # workers that live on log no more
+            self._live.set_pid(0, _NOBODY)  # workers that live on log no more
             for name in (os.path.join(self.plan.folder, Live.FILE), os.path.join(self._rank_folder, "elected")):
                 with contextlib.suppress(OSError):
                     os.remove(name)

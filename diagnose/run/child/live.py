@@ -10,13 +10,18 @@ from typing import NamedTuple
 from .schedule import Budget
 
 _SIZE = 4096
-_STATE, _STOP, _ATTENTION, _WORDS, _STAGE = 0, 1, 2, 8, 64
+_STATE, _STOP, _ATTENTION, _WORDS, _STAGE, _ORDERS, _SEATS = 0, 1, 2, 8, 64, 320, 512
 _WORD = struct.Struct("<q")
 _TEXT_ROOM = 200
 _STAGE_LAYOUT = struct.Struct(f"<qqqqqq{_TEXT_ROOM}s")  # a budget, ticks a step, ns a step, text
 _NO_BUDGET = Budget(0, 0, 0, 0)
 
 _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
+
+_SEAT = struct.Struct("<qqqq")
+_SEATS_AT_MOST = 64  # the ranks of one machine have numbers in a row
+_CLOCKS, _PHASES = ("forward", "backward", "optimizer", "step"), ("warmup", "plain", "timeline", "detail")
+RECORDING, WRITTEN, ENDED = 1, 2, 3  # of a seat; 0: a rank that has not ticked yet
 
 
 class Stage(NamedTuple):
@@ -29,20 +34,33 @@ class Stage(NamedTuple):
     step_ns: int = 0
 
 
+class Seat(NamedTuple):
+    """A rank: its process, how often it has ticked, and how far it is."""
+
+    pid: int
+    rank: int
+    tick: int
+    state: int
+
+
 class Live:
     """Single bytes and aligned 8-byte words only, so that no lock is needed."""
 
     FILE = "live"
 
-    def __init__(self, folder: str) -> None:
-        """Open the page in `folder`, creating it. Raises OSError."""
-        descriptor = os.open(os.path.join(folder, self.FILE), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    def __init__(self, folder: str, node: int = 0) -> None:
+        """Open the page in `folder`, creating it; each machine (`node`) of a run has one. Raises OSError."""
+        descriptor = os.open(os.path.join(folder, self.file(node)), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
             if os.fstat(descriptor).st_size < _SIZE:
                 os.ftruncate(descriptor, _SIZE)
             self._page = mmap.mmap(descriptor, _SIZE)
         finally:
             os.close(descriptor)
+
+    @classmethod
+    def file(cls, node: int = 0) -> str:
+        return f"{cls.FILE}-{node}" if node else cls.FILE
 
     @property
     def attention(self) -> bool:
@@ -75,15 +93,6 @@ class Live:
         self._page[_STATE] = _NO_GPU
 
     @property
-    def recorder_pid(self) -> int:
-        """The process that is recorded; 0 before the first tick."""
-        return self._word(0)
-
-    @recorder_pid.setter
-    def recorder_pid(self, pid: int) -> None:
-        self._set_word(0, pid)
-
-    @property
     def last_tick(self) -> int:
         """The tick at which every rank stops; 0 while the run goes on."""
         return self._word(1)
@@ -95,7 +104,7 @@ class Live:
 
     @property
     def ranks(self) -> int:
-        """How many processes tick."""
+        """How many processes tick, recorded or not."""
         return self._word(2)
 
     @ranks.setter
@@ -134,8 +143,56 @@ class Live:
     def phase(self, text: str) -> None:
         self.stage = Stage(text)
 
+    # the ranks of this machine
+
+    @property
+    def leader(self) -> int:
+        """The rank that leads, counted from 1; 0 before the first tick."""
+        return self._word(4)
+
+    @leader.setter
+    def leader(self, number: int) -> None:
+        self._set_word(4, number)
+
+    def order(self, clock: str, phase: str) -> int:
+        """The tick of that clock at which all ranks end the phase; 0 if that is not said."""
+        return int(_WORD.unpack_from(self._page, _order_offset(clock, phase))[0])
+
+    def set_order(self, clock: str, phase: str, tick: int) -> None:
+        _WORD.pack_into(self._page, _order_offset(clock, phase), tick)
+
+    def seats(self) -> list[Seat]:
+        """Of all ranks whose processes are known."""
+        page = self._page[_SEATS : _SEATS + _SEAT.size * _SEATS_AT_MOST]
+        return [seat for fields in _SEAT.iter_unpack(page) if (seat := Seat(*fields)).pid]
+
+    def set_seat(self, rank: int, seat: Seat) -> None:
+        _SEAT.pack_into(self._page, _seat_offset(rank), *seat)
+
+    def pid_at(self, rank: int) -> int:
+        """The process that is recorded as this rank; 0 before it is known."""
+        return int(_WORD.unpack_from(self._page, _seat_offset(rank))[0])
+
+    def set_pid(self, rank: int, pid: int) -> None:
+        _WORD.pack_into(self._page, _seat_offset(rank) + 8, rank)
+        _WORD.pack_into(self._page, _seat_offset(rank), pid)
+
+    def set_tick(self, rank: int, tick: int) -> None:
+        _WORD.pack_into(self._page, _seat_offset(rank) + 16, tick)
+
+    def set_state(self, rank: int, state: int) -> None:
+        _WORD.pack_into(self._page, _seat_offset(rank) + 24, state)
+
     def _word(self, index: int) -> int:
         return int(_WORD.unpack_from(self._page, _WORDS + 8 * index)[0])
 
     def _set_word(self, index: int, value: int) -> None:
         _WORD.pack_into(self._page, _WORDS + 8 * index, value)
+
+
+def _order_offset(clock: str, phase: str) -> int:
+    return _ORDERS + 8 * (len(_PHASES) * _CLOCKS.index(clock) + _PHASES.index(phase))
+
+
+def _seat_offset(rank: int) -> int:
+    return _SEATS + _SEAT.size * (rank % _SEATS_AT_MOST)

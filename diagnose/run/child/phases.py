@@ -13,10 +13,11 @@ import torch
 
 from . import schedule
 from .calls import write_calls
+from .crew import Crew
 from .facts import Facts
 from .foreign import ForeignProfilers
 from .key_averages import write_key_averages
-from .live import Live, Stage
+from .live import Stage
 from .marks import Marks
 from .recorder import Recording, mark_tick, measured_mark_ns, synchronize
 from .writing import write_json
@@ -34,7 +35,7 @@ class Phases:
     def __init__(
         self,
         folder: str,
-        live: Live,
+        crew: Crew,
         *,
         marks: Marks,
         foreign: ForeignProfilers,
@@ -44,7 +45,7 @@ class Phases:
         stacks: bool,
         cuda: bool,
     ) -> None:
-        self._folder, self._live, self._marks, self._foreign, self._facts = folder, live, marks, foreign, facts
+        self._folder, self._crew, self._marks, self._foreign, self._facts = folder, crew, marks, foreign, facts
         self._clock, self._cuda, self._stacks = clock, cuda, stacks
         self._budgets = budgets
         self._notes: list[str] = []
@@ -64,7 +65,7 @@ class Phases:
         self._ticks_watched = self._ticks_theirs = self._ticks_recorded = 0
         self._thread = threading.current_thread().name
         self.over = False
-        self._live.phase = _TEXTS["warmup"]
+        crew.announce(Stage(_TEXTS["warmup"]))
 
     @property
     def recording(self) -> bool:
@@ -79,7 +80,7 @@ class Phases:
         number = self._ticks
         self._ticks += 1
         self._tick_ns.append(now_ns)
-        self._live.ticks = len(self._tick_ns) - 1
+        self._crew.count(len(self._tick_ns) - 1)
         if self._recording is not None:
             mark_tick(number)
             self._ticks_recorded += 1
@@ -94,8 +95,8 @@ class Phases:
             self._sources.append(id(source))
             self._classes.append(type(source))
             self._warm_up(number, now_ns)
-        elif (number >= self._next_tick or now_ns >= self._next_ns) and (number - self._first_tick) % self._period == 0:
-            self._end_if_used_up(number, now_ns)
+        elif (number - self._first_tick) % self._period == 0 and self._is_used_up(number, now_ns):
+            self._end_phase(number, now_ns)
 
     # warm-up
 
@@ -110,11 +111,14 @@ class Phases:
         self._period = self._find_period()
         if (number + 1) % self._period or (len(self._sources) < 2 * len(set(self._sources)) and number < schedule.WARMUP_TICKS):
             return
+        if self._crew.ends(self._clock, "warmup", self._period, lambda: self._settled(now_ns)):
+            self._begin("plain", number, now_ns)
+
+    def _settled(self, now_ns: int) -> bool:
         borders = self._tick_ns[:: -self._period][::-1]
         borders = [ns for ns in borders if ns >= self._settling_from]
         step_ns = [later - earlier for earlier, later in itertools.pairwise(borders)]
-        if schedule.settled(step_ns, now_ns - self._tick_ns[0]):
-            self._begin("plain", number, now_ns)
+        return schedule.settled(step_ns, now_ns - self._tick_ns[0])
 
     def _find_period(self) -> int:
         """By optimizer; by optimizer class for scripts that make new ones all the time."""
@@ -145,7 +149,7 @@ class Phases:
         self._keep_phase()
         self._name, self._first_tick, self._tick_ns = name, number, [now_ns]
         budget = self._budgets[name]
-        self._live.stage = Stage(_TEXTS[name], budget, self._period, self._step_ns)
+        self._crew.announce(Stage(_TEXTS[name], budget, self._period, self._step_ns))
         synchronize(self._cuda)
         if name in ("timeline", "detail"):
             self._recording = Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail")
@@ -156,13 +160,17 @@ class Phases:
         self._tick_ns[0] = begin_ns = perf_counter_ns()
         self._next_tick, self._next_ns = number + budget.steps * self._period, begin_ns + min(budget.time_ns, budget.time_limit_ns)
 
-    def _end_if_used_up(self, number: int, now_ns: int) -> None:
-        steps, elapsed = (number - self._first_tick) // self._period, now_ns - self._tick_ns[0]
-        budget = self._budgets[self._name]
-        if not budget.used_up(steps, elapsed):
-            return
+    def _is_used_up(self, number: int, now_ns: int) -> bool:
+        """By steps all ranks know it for themselves, for they began at the same tick; by time the one that leads says it."""
+        if number >= self._next_tick:
+            return True
+        budget, steps = self._budgets[self._name], (number - self._first_tick) // self._period
+        used_up = now_ns >= self._next_ns and budget.used_up(steps, now_ns - self._tick_ns[0])
+        return self._crew.ends(self._clock, self._name, self._period, lambda: used_up)
+
+    def _end_phase(self, number: int, now_ns: int) -> None:
         if self._name == "plain":
-            self._end_plain(number, now_ns, steps, elapsed, budget)
+            self._end_plain(number, now_ns)
         elif self._name == "timeline":
             self._end_recording()
             self._drop_cold()
@@ -174,7 +182,8 @@ class Phases:
             self._end_recording()
             self.over = True
 
-    def _end_plain(self, number: int, now_ns: int, steps: int, elapsed: int, budget: schedule.Budget) -> None:
+    def _end_plain(self, number: int, now_ns: int) -> None:
+        budget, steps, elapsed = self._budgets["plain"], (number - self._first_tick) // self._period, now_ns - self._tick_ns[0]
         if not self._foreign.active:
             self._begin("timeline", number, now_ns)
         elif steps >= 2 * budget.steps or elapsed >= 2 * budget.time_limit_ns:
@@ -193,7 +202,7 @@ class Phases:
             recording.discard()
             self._tick_ns = []
             return
-        self._live.phase = _WRITING[name]
+        self._crew.announce(Stage(_WRITING[name]))
         phase = self._write_recording(recording, {"name": name, "first_tick": self._first_tick, "tick_ns": self._tick_ns}, steps)
         recording.discard()
         self._finished.append(phase)
@@ -292,4 +301,4 @@ class Phases:
         write_json(os.path.join(self._folder, "steps.json"), steps)
         if self._ticks_watched:
             self._facts.own_profiler_share = self._ticks_theirs / self._ticks_watched
-        self._facts.write()
+        self._facts.write(self._folder)

@@ -1,7 +1,8 @@
-"""One process of the run: listens to the clock, and if it is the one that is recorded leads it through the phases."""
+"""One process of the run: listens to the clock, and if it is one that is recorded leads it through the phases."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ import torch
 from torch.optim.optimizer import Optimizer
 
 from .clock import Clock
+from .crew import Crew, own_rank
 from .facts import Facts
 from .foreign import ForeignProfilers
 from .leaving import call_at_every_end
-from .live import Live
+from .live import Live, Stage
 from .marks import Marks
 from .phases import Phases
 from .places import Places
@@ -36,6 +38,7 @@ class Plan:
     device: str
     script_folder: str
     cwd: str
+    node: int = 0  # which machine of the run this is
 
 
 class Session:
@@ -43,19 +46,20 @@ class Session:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._rank_folder = os.path.join(plan.folder, "rank0")
-        self._live = Live(plan.folder)
+        self._live = Live(plan.folder, plan.node)
         self._stopper = Stopper()
         self._places = Places(plan.script_folder, plan.cwd)
         self._clock = Clock(self)
-        self.facts = Facts(self._places, self._rank_folder, self._live, self._clock.place_for)
+        self.facts = Facts(self._places, plan.folder, self._live, self._clock.place_for)
         beside = (self.facts.uploads, self.facts.zero_grads)
         self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, beside)
         self._foreign = ForeignProfilers(self._clock.forward_unwrapped)
         self._ticks = 0
         self._elected: bool | None = None  # None: nobody has ticked in this process yet
+        self._rank = 0
+        self._crew: Crew | None = None  # of a process that is recorded
         self._phases: Phases | None = None
-        self._finished = False
+        self._finished = self._stops = False
         self._passes_over = False  # the next tick
 
     def install(self) -> None:
@@ -78,6 +82,8 @@ class Session:
         self._ticks += 1
         if self._elected is None:
             self._elect()
+        if self._crew is not None:
+            self._crew.tick(self._ticks)
         phases = None if self._finished or self._passes_over else self._phases
         self._passes_over = False
         if phases is not None:
@@ -87,14 +93,19 @@ class Session:
                 phases.abandon(error)
             if phases.over:
                 self._finish(stop=not self.plan.keep_going)
+        elif self._stops:
+            self._stop_all()
         if self._live.attention:
             self._obey()
 
     def _obey(self) -> None:
         """Stop if this is the tick for it. Raises StopRun."""
-        if self._live.stop_requested and self._phases is not None and not self._finished:
-            self._finish(stop=True)
-        if self._live.stop_requested or self._ticks >= self._live.last_tick:
+        if self._live.stop_requested and self._crew is not None and not self._live.last_tick:
+            if not self._finished:
+                self.flush()
+            self._stop_all(whatever_others_do=True)
+        last_tick = self._live.last_tick
+        if (last_tick and self._ticks >= last_tick) or (self._live.stop_requested and self._crew is None):
             self._stopper.stop()
 
     def clock_upgraded(self, kind: str) -> None:
@@ -114,33 +125,35 @@ class Session:
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
         self.facts.optimizer_constructed(optimizer, frame)
 
-    # one process is recorded
+    # which process is recorded
 
     def _elect(self) -> None:
-        """The first process that ticks is the one that is recorded; a loader worker never is."""
+        """The first process of each rank that ticks is recorded; a loader worker never is."""
+        self._elected = False
         if torch.utils.data.get_worker_info() is not None:
-            self._elected = False
             return
-        os.makedirs(self._rank_folder, exist_ok=True)
-        try:
-            os.close(os.open(os.path.join(self._rank_folder, "elected"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            self._elected = True
-        except FileExistsError:
-            self._elected = False
         self._live.ranks += 1
-        if self._elected:
+        self._rank = own_rank()
+        os.makedirs(self._rank_folder, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(os.path.join(self._rank_folder, "elected"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             self.record_this_process()
 
     def record_this_process(self) -> None:
         self._elected = True
-        self._live.recorder_pid = os.getpid()
+        self._crew = Crew(self._live, self._rank)
         self._phases = self._new_phases()
+
+    @property
+    def _rank_folder(self) -> str:
+        return os.path.join(self.plan.folder, f"rank{self._rank}")
 
     def _new_phases(self) -> Phases:
         cuda = self.plan.device != "cpu" and torch.cuda.is_available()
+        assert self._crew is not None
         return Phases(
             self._rank_folder,
-            self._live,
+            self._crew,
             marks=self._marks,
             foreign=self._foreign,
             facts=self.facts,
@@ -152,15 +165,22 @@ class Session:
 
     def _finish(self, *, stop: bool) -> None:
         """Everything is written; then stop all ranks at the same tick, or take every hook away and let the script go on."""
-        assert self._phases is not None
+        assert self._crew is not None
         self.flush()
-        if not stop:
-            self._live.phase = "recorded; the script runs on"
+        if stop:
+            self._stops = True
+            self._stop_all()
+        else:
+            self._crew.announce(Stage("recorded; the script runs on"))
             self.remove()
-            return
-        self._live.set_done()
-        # other ranks are at this tick or one ahead, waiting for this process
-        self._live.last_tick = self._ticks + (2 if self._live.ranks > 1 else 0)
+
+    def _stop_all(self, *, whatever_others_do: bool = False) -> None:
+        """Say at which tick all ranks stop, once all have written what they recorded, if it is this one that says it."""
+        assert self._crew is not None
+        last_tick = self._crew.last_tick(whatever_others_do=whatever_others_do)
+        if last_tick is not None and not self._live.last_tick:
+            self._live.set_done()
+            self._live.last_tick = last_tick
 
     def remove(self) -> None:
         """Take every hook of ours out of torch."""
@@ -178,11 +198,20 @@ class Session:
                 self._phases.close()
             except OSError as error:
                 sys.stderr.write(f"diagnose: the recording could not be written: {error}\n")
+            assert self._crew is not None
+            self._crew.written()
+
+    def leave(self) -> None:
+        """The process ends."""
+        self.flush()
+        if self._crew is not None:
+            self._crew.ended()
 
     def forked(self) -> None:
         """In a forked child: what the parent records is not ours, and nothing may be recorded here by its profiler."""
         was_recording = self._phases is not None and self._phases.recording
-        self._phases, self._elected, self._ticks, self._finished = None, None, 0, False
+        self._phases, self._crew, self._elected, self._ticks, self._finished, self._stops = None, None, None, 0, False, False
+        self.facts.close()
         self.facts.plain.end(0)
         if was_recording:
             self._marks.remove()
@@ -196,4 +225,4 @@ def begin(plan: dict[str, Any]) -> None:
     session = Session(Plan(**plan))
     session.install()
     os.register_at_fork(after_in_child=session.forked)
-    call_at_every_end(session.flush)
+    call_at_every_end(session.leave)

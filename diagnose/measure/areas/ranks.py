@@ -1,0 +1,100 @@
+"""Ranks of one job: who comes last to the collectives, and what it does instead. The recording is that of the job's representative rank."""
+
+from __future__ import annotations
+
+from diagnose.measure.job import Job
+from diagnose.measure.ledger import TITLES
+from diagnose.measure.lines import line_costs
+from diagnose.measure.measured import FACT_SELECTORS, FactPlace, Measured, Missing, Unknown, Value, fact_selector, known, metric
+
+ONE_RANK = Missing("one rank was recorded", "torchrun --nproc-per-node N -m diagnose train.py")
+TOO_LITTLE = Missing("the steps found in the recordings of all ranks are too few to tell who is late", "--steps")
+NO_LATE_RANK = Missing("no rank comes last again and again")
+NO_CAUSE = Missing("nothing that the ledger knows takes the late rank longer than the others")
+KINDS = {"input_wait": "input", "compute": "kernels"}  # causes with a rule of their own; all others are the host's work
+
+
+def _job(measured: Measured) -> Job:
+    """The job, whose ranks met often enough to tell who is late; raises Unknown."""
+    if measured.job is None:
+        raise Unknown(ONE_RANK)
+    if measured.job.pattern == "unknown":
+        raise Unknown(TOO_LITTLE)
+    return measured.job
+
+
+@metric(
+    "late_pattern", "", "who comes last to the collectives: always one rank (`persistent`), changing ones (`rotating`), or `none` for long"
+)
+def _late_pattern(measured: Measured) -> Value | Missing:
+    return _job(measured).pattern
+
+
+@metric("held_up_ms", "ms", "what the ranks wait in their collectives, per step: for the late rank alone, or else for whichever comes last")
+def _held_up_ms(measured: Measured) -> Value | Missing:
+    job = _job(measured)
+    return job.held_up_ms if job.late_rank is None else job.state(job.late_rank).held_up_ms
+
+
+@metric("held_up_share", "share", "what the ranks wait so, as a share of the step")
+def _held_up_share(measured: Measured) -> Value | Missing:
+    return measured.needed("held_up_ms") / measured.number("step_ms")
+
+
+@metric("late_kind", "", "what the late rank does while the others wait: its `input`, longer `kernels`, or work of the `host`")
+def _late_kind(measured: Measured) -> Value | Missing:
+    job = _job(measured)
+    if job.late_rank is None:
+        return "none"
+    return NO_CAUSE if job.cause is None else KINDS.get(job.cause, "host")
+
+
+@metric("late_part_title", "", "the part of the step that takes the late rank longer than the others")
+def _late_part_title(measured: Measured) -> Value | Missing:
+    return TITLES[known(_cause(measured))][0]
+
+
+@metric("late_rank", "", "the rank that the others wait for")
+def _late_rank(measured: Measured) -> Value | Missing:
+    rank = _job(measured).late_rank
+    return NO_LATE_RANK if rank is None else str(rank)
+
+
+@metric("late_gain_ms", "ms", "what all gain per step if that part took the late rank as long as the others, until another comes last")
+def _late_gain_ms(measured: Measured) -> Value | Missing:
+    job = _job(measured)
+    if job.late_rank is None or job.cause_ms is None:
+        return NO_LATE_RANK if job.late_rank is None else NO_CAUSE
+    return max(0.0, min(job.cause_ms, job.state(job.late_rank).held_up_ms))
+
+
+@metric("late_part_left", "share", "what is then left of that part on the late rank")
+def _late_part_left(measured: Measured) -> Value | Missing:
+    part_ms = measured.row_ms(known(_cause(measured)))
+    return max(0.0, 1 - measured.needed("late_gain_ms") / part_ms) if part_ms > 0 else NO_CAUSE
+
+
+def _cause(measured: Measured) -> str | Missing:
+    job = _job(measured)
+    return NO_LATE_RANK if job.late_rank is None else NO_CAUSE if job.cause is None else job.cause
+
+
+@fact_selector("late_part", "the part of the step that takes the late rank longer than the others")
+def _late_part_place(measured: Measured) -> list[FactPlace] | Missing:
+    """Kernels have no line of their own; of Python it is the one that takes most of it, else the costliest line of all."""
+    cause = known(_cause(measured))
+    part_ms = measured.row_ms(cause)
+    if KINDS.get(cause) == "kernels":
+        return [FactPlace("", -1, "", 1.0, part_ms)]
+    dominant = FACT_SELECTORS["dominant_line"].places(measured) if cause == "python" else None
+    if isinstance(dominant, list) and dominant:
+        return [FactPlace(dominant[0].file, dominant[0].line, dominant[0].function, dominant[0].count_per_step, part_ms)]
+    costliest = next(iter(line_costs(measured)), None)
+    if costliest is None:
+        return [FactPlace("", -1, "", 1.0, part_ms)]
+    return [FactPlace(costliest.file, costliest.line, costliest.function, costliest.calls_per_step, part_ms)]
+
+
+@fact_selector("waiting_for_ranks", "what the ranks wait for the last of them")
+def _waiting_for_ranks(measured: Measured) -> list[FactPlace] | Missing:
+    return [FactPlace("", -1, "", 1.0, measured.needed("held_up_ms"))]

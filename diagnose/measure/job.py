@@ -1,0 +1,80 @@
+"""What all recorded ranks of one job tell together. Plain data: `diagnose.ranks.job` computes it, metrics and rules ask it.
+
+Times are ms. A collective is matched if it was found on every recorded rank whose recording fits the others'; only those count in which
+everybody waits for everybody. Waiting is as recorded, under the profiler; `step_ms` and `rows_ms` are of the plain step.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True)
+class RankState:
+    """One rank. ``lateness_series_ms``: a number a matched step, of which ``lateness_ms`` is the mean."""
+
+    rank: int
+    source: str
+    host: str  # empty if unknown
+    step_ms: float
+    rows_ms: dict[str, float]  # rows of its ledger
+    offset_ms: float  # how far its clock is ahead of the lowest rank's; nan if it could not be aligned
+    offset_error_ms: float  # how far the ends of its collectives scatter about that; nan likewise
+    lateness_ms: float  # a step: how much later it comes to collectives than the median of the others, early arrivals not counted
+    held_up_ms: float  # a step: what all wait for this rank alone, where it comes last, until it comes from when the last but one came
+    last_share: float  # of the steps: it is the rank that all wait for longest
+    lateness_series_ms: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class CollectiveKind:
+    """All matched collectives of one kind and process group. ``lane``: the group, as the how-manyth stream that carries collectives."""
+
+    kind: str
+    lane: int
+    count_per_step: float
+    bytes_per_step: float | None  # what a rank puts in; None if sizes were not recorded
+    ms_per_step: float  # from the arrival of the last rank on
+    waiting_ms_per_step: float  # before, mean of the ranks
+    bus_gb_per_s: float | None  # None too where a rank is missing: how many take part is then unknown
+
+
+@dataclass(frozen=True)
+class Job:
+    """``pattern`` of late ranks: persistent, rotating, none, or unknown (nothing matched, or too few steps to tell)."""
+
+    world_size: int
+    ranks: tuple[RankState, ...]
+    missing: tuple[int, ...]
+    duplicates: tuple[int, ...]  # ranks that were given more than once
+    step_count: int
+    matched: int
+    unmatched: int  # collectives of the lowest rank that were not found on all others
+    collectives: tuple[CollectiveKind, ...]
+    late_rank: int | None
+    pattern: str
+    held_up_ms: float  # a step: all wait for whoever comes last, from when the median rank came; nan if nothing matched
+    cause: str | None  # the row of the ledger in which the late rank spends more, on its way to collectives, than the median rank
+    cause_ms: float | None
+    causes_ms: dict[str, float]  # the same for all rows, negative where it spends less
+    notes: tuple[str, ...] = ()
+
+    @property
+    def representative(self) -> int:
+        """The rank whose report stands for the job: the late one, else the lowest with a step in its recording."""
+        with_steps = [state.rank for state in self.ranks if not math.isnan(state.step_ms)]
+        return self.late_rank if self.late_rank is not None else [*with_steps, self.ranks[0].rank][0]
+
+    def state(self, rank: int) -> RankState:
+        """Raises KeyError for a rank that was not recorded."""
+        found = next((state for state in self.ranks if state.rank == rank), None)
+        if found is None:
+            raise KeyError(rank)
+        return found
+
+    def median_ms(self, row: str) -> float:
+        """A row of the ledger, median of the ranks but the late one; nan if there are none."""
+        others = [state.rows_ms.get(row, 0.0) for state in self.ranks if state.rank != self.late_rank]
+        return median(others) if others else math.nan

@@ -1,0 +1,255 @@
+"""All ranks' summaries become one `Job`: who holds the others up, how often, and what that rank does instead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from diagnose.errors import DiagnoseError
+from diagnose.measure.job import CollectiveKind, Job, RankState
+from diagnose.ranks.collectives import COLUMNS
+from diagnose.ranks.matching import Aligned, aligned, names_of
+from diagnose.ranks.summary import RankSummary
+
+# A rank that all wait for less than this is not late: arrivals differ by as much in a healthy job.
+LEAST_LATE = 0.01  # of a step
+LEAST_ERRORS = 3.0  # of the clocks
+LEAST_STEPS = 3  # fewer cannot tell whether it is always the same rank
+PERSISTENT = 2 / 3  # of the steps are held up most by the same rank
+LEAST_SURE = 3.0  # standard errors of what it holds up: one of two ranks comes last in most of a few steps by chance as well
+ROTATING = 1 / 2  # of the steps are held up by some rank
+# What each of n ranks has to send for a byte that it puts in, as nccl-tests count it (doc/PERFORMANCE.md there).
+BUS_FACTORS = {
+    "all_reduce": lambda n: 2 * (n - 1) / n,
+    "reduce_scatter": lambda n: (n - 1) / n,
+    "all_to_all": lambda n: (n - 1) / n,
+    "all_gather": lambda n: n - 1,
+}
+
+
+def job_of(summaries: Iterable[RankSummary]) -> Job:
+    """The job of these ranks. Raises DiagnoseError if there is none; a rank that does not fit costs only itself, and a note says so."""
+    ranks, duplicates, notes = _by_rank(list(summaries))
+    if not ranks:
+        raise DiagnoseError("no rank of the job could be read", do="analyse one of the traces by itself to see why")
+    world_size = max(len(ranks), *(one.world_size for one in ranks), *(one.rank + 1 for one in ranks))
+    together = aligned(ranks)
+    if silent := [one for one in together.left_out if not len(one.collectives)]:
+        notes.append(f"No collective was recorded in the steps of rank {names_of(silent)}: not compared.")
+    if unlike := [one for one in together.left_out if len(one.collectives)]:
+        other = "other steps, or other collectives," if all(one.numbered for one in ranks) else "other collectives"
+        notes.append(f"Not compared, as its recording holds {other} than those of the other ranks: rank {names_of(unlike)}.")
+    delays = _Delays(together, world_size)
+    late, pattern = delays.late_rank()
+    causes = delays.causes_ms(late) if late is not None else {}
+    cause = max(causes, key=lambda row: causes[row], default=None)
+    if cause is not None and causes[cause] <= 0:
+        cause = None
+    return Job(
+        world_size=world_size,
+        ranks=tuple(_state(one, delays) for one in ranks),
+        missing=tuple(sorted(set(range(world_size)) - {one.rank for one in ranks})),
+        duplicates=duplicates,
+        step_count=delays.step_count,
+        matched=together.rows.shape[1],
+        unmatched=together.unmatched,
+        collectives=delays.collectives(),
+        late_rank=late,
+        pattern=pattern,
+        held_up_ms=delays.held_up_ms,
+        cause=cause,
+        cause_ms=causes[cause] if cause is not None else None,
+        causes_ms=causes,
+        notes=tuple(notes),
+    )
+
+
+def _by_rank(summaries: list[RankSummary]) -> tuple[list[RankSummary], tuple[int, ...], list[str]]:
+    """One summary a rank, sorted; which ranks came more than once; notes. Those that do not tell get the numbers left over, by source."""
+    told = [one for one in summaries if one.rank >= 0]
+    untold = sorted((one for one in summaries if one.rank < 0), key=lambda one: one.source)
+    notes = []
+    if untold:
+        free = (number for number in range(len(summaries) + len(told)) if number not in {one.rank for one in told})
+        untold = [replace(one, rank=next(free)) for one in untold]
+        notes.append(f"The rank is not in the trace, so it was given by the order of names: {names_of(untold)}.")
+    first: dict[int, RankSummary] = {}
+    again = [one for one in [*told, *untold] if first.setdefault(one.rank, one) is not one]
+    if again:
+        notes.append(f"More than one recording of a rank, of which the first is used; left out: rank {names_of(again)}.")
+    return [first[rank] for rank in sorted(first)], tuple(sorted({one.rank for one in again})), notes
+
+
+def _state(summary: RankSummary, delays: _Delays) -> RankState:
+    at = delays.position.get(summary.rank)
+    series = delays.lateness_ms[at] if at is not None else np.empty(0)
+    known = at is not None and delays.step_count > 0
+    return RankState(
+        rank=summary.rank,
+        source=summary.source,
+        host=summary.host,
+        step_ms=summary.step_ms,
+        rows_ms=summary.rows_ms,
+        offset_ms=float(delays.together.offset_ns[at]) / 1e6 if known else np.nan,
+        offset_error_ms=float(delays.together.error_ns[at]) / 1e6 if known else np.nan,
+        lateness_ms=float(series.mean()) if known else np.nan,
+        held_up_ms=float(delays.alone_ms[at].mean()) if known else np.nan,
+        last_share=delays.last_share(summary.rank) if known else np.nan,
+        lateness_series_ms=tuple(series.tolist()),
+    )
+
+
+class _Delays:
+    """Who comes to the matched collectives when. Arrays have the shape (ranks, steps) unless said otherwise.
+
+    ``lateness_ms``: how much later a rank comes than the median of the others, early arrivals counted as none. ``alone_ms``: how long all
+    wait for it alone, where it comes last. ``blamed_ms``: there, how much later it comes than the median of the others.
+    """
+
+    def __init__(self, together: Aligned, world_size: int) -> None:
+        self.together = together
+        self.position = {one.rank: at for at, one in enumerate(together.summaries)}
+        self._is_whole = len(together.summaries) == world_size
+        steps = together.column("step")[0]
+        counted = _counted(steps)
+        self._columns = np.flatnonzero(counted)
+        numbers, self._step = np.unique(steps[counted], return_inverse=True)
+        self.step_count = len(numbers)
+        self._arrival = together.times_ns("arrival_ns")[:, counted]
+        self._is_last = np.arange(len(self._arrival))[:, None] == self._arrival.argmax(axis=0)[None]
+        others = median_of_others(self._arrival)
+        last_but_one = np.sort(self._arrival, axis=0)[-2:-1] if len(self._arrival) > 1 else self._arrival
+        self.lateness_ms = self._by_step(others, self._arrival)
+        self.blamed_ms = self._by_step(np.where(self._is_last, others, self._arrival), self._arrival)
+        self.alone_ms = self._by_step(np.where(self._is_last, last_but_one, self._arrival), self._arrival)
+        self._last = self._arrival.max(axis=0, keepdims=True)
+        held_up = self._by_step(np.where(self._is_last, others, np.inf).min(axis=0, keepdims=True), self._last)
+        self.held_up_ms = float(held_up.mean()) if self.step_count else np.nan
+
+    def _by_step(self, begin_ns: np.ndarray, end_ns: np.ndarray) -> np.ndarray:
+        """What the intervals, one a collective, cover of each step, ms."""
+        return np.array([np.bincount(self._step, of_rank, self.step_count) for of_rank in covered(begin_ns, end_ns) / 1e6])
+
+    def late_rank(self) -> tuple[int | None, str]:
+        """The rank that holds the others up, and whether that is always the same."""
+        if not self.step_count:
+            return None, "unknown"
+        found = Counter(rank for rank in self._holders if rank is not None)
+        rank, times = found.most_common(1)[0] if found else (None, 0)
+        if self.step_count < LEAST_STEPS:
+            return rank, "unknown"
+        if rank is not None and times >= PERSISTENT * self.step_count:
+            return (rank, "persistent") if self._is_sure(rank) else (None, "unknown")
+        return None, "rotating" if found.total() >= ROTATING * self.step_count else "none"
+
+    def _is_sure(self, rank: int) -> bool:
+        """Whether the steps agree that it holds up more than all others."""
+        own = self.blamed_ms[self.position[rank]]
+        more = 2 * own - self.blamed_ms.sum(axis=0)
+        return bool(more.mean() > LEAST_SURE * more.std(ddof=1) / np.sqrt(len(more)))
+
+    @cached_property
+    def _holders(self) -> list[int | None]:
+        """For each step the rank that all wait for longest; None where that is not worth a word."""
+        reference = self.together.summaries[0].steps
+        step_ms = float((reference["end_ns"] - reference["start_ns"]).median()) / 1e6
+        least_ms = max(LEAST_LATE * step_ms, LEAST_ERRORS * float(self.together.error_ns.max()) / 1e6)
+        most = self.blamed_ms.argmax(axis=0)
+        ranks = [self.together.summaries[at].rank for at in most]
+        return [rank if self.blamed_ms[at, step] >= least_ms else None for step, (at, rank) in enumerate(zip(most, ranks, strict=True))]
+
+    def last_share(self, rank: int) -> float:
+        return self._holders.count(rank) / self.step_count
+
+    def causes_ms(self, rank: int) -> dict[str, float]:
+        """For each row of the ledger what the rank spends more than the median of the others on the way to collectives it comes last to."""
+        at = self.position[rank]
+        columns = self._is_last[at]
+        rows = [str(name) for name in self.together.summaries[at].collectives if name not in COLUMNS]
+        return {row: self._excess_ms(row, at, columns) for row in rows}
+
+    def _excess_ms(self, row: str, at: int, columns: np.ndarray) -> float:
+        spent = np.stack([_spent_ns(one, row, own) for one, own in zip(self.together.summaries, self.together.rows, strict=True)])
+        counted = spent[:, self._columns][:, columns]
+        return float((counted[at] - median_of_others(counted)[at]).sum()) / self.step_count / 1e6
+
+    def collectives(self) -> tuple[CollectiveKind, ...]:
+        """The matched collectives by kind and lane, those that take longest first."""
+        if not self.step_count:
+            return ()
+        kind, lane, size = (self.together.column(name)[0][self._columns] for name in ("kind", "lane", "bytes"))
+        end = np.median(self.together.times_ns("end_ns")[:, self._columns], axis=0)
+        own_ns, waiting_ns = covered(self._last, end[None])[0], covered(self._arrival, self._last).mean(axis=0)
+        found = []
+        for one in sorted(set(zip(kind.tolist(), lane.tolist(), strict=True))):
+            of = (kind == one[0]) & (lane == one[1])
+            found.append(self._kind(*one, size[of], own_ns[of], waiting_ns[of]))
+        return tuple(sorted(found, key=lambda one: -one.ms_per_step - one.waiting_ms_per_step))
+
+    def _kind(self, kind: str, lane: int, size: np.ndarray, own_ns: np.ndarray, waiting_ns: np.ndarray) -> CollectiveKind:
+        known = bool((size >= 0).all())
+        factor = BUS_FACTORS.get(kind)
+        measurable = known and factor is not None and self._is_whole and own_ns.sum() > 0 and size.sum() > 0
+        return CollectiveKind(
+            kind=kind,
+            lane=lane,
+            count_per_step=len(size) / self.step_count,
+            bytes_per_step=float(size.sum()) / self.step_count if known else None,
+            ms_per_step=float(own_ns.sum()) / self.step_count / 1e6,
+            waiting_ms_per_step=float(waiting_ns.sum()) / self.step_count / 1e6,
+            bus_gb_per_s=float(size.sum()) * factor(len(self._arrival)) / float(own_ns.sum()) if measurable and factor else None,
+        )
+
+
+def _spent_ns(summary: RankSummary, row: str, matched: np.ndarray) -> np.ndarray:
+    """What a row of the ledger takes on the way to each matched collective since the one before, less what is spent within others."""
+    if row not in summary.collectives:
+        return np.zeros(len(matched))
+    return np.diff(summary.collectives[row].to_numpy().cumsum()[matched], prepend=0)
+
+
+def _counted(steps: np.ndarray) -> np.ndarray:
+    """Which matched collectives tell who is late: those in steps, less the first step, or of a single step the first collective.
+
+    What a rank did before is not recorded, and each rank's profiler takes its own time to start.
+    """
+    in_steps = steps >= 0
+    several = len(np.unique(steps[in_steps])) > 1
+    if several:
+        return in_steps & (steps != steps[in_steps].min())
+    return in_steps & (np.cumsum(in_steps) > 1)
+
+
+def covered(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """What each interval covers that none of its row which began before did; intervals that end before they begin are empty.
+
+    Collectives may be under way together (two streams, gloo's threads): what is waited for both counts once.
+    """
+    begin, end = (side.astype(np.float64) for side in np.broadcast_arrays(begin, np.maximum(begin, end)))
+    order = begin.argsort(axis=1, kind="stable")
+    reached = np.maximum.accumulate(np.take_along_axis(end, order, axis=1), axis=1)
+    reached = np.concatenate([np.full((len(begin), 1), -np.inf), reached[:, :-1]], axis=1)
+    lengths = np.empty_like(begin)
+    new = np.take_along_axis(end, order, axis=1) - np.maximum(np.take_along_axis(begin, order, axis=1), reached)
+    np.put_along_axis(lengths, order, np.maximum(new, 0), axis=1)
+    return lengths
+
+
+def median_of_others(values: np.ndarray) -> np.ndarray:
+    """For each row of a table the median of the other rows, column by column; the values themselves if there is one row."""
+    count = len(values)
+    if count < 2:
+        return values
+    ordered = np.sort(values, axis=0)
+    place = values.argsort(axis=0).argsort(axis=0)
+    low, high = (count - 2) // 2, (count - 1) // 2  # the middle of the count - 1 others
+    return (_without(ordered, place, low) + _without(ordered, place, high)) / 2
+
+
+def _without(ordered: np.ndarray, place: np.ndarray, number: int) -> np.ndarray:
+    """The value with that number among the others: the row's own place is skipped."""
+    return np.where(place <= number, ordered[number + 1], ordered[number])

@@ -1,0 +1,352 @@
+"""The section *Ranks* of a report: who holds the others up, what it does instead, all ranks and collectives. Plain words and cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from diagnose.report.blocks import bullets, section, table
+from diagnose.report.document import Document
+from diagnose.report.text import UNKNOWN, clean, count, ms, rough, share, significant, size
+from diagnose.report.text import prose as markdown_prose
+
+if TYPE_CHECKING:
+    from diagnose.measure.job import Job
+
+LATEST, EARLIEST = 12, 4  # ranks shown where there are more
+MOST_CAUSES = 3
+MOST_NUMBERS = 12  # of ranks in a sentence
+TOLD_SHARE = 0.05  # of the step, from which waiting is worth a word in the verdict: the rules' own threshold
+PROPER = ("Python",)  # titles that keep their capital
+MEANINGS = {
+    "Late by": "after the rank in the middle, per step",
+    "Last in": "of the steps, those in which all wait longest for it",
+    "Held up alone": "what all wait for this rank and no other, per step",
+}
+NAMES = ("Rank", "Host", "Collective", "Group")  # columns of names; all others are of numbers
+
+
+def ranks_document(job: Job | None) -> dict[str, Any] | None:
+    """The result document's key `ranks`; None for one rank."""
+    if job is None:
+        return None
+    return {
+        "world_size": job.world_size,
+        "recorded": [state.rank for state in job.ranks],
+        "missing": list(job.missing),
+        "duplicates": list(job.duplicates),
+        "representative": job.representative,
+        "steps": job.step_count,
+        "matched": job.matched,
+        "unmatched": job.unmatched,
+        "pattern": job.pattern,
+        "late_rank": job.late_rank,
+        "held_up_ms": _known(job.held_up_ms),
+        "cause": job.cause,
+        "cause_ms": job.cause_ms,
+        "causes_ms": dict(job.causes_ms),
+        "rows": [
+            {
+                "rank": state.rank,
+                "source": state.source,
+                "host": state.host,
+                "step_ms": _known(state.step_ms),
+                "ledger": dict(state.rows_ms),
+                "offset_ms": _known(state.offset_ms),
+                "offset_error_ms": _known(state.offset_error_ms),
+                "lateness_ms": _known(state.lateness_ms),
+                "held_up_ms": _known(state.held_up_ms),
+                "last_share": _known(state.last_share),
+                "lateness_series_ms": list(state.lateness_series_ms),
+            }
+            for state in job.ranks
+        ],
+        "collectives": [
+            {
+                "kind": one.kind,
+                "lane": one.lane,
+                "count_per_step": one.count_per_step,
+                "bytes_per_step": one.bytes_per_step,
+                "ms_per_step": one.ms_per_step,
+                "waiting_ms_per_step": one.waiting_ms_per_step,
+                "bus_gb_per_s": one.bus_gb_per_s,
+            }
+            for one in job.collectives
+        ],
+        "notes": list(job.notes),
+    }
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+# ---- sentences
+
+
+def headline(document: Document) -> str:
+    """Which rank holds up the others, for the verdict; empty where none does, or by less than is worth a word or than the noise."""
+    ranks = document.get("ranks")
+    if not ranks or ranks["pattern"] != "persistent":
+        return ""
+    waited_ms = _waited_ms(ranks)
+    if waited_ms < max(TOLD_SHARE * (_step_ms(ranks) or math.inf), document["steps"].get("noise_ms") or 0.0):
+        return ""
+    others = [row["rank"] for row in ranks["rows"] if row["rank"] != ranks["late_rank"]]
+    whom = f"rank {others[0]}" if len(others) == 1 else f"the other {len(others)} ranks"
+    return f"Rank {ranks['late_rank']} holds up {whom} by {ms(waited_ms)} a step"
+
+
+def said(document: Document) -> list[str]:
+    """The section's sentences: who is late and why, what that costs, which ranks and collectives this rests on."""
+    ranks = document.get("ranks")
+    if not ranks:
+        return []
+    sentences = [
+        *_lateness(document),
+        _late_host(ranks),
+        *_gain(document),
+        _recorded(ranks),
+        _matched(ranks),
+        _clocks(ranks),
+        *ranks["notes"],
+    ]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _lateness(document: Document) -> list[str]:
+    ranks = document["ranks"]
+    late, waited_ms, steps = ranks["late_rank"], _waited_ms(ranks), ranks["steps"]
+    if ranks["pattern"] == "persistent":
+        often = round(_row(ranks, late)["last_share"] * steps)
+        told = f"Rank {late} holds the others up in {often} of {steps} steps: they wait {ms(waited_ms)} a step for it alone."
+        return [told, _instead(document)]
+    if ranks["pattern"] == "rotating":
+        return [f"The ranks wait {ms(waited_ms)} a step for the last of them, and that is another one each time: {_lasts(ranks)}."]
+    if ranks["pattern"] == "none":
+        return [f"No rank holds the others up: they wait {ms(waited_ms)} a step for the last of them."]
+    if not steps:
+        return ["No collectives were found on all ranks, so who waits for whom cannot be told."]
+    few = f"{_steps(steps)} compared {'is' if steps == 1 else 'are'} too few to tell whether one rank is always late"
+    if late is None:
+        return [f"{few}."]
+    return [f"{few}; there, all waited most for rank {late}, {ms(waited_ms)} a step for it alone.", _instead(document)]
+
+
+def _steps(number: int) -> str:
+    return "The one step" if number == 1 else f"The {count(number)} steps"
+
+
+def _instead(document: Document) -> str:
+    """What the late rank spends more time in than the others, largest first."""
+    ranks = document["ranks"]
+    more = sorted(((row, extra) for row, extra in ranks["causes_ms"].items() if extra > 0), key=lambda one: -one[1])
+    if ranks["cause"] is None or not more:
+        return "Nothing that the ledger knows takes it longer than the others before it comes."
+    first_ms = more[0][1]
+    shown = [(row, extra) for row, extra in more[:MOST_CAUSES] if extra >= 0.1 * first_ms]
+    parts = ", ".join(f"{_in_sentence(row, document)} ({ms(extra)})" for row, extra in shown)
+    return f"Before it comes, rank {ranks['late_rank']} spends more time than the rank in the middle in: {parts}."
+
+
+def _late_host(ranks: dict[str, Any]) -> str:
+    """A machine all of whose ranks, several, come later than all others by what is worth a word; empty if there is none."""
+    by_host: dict[str, list[float]] = {}
+    for row in ranks["rows"]:
+        by_host.setdefault(row["host"], []).append(row["lateness_ms"] or 0.0)
+    late = max(by_host, key=lambda host: min(by_host[host]))
+    others = [value for host, values in by_host.items() if host != late for value in values]
+    first_ms = min(by_host[late])
+    if not late or not others or len(by_host[late]) < 2 or first_ms <= max(others) or first_ms < TOLD_SHARE * (_step_ms(ranks) or math.inf):
+        return ""
+    return f"All {len(by_host[late])} ranks on {clean(late)} come later than every other rank: look at that machine first."
+
+
+def _gain(document: Document) -> list[str]:
+    """What all gain if the late rank were as fast as the others; and whose turn it then is."""
+    ranks, metric = document["ranks"], document["metrics"].get("late_gain_ms", {})
+    gain_ms, step_ms, late = metric.get("value"), _step_ms(ranks), ranks["late_rank"]
+    if late is None:
+        return []
+    about = f"This report is about rank {late}: its ledger, its lines, its fixes."
+    if not gain_ms or not step_ms or gain_ms >= step_ms:
+        return [about]
+    after = step_ms - gain_ms
+    part, then = _in_sentence(ranks["cause"], document), f"{rough(after) if after < 100 else count(round(after))} ms"
+    alone = ms(_row(ranks, late)["held_up_ms"])
+    return [
+        f"If {part} took rank {late} as long as the others, every rank's step would fall from {ms(step_ms)} to about {then}. "
+        f"A fix on rank {late} alone gains the job no more than the {alone} a step that all wait for it alone: then another comes last.",
+        about,
+    ]
+
+
+def _recorded(ranks: dict[str, Any]) -> str:
+    """Which ranks are there."""
+    recorded, world = len(ranks["rows"]), ranks["world_size"]
+    if not ranks["missing"]:
+        return f"All {world} ranks were recorded."
+    return f"{recorded} of {world} ranks were recorded; missing: {_numbers(ranks['missing'])}."
+
+
+def _matched(ranks: dict[str, Any]) -> str:
+    if not ranks["matched"]:
+        return ""
+    rest = f", {count(ranks['unmatched'])} on some only" if ranks["unmatched"] else ""
+    return f"Collectives found on all ranks: {count(ranks['matched'])}{rest}; steps compared: {count(ranks['steps'])}."
+
+
+def _clocks(ranks: dict[str, Any]) -> str:
+    """How far the ranks' clocks are apart, and how well that is known; empty where they have one clock, or nothing tells."""
+    offsets = [row["offset_ms"] for row in ranks["rows"] if row["offset_ms"] is not None]
+    errors = [row["offset_error_ms"] for row in ranks["rows"] if row["offset_error_ms"] is not None]
+    if len(offsets) < 2 or not errors or not max(errors):
+        return ""
+    apart, error = max(offsets) - min(offsets), max(errors)
+    known = f"agree to {ms(error)}" if apart <= error else f"were {ms(apart)} apart at most, which is known to {ms(error)}"
+    return f"The ranks' clocks {known}: a collective ends for all at one moment."
+
+
+def _waited_ms(ranks: dict[str, Any]) -> float:
+    """What all wait in a step: for the late rank alone, or for whichever comes last."""
+    late = ranks["late_rank"]
+    return (ranks["held_up_ms"] if late is None else _row(ranks, late)["held_up_ms"]) or 0.0
+
+
+def _lasts(ranks: dict[str, Any]) -> str:
+    """The ranks that come last most often."""
+    often = sorted((row for row in ranks["rows"] if row["last_share"]), key=lambda row: -row["last_share"])[:MOST_CAUSES]
+    return ", ".join(f"rank {row['rank']} in {share(row['last_share'])} of the steps" for row in often)
+
+
+def _step_ms(ranks: dict[str, Any]) -> float | None:
+    """The median rank's step."""
+    steps = sorted(row["step_ms"] for row in ranks["rows"] if row["step_ms"] is not None)
+    return steps[len(steps) // 2] if steps else None
+
+
+def _row(ranks: dict[str, Any], rank: int) -> dict[str, Any]:
+    return next(row for row in ranks["rows"] if row["rank"] == rank)
+
+
+def _title(row: str, document: Document) -> str:
+    """A row of the ledger as people know it."""
+    titles = {one["row"]: one["title"] for one in document["ledger"]}
+    return clean(titles.get(row, row.replace("_", " ").capitalize()))
+
+
+def _in_sentence(row: str, document: Document) -> str:
+    title = _title(row, document)
+    return title if title in PROPER else title.lower()
+
+
+def _numbers(ranks: Sequence[int]) -> str:
+    rest = len(ranks) - MOST_NUMBERS
+    return ", ".join(map(str, ranks[:MOST_NUMBERS])) + (f" and {rest} more" if rest > 0 else "")
+
+
+# ---- tables: headers and rows of plain cells
+
+
+def rank_table(document: Document) -> tuple[list[str], list[list[str]]]:
+    """The ranks, latest first; of many the latest and the earliest. Columns that say nothing are left out."""
+    ranks = document.get("ranks")
+    rows = sorted(ranks["rows"], key=lambda row: -(row["lateness_ms"] or 0.0)) if ranks else []
+    if len(rows) > LATEST + EARLIEST:
+        rows = [*rows[:LATEST], *rows[-EARLIEST:]]
+    cause = ranks["cause"] if ranks else None
+    columns = {
+        "Rank": [str(row["rank"]) for row in rows],
+        "Host": [clean(row["host"]) for row in rows],
+        "Step": [ms(row["step_ms"]) for row in rows],
+        "Late by": [ms(row["lateness_ms"]) for row in rows],
+        "Last in": [share(row["last_share"]) for row in rows],
+        "Held up alone": [ms(row["held_up_ms"]) for row in rows],
+        **({_title(cause, document): [ms(row["ledger"].get(cause, 0.0)) for row in rows]} if cause else {}),
+        "Clock ahead": [_clock(row) for row in rows] if ranks and _clocks(ranks) else [],
+    }
+    return _told(columns)
+
+
+def rank_table_note(document: Document) -> str:
+    """What the table leaves out, and what its columns mean."""
+    ranks = document.get("ranks")
+    if not ranks:
+        return ""
+    left_out = len(ranks["rows"]) - LATEST - EARLIEST
+    of_many = f"{count(left_out)} ranks between the latest {LATEST} and the earliest {EARLIEST} are left out." if left_out > 0 else ""
+    headers, _ = rank_table(document)
+    return " ".join(filter(None, [of_many, *(f"*{header}*: {MEANINGS[header]}." for header in headers if header in MEANINGS)]))
+
+
+def collective_table(document: Document) -> tuple[list[str], list[list[str]]]:
+    """The collectives found on all ranks, by kind and process group."""
+    collectives = (document.get("ranks") or {}).get("collectives", [])
+    several = len({one["lane"] for one in collectives}) > 1
+    columns = {
+        "Collective": [clean(one["kind"]).replace("_", "-") for one in collectives],
+        "Group": [str(one["lane"]) if several else "" for one in collectives],
+        "Per step": [count(one["count_per_step"]) for one in collectives],
+        "Bytes": [size(one["bytes_per_step"]) for one in collectives],
+        "Own time": [ms(one["ms_per_step"]) for one in collectives],
+        "Waiting": [ms(one["waiting_ms_per_step"]) for one in collectives],
+        "Bus bandwidth": [_rate(one["bus_gb_per_s"]) for one in collectives],
+    }
+    return _told(columns)
+
+
+def _told(columns: dict[str, list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Headers and rows, without columns that say nothing."""
+    told = {header: cells for header, cells in columns.items() if any(cell not in ("", UNKNOWN) for cell in cells)}
+    return list(told), [list(cells) for cells in zip(*told.values(), strict=True)]
+
+
+def collective_table_note(document: Document) -> str:
+    """What its columns mean; empty without collectives."""
+    headers, rows = collective_table(document)
+    if not rows:
+        return ""
+    rate = " *Bus bandwidth*: what the slowest link carries meanwhile, as nccl-tests count it." if "Bus bandwidth" in headers else ""
+    return f"Per step. *Own time*: from when the last rank has come. *Waiting*: until then, on average over the ranks.{rate}"
+
+
+def _clock(row: dict[str, Any]) -> str:
+    if row["offset_ms"] is None or row["offset_error_ms"] is None:
+        return UNKNOWN
+    ahead = row["offset_ms"] if abs(row["offset_ms"]) >= 0.001 else 0.0
+    return f"{'−' if ahead < 0 else ''}{significant(abs(ahead))} ± {ms(row['offset_error_ms'])}"
+
+
+def _rate(gb_per_s: float | None) -> str:
+    return UNKNOWN if gb_per_s is None else f"{significant(gb_per_s)} GB/s"
+
+
+# ---- Markdown
+
+
+def compared(document: Document) -> str:
+    """The section; empty for one rank."""
+    if not document.get("ranks"):
+        return ""
+    return section(
+        "Ranks",
+        bullets(said(document)),
+        _markdown_table(*rank_table(document)),
+        rank_table_note(document),
+        _markdown_table(*collective_table(document)),
+        collective_table_note(document),
+    )
+
+
+def _markdown_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return table(
+        [markdown_prose(header) for header in headers],
+        [[markdown_prose(cell) for cell in row] for row in rows],
+        right=[markdown_prose(header) for header in right(headers)],
+    )
+
+
+def right(headers: Sequence[str]) -> list[str]:
+    """The columns of numbers."""
+    return [header for header in headers if header not in NAMES]

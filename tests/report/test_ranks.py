@@ -1,0 +1,211 @@
+"""The section *Ranks*: four ranks of one job, of which rank 2 waits 300 µs longer for its batches, from their traces to the report."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnose.analyse import Analysis
+from diagnose.headline import verdict_on
+from diagnose.measure.job import CollectiveKind, Job, RankState
+from diagnose.measure.measured import Measured
+from diagnose.measure.recording import Recording
+from diagnose.ranks.job import job_of
+from diagnose.ranks.summary import summary_of
+from diagnose.report import ranks
+from diagnose.report.markdown import markdown
+from diagnose.report.page import fragment
+from diagnose.report.schema import problems
+
+from .. import timelines
+from . import documents
+from .documents import HOSTILE_NAMES, Document
+
+STEPS = 6
+
+
+def recording(rank: int, wait: int, compute: int = 200, before: str = "mark next@12") -> Recording:
+    """Steps of 1,000 µs: the batch or other work, then compute, an all-reduce that ends at 700 for all, 250 more of compute."""
+    arrival = wait + 16 + compute
+    each = f'"repeat": {STEPS}, "every": 1000'
+    steps = "\n".join(f"main {1000 * number} 1000 step ProfilerStep#{number}" for number in range(STEPS))
+    trace = timelines.trace_from_text(
+        f"""{steps}
+        main  0            {wait}      {before} {{{each}}}
+        main  {wait}       10          runtime cudaLaunchKernel {{{each}, "correlation": 100}}
+        gpu   {wait + 15}  {compute}   kernel  gemm             {{{each}, "correlation": 100}}
+        main  {wait + 12}  10          runtime cudaLaunchKernel {{{each}, "correlation": 200}}
+        gpu   {arrival}    {700 - arrival} kernel ncclDevKernel_AllReduce_Sum_f32_RING_LL {{{each}, "correlation": 200}}
+        main  {wait + 24}  10          runtime cudaLaunchKernel {{{each}, "correlation": 300}}
+        gpu   701          250         kernel  gemm             {{{each}, "correlation": 300}}
+        main  {wait + 40}  {915 - wait} runtime cudaDeviceSynchronize {{{each}, "correlation": 400}}
+        """,
+        {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 4}},
+    )
+    return Recording(Path(f"rank{rank}.json"), timeline=trace)
+
+
+@functools.cache
+def job() -> Job:
+    return job_of(summary_of(Measured(recording(rank, 400 if rank == 2 else 100)), source=f"rank{rank}.json") for rank in range(4))
+
+
+@functools.cache
+def document() -> Document:
+    return Analysis(Measured(recording(2, 400), job())).document
+
+
+def said() -> str:
+    return " ".join(ranks.said(document()))
+
+
+def test_the_document_keeps_its_shape() -> None:
+    assert problems(document()) == []
+    assert document()["ranks"]["late_rank"] == document()["ranks"]["representative"] == 2
+
+
+def test_the_verdict_names_rank_wait_line_and_gain() -> None:
+    verdict = document()["verdict"]
+    assert verdict.startswith("Rank 2 holds up the other 3 ranks by 0.300 ms a step: ")
+    assert "waits" in verdict and "`/job/train.py:12`" in verdict and "predicted saving" in verdict
+
+
+def test_it_says_what_the_late_rank_does_instead_and_what_all_would_gain() -> None:
+    assert "they wait 0.300 ms a step for it alone." in said()
+    assert "rank 2 spends more time than the rank in the middle in: input wait (0.300 ms)." in said()
+    assert "If input wait took rank 2 as long as the others, every rank's step would fall from 1.00 ms to about 0.70 ms." in said()
+
+
+def test_the_late_rank_s_rule_is_found_and_saves_what_the_others_wait() -> None:
+    (found,) = [one for one in document()["findings"] if one["rule"] == "late-rank-input"]
+    assert found["state"] == "fires"
+    assert found["culprits"][0]["line"] == 12
+    assert found["saving"]["predicted_ms"]["best_guess"] == pytest.approx(0.3, rel=0.05)
+    assert "Rank 2 holds the others up by 0.300 ms a step." in found["fix"]["how"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "late", "others"),
+    [
+        ("late-rank-kernels", {"wait": 40, "compute": 500}, {"wait": 40}),
+        ("late-rank-host", {"wait": 340, "before": "annotation work"}, {"wait": 40, "before": "annotation work"}),
+    ],
+)
+def test_each_cause_has_its_rule_which_promises_no_more_than_the_others_wait(
+    rule: str, late: dict[str, Any], others: dict[str, Any]
+) -> None:
+    recordings = [recording(rank, **(late if rank == 2 else others)) for rank in range(4)]
+    together = job_of(summary_of(Measured(one), source=one.source.name) for one in recordings)
+    found = Analysis(Measured(recordings[2], together)).document
+    assert found["plan"][0]["rule"] == rule
+    saving = next(one["saving"] for one in found["findings"] if one["rule"] == rule)["predicted_ms"]
+    assert [saving[end] for end in ("low", "best_guess", "high")] == pytest.approx([0.24, 0.3, 0.3], abs=0.005)  # 20 % less at worst
+
+
+def test_the_table_shows_the_latest_rank_first() -> None:
+    headers, rows = ranks.rank_table(document())
+    assert headers == ["Rank", "Step", "Late by", "Last in", "Held up alone", "Input wait"]
+    assert rows[0][:6] == ["2", "1.00 ms", "0.300 ms", "100 %", "0.300 ms", "0.400 ms"]
+    assert rows[1][2:5] == ["0 ms", "0 %", "0 ms"]
+
+
+def test_clocks_that_differ_are_shown_with_their_error() -> None:
+    states = [replace(state, offset_ms=-2.5 * state.rank, offset_error_ms=0.02) for state in job().ranks]
+    apart = with_job(replace(job(), ranks=tuple(states)))
+    assert "The ranks' clocks were 7.50 ms apart at most, which is known to 0.020 ms" in " ".join(ranks.said(apart))
+    headers, rows = ranks.rank_table(apart)
+    assert [row[headers.index("Clock ahead")] for row in rows] == [f"{ahead} ± 0.020 ms" for ahead in ("−5.00", "0", "−2.50", "−7.50")]
+
+
+def test_of_many_ranks_the_latest_and_the_earliest_are_shown() -> None:
+    state = job().ranks[0]
+    many = tuple(replace(state, rank=rank, lateness_ms=float(rank)) for rank in range(40))
+    changed = with_job(replace(job(), world_size=40, ranks=many, late_rank=None, pattern="none"))
+    assert [row[0] for row in ranks.rank_table(changed)[1]] == [*map(str, range(39, 27, -1)), "3", "2", "1", "0"]
+    assert "24 ranks between the latest 12 and the earliest 4 are left out." in ranks.rank_table_note(changed)
+
+
+def test_missing_ranks_are_named() -> None:
+    assert "4 of 6 ranks were recorded; missing: 4, 5." in ranks.said(with_job(replace(job(), world_size=6, missing=(4, 5))))
+
+
+def test_a_slow_machine_is_named() -> None:
+    late = {0: 0.0, 1: 0.01, 2: 0.2, 3: 0.1}
+    states = [replace(state, host="node-7" if state.rank >= 2 else "node-3", lateness_ms=late[state.rank]) for state in job().ranks]
+    slow = with_job(replace(job(), ranks=tuple(states)))
+    assert "All 2 ranks on node-7 come later than every other rank: look at that machine first." in ranks.said(slow)
+    states[1] = replace(states[1], lateness_ms=0.15)
+    assert "node-7" not in " ".join(ranks.said(with_job(replace(job(), ranks=tuple(states)))))
+
+
+def test_ranks_that_come_last_in_turn() -> None:
+    turns = tuple(replace(state, last_share=share) for state, share in zip(job().ranks, (0.5, 0.25, 0.25, 0.0), strict=True))
+    changed = with_job(replace(job(), ranks=turns, late_rank=None, pattern="rotating", held_up_ms=0.2))
+    assert ranks.headline(changed) == ""  # the rule says so where it matters
+    assert "rank 0 in 50 % of the steps, rank 1 in 25 % of the steps" in ranks.said(changed)[0]
+
+
+def test_one_step_proves_nobody_late() -> None:
+    changed = with_job(replace(job(), step_count=1, pattern="unknown"))
+    assert ranks.headline(changed) == ""
+    assert ranks.said(changed)[0] == (
+        "The one step compared is too few to tell whether one rank is always late; there, all waited most for rank 2, 0.300 ms a step "
+        "for it alone."
+    )
+    nothing = with_job(replace(job(), step_count=0, pattern="unknown", late_rank=None))
+    assert ranks.said(nothing)[0] == "No collectives were found on all ranks, so who waits for whom cannot be told."
+
+
+def test_waiting_for_less_than_a_twentieth_of_the_step_is_no_headline() -> None:
+    little = tuple(replace(state, held_up_ms=0.049 * (state.rank == 2)) for state in job().ranks)
+    assert ranks.headline(with_job(replace(job(), ranks=little))) == ""
+
+
+def test_waiting_within_the_noise_is_no_headline() -> None:
+    noisy = document() | {"steps": document()["steps"] | {"noise_ms": 0.4}}
+    assert ranks.headline(noisy) == ""
+
+
+def test_a_late_rank_without_a_fix_is_named_all_the_same() -> None:
+    verdict = verdict_on(document() | {"plan": []}, "")
+    assert verdict.startswith(
+        "Rank 2 holds up the other 3 ranks by 0.300 ms a step, and no rule tells a fix: 45 % of each step is compute."
+    )
+
+
+def test_collectives_show_bytes_and_bandwidth_where_they_are_known() -> None:
+    kind = CollectiveKind("all_reduce", 0, 2.0, 2**20, 0.5, 0.25, 12.34)
+    headers, rows = ranks.collective_table(with_job(replace(job(), collectives=(kind,))))
+    assert dict(zip(headers, rows[0], strict=True)) == {
+        "Collective": "all-reduce",
+        "Per step": "2",
+        "Bytes": "1.00 MiB",
+        "Own time": "0.500 ms",
+        "Waiting": "0.250 ms",
+        "Bus bandwidth": "12.3 GB/s",
+    }
+
+
+def test_one_rank_has_no_section() -> None:
+    for one in (documents.sick(), documents.sick() | {"ranks": None}):
+        assert ranks.compared(one) == "" and ranks.headline(one) == ""
+        assert "Ranks" not in markdown(one) and "dg-ranks" not in fragment(one)
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_names_stay_text(name: str) -> None:
+    state = RankState(0, name, name, 1.0, {name: 1.0}, 0.0, 0.0, 0.0, 0.0, 0.0)
+    changed = with_job(replace(job(), ranks=(state, *job().ranks[1:]), causes_ms={name: 5.0}, notes=(name,)))
+    assert "<script>" not in fragment(changed)
+    section = ranks.compared(changed)
+    assert "<script>" not in section and not re.search(r"(?<!\\)\]\(", section)
+    assert len({line.count(" | ") for line in section.splitlines() if line.startswith("| ")}) <= 4  # whole rows of two tables
+
+
+def with_job(changed: Job) -> Document:
+    return document() | {"ranks": ranks.ranks_document(changed)}

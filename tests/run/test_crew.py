@@ -1,0 +1,122 @@
+"""How ranks agree on the ticks at which phases end, and on the last one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from diagnose.run.child.crew import Crew, own_rank
+from diagnose.run.child.live import RECORDING, Live, Seat, Stage
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Live:
+    return Live(str(tmp_path))
+
+
+def crew_of(folder: Path, *ticks: int) -> list[Crew]:
+    """Ranks 0, 1, … that are at these ticks; all of them this process, as far as anybody can see."""
+    crew = [Crew(Live(str(folder)), rank) for rank in range(len(ticks))]
+    for one, tick in zip(crew, ticks, strict=True):
+        one.tick(tick)
+    return crew
+
+
+def always() -> bool:
+    return True
+
+
+def never() -> bool:
+    return False
+
+
+def ends(rank: Crew, wanted: bool, period: int = 1) -> bool:
+    return rank.ends("optimizer", "plain", period, always if wanted else never)
+
+
+def test_a_rank_alone_ends_its_phases_when_it_wants(tmp_path: Path) -> None:
+    (alone,) = crew_of(tmp_path, 7)
+    assert not ends(alone, wanted=False)
+    assert ends(alone, wanted=True)
+
+
+def test_the_lowest_rank_decides_two_ticks_ahead(tmp_path: Path) -> None:
+    first, second = crew_of(tmp_path, 7, 8)
+    assert not ends(second, wanted=True)  # not its own decision
+    assert not ends(first, wanted=True)
+    assert not ends(second, wanted=False)
+    for rank in (first, second):
+        rank.tick(9)
+        assert not ends(rank, wanted=True)
+        rank.tick(10)  # two after the furthest
+        assert ends(rank, wanted=False)
+
+
+def test_phases_end_with_whole_steps(tmp_path: Path) -> None:
+    first, second = crew_of(tmp_path, 9, 9)
+    assert not ends(first, wanted=True, period=3)
+    assert [tick for tick in range(9, 14) if (second.tick(tick), ends(second, wanted=False, period=3))[1]] == [12, 13]
+
+
+def test_a_rank_that_ticks_differently_goes_its_own_way(tmp_path: Path) -> None:
+    first, second = crew_of(tmp_path, 7, 100)
+    assert ends(first, wanted=True)
+    assert ends(second, wanted=True)
+    first, second = crew_of(tmp_path / "other" if (tmp_path / "other").mkdir() is None else tmp_path, 7, 8)
+    assert not ends(first, wanted=True)
+    second.tick(100)
+    assert not ends(second, wanted=False)  # what has been said at tick 7 is not for it
+
+
+def test_orders_of_a_clock_that_was_given_up_are_forgotten(tmp_path: Path) -> None:
+    first, second = crew_of(tmp_path, 7, 7)
+    assert not first.ends("backward", "warmup", 1, always)
+    second.tick(9)
+    assert second.ends("backward", "warmup", 1, never)
+    assert not second.ends("optimizer", "warmup", 1, never)
+
+
+def test_all_stop_at_one_tick_after_all_have_written(tmp_path: Path) -> None:
+    first, second = crew_of(tmp_path, 20, 21)
+    first.written()
+    assert first.last_tick() is None
+    assert first.last_tick(whatever_others_do=True) == 23
+    second.written()
+    assert second.last_tick() is None  # one says it
+    assert first.last_tick() == 23
+
+
+def test_the_next_rank_leads_when_the_first_has_ended(tmp_path: Path, page: Live) -> None:
+    first, second, third = crew_of(tmp_path, 5, 5, 5)
+    first.announce(Stage("of the first"))
+    second.announce(Stage("of the second"))
+    assert page.phase == "of the first"
+    first.ended()
+    second.announce(Stage("of the second"))
+    assert page.phase == "of the second"
+    assert not ends(third, wanted=True)
+    assert not ends(second, wanted=True)
+    third.tick(7)
+    assert ends(third, wanted=False)
+
+
+def test_a_rank_whose_process_is_gone_is_not_waited_for(tmp_path: Path, page: Live) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    (alone,) = crew_of(tmp_path, 7)
+    page.set_seat(1, Seat(gone.pid, 1, 7, RECORDING))
+    os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has taken note yet
+    assert ends(alone, wanted=True)
+    alone.written()
+    assert alone.last_tick() == 7
+    gone.wait()
+
+
+def test_the_rank_is_the_launchers_where_there_is_no_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    for rank, world_size, expected in [("3", "4", 3), ("0", "1", 0), ("4", "4", 0), ("3", "", 0), ("x", "4", 0)]:
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("WORLD_SIZE", world_size)
+        assert own_rank() == expected
