@@ -135,6 +135,7 @@ def _run(recording: Recording) -> dict[str, Any]:
         "signal": run.get("signal"),
         "recorded_by_us": bool(run),
         "in_process": run.get("in_process", False),
+        "launchers": run.get("launchers", 1),
         "device": facts.get("device") or _device(recording),
         "environment": {name: value for name, value in environment.items() if value is not None},
     }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from diagnose.verify.prove import Proof, Wanted
 
 FILE = "verify.json"
+_BY_HAND = "make the change, record it again, and `compare` the two folders"
 _USAGE = "python -m diagnose verify RUN [options]"
 _DESCRIPTION = """\
 Try the fixes of a recorded run on its script, and measure what each gains.
@@ -74,8 +75,9 @@ def verify(run: Path, given: argparse.Namespace) -> int:
 
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     if record.get("in_process"):
-        again = "change it, run it again, and `compare` the two folders"
-        raise UsageError("a block that recorded itself cannot be started from outside", do=again)
+        raise UsageError("a block that recorded itself cannot be started from outside", do=_BY_HAND)
+    if record.get("launchers", 1) > 1:
+        raise UsageError("the ranks of a job cannot be started from here", do=_BY_HAND)
     cwd = Path(record["cwd"])
     document = analyse(run)
     chosen: list[Candidate] = [by_hand(one) for one in given.by_hand]

@@ -108,6 +108,11 @@ def recorded_inside(document: Document) -> bool:
     return bool(document["run"].get("in_process"))
 
 
+def launchers(document: Document) -> int:
+    """How many of us torchrun started, one a rank; 1 without it."""
+    return int(document["run"].get("launchers", 1))
+
+
 def run_command(document: Document, *options: str) -> str:
     """What to type to record the script (again); empty where no command starts it."""
     run = document["run"]
@@ -116,7 +121,8 @@ def run_command(document: Document, *options: str) -> str:
     if not recorded_by_us(document):
         return shell_line(["python", "-m", "diagnose", *options, "train.py"])
     module = ["-m"] if run.get("module") else []
-    return shell_line(["python", "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]])
+    start = ["torchrun", "--nproc-per-node", str(launchers(document))] if launchers(document) > 1 else ["python"]
+    return shell_line([*start, "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]])
 
 
 def shell_line(words: Iterable[str]) -> str:

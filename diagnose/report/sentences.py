@@ -7,11 +7,12 @@ from diagnose.report.document import (
     Document,
     in_state,
     is_complete,
+    launchers,
     ledger_ms,
     planned,
     recorded_by_us,
     recorded_inside,
-    run_command,
+    shell_line,
     steady_ms,
     step_ms,
 )
@@ -211,13 +212,14 @@ def patched(document: Document) -> str:
     return f"`fixes.diff`, beside this report, makes {which}: `git apply` it in `{document['run']['cwd']}`."
 
 
-def verify_command(document: Document) -> str:
-    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been."""
+def verify_command(document: Document, folder: str = "FOLDER") -> str:
+    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been. ``folder``: of the run."""
     automatic = [one for one in planned(document) if one["fix"].get("intervention") and one["saving"]["verdict"] is None]
-    if not automatic or not run_command(document) or not recorded_by_us(document) or document.get("verification"):
+    can_start = recorded_by_us(document) and not recorded_inside(document) and launchers(document) == 1
+    if not automatic or not can_start or document.get("verification"):
         return ""
-    options = " --allow numerics" if all(one["fix"]["safety"] == "numerics" for one in automatic) else ""
-    return f"python -m diagnose verify FOLDER{options}"
+    options = ["--allow", "numerics"] if all(one["fix"]["safety"] == "numerics" for one in automatic) else []
+    return shell_line(["python", "-m", "diagnose", "verify", folder, *options])
 
 
 def to_verify(document: Document) -> str:

@@ -45,6 +45,7 @@ class Run(TypedDict):
     exit_code: Annotated[int | None, _is("The script's; null if a signal ended it, and for a trace.")]
     signal: NotRequired[Annotated[str | None, _is("The name of the signal that ended it, else null.")]]
     recorded_by_us: NotRequired[Annotated[bool, _is("False for a trace that another profiler recorded.")]]
+    launchers: NotRequired[Annotated[int, _is("How many torchrun started, one a rank; 1 without it.")]]
     in_process: NotRequired[Annotated[bool, _is("A block of a program recorded itself: diagnose.record().")]]
     device: Annotated[str, _is("cpu, or cuda where GPU work was recorded.")]
     environment: Annotated[dict[str, Scalar], _is("Versions, hardware, loader settings, environment variables, by name, as far as known.")]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.report import savings, sentences, text, verification
-from diagnose.report.document import Document, Finding, is_complete, place, planned, recorded_by_us, run_command, shell_line
+from diagnose.report.document import Document, Finding, is_complete, place, planned, run_command, shell_line
 from diagnose.report.fitting import Block, fitted
 
 if TYPE_CHECKING:
@@ -158,9 +158,8 @@ def _pointers(document: Document, out: Path) -> list[Text]:
     from rich.text import Text
 
     lines = [f"Report       {out / 'report.html'}", f"TensorBoard  {shell_line(['tensorboard', '--logdir', str(out)])}"]
-    can_try = any(one["fix"].get("intervention") for one in planned(document)) and recorded_by_us(document)
-    if can_try and not document.get("verification"):
-        lines.append(f"To measure   {shell_line(['python', '-m', 'diagnose', 'verify', str(out)])}")
-    elif planned(document) or not is_complete(document):
+    if planned(document) and (measure := sentences.verify_command(document, str(out))):
+        lines.append(f"To measure   {measure}")
+    elif run_command(document) and (planned(document) or not is_complete(document)):
         lines.append(f"Then         {run_command(document)}")
     return [Text(line) for line in lines]

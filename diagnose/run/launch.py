@@ -56,6 +56,7 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
         "python": sys.executable,
         "started_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "settings": asdict(settings),
+        "launchers": peers.world_size if peers is not None else 1,
         "ended": "running",
         "exit_code": None,
         "signal": None,

@@ -44,6 +44,14 @@ def test_severest_looks_only_at_the_plan() -> None:
     assert severest(documents.healthy()) is None
 
 
+def test_what_started_a_run_starts_it_again() -> None:
+    document = documents.sick()
+    document["run"]["launchers"] = 4
+    assert run_command(document) == "torchrun --nproc-per-node 4 -m diagnose train.py --epochs 3"
+    document["run"]["in_process"] = True
+    assert run_command(document) == ""
+
+
 def test_a_shell_reads_back_words_that_no_terminal_can_show() -> None:
     words = ["a'b", "c\nd", "e\x1b[31m", "f'\\\n", "\u202eg"]
     line = shell_line(["printf", "%s|", *words])
