@@ -20,7 +20,7 @@ def train(rank, steps):
         loss = model(torch.randn(16, 8)).square().mean()
         loss.backward()
         optimizer.step()
-    print(f"rank {rank} ends", flush=True)
+    print(f"rank {rank} ends\n", end="", flush=True)  # in one piece: the other rank prints at the same moment
 
 
 if __name__ == "__main__":
