@@ -17,7 +17,7 @@ from diagnose.judge.findings import Evidence, Finding, judge
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
 from diagnose.measure.metrics import METRICS, Measured, Missing
-from diagnose.measure.recording import Recording, load_recording
+from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 from diagnose.measure.spread import row_noise_ms
 from diagnose.picture.annotated import write_annotated
@@ -25,7 +25,7 @@ from diagnose.picture.annotations import annotation_events
 from diagnose.picture.picture import picture
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
-from diagnose.ranks.load import rank_sources, read_job
+from diagnose.ranks.load import measured_rank
 from diagnose.report import text
 from diagnose.report.document import SCHEMA, place
 from diagnose.report.ranks import ranks_document
@@ -46,12 +46,7 @@ def analysis_of(source: Source | Sequence[Source], **reading: Any) -> Analysis:
     Of several ranks it is that of the one which stands for the job. Raises TraceUnreadable or UsageError (a lone trace that cannot be
     read), DiagnoseError (damaged run files, no rank that can be read).
     """
-    ranks = rank_sources(source)
-    if len(ranks) > 1:
-        job, chosen = read_job(ranks, **reading)
-        return Analysis(Measured(chosen.recording(**reading), job), chosen.source)
-    lone = source if isinstance(source, (str, Path)) else source[0]
-    return Analysis(Measured(load_recording(lone, **reading)), lone)
+    return Analysis(*measured_rank(source, **reading))
 
 
 def result_document(measured: Measured) -> dict[str, Any]:

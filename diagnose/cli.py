@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING
 from diagnose import __version__, comparing, fleeting, verifying, whatif
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
 from diagnose.options import Parser, add_output_options, byte_count, positive_number, with_format
-from diagnose.report.document import exit_code
+from diagnose.report.document import SEVERITIES, exit_code
+from diagnose.run.record import numbered
 from diagnose.run.settings import Settings, Target
-from diagnose.targets import COMMANDS, TRACE_SUFFIXES, kind_of, traces_in
-from diagnose.trace.source import Source, is_url, shown
+from diagnose.targets import COMMANDS, kind_of, traces_in
+from diagnose.trace.source import TRACE_SUFFIXES, Source, is_url, shown
 
 if TYPE_CHECKING:
     from diagnose.report.document import Document
     from diagnose.report.formats import Output
     from diagnose.run.peers import Peers
 
-SEVERITIES = ("low", "medium", "high")
 # Settings that only matter while a script runs, and the options that give them.
 _RECORDING = {
     "steps": "--steps",
@@ -405,5 +405,4 @@ def _out_folder(wanted: Path | None, in_place: Path | None = None) -> Iterator[P
 
 def _fresh(folder: Path) -> Path:
     """The folder, or with -2, -3 … at its end if it is taken."""
-    names = [folder, *(folder.with_name(f"{folder.name}-{number}") for number in range(2, 1000))]
-    return next(name for name in names if not name.exists())
+    return next(name for name in numbered(folder) if not name.exists())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from diagnose.errors import UsageError
 from diagnose.options import Parser, add_output_options, byte_count, positive_number, with_format
+from diagnose.report.document import SEVERITIES
 from diagnose.trace.source import is_url
 
 if TYPE_CHECKING:
@@ -56,13 +57,10 @@ def answer(asked: argparse.Namespace, out: Path) -> Document:
     from diagnose.fleet.cluster import cluster
     from diagnose.fleet.fleet import analyse_fleet
     from diagnose.fleet.traces import fleet_traces
-    from diagnose.patch.write import with_patch
-    from diagnose.picture.picture import write_picture
     from diagnose.report.console import stderr_console
     from diagnose.report.progress import Progress
     from diagnose.report.terminal import print_summary
-    from diagnose.report.write import write_reports
-    from diagnose.reporting import PICTURE
+    from diagnose.reporting import written
 
     say = Progress(quiet=asked.quiet)
     traces = fleet_traces(asked.traces)
@@ -73,9 +71,7 @@ def answer(asked: argparse.Namespace, out: Path) -> Document:
         if not is_url(summaries):
             Path(summaries).mkdir(parents=True, exist_ok=True)
         fleet = analyse_fleet(client, traces, summaries, limits, _told(say, len(traces)))
-    document = with_patch(fleet.document, out)
-    write_reports(document, fleet.picture, out, out)  # not the trace as their source: it stays where it is
-    write_picture(fleet.picture, out / PICTURE)
+    document = written(fleet.document, fleet.picture, out, out)  # not the trace as their source: it stays where it is
     print_summary(document, out, stderr_console(quiet=asked.quiet))
     return document
 
@@ -114,6 +110,6 @@ def parser() -> argparse.ArgumentParser:
     add("--summaries", metavar="WHERE", help="a folder or URL that every worker can write summaries to (default FOLDER/summaries)")
     add("--memory-limit", type=byte_count, metavar="SIZE", help="refuse a trace that takes more: 8G, 500M")
     add("--no-size-limit", dest="trusted", action="store_true", help="trust the traces: read all that they inflate to")
-    add("--fail-on", choices=("low", "medium", "high"), metavar="SEVERITY", help="exit with 4 for a finding that severe")
+    add("--fail-on", choices=SEVERITIES, metavar="SEVERITY", help="exit with 4 for a finding that severe")
     add_output_options(add)
     return options

@@ -9,20 +9,17 @@ with diagnose.record() as recorder:
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import sys
 import time
-from dataclasses import asdict
-from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from diagnose import __version__
 from diagnose.errors import UsageError
 from diagnose.run.child.cells import is_cell
+from diagnose.run.record import new_record, numbered, write_record
 from diagnose.run.settings import Settings
 from diagnose.run.tree import MARKER
 
@@ -144,7 +141,7 @@ class Recorder:
             raise UsageError("another block is being recorded in this process", do="leave it first: blocks cannot be nested") from None
         self._session = session
         self._record = _run_record(self._caller, settings)
-        _write(folder, self._record)
+        write_record(folder, self._record)
         self._gpu = _watched_gpu(settings)
 
     # what comes of it
@@ -158,7 +155,7 @@ class Recorder:
             "gpu_state": self._gpu.stop() if self._gpu is not None else None,
         }
         with contextlib.suppress(OSError):  # the disk is full: the analysis says what is missing
-            _write(folder, self._record | end)
+            write_record(folder, self._record | end)
 
     def _report(self, folder: Path) -> None:
         """A failure of ours must not cost the program what it has computed: it is said, not raised."""
@@ -210,24 +207,8 @@ def _run_record(caller: str, settings: Settings) -> dict[str, Any]:
     """run.json at the begin of the recording."""
     target = _target(caller)
     is_program = os.path.abspath(caller) == os.path.abspath(str(getattr(sys.modules.get("__main__"), "__file__", "")))
-    return {
-        "schema": 1,
-        "tool": {"name": "diagnose", "version": __version__},
-        "target": target,
-        "module": False,
-        "argv": [target, *(sys.argv[1:] if is_program else [])],
-        "cwd": os.getcwd(),
-        "python": sys.executable,
-        "started_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "settings": asdict(settings),
-        "in_process": True,
-        "pid": os.getpid(),
-        "ended": "running",
-        "exit_code": None,
-        "signal": None,
-        "wall_s": None,
-        "gpu_state": None,
-    }
+    argv = [target, *(sys.argv[1:] if is_program else [])]
+    return new_record(target, argv, settings) | {"in_process": True, "pid": os.getpid()}
 
 
 def _target(caller: str) -> str:
@@ -282,16 +263,9 @@ def _ending(error: BaseException | None) -> tuple[str, int]:
 def _new_folder(wanted: Path | None) -> Path:
     """The folder to write into, made here: one that is empty or new, with -2, -3 … at its end if need be. Raises UsageError."""
     first = wanted or Path("diagnosis") / time.strftime("%Y%m%d-%H%M%S")
-    names = [first, *(first.with_name(f"{first.name}-{number}") for number in range(2, 1000))]
-    folder = next(name for name in names if not name.exists() or (name.is_dir() and not any(name.iterdir())))
+    folder = next(name for name in numbered(first) if not name.exists() or (name.is_dir() and not any(name.iterdir())))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder} cannot be created", saw=str(error), do="name another folder") from error
     return folder.resolve()  # the program may change its working directory
-
-
-def _write(folder: Path, record: dict[str, Any]) -> None:
-    unfinished = folder / "run.json.unfinished"
-    unfinished.write_text(json.dumps(record, indent=1), encoding="utf-8")
-    unfinished.replace(folder / "run.json")

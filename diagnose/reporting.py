@@ -24,9 +24,15 @@ def report(source: Source | Sequence[Source], out: Path, **reading: Any) -> Docu
     ``reading`` are options of `diagnose.trace.reader.read_trace`. Raises as `analysis_of` does, and OSError.
     """
     analysis = analysis_of(source, **reading)
-    document = with_patch(analysis.document, out)
-    write_reports(document, analysis.picture, analysis.source, out)
-    write_picture(analysis.picture, out / PICTURE)
+    document = written(analysis.document, analysis.picture, analysis.source, out)
     with suppress(TraceUnreadable):  # the report says how the file is damaged
         analysis.write_annotated(out / ANNOTATED)
+    return document
+
+
+def written(document: Document, picture: dict[str, Any], source: Source, out: Path) -> Document:
+    """Write what can be made of the two documents into `out`, the patch included, and return the result document. Raises OSError."""
+    document = with_patch(document, out)
+    write_reports(document, picture, source, out)
+    write_picture(picture, out / PICTURE)
     return document

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from diagnose.errors import UsageError
-from diagnose.trace.source import is_url
+from diagnose.trace.source import TRACE_SUFFIXES, is_url
 
 Command = Literal["rules", "metrics", "whatif", "verify", "compare", "fleet", "accuracy"]
 Kind = Literal["module", "script", "run", "trace", "traces"] | Command
 COMMANDS: tuple[Command, ...] = get_args(Command)
-TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst")
 SCRIPT_SUFFIXES = (".py", ".pyw", ".pyc", ".pyz")
 
 

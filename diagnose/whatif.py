@@ -52,7 +52,7 @@ def answer(options: argparse.Namespace) -> int:
         if ranks:
             predictions = [Prediction(Measured(load_recording(source, **limits, progress=progress))) for source in sources]
         else:
-            predictions = [Prediction(measured_rank(sources[0], **limits, progress=progress))]
+            predictions = [Prediction(measured_rank(sources[0], **limits, progress=progress)[0])]
     if ranks:
         document = ranks_document(what_if_together(questions, predictions), [Path(source).name for source in sources])
     else:

@@ -270,13 +270,13 @@ def test_a_block_that_cannot_begin_leaves_nothing(run: Callable[..., Program]) -
         """
         def failing(folder, record):
             raise OSError("disk full")
-        usual, diagnose.in_process._write = __import__("diagnose.in_process").in_process._write, failing
+        usual, diagnose.in_process.write_record = __import__("diagnose.in_process").in_process.write_record, failing
         try:
             with diagnose.record("out"):
                 raise AssertionError("entered")
         except OSError:
             told = hooks() == before and not os.path.exists("out")
-        diagnose.in_process._write = usual
+        diagnose.in_process.write_record = usual
         with diagnose.record("out", steps=2, stacks=False) as recorder:
             for batch in loader:
                 train(batch)

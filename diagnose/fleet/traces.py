@@ -8,9 +8,8 @@ from pathlib import Path
 import fsspec  # type: ignore[import-untyped]
 
 from diagnose.errors import UsageError
-from diagnose.trace.source import Source, is_url, shown
+from diagnose.trace.source import TRACE_SUFFIXES, Source, is_url, shown
 
-SUFFIXES = (".json", ".json.gz", ".json.zst")
 _PATTERN = frozenset("*?[")
 
 
@@ -24,9 +23,9 @@ def fleet_traces(target: str) -> dict[str, Source]:
         found = files.glob(path) if _PATTERN & set(path) else files.find(path) if files.isdir(path) else []
     except Exception as error:  # the packages behind fsspec raise errors of their own
         raise UsageError(f"{shown(target)} cannot be listed", saw=str(error) or type(error).__name__, do="check the address") from error
-    paths = sorted(one for one in found if one.endswith(SUFFIXES))
+    paths = sorted(one for one in found if one.endswith(TRACE_SUFFIXES))
     if not paths:
         saw = f"{len(found)} other files" if found else "nothing there"
-        raise UsageError(f"no traces at {shown(target)}", saw=saw, do=f"name a folder or a pattern of {', '.join(SUFFIXES)} files")
+        raise UsageError(f"no traces at {shown(target)}", saw=saw, do=f"name a folder or a pattern of {', '.join(TRACE_SUFFIXES)} files")
     root = os.path.commonpath([os.path.dirname(one) for one in paths])
     return {os.path.relpath(one, root): files.unstrip_protocol(one) if is_url(target) else Path(one) for one in paths}

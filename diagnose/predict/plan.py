@@ -14,7 +14,6 @@ from diagnose.predict.saving import Saving, change_of, saving_of
 
 Gains = Mapping[str, float]  # by rule, ms per step
 
-SEVERITIES = ("low", "medium", "high")
 HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.05  # of the step: XProf's "high" and torch_tb_profiler's 5 % for input, used here for all
 CURED_SHARE = 0.5  # a remedy that does away with half of what another one hides comes before it: the rest is then half as long to hide
 

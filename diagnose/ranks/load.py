@@ -55,10 +55,14 @@ def read_job(ranks: Sequence[RankSource], **reading: Any) -> tuple[Job, RankSour
     return replace(job, notes=(*job.notes, *notes)), next(one for one in ranks if one.name == chosen)
 
 
-def measured_rank(source: Source, **reading: Any) -> Measured:
-    """What was recorded of a run or a trace; of several ranks, that of the one which stands for the job. Raises as `read_job` does."""
+def measured_rank(source: Source | Sequence[Source], **reading: Any) -> tuple[Measured, Source]:
+    """What was recorded of a run, a trace, or the traces of one job, and where it lies; of several ranks, the one that counts.
+
+    Raises as `load_recording` and `read_job` do.
+    """
     ranks = rank_sources(source)
     if len(ranks) > 1:
         job, chosen = read_job(ranks, **reading)
-        return Measured(chosen.recording(**reading), job)
-    return Measured(load_recording(source, **reading))
+        return Measured(chosen.recording(**reading), job), chosen.source
+    lone = source if isinstance(source, (str, Path)) else source[0]
+    return Measured(load_recording(lone, **reading)), lone

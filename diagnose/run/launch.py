@@ -12,15 +12,14 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from diagnose import __version__
 from diagnose.errors import UsageError
 from diagnose.run.child.live import RECORDING, Live
 from diagnose.run.gpu_state import GpuState
 from diagnose.run.peers import Peers, write_end
+from diagnose.run.record import new_record, write_record
 from diagnose.run.settings import RunOutcome, Settings, Target
 from diagnose.run.stage import Stage, Stages
 from diagnose.run.target import check
@@ -46,26 +45,11 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
     folder = check(target)
     out = out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    record: dict[str, Any] = {
-        "schema": 1,
-        "tool": {"name": "diagnose", "version": __version__},
-        "target": target.script,
-        "module": target.module,
-        "argv": [target.script, *target.args],
-        "cwd": os.getcwd(),
-        "python": sys.executable,
-        "started_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "settings": asdict(settings),
-        "launchers": peers.world_size if peers is not None else 1,
-        "ended": "running",
-        "exit_code": None,
-        "signal": None,
-        "wall_s": None,
-        "gpu_state": None,
-    }
+    record = new_record(target.script, [target.script, *target.args], settings, module=target.module)
+    record["launchers"] = peers.world_size if peers is not None else 1
     keeps_record = peers is None or peers.leads
     if keeps_record:
-        _write(out, record)
+        write_record(out, record)
     if peers is not None:
         peers.begin(out)
     plan = {
@@ -84,7 +68,7 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
     run = Run(command(target), plan, environment, timeout_s=settings.timeout_s, watches_gpu=watches_gpu, progress=progress)
     outcome = run.to_its_end()
     if keeps_record:
-        _write(out, record | asdict(outcome) | {"gpu_state": run.gpu_state})
+        write_record(out, record | asdict(outcome) | {"gpu_state": run.gpu_state})
     if peers is None:
         tidy(out)
     if run.found_no_gpu:
@@ -257,9 +241,3 @@ def _handlers(handlers: dict[signal.Signals, Callable[[int, object], None]]) -> 
     finally:
         for number, handler_before in before.items():
             signal.signal(number, handler_before)
-
-
-def _write(out: Path, record: dict[str, Any]) -> None:
-    unfinished = out / "run.json.unfinished"
-    unfinished.write_text(json.dumps(record, indent=1), encoding="utf-8")
-    unfinished.replace(out / "run.json")

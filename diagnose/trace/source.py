@@ -11,6 +11,7 @@ from typing import IO
 
 from diagnose.errors import DiagnoseError, UsageError
 
+TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst")
 Source = str | Path  # a URL is text: a Path would collapse its slashes
 Readable = str | os.PathLike[str] | IO[bytes]
 
