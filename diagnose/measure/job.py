@@ -42,6 +42,44 @@ class CollectiveKind:
 
 
 @dataclass(frozen=True)
+class Passage:
+    """A piece of one rank's time in a step, ms from the step's beginning.
+
+    ``what``: work (on the way to a collective; ``name`` is then the row of the ledger that takes most of it), wait (in a collective, for
+    the last rank) or collective (from when the last has come; ``name`` is then its kind).
+    """
+
+    rank: int
+    what: str
+    name: str
+    start_ms: float
+    ms: float
+    on_path: bool
+
+
+@dataclass(frozen=True)
+class PathPart:
+    """A part of the critical path: a rank's work by row of the ledger, or all collectives of a kind (``rank`` is None)."""
+
+    rank: int | None
+    name: str
+    ms: float
+
+
+@dataclass(frozen=True)
+class JobStep:
+    """One step of all ranks, of median length: from the last collective of the step before to its own last.
+
+    ``path``: what its length hangs on, adding up to ``ms``, the longest first. ``passages``: of the ranks on the path and some others.
+    """
+
+    number: int
+    ms: float
+    path: tuple[PathPart, ...]
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True)
 class Job:
     """``pattern`` of late ranks: persistent, rotating, none, or unknown (nothing matched, or too few steps to tell)."""
 
@@ -60,6 +98,8 @@ class Job:
     cause_ms: float | None
     causes_ms: dict[str, float]  # the same for all rows, negative where it spends less
     notes: tuple[str, ...] = ()
+    gain_ms: float | None = None  # what all gain per step if the cause took the late rank as long as the others: a replay of all ranks
+    step: JobStep | None = None
 
     @property
     def representative(self) -> int:

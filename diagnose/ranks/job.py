@@ -10,9 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from diagnose.errors import DiagnoseError
-from diagnose.measure.job import CollectiveKind, Job, RankState
+from diagnose.measure.job import CollectiveKind, Job, JobStep, RankState
 from diagnose.ranks.collectives import COLUMNS
+from diagnose.ranks.critical_path import Meetings, critical_path, passages, path_parts
 from diagnose.ranks.matching import Aligned, aligned, names_of
+from diagnose.ranks.rendezvous import Rendezvous
 from diagnose.ranks.summary import RankSummary
 
 # A rank that all wait for less than this is not late: arrivals differ by as much in a healthy job.
@@ -65,6 +67,8 @@ def job_of(summaries: Iterable[RankSummary]) -> Job:
         cause_ms=causes[cause] if cause is not None else None,
         causes_ms=causes,
         notes=tuple(notes),
+        gain_ms=delays.gain_ms(late, cause) if late is not None and cause is not None else None,
+        step=delays.median_step(),
     )
 
 
@@ -117,9 +121,11 @@ class _Delays:
         steps = together.column("step")[0]
         counted = _counted(steps)
         self._columns = np.flatnonzero(counted)
-        numbers, self._step = np.unique(steps[counted], return_inverse=True)
-        self.step_count = len(numbers)
-        self._arrival = together.times_ns("arrival_ns")[:, counted]
+        self._numbers, self._step = np.unique(steps[counted], return_inverse=True)
+        self.step_count = len(self._numbers)
+        arrival, end = together.times_ns("arrival_ns"), together.times_ns("end_ns")
+        self._arrival, self._end = arrival[:, counted].astype(np.float64), end[:, counted].astype(np.float64)
+        self._begin = _left_before(arrival, end, counted)
         self._is_last = np.arange(len(self._arrival))[:, None] == self._arrival.argmax(axis=0)[None]
         others = median_of_others(self._arrival)
         last_but_one = np.sort(self._arrival, axis=0)[-2:-1] if len(self._arrival) > 1 else self._arrival
@@ -173,9 +179,50 @@ class _Delays:
         return {row: self._excess_ms(row, at, columns) for row in rows}
 
     def _excess_ms(self, row: str, at: int, columns: np.ndarray) -> float:
-        spent = np.stack([_spent_ns(one, row, own) for one, own in zip(self.together.summaries, self.together.rows, strict=True)])
-        counted = spent[:, self._columns][:, columns]
-        return float((counted[at] - median_of_others(counted)[at]).sum()) / self.step_count / 1e6
+        return float(self._more_ns(row, at)[columns].sum()) / self.step_count / 1e6
+
+    def _more_ns(self, row: str, at: int) -> np.ndarray:
+        """What a row of the ledger takes a rank more than the median of the others, on its way to each collective."""
+        spent = self._spent_ns(row)
+        return spent[at] - median_of_others(spent)[at]
+
+    def _spent_ns(self, row: str) -> np.ndarray:
+        """What a row of the ledger takes each rank on its way to each collective, shape (ranks, collectives)."""
+        spent = [_spent_ns(one, row, own) for one, own in zip(self.together.summaries, self.together.rows, strict=True)]
+        return np.stack(spent)[:, self._columns]
+
+    def gain_ms(self, rank: int, row: str) -> float:
+        """What all gain per step if that row of the ledger took the rank what it takes the median of the others, by a replay of all."""
+        at = self.position[rank]
+        less = np.zeros_like(self._arrival, dtype=np.float64)
+        less[at] = self._more_ns(row, at)
+        return Rendezvous(self._arrival, self._end, self._begin).gain_ns(less) / self.step_count / 1e6
+
+    def median_step(self) -> JobStep | None:
+        """The step of median length, from collective to collective; None if nothing was matched."""
+        if not self.step_count:
+            return None
+        lasts = [np.flatnonzero(self._step == number)[-1] for number in range(self.step_count)]
+        over = self._end[:, lasts].max(axis=0)
+        lengths = np.diff(over, prepend=self._begin.max())
+        chosen = int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
+        columns = np.flatnonzero(self._step == chosen)
+        begin = self._end[:, : columns[0]].max(axis=1, initial=-np.inf)
+        meetings = Meetings(
+            arrival_ns=self._arrival[:, columns],
+            end_ns=self._end[:, columns],
+            begin_ns=np.maximum(begin, self._begin),
+            kinds=self.together.column("kind")[0][self._columns][columns].tolist(),
+            spent_ns={row: self._spent_ns(row)[:, columns] for row in self._rows},
+        )
+        legs, ranks = critical_path(meetings), [one.rank for one in self.together.summaries]
+        whole_ms = (meetings.over_ns - legs[0].begin_ns) / 1e6
+        return JobStep(int(self._numbers[chosen]), whole_ms, path_parts(legs, meetings, ranks), passages(legs, meetings, ranks))
+
+    @property
+    def _rows(self) -> list[str]:
+        """The rows of the ledger that any rank spends time in."""
+        return sorted({str(name) for one in self.together.summaries for name in one.collectives if name not in COLUMNS})
 
     def collectives(self) -> tuple[CollectiveKind, ...]:
         """The matched collectives by kind and lane, those that take longest first."""
@@ -222,6 +269,13 @@ def _counted(steps: np.ndarray) -> np.ndarray:
     if several:
         return in_steps & (steps != steps[in_steps].min())
     return in_steps & (np.cumsum(in_steps) > 1)
+
+
+def _left_before(arrival_ns: np.ndarray, end_ns: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """When each rank left the collectives before the first that counts; where there is none, when it comes to its first."""
+    first = int(np.argmax(counted)) if counted.any() else 0
+    came = arrival_ns.min(axis=1, initial=np.iinfo(np.int64).max)
+    return np.maximum(came, end_ns[:, :first].max(axis=1, initial=np.iinfo(np.int64).min)).astype(np.float64)
 
 
 def covered(begin: np.ndarray, end: np.ndarray) -> np.ndarray:

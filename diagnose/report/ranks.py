@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from diagnose.report.blocks import bullets, section, table
 from diagnose.report.document import Document
+from diagnose.report.job_step import JobPicture, job_picture, path_sentence
 from diagnose.report.text import UNKNOWN, clean, count, ms, rough, share, significant, size
 from diagnose.report.text import prose as markdown_prose
 
@@ -46,6 +48,8 @@ def ranks_document(job: Job | None) -> dict[str, Any] | None:
         "cause": job.cause,
         "cause_ms": job.cause_ms,
         "causes_ms": dict(job.causes_ms),
+        "gain_ms": job.gain_ms,
+        "step": asdict(job.step) if job.step is not None else None,
         "rows": [
             {
                 "rank": state.rank,
@@ -107,6 +111,7 @@ def said(document: Document) -> list[str]:
         *_lateness(document),
         _late_host(ranks),
         *_gain(document),
+        path_sentence(document, _titles(document)),
         _recorded(ranks),
         _matched(ranks),
         _clocks(ranks),
@@ -165,8 +170,8 @@ def _late_host(ranks: dict[str, Any]) -> str:
 
 def _gain(document: Document) -> list[str]:
     """What all gain if the late rank were as fast as the others; and whose turn it then is."""
-    ranks, metric = document["ranks"], document["metrics"].get("late_gain_ms", {})
-    gain_ms, step_ms, late = metric.get("value"), _step_ms(ranks), ranks["late_rank"]
+    ranks = document["ranks"]
+    gain_ms, step_ms, late = ranks["gain_ms"], _step_ms(ranks), ranks["late_rank"]
     if late is None:
         return []
     about = f"This report is about rank {late}: its ledger, its lines, its fixes."
@@ -239,6 +244,21 @@ def _title(row: str, document: Document) -> str:
 def _in_sentence(row: str, document: Document) -> str:
     title = _title(row, document)
     return title if title in PROPER else title.lower()
+
+
+def _titles(document: Document) -> dict[str, str]:
+    """All rows that any rank's ledger has, as they stand in a sentence."""
+    return {row: _in_sentence(row, document) for one in document["ranks"]["rows"] for row in one["ledger"]}
+
+
+def picture_of_step(document: Document) -> JobPicture | None:
+    """The median step of all ranks as a drawing; None without one."""
+    return job_picture(document, _titles(document)) if document.get("ranks") else None
+
+
+def row_titles(document: Document, rows: Sequence[str]) -> list[tuple[str, str]]:
+    """Rows with their titles, for a legend."""
+    return [(row, _title(row, document)) for row in rows]
 
 
 def _numbers(ranks: Sequence[int]) -> str:

@@ -391,6 +391,36 @@ class Collective(TypedDict):
     bus_gb_per_s: Annotated[float | None, _is("What each link carries meanwhile.")]
 
 
+class PathPart(TypedDict):
+    """A part of the critical path of a job's step."""
+
+    rank: Annotated[int | None, _is("Whose work it is; null for collectives.")]
+    name: Annotated[str, _is("The row of the ledger, or the kind of collective.")]
+    ms: Annotated[float, _is("How long, as recorded.")]
+
+
+class Passage(TypedDict):
+    """A piece of a rank's time in that step."""
+
+    rank: Annotated[int, _is("Whose it is.")]
+    what: Annotated[
+        Literal["work", "wait", "collective"], _is("On the way to a collective, waiting in it for the last rank, or in it with all.")
+    ]
+    name: Annotated[str, _is("Of work the row of the ledger that takes most of it, else the kind of collective.")]
+    start_ms: Annotated[float, _is("From the step's beginning.")]
+    ms: Annotated[float, _is("How long.")]
+    on_path: Annotated[bool, _is("Whether the step's length hangs on it.")]
+
+
+class JobStep(TypedDict):
+    """A step of median length of all ranks, from the last collective of the step before to its own last."""
+
+    number: Annotated[int, _is("Its number.")]
+    ms: Annotated[float, _is("Its length, as recorded.")]
+    path: Annotated[list[PathPart], _is("What its length hangs on, the longest part first; they add up to it.")]
+    passages: Annotated[list[Passage], _is("What the ranks on the path and some others do.")]
+
+
 class Ranks(TypedDict):
     """The ranks of a job together."""
 
@@ -411,6 +441,10 @@ class Ranks(TypedDict):
     cause: Annotated[str | None, _is("The row of the ledger that takes the late rank longer than the rank in the middle.")]
     cause_ms: Annotated[float | None, _is("By how much, ms per step.")]
     causes_ms: Annotated[dict[str, float], _is("The same for all rows; negative where it spends less.")]
+    gain_ms: Annotated[
+        float | None, _is("What all gain per step if the cause took it as long as the rank in the middle, by a replay of all ranks.")
+    ]
+    step: Annotated[JobStep | None, _is("A median step of all ranks; null if no collectives were found on all.")]
     rows: Annotated[list[RankRow], _is("The ranks.")]
     collectives: Annotated[list[Collective], _is("Their collectives.")]
     notes: Annotated[list[str], _is("What was lost or assumed, in sentences.")]

@@ -60,12 +60,16 @@ def _late_rank(measured: Measured) -> Value | Missing:
     return NO_LATE_RANK if rank is None else str(rank)
 
 
-@metric("late_gain_ms", "ms", "what all gain per step if that part took the late rank as long as the others, until another comes last")
+@metric(
+    "late_gain_ms",
+    "ms",
+    "what all gain per step if that part took the late rank as long as the others, by a replay of all ranks' collectives",
+)
 def _late_gain_ms(measured: Measured) -> Value | Missing:
     job = _job(measured)
-    if job.late_rank is None or job.cause_ms is None:
+    if job.late_rank is None or job.gain_ms is None:
         return NO_LATE_RANK if job.late_rank is None else NO_CAUSE
-    return max(0.0, min(job.cause_ms, job.state(job.late_rank).held_up_ms))
+    return job.gain_ms
 
 
 @metric("late_part_left", "share", "what is then left of that part on the late rank")
