@@ -70,7 +70,7 @@ def _document(target: str, options: argparse.Namespace) -> dict[str, Any]:
     from diagnose.analyse import analyse
     from diagnose.report.progress import reading_progress
 
-    with reading_progress() as progress:
+    with reading_progress(quiet=options.quiet) as progress:
         source = target if is_url(target) else Path(target)
         return analyse(source, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
 

@@ -20,7 +20,7 @@ TRACE = str(SAMPLES / "host-reads" / "sick" / "rank0" / "timeline.pt.trace.json.
 
 
 def answered(*argv: str) -> int:
-    return comparing.answer(argparse.Namespace(args=list(argv), json=False, memory_limit=None, trusted=False))
+    return comparing.answer(argparse.Namespace(args=list(argv), json=False, memory_limit=None, trusted=False, quiet=False))
 
 
 def document(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:

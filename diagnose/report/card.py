@@ -3,52 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from diagnose.report import savings, sentences, text
 from diagnose.report.document import Document, is_complete, planned
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from diagnose.report.templates import environment
 
 _ROWS_AT_MOST = 6  # of the plan and of the ledger; the report has all
 _NEGLIGIBLE = 0.005  # of the step
 
-_TEMPLATE = """\
-<div style="font: 14px/1.45 system-ui, sans-serif; max-width: 60em; color: inherit">
-{%- if verdict %}
-<p style="margin: 0 0 .6em"><b>{{ verdict | prose }}</b></p>
-{%- endif %}
-{%- for note in notes %}
-<p style="margin: 0 0 .6em">{{ note | prose }}</p>
-{%- endfor %}
-{%- if plan %}
-<table style="border-collapse: collapse; margin: 0 0 .8em; font-size: 13px; width: auto; table-layout: auto">
-<tr style="{{ line }}">
-{%- for title in ("", "Fix", "Where", saves, "How sure") %}<th style="{{ cell }}; font-weight: 600">{{ title }}</th>{% endfor -%}
-</tr>
-{%- for row in plan %}
-<tr style="{{ line }}">{% for shown in row %}<td style="{{ cell }}">{{ shown | prose }}</td>{% endfor %}</tr>
-{%- endfor %}
-</table>
-{%- endif %}
-{%- if ledger %}
-<table style="border-collapse: collapse; margin: 0 0 .8em; font-size: 13px; width: 100%; max-width: 40em; table-layout: auto">
-{%- for title, width, ms, share in ledger %}
-<tr style="{{ line }}">
-<td style="{{ bare }}; white-space: nowrap">{{ title }}</td>
-<td style="{{ bare }}; width: 100%"><div style="width: {{ width }}%; min-width: 1px; height: .8em; background: #5b8db8"></div></td>
-<td style="{{ bare }}; text-align: right; white-space: nowrap">{{ ms }}</td>
-<td style="{{ bare }}; text-align: right; white-space: nowrap">{{ share }}</td>
-</tr>
-{%- endfor %}
-</table>
-{%- endif %}
-{%- if link %}
-<p style="margin: 0"><a href="{{ link }}" target="_blank" rel="noopener">{{ shown_link }}</a></p>
-{%- endif %}
-</div>"""
 _BARE = "border: 0; padding: .1em .6em .1em 0; text-align: left; background: transparent; color: inherit"
 _LINE = "background: transparent"  # notebooks stripe tables
 _CELL = (
@@ -95,14 +58,5 @@ def _ledger(document: Document) -> list[tuple[str, str, str, str]]:
 
 
 def _rendered(**values: object) -> str:
-    return _environment().from_string(_TEMPLATE).render(line=_LINE, bare=_BARE, cell=_CELL, **values)
-
-
-def _environment() -> Environment:
-    from jinja2 import Environment
-
-    from diagnose.report.page.html import prose
-
-    environment = Environment(autoescape=True)
-    environment.filters["prose"] = prose
-    return environment
+    given = {"verdict": "", "notes": [], "saves": "", "plan": [], "ledger": [], "link": "", "shown_link": ""} | values
+    return environment().get_template("card.html").render(line=_LINE, bare=_BARE, cell=_CELL, **given)

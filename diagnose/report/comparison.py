@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.report import text
 from diagnose.report.blocks import bullets, section, table
+from diagnose.report.templates import environment
 
 if TYPE_CHECKING:
-    from jinja2 import Template
     from rich.console import Console
     from rich.text import Text
 
@@ -85,21 +83,8 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """A `<section>` without style or script; rows have the classes less, more, within and total."""
-    return _template().render(
-        headline=headline(comparison), sides=sides(comparison), remarks=remarks(comparison), tables=tables(comparison)
-    )
-
-
-@functools.cache
-def _template() -> Template:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from diagnose.report.page.html import prose
-
-    loader = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["prose"] = prose
-    return environment.get_template("comparison.html")
+    template = environment().get_template("comparison.html")
+    return template.render(headline=headline(comparison), sides=sides(comparison), remarks=remarks(comparison), tables=tables(comparison))
 
 
 def _markdown_table(one: Table) -> str:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.report import document as questions
-from diagnose.report import findings, ranks, savings, sentences, text, verification
+from diagnose.report import findings, html, ranks, savings, sentences, templates, text, verification
 from diagnose.report.document import Document
-from diagnose.report.page import html
 from diagnose.report.page.picture import packed
 from diagnose.report.page.strip import HEIGHT, WIDTH, strip
 
@@ -94,12 +93,7 @@ def assets() -> dict[str, bytes]:
 
 @functools.cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"prose": html.prose, "code": html.code, "block": html.block, "held": html.held, "reference": html.reference}
+    environment = templates.environment("page/templates")
     environment.globals |= {
         "ask": questions,
         "findings": findings,
