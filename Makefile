@@ -14,9 +14,11 @@
 #   make verify-samples  what the samples' fixes gain when they are made, and what is said of no change (UNCHANGED times), into docs/accuracy.md
 #   make bench-verdicts  how often the verdicts of `verify` are wrong, by simulation
 #   make bench-compare  how often `compare` sees a change between runs of one script
-#   make bench-fleet  what `fleet` costs a rank, from 8 to 256 synthetic ranks made from those in TRACES
+#   make bench-fleet  what `fleet` costs a rank, from 8 to 256 synthetic ranks made from those in TRACES; RANKS=10000 compares summaries of so many
 #   make pictures  the pictures in README.md, from recorded runs in a real browser
-#   make gpu       record the samples on a CUDA device into OUT, and judge them (PYTHON needs a torch with CUDA); BUDGET=540 stops in time
+#   make gpu       all that a CUDA device is needed to measure, into OUT (PYTHON needs a torch with CUDA); BUDGET=540 stops in time; docs/gpu.md
+#   make gpu-page  what was measured there, into docs/accuracy.md, on any machine
+#   make stories   the scripts of sample_traces/stories recorded, verified and told of, on this machine, into OUT
 #   make samples   record the bundled samples again
 #
 # PYTHON chooses the interpreter of the environment: make test PYTHON=python3.12
@@ -26,7 +28,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu samples
+.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-page stories samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -63,7 +65,7 @@ bench-compare: $(ENVIRONMENT)
 	$(BIN)/python -m tests.benchmarks.repeats
 
 bench-fleet: $(ENVIRONMENT)
-	$(BIN)/python -m tests.benchmarks.fleet $(TRACES)
+	$(BIN)/python -m tests.benchmarks.fleet $(TRACES) $(if $(RANKS),--ranks $(RANKS)) $(if $(COLLECTIVES),--collectives $(COLLECTIVES))
 
 pictures: $(ENVIRONMENT)
 	$(BIN)/python -m docs.pictures
@@ -79,7 +81,13 @@ verify-samples: $(ENVIRONMENT)
 
 # The environment of `make` has no CUDA: this one uses PYTHON as it is, which needs torch with CUDA and the package's dependencies.
 gpu:
-	$(PYTHON) -m sample_traces.gpu --out $(or $(OUT),diagnosis/gpu) $(if $(BUDGET),--budget $(BUDGET))
+	$(PYTHON) -m sample_traces.gpu --out $(or $(OUT),diagnosis/gpu) $(if $(BUDGET),--budget $(BUDGET)) $(if $(ONLY),--only $(ONLY))
+
+gpu-page: $(ENVIRONMENT)
+	$(BIN)/python -m sample_traces.gpu --write $(or $(OUT),diagnosis/gpu)
+
+stories: $(ENVIRONMENT)
+	$(BIN)/python -m sample_traces.storytelling --out $(or $(OUT),diagnosis/stories)
 
 samples: $(ENVIRONMENT)
 	$(BIN)/python -m sample_traces.record

@@ -3,24 +3,30 @@
     python -m sample_traces.accuracy [--live] [--write] [--recordings FOLDER]
 
 Reads the recordings beside the scripts, or those in FOLDER (as `sample_traces/gpu.py` leaves them); --live runs every script afresh.
+Recordings of each GPU have a part of the page of their own.
 """
 
 import argparse
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from diagnose.analyse import analyse
-from sample_traces.pages import write_part
+from sample_traces.pages import on_machine, write_part
 from sample_traces.record import PATTERNS, device, run_recorder
 from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded, samples_for
+from sample_traces.side_by_side import mapped
 from sample_traces.tables import table
 
 PAGE = FOLDER.parent / "docs" / "accuracy.md"
+HEADING = "# How often the diagnosis is right"
+PREDICTABLE = 0.05  # self-replay error
 TARGET = {"recall": 0.95, "precision": 0.95, "first": 0.9}
 # What torch's matcher reports, by its own names, as our rules; its pattern of loops over indices is switched off in torch.
 RULE_OF_PATTERN = {
@@ -39,6 +45,7 @@ class Answer:
     """What a tool said of a sample: rules, best first.
 
     ``where``: the place of the first rule. ``stable``: those of the rules that are stable. ``on``: what the sample was recorded on.
+    ``gpu``: its name, None without one. ``replay_error``: how far the replay of the steps as they are ends from the recording, a share.
     """
 
     sample: Sample
@@ -47,6 +54,8 @@ class Answer:
     stable: frozenset[str] = frozenset()
     abstained: frozenset[str] = frozenset()
     on: str = ""
+    gpu: str | None = None
+    replay_error: float | None = None
 
     @property
     def true(self) -> list[str]:
@@ -137,6 +146,8 @@ def answer_of(sample: Sample, document: dict[str, Any]) -> Answer:
         stable=frozenset(one["rule"] for one in fires if one["status"] == "stable" and one["group"] == "plan"),
         abstained=frozenset(one["rule"] for one in document["findings"] if one["state"] == "abstains"),
         on=f"torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, {environment.get('cores')} cores",
+        gpu=environment.get("gpu"),
+        replay_error=document["self_replay_error"],
     )
 
 
@@ -147,8 +158,13 @@ def answer_of_torch(sample: Sample, said: list[dict[str, Any]] | dict[str, str])
     return Answer(sample, tuple(dict.fromkeys(RULE_OF_PATTERN.get(one["pattern"], one["pattern"]) for one in said)))
 
 
-def recorded_answers(folder: Path) -> list[Answer]:
-    return [answer_of(sample, analyse(run)) for sample, run in _runs(folder) if is_recorded(run)]
+def answers_of(folder: Path) -> list[Answer]:
+    return mapped(_answer_at, [(sample, run) for sample, run in _runs(folder) if is_recorded(run)])
+
+
+def _answer_at(recorded: tuple[Sample, Path]) -> Answer:
+    sample, run = recorded
+    return answer_of(sample, analyse(run))
 
 
 def live_answers() -> list[Answer]:
@@ -161,8 +177,8 @@ def _live_answer(sample: Sample, out: Path) -> Answer:
     return answer_of(sample, analyse(out))
 
 
-def torch_answers(folder: Path) -> list[Answer | None]:
-    files = [(sample, run / PATTERNS) for sample, run in _runs(folder)]
+def torch_answers(folder: Path, samples: Iterable[Sample]) -> list[Answer | None]:
+    files = [(sample, folder / sample.case / sample.name / PATTERNS) for sample in samples]
     return [answer_of_torch(sample, json.loads(file.read_text())) for sample, file in files if file.is_file()]
 
 
@@ -173,10 +189,24 @@ def _runs(folder: Path) -> list[tuple[Sample, Path]]:
 # ---- the page
 
 
-def page(answers: list[Answer], torch_said: list[Answer | None]) -> str:
+def pages(answers: list[Answer], folder: Path) -> dict[str, str]:
+    """A part for each GPU that recorded some of them, and one for those without: by heading."""
+    by_gpu: dict[str | None, list[Answer]] = {}
+    for answer in sorted(answers, key=lambda answer: answer.gpu or ""):
+        by_gpu.setdefault(answer.gpu, []).append(answer)
+    judged = {answer.sample for answer in answers}
+    written = {}
+    for gpu, mine in by_gpu.items():
+        samples = [answer.sample for answer in mine]
+        written[on_machine(HEADING, gpu)] = page(mine, torch_answers(folder, samples), gpu, judged)
+    return written
+
+
+def page(answers: list[Answer], torch_said: list[Answer | None], gpu: str | None = None, judged: Collection[Sample] = ()) -> str:
+    """The part for one GPU, or none. ``judged``: all samples that were recorded, on any machine."""
     machines = Counter(answer.on for answer in answers)
     parts = [
-        "# How often the diagnosis is right",
+        on_machine(HEADING, gpu),
         "Written by `make accuracy` from the recordings of the scripts in `sample_traces/`: "
         + "; ".join(f"{count} on {on}" for on, count in machines.items())
         + ".",
@@ -187,7 +217,8 @@ def page(answers: list[Answer], torch_said: list[Answer | None]) -> str:
         *_section("By rule", rule_table(counts(answers))),
         *_section("Planted and not on top", missed_table(answers)),
         *_section("By pattern of torch, as the rule it amounts to", rule_table(_of_patterns(counts(filter(None, torch_said))))),
-        *_section("Waiting for a recording", _waiting(answers)),
+        *_section("Replaying recorded steps as they are", replay_table(answers)),
+        *([] if gpu else _section("Waiting for a recording", _waiting(judged))),
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
@@ -252,8 +283,19 @@ def missed_table(answers: Iterable[Answer]) -> str:
     return table(["script", "planted", "said, best first", "place of the first"], rows) if rows else ""
 
 
-def _waiting(answers: Iterable[Answer]) -> str:
-    judged = {answer.sample for answer in answers}
+def replay_table(answers: Iterable[Answer]) -> str:
+    """How far the replay of each recording ends from it; above 5 % nothing is predicted."""
+    errors = [(answer.replay_error, str(answer.sample)) for answer in answers if answer.replay_error is not None]
+    if not errors:
+        return ""
+    p50, p90 = np.percentile([error for error, _ in errors], [50, 90])
+    largest, where = max(errors)
+    above = sum(error > PREDICTABLE for error, _ in errors)
+    row = (len(errors), f"{p50:.2%}", f"{p90:.2%}", f"{largest:.2%} (`{where}`)", above)
+    return table(("recordings", "p50", "p90", "largest", "above 5 %, nothing predicted"), [row])
+
+
+def _waiting(judged: Collection[Sample]) -> str:
     waiting: dict[str, list[str]] = {}
     for sample in SAMPLES:
         if sample not in judged:
@@ -271,10 +313,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(FOLDER.parent)}")
     parser.add_argument("--recordings", type=Path, default=FOLDER, help="where the recordings are, if not beside the scripts")
     options = parser.parse_args()
-    written = page(live_answers() if options.live else recorded_answers(options.recordings), torch_answers(options.recordings))
-    print(written, end="")
-    if options.write:
-        write_part(PAGE, written.splitlines()[0], written)
+    answers = live_answers() if options.live else answers_of(options.recordings)
+    for heading, written in pages(answers, options.recordings).items():
+        print(written, end="")
+        if options.write:
+            write_part(PAGE, heading, written)
 
 
 if __name__ == "__main__":

@@ -1,124 +1,120 @@
-"""Record every sample on a machine with a GPU, as far as the time goes; then what that says of the diagnosis.
+"""Everything that is to be measured on a machine with a GPU, in one go, as far as the time goes.
 
-    python -m sample_traces.gpu --out FOLDER [--budget SECONDS]
+    python -m sample_traces.gpu --out FOLDER [--budget SECONDS] [--only 'stor*' …]
+    python -m sample_traces.gpu --tables FOLDER     the tables once more, anywhere
+    python -m sample_traces.gpu --write FOLDER      … into docs/accuracy.md, anywhere
+    python -m sample_traces.gpu --keep FOLDER       the recordings of samples that need a GPU beside their scripts, anywhere
 
-Run it again with the same FOLDER to go on where it stopped. Samples that need a GPU come first. Needs torch with CUDA and the package's
-dependencies, not the package installed. FOLDER then holds <case>/<script>/, to be copied beside the scripts.
+Run the first again with the same FOLDER to go on where it stopped; what failed is tried again last. docs/gpu.md says what to do with the
+results. --rehearse goes through all of it on a machine without a GPU, with what shows there. Exit codes: 0 all done, 1 something
+failed, 2 this machine cannot, 3 something is left.
 """
 
+from __future__ import annotations
+
 import argparse
+import json
+import os
 import sys
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
-import numpy as np
-import torch
+from sample_traces.conductor import LONGEST_S, RECORDS, called, conduct, summary
+from sample_traces.machine import in_words, machine, obstacles, shortcomings
 
-from diagnose.measure.recording import load_recording
-from sample_traces.accuracy import page, recorded_answers, torch_answers
-from sample_traces.record import PATTERNS, device_name, keep, keep_patterns, relative_deviation, run_recorder
-from sample_traces.samples import SAMPLES, Sample, is_recorded
-from sample_traces.tables import table
-
-FIRST_GUESS_S = 30.0  # how long a recording takes, before one was timed
-PATTERNS_S = 60.0  # the same for torch's patterns, which are not timed and so run side by side
-AT_ONCE = 6
-TABLES_S = 45.0  # kept for the tables at the end
+ROOT = Path(__file__).parent.parent
+CANNOT = 2
+TABLES_S = 60.0  # kept for the tables at the end
+UNLIMITED_S = 1e9
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m sample_traces.gpu")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS", help="end before this time is over")
-    options = parser.parse_args()
-    if not torch.cuda.is_available():
-        sys.exit(f"no CUDA device, or a torch without CUDA: {torch.__version__}")
-    ends_at = time.monotonic() + options.budget - TABLES_S
-    print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {device_name()}", flush=True)
-
-    samples = sorted(SAMPLES, key=lambda sample: sample.needs != "gpu")
-    failed = record_all(missing(samples, options.out, "run.json"), options.out, ends_at)
-    judge_by_torch(missing(samples, options.out, PATTERNS), options.out, ends_at)
-    print(page(recorded_answers(options.out), torch_answers(options.out)))
-    print(costs(options.out))
-    print("\n".join(f"failed: {sample}" for sample in failed))
-    return 1 if failed else 0
-
-
-def folder_of(sample: Sample, out: Path) -> Path:
-    return out / sample.case / sample.name
-
-
-def missing(samples: Iterable[Sample], out: Path, name: str) -> list[Sample]:
-    return [sample for sample in samples if not (folder_of(sample, out) / name).exists()]
-
-
-def record_all(samples: Iterable[Sample], out: Path, ends_at: float) -> list[Sample]:
-    """One after the other, since they are timed. Returns those that failed."""
-    failed = []
-    longest = FIRST_GUESS_S
-    for sample in samples:
-        started = time.monotonic()
-        if started + longest > ends_at:
-            print("the time is up: run again to go on", flush=True)
-            break
-        if not reported(record_once, sample, out):
-            failed.append(sample)
-        longest = max(longest, time.monotonic() - started)
-    return failed
-
-
-def record_once(sample: Sample, out: Path) -> str:
-    with TemporaryDirectory() as folder:
-        run = Path(folder) / "run"
-        run_recorder(sample, run)
-        keep(run, sample, folder_of(sample, out))
-        return f"plain steps deviate by {relative_deviation(run):.1%}"
-
-
-def judge_by_torch(samples: Iterable[Sample], out: Path, ends_at: float) -> None:
-    def judge(sample: Sample) -> None:
-        if time.monotonic() + PATTERNS_S < ends_at:
-            reported(patterns_once, sample, out)
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(judge, samples))
-
-
-def patterns_once(sample: Sample, out: Path) -> str:
-    keep_patterns(sample, folder_of(sample, out))
-    return "torch's patterns"
-
-
-def reported(action: Callable[[Sample, Path], str], sample: Sample, out: Path) -> bool:
-    """Whether the action went well; prints how it went."""
+def main(arguments: list[str] | None = None) -> int:
     started = time.monotonic()
+    parser = argparse.ArgumentParser(
+        prog="python -m sample_traces.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--out", type=Path, metavar="FOLDER", help="measure")
+    for name in ("--tables", "--write", "--keep"):
+        what.add_argument(name, type=Path, metavar="FOLDER", help="of what was measured")
+    parser.add_argument("--budget", type=float, default=UNLIMITED_S, metavar="SECONDS", help="end before this time is over")
+    parser.add_argument("--only", nargs="+", default=["*"], metavar="PIECES", help="only pieces so named: 'samples/mnist/*', 'stor*'")
+    parser.add_argument("--rehearse", action="store_true", help="without a GPU, with what shows on a CPU")
+    given = parser.parse_args(arguments)
+    if found := obstacles(without_gpu=given.rehearse or given.out is None):
+        print("This cannot be done here:\n" + "\n".join(f"- {one}" for one in found), file=sys.stderr)
+        return CANNOT
+    if given.out is None:
+        return _written(given)
+    return _measured(given.out, started + given.budget, given.only, given.rehearse)
+
+
+def _measured(out: Path, ends_at: float, only: list[str], rehearse: bool) -> int:
+    known = machine()
+    if rehearse and known["gpu"]:
+        print("--rehearse is for a machine without a GPU", file=sys.stderr)
+        return CANNOT
+    if differs := _claimed(out, known):
+        print(differs, file=sys.stderr)
+        return CANNOT
+    print(in_words(known), *shortcomings(), sep="\n", flush=True)
+
+    from sample_traces.stages import all_pieces
+
+    pieces = [piece for piece in all_pieces(out, "cpu" if rehearse else "cuda") if any(fnmatch(str(piece), one) for one in only)]
+    if not pieces:
+        print(f"no piece is called {' or '.join(only)}", file=sys.stderr)
+        return CANNOT
+    conducted = conduct(pieces, out, ends_at - time.monotonic() - TABLES_S)
+    print(f"\n{_tables(out, ends_at - time.monotonic())}\n")
+    print(summary(conducted))
+    if conducted.left:
+        print("to go on: the same command again")
+    return conducted.exit_code
+
+
+def _tables(out: Path, seconds: float) -> str:
+    """Written by a process of its own, so that they are ended in time; they can be written anywhere later."""
+    command = [sys.executable, "-m", "sample_traces.gpu", "--tables", str(out.resolve())]
     try:
-        result = action(sample, out)
-        print(f"{sample}: {result}, {time.monotonic() - started:.0f} s", flush=True)
-        return True
-    except Exception as error:
-        print(f"{sample}: {type(error).__name__}: {error}", flush=True)
-    return False
+        return called(command, ROOT, dict(os.environ), min(seconds, LONGEST_S)).stdout
+    except RuntimeError as error:
+        return f"no tables: {error}"
 
 
-def costs(out: Path) -> str:
-    """What each disease costs here, by the plain steps of the recordings."""
-    rows = []
-    for case in sorted({sample.case for sample in SAMPLES}):
-        sick, healthy = (plain_ms(out / case / name) for name in ("sick", "healthy"))
-        if sick and healthy:
-            rows.append((case, f"{sick:.2f}", f"{healthy:.2f}", f"{sick / healthy:.2f}"))
-    return table(["case", "sick, ms a step", "healthy, ms a step", "ratio"], rows)
+def _claimed(out: Path, known: dict[str, Any]) -> str:
+    """Write down whose results these are. Returns why they cannot be: the folder was begun on another machine, but for its processor."""
+    from sample_traces.results import MACHINE, machine_of
+
+    names = ("gpu", "torch", "python")
+    if (out / MACHINE).is_file():
+        before = machine_of(out)
+        same = all(before[name] == known[name] for name in names)
+        return "" if same else f"{out} was begun on {in_words(before)}; this is {in_words(known)}: choose another folder"
+    (out / RECORDS).mkdir(parents=True, exist_ok=True)
+    (out / MACHINE).write_text(json.dumps(known, indent=1), encoding="utf-8")
+    return ""
 
 
-def plain_ms(run: Path) -> float | None:
-    """None if it was not recorded, or without plain steps."""
-    step_ns = load_recording(run).step_ns("plain") if is_recorded(run) else ()
-    return float(np.median(step_ns)) / 1e6 if len(step_ns) else None
+def _written(given: argparse.Namespace) -> int:
+    from sample_traces.accuracy import PAGE
+    from sample_traces.results import keep_recordings, machine_of, write_page, write_tables
+
+    folder = given.tables or given.write or given.keep
+    try:
+        machine_of(folder)
+        if given.tables:
+            print(write_tables(folder))
+        elif given.write:
+            print("\n".join(f"{PAGE}: {heading}" for heading in write_page(folder, PAGE)))
+        else:
+            print("\n".join(keep_recordings(folder)))
+    except (OSError, ValueError) as error:
+        print(f"{folder} holds nothing to write: {error}", file=sys.stderr)
+        return CANNOT
+    return 0
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.measure.selection import Selection
 from sample_traces.samples import FOLDER, SAMPLES, is_recorded
+from sample_traces.side_by_side import mapped
 from sample_traces.tables import table
 
 KINDS = {
@@ -27,6 +28,7 @@ KINDS = {
     "first other event of a name, more": EventCosts(frame=0.0, other=0.0, first_frame=0.0, first_other=1.0),
 }
 FRAMES, OTHERS = list(KINDS)[:2], list(KINDS)[2:]
+FEWEST = 20  # recordings
 MANY = 300  # events a step: with fewer, what they cost is lost in what steps differ by
 LEAST_US = 30.0  # deviations below this weigh alike: no two steps agree better
 
@@ -78,28 +80,45 @@ def fitted_us(slowed: list[Slowed], kinds: list[str], known_us: dict[str, float]
     return dict(zip(kinds, found.tolist(), strict=True))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m sample_traces.overhead")
-    parser.add_argument("--recordings", type=Path, default=FOLDER, help="where the recordings are, if not beside the scripts")
-    folder = parser.parse_args().recordings
+def _slowed(run: Path) -> tuple[list[Slowed], list[Slowed]]:
+    measured = Measured(load_recording(run))
+    return list(whole_steps(measured)), list(detail_rows(measured))
+
+
+def event_costs(folder: Path) -> str:
+    """The costs fitted to the recordings in a folder, as Markdown. Raises ValueError for too few recordings."""
     runs = [folder / sample.case / sample.name for sample in SAMPLES]
-    measured = [Measured(load_recording(run)) for run in runs if is_recorded(run)]
-    steps = [one for each in measured for one in whole_steps(each)]
-    rows = [one for each in measured for one in detail_rows(each)]
+    measured = mapped(_slowed, [run for run in runs if is_recorded(run)])
+    steps = [one for whole, _ in measured for one in whole]
+    rows = [one for _, each in measured for one in each]
+    if len(steps) < FEWEST:
+        raise ValueError(f"{len(steps)} recordings are too few to fit costs to; {FEWEST} are the least")
     timeline_us = fitted_us(steps, OTHERS)
     frames_us = fitted_us([one for one in rows if one.row == "python"], FRAMES)  # hardly an operator begins there
     others_us = fitted_us([one for one in rows if one.row != "python"], OTHERS, frames_us)
     detail_us = {**frames_us, **others_us}
-    print(table(["µs", "timeline", "detail"], [(kind, _shown(timeline_us, kind), _shown(detail_us, kind)) for kind in KINDS]))
+    costs = table(["µs", "timeline", "detail"], [(kind, _shown(timeline_us, kind), _shown(detail_us, kind)) for kind in KINDS])
     many = [one.excess_us / one.counts["other event"] for one in steps if one.counts["other event"] >= MANY]
-    print(f"Timelines with {MANY} events a step or more: {len(many)}; excess ÷ events, median {np.median(many):.2f} µs.")
-    print(f"Timelines, {_spread(steps, timeline_us)}")
-    print(f"Rows of the detail phase, {_spread(rows, detail_us)}")
+    median = f"{np.median(many):.2f} µs" if many else "–"
+    lines = [
+        f"Timelines with {MANY} events a step or more: {len(many)}; excess ÷ events, median {median}.",
+        f"Timelines, {_spread(steps, timeline_us)}",
+        f"Rows of the detail phase, {_spread(rows, detail_us)}",
+    ]
+    return costs + "\n" + "\n\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m sample_traces.overhead")
+    parser.add_argument("--recordings", type=Path, default=FOLDER, help="where the recordings are, if not beside the scripts")
+    print(event_costs(parser.parse_args().recordings))
 
 
 def _spread(slowed: list[Slowed], costs_us: dict[str, float]) -> str:
     usual = [(one.excess_us, sum(cost * one.counts[kind] for kind, cost in costs_us.items())) for one in slowed]
     parts = [excess / cost for excess, cost in usual if cost > 0]
+    if not parts:
+        return "no cost above zero."
     quantiles = ", ".join(f"{np.quantile(parts, at):.2f}" for at in (0.1, 0.25, 0.5, 0.75, 0.9))
     return f"excess ÷ these costs; 0.1, 0.25, 0.5, 0.75 and 0.9 of {len(parts)} are below: {quantiles}."
 

@@ -10,6 +10,11 @@ def write_part(page: Path, heading: str, written: str) -> None:
     page.write_text("\n\n".join(parts.values()) + "\n")
 
 
+def on_machine(heading: str, gpu: str | None) -> str:
+    """The heading of the same part for a GPU, which has one of its own beside that of the machine without."""
+    return f"{heading}, on {gpu}" if gpu else heading
+
+
 def parts_of(text: str) -> dict[str, str]:
     """The parts of a page by heading, in their order."""
     parts: dict[str, str] = {}

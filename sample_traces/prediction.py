@@ -28,6 +28,7 @@ from diagnose.report.text import share
 from diagnose.rules import load_rules
 from sample_traces.pages import write_part
 from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded, tomllib
+from sample_traces.side_by_side import mapped
 from sample_traces.tables import table
 
 PAGE = FOLDER.parent / "docs" / "accuracy.md"
@@ -58,21 +59,28 @@ class Pair:
         return self.low_ms <= self.after_ms <= self.high_ms
 
 
-def sample_pairs() -> tuple[list[Pair], list[str]]:
-    """The bundled samples, and why some are left out."""
-    by_name = {str(sample): sample for sample in SAMPLES if is_recorded(sample.run)}
-    pairs, without = [], []
-    for sick in [sample for sample in by_name.values() if sample.rule]:
-        found = sick.other_fix or _sample_pair(sick, by_name[f"{sick.case}/healthy"])
-        if isinstance(found, Pair):
-            pairs.append(found)
+def sample_pairs(folder: Path = FOLDER) -> dict[str | None, tuple[list[Pair], list[str]]]:
+    """By GPU (None without one): the samples recorded in a folder, and why some are left out."""
+    runs = [(sick, folder / sick.case / sick.name, folder / sick.case / "healthy") for sick in SAMPLES if sick.rule]
+    runs = [one for one in runs if is_recorded(one[1]) and is_recorded(one[2])]
+    found: dict[str | None, tuple[list[Pair], list[str]]] = {}
+    for (sick, _, _), (gpu, pair) in zip(runs, mapped(_sample_pair, runs), strict=True):
+        pairs, without = found.setdefault(gpu, ([], []))
+        if isinstance(pair, Pair):
+            pairs.append(pair)
         else:
-            without.append(f"`{sick.case}`: {found}")
-    return pairs, without
+            without.append(f"`{sick.case}`: {pair}")
+    return found
 
 
-def _sample_pair(sick: Sample, healthy: Sample) -> Pair | str:
-    measured = Measured(load_recording(sick.run))
+def _sample_pair(runs: tuple[Sample, Path, Path]) -> tuple[str | None, Pair | str]:
+    """The name of the GPU, and the pair or why there is none."""
+    sick, run, twin = runs
+    recording = load_recording(run)
+    return recording.facts.get("gpu_name"), sick.other_fix or _predicted_pair(sick, Measured(recording), twin)
+
+
+def _predicted_pair(sick: Sample, measured: Measured, twin: Path) -> Pair | str:
     prediction = Prediction(measured)
     finding = next(one for one in judge(load_rules(), measured) if one.rule.id == sick.rule)
     if finding.state != "fires":
@@ -82,7 +90,7 @@ def _sample_pair(sick: Sample, healthy: Sample) -> Pair | str:
         return "what its fix gains cannot be told from a recording"
     typical = np.mean if finding.rule.saving.scope == "average" else np.median
     before = float(typical(measured.recording.step_ns("plain"))) / 1e6
-    after = float(typical(load_recording(healthy.run).step_ns("plain"))) / 1e6 / sick.twin_steps
+    after = float(typical(load_recording(twin).step_ns("plain"))) / 1e6 / sick.twin_steps
     predicted, low, high = (before - gain for gain in (saving.predicted_ms, saving.high_ms, saving.low_ms))
     return Pair(sick.case, f"`{sick.rule}`", before, after, predicted, low, high)
 
@@ -166,6 +174,9 @@ def _delays_us(view: Selection) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pairs_part(pairs: list[Pair], without: Iterable[str]) -> str:
+    left_out = "\n".join(f"- {one}" for one in without)
+    if not pairs:
+        return f"No pair.\n\nLeft out:\n\n{left_out}" if left_out else "No pair."
     errors = np.abs([pair.error for pair in pairs])
     reached = [*np.percentile(errors, [50, 90]), np.mean([pair.inside for pair in pairs])]
     rows = [_row(pair) for pair in sorted(pairs, key=lambda pair: abs(pair.error))]
@@ -179,7 +190,6 @@ def pairs_part(pairs: list[Pair], without: Iterable[str]) -> str:
     causes = tomllib.loads(MISSES.read_text())
     missed = [pair for pair in pairs if not pair.inside or abs(pair.error) > STEP_TARGETS[1]]
     reasons = "\n".join(f"- {pair.name}: {causes.get(pair.name, 'not looked into')}" for pair in missed)
-    left_out = "\n".join(f"- {one}" for one in without)
     parts += [f"Outside the range or more than {share(STEP_TARGETS[1])} off, and why:\n\n{reasons}"] if missed else []
     return "\n\n".join([*parts, *([f"Left out:\n\n{left_out}"] if left_out else [])])
 
@@ -237,9 +247,9 @@ def part(traces: Path | None) -> str:
         "against the plain steps of its own recording, made minutes apart on a machine that others used too. *Error*: of the "
         "predicted step. What is left after a rewrite is a guess of the rule (`ratio`), made with some of these samples at hand, and "
         "the spread of the ranges was set after seeing them all: take the coverage as in-sample.",
-        "## Bundled samples, CPU",
-        pairs_part(*sample_pairs()),
     ]
+    for gpu, found in sorted(sample_pairs().items(), key=lambda item: item[0] or ""):
+        sections += [f"## Bundled samples, {gpu or 'CPU'}", pairs_part(*found)]
     if traces is not None:
         sections += [
             "## Recorded by others before and after a change, GPU",

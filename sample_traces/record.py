@@ -10,7 +10,6 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from importlib.metadata import version
@@ -20,6 +19,8 @@ import numpy as np
 import torch
 
 from diagnose.measure.recording import load_recording
+from sample_traces.conductor import diagnosed
+from sample_traces.machine import cpu_name
 from sample_traces.samples import FOLDER, SAMPLES, Sample, samples_for
 from sample_traces.torch_patterns import said_by_torch
 
@@ -48,22 +49,29 @@ def record_in_quiet(sample: Sample) -> str:
             raise RuntimeError(f"{sample}: the plain steps never deviated by less than {deviations[quietest]:.0%}: close other programs")
         keep(quietest, sample, sample.run)
     keep_patterns(sample, sample.run)
-    size = sum(file.stat().st_size for file in sample.run.rglob("*") if file.is_file())
-    if size > LARGEST_BYTES:
-        raise RuntimeError(f"{sample}: {size // 1000} kB are more than {LARGEST_BYTES // 1000} kB: fewer steps or a smaller script")
+    size = size_of(sample.run)
+    if too_large := why_too_large(size):
+        raise RuntimeError(f"{sample}: {too_large}")
     return f"{sample}: {size // 1000} kB, plain steps deviate by {deviations[quietest]:.1%}"
 
 
-def run_recorder(sample: Sample, out: Path) -> None:
-    """Raises RuntimeError, with what was said on stderr, if it fails."""
+def size_of(run: Path) -> int:
+    """Bytes of all files of a recording."""
+    return sum(file.stat().st_size for file in run.rglob("*") if file.is_file())
+
+
+def why_too_large(size: int) -> str:
+    """Why a recording of so many bytes is none to commit; empty if it is."""
+    if size <= LARGEST_BYTES:
+        return ""
+    return f"{size // 1000} kB are more than {LARGEST_BYTES // 1000} kB: fewer steps, `stacks = false` or a smaller script"
+
+
+def run_recorder(sample: Sample, out: Path, seconds: float = 3600.0) -> None:
+    """Raises RuntimeError, with what was said on stderr, if it fails or takes longer."""
     options = [f"--steps={STEPS}", f"--plain-steps={PLAIN_STEPS}", f"--timeout={TIMEOUT_S}", f"--out={out}"]
     options += [] if sample.stacks else ["--no-stacks"]
-    command = [sys.executable, "-m", "diagnose", *options, sample.script.name]
-    paths = [str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])]  # where the package is not installed
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run(command, cwd=sample.script.parent, env=environment, capture_output=True, text=True, errors="replace")
-    if done.returncode:
-        raise RuntimeError(f"exit code {done.returncode} of diagnose on {sample}\n{done.stderr[-2000:]}")
+    diagnosed(*options, sample.script.name, cwd=sample.script.parent, seconds=seconds)
 
 
 def relative_deviation(out: Path) -> float:
@@ -103,11 +111,6 @@ def neutral(source: Path, sample: Sample, out: Path) -> bytes:
     text = re.sub(r"/[^\s\"]*/torchinductor_\w+", "/torchinductor", text)  # a folder that torch names after the user
     content = text.replace(str(Path.home()), "/home").encode()
     return gzip.compress(content, 9, mtime=0) if zipped else content
-
-
-def cpu_name() -> str:
-    found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return found[1] if found else platform.machine()
 
 
 def device() -> str:

@@ -4,26 +4,24 @@
 
 Each sick script whose fix has an automatic form is recorded, and its fix verified. Then the sick script with the fix is held against the
 healthy twin, run in turns. With --unchanged N, healthy scripts are held N times against themselves: what is said of no change at all.
+`sample_traces/gpu.py` does the same in pieces.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from diagnose.errors import DiagnoseError
 from diagnose.measure.recording import load_recording
@@ -31,75 +29,88 @@ from diagnose.report.accuracy import HEADERS, accuracy_rows, in_sum
 from diagnose.report.text import share
 from diagnose.report.verification import losses, verdict
 from diagnose.rules import load_rules
-from diagnose.run.settings import Target
-from diagnose.run.trial import Job, TrialSettings
+from diagnose.run.trial import TrialSettings
 from diagnose.verify import statistics
 from diagnose.verify.accuracy import pairs_of
-from diagnose.verify.duel import Arm, Bench, Outcome, RunFailed
-from diagnose.verify.lengths import fitted
+from diagnose.verify.duel import Bench, RunFailed
 from diagnose.verify.store import Store
 from diagnose.verifying import duration
-from sample_traces.pages import write_part
+from sample_traces.conductor import diagnosed
+from sample_traces.duels import PRECISION as UNCHANGED_PRECISION
+from sample_traces.duels import arm, duel
+from sample_traces.machine import in_words, machine
+from sample_traces.pages import on_machine, write_part
 from sample_traces.prediction import PAGE
 from sample_traces.samples import SAMPLES, Sample, is_recorded, samples_for
 from sample_traces.tables import table
 
 HEADING = "# What fixes gain when they are made"
 PRECISION = 0.03
-UNCHANGED_PRECISION, UNCHANGED_S = 0.05, 40.0
+BUDGET_S, UNCHANGED_S = 90.0, 40.0
+RECORDING_S = 300.0
+NO_TWIN_YET = "not held against it yet"
 
 
 @dataclass(frozen=True)
 class Verified:
-    """One case: verify.json, and the sick script with its fix against the healthy twin; None where that could not be measured."""
+    """One case: verify.json, and the sick script with its fix against the healthy twin: `statistics.Comparison` as a dict, None where
+    that could not be measured."""
 
     case: str
     proof: dict[str, Any]
-    tried: dict[str, Any]
-    twin: statistics.Comparison | None
-    twin_verdict: str
+    twin: dict[str, Any] | None = None
+    twin_verdict: str = NO_TWIN_YET
+
+    @property
+    def tried(self) -> dict[str, Any]:
+        return self.proof["tried"][0]
 
 
-def verified(sick: Sample, healthy: Sample, folder: Path, budget_s: float) -> Verified | str:
-    """Record, verify, hold against the twin; or why that cannot be done."""
+def automatic(device: str) -> list[Sample]:
+    """The sick samples that show on the device ("cpu" or "cuda") and whose fix a rerun can make."""
+    rules = {rule.id for rule in load_rules().values() if rule.fix.intervention}
+    return [sample for sample in samples_for(device) if sample.rule in rules]
+
+
+def twin_of(sick: Sample) -> Sample:
+    return next(sample for sample in SAMPLES if sample.case == sick.case and sample.name == "healthy")
+
+
+def verified(sick: Sample, folder: Path, budget_s: float = BUDGET_S, seconds: float = RECORDING_S) -> Verified | str:
+    """Record and verify, each of which may take so many seconds; or why nothing could be measured.
+
+    Raises RuntimeError if either fails, or there was no time to measure.
+    """
     run = folder / sick.case
-    said = _diagnose("--out", str(run), sick.script.name, cwd=sick.script.parent)
-    if said.returncode:
-        return f"recording ended with exit code {said.returncode}"
-    options = ["--allow", "numerics", "--budget", f"{budget_s}s", "--precision", str(PRECISION), "--only", sick.rule]
-    said = _diagnose("verify", str(run), *options, cwd=sick.script.parent)
+    diagnosed("--out", str(run), sick.script.name, cwd=sick.script.parent, seconds=seconds)
+    if sick.rule not in {row["rule"] for row in json.loads((run / "report.json").read_text())["plan"]}:
+        return "the rule is not in the plan of this recording"
+    options = ["--allow", "numerics", "--budget", f"{budget_s:.0f}s", "--precision", str(PRECISION), "--only", sick.rule]
+    said = diagnosed("verify", str(run), *options, cwd=sick.script.parent, seconds=seconds + budget_s)
     if not (run / "verify.json").is_file():
         return (said.stderr.strip().splitlines() or ["nothing was tried"])[-1].strip()
-    proof = json.loads((run / "verify.json").read_text())
-    tried = proof["tried"][0]
-    if tried["state"] != "measured":
-        return verdict(tried)
-    twin, words = _against_twin(sick, healthy, tried, run, budget_s)
-    return Verified(sick.case, proof, tried, twin, words)
+    found = Verified(sick.case, json.loads((run / "verify.json").read_text()))
+    if found.tried["state"] == "no_time":
+        raise RuntimeError(verdict(found.tried))
+    return found if found.tried["state"] == "measured" else verdict(found.tried)
 
 
-def _diagnose(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "diagnose", *arguments], cwd=cwd, capture_output=True, text=True, errors="replace")
-
-
-def _against_twin(sick: Sample, healthy: Sample, tried: dict[str, Any], run: Path, budget_s: float) -> tuple[Any, str]:
+def against_twin(found: Verified, sick: Sample, folder: Path, budget_s: float = BUDGET_S) -> Verified:
+    """The same, with the sick script and its fix held against the healthy one."""
     if sick.other_fix or sick.twin_steps > 1:
-        return None, "the twin does something else"
+        return Verified(found.case, found.proof, None, "the twin does something else")
+    tried = found.tried
     spec = {"name": tried["intervention"], "arguments": tried["arguments"], "sites": []}
     settings = TrialSettings(tried["step_to"] - 1, max(1, tried["step_from"] - 1), 1, timeout_s=300)
-    bench = Bench(Store(run / "twin"), settings, lambda label: None)
+    bench = Bench(Store(folder / "twin" / sick.case), settings, lambda label: None)
     try:
-        outcome = bench.duel(_arm(healthy), _arm(sick, spec), PRECISION, time.monotonic() + budget_s, sick.case)
+        deadline = time.monotonic() + budget_s
+        outcome = bench.duel(arm(twin_of(sick).script), arm(sick.script, [spec]), PRECISION, deadline, sick.case)
     except RunFailed as failed:
-        return None, str(failed)
+        return Verified(found.case, found.proof, None, str(failed))
     if outcome is None:
-        return None, "too few runs"
-    return outcome.comparison, statistics.verdict(outcome.comparison, PRECISION)
-
-
-def _arm(sample: Sample, *specs: dict[str, Any]) -> Arm:
-    folder = str(sample.script.parent)
-    return Arm(Job(Target(sample.script.name, False, ()), folder, folder, sys.executable), specs)
+        return Verified(found.case, found.proof, None, "too few runs")
+    return Verified(found.case, found.proof, asdict(outcome.comparison), statistics.verdict(outcome.comparison, PRECISION))
 
 
 def unchanged(count: int, folder: Path) -> Counter[str]:
@@ -108,42 +119,35 @@ def unchanged(count: int, folder: Path) -> Counter[str]:
     verdicts: Counter[str] = Counter()
     for number, sample in enumerate(islice(cycle(healthy), count)):
         try:
-            outcome = _against_itself(sample, folder / str(number))
+            result = against_itself(sample, sample.run, folder / str(number))
         except (RunFailed, DiagnoseError) as failed:
             print(f"{number}: {sample}: {failed}", file=sys.stderr)
             continue
-        said = statistics.verdict(outcome.comparison, UNCHANGED_PRECISION) if outcome else "too few runs"
-        verdicts[said] += 1
-        print(f"{number}: {sample}: {said}", outcome.comparison if outcome else "", file=sys.stderr)
+        verdicts[result["verdict"]] += 1
+        print(f"{number}: {sample}: {result}", file=sys.stderr)
     return verdicts
 
 
-def _against_itself(sample: Sample, folder: Path) -> Outcome | None:
-    """As `verify` would, with shorter runs."""
-    step_ms = float(np.median(load_recording(sample.run).step_ns("plain"))) / 1e6
-    steps = max(20, min(300, round(600 / step_ms)))
-    bench = Bench(Store(folder), TrialSettings(steps + 10, 10, 1, timeout_s=300), lambda label: None)
-    bench = bench.with_settings(fitted(bench.settings, bench.once(_arm(sample), sample.case)))
-    # two arms that differ in name only
-    return bench.duel(_arm(sample), _arm(sample), UNCHANGED_PRECISION, time.monotonic() + UNCHANGED_S, sample.case)
+def against_itself(sample: Sample, run: Path, folder: Path, budget_s: float = UNCHANGED_S) -> dict[str, Any]:
+    """The verdict on no change (`duels.duel`). ``run``: the sample's recording, which tells how long a step takes. Raises RunFailed."""
+    step_ms = float(np.median(load_recording(run).step_ns("plain"))) / 1e6
+    return duel(sample.script, sample.script, step_ms, folder, budget_s)
 
 
 # ---- the page
 
 
-def page(found: Sequence[Verified], without: Sequence[str], same: Counter[str] | None) -> str:
+def page(found: Sequence[Verified], without: Sequence[str], same: Counter[str] | None, known: dict[str, Any], command: str) -> str:
+    """``known``: the machine, as `machine.machine` tells it; ``command`` wrote this."""
     pairs = [pair for one in found for pair in pairs_of(one.case, one.proof)]
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
     rows = [(one.case, verdict(one.tried), losses(one.tried), _twin(one)) for one in found]
     parts = [
-        HEADING,
-        "Written by `make verify-samples`: every sick sample whose fix has an automatic form, recorded and verified afresh on "
-        f"torch {torch.__version__}, {device}, {os.cpu_count()} cores. *Against its twin*: the sick script with the fix against the "
+        on_machine(HEADING, known["gpu"]),
+        f"Written by `{command}`: every sick sample whose fix has an automatic form, recorded and verified afresh on "
+        f"{in_words(known)}. *Against its twin*: the sick script with the fix against the "
         "healthy one, run in turns: where no difference is seen, the fix does all that the twin does, as far as the interval tells.",
-        table(("case", "with the fix", "losses", "against its twin"), rows),
-        "Predicted before, measured after:",
-        table(HEADERS, accuracy_rows(pairs)),
-        in_sum(pairs) if pairs else "",
+        table(("case", "with the fix", "losses", "against its twin"), rows) if rows else "Nothing was verified yet.",
+        f"Predicted before, measured after:\n\n{table(HEADERS, accuracy_rows(pairs))}\n\n{in_sum(pairs)}" if pairs else "",
         "Left out:\n\n" + "\n".join(f"- {one}" for one in without) if without else "",
         _unchanged(same) if same else "",
     ]
@@ -153,8 +157,9 @@ def page(found: Sequence[Verified], without: Sequence[str], same: Counter[str] |
 def _twin(one: Verified) -> str:
     if one.twin is None:
         return one.twin_verdict
-    words = "no difference seen" if one.twin.low <= 0 <= one.twin.high else one.twin_verdict
-    return f"{words}, {100 * one.twin.low:+.1f} to {100 * one.twin.high:+.1f} %"
+    low, high = one.twin["low"], one.twin["high"]
+    words = "no difference seen" if low <= 0 <= high else one.twin_verdict
+    return f"{words}, {100 * low:+.1f} to {100 * high:+.1f} %"
 
 
 def _unchanged(verdicts: Counter[str]) -> str:
@@ -170,27 +175,28 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("cases", nargs="*", metavar="case", help="only these (default: all with an automatic fix)")
     options.add_argument("--write", action="store_true", help="into docs/accuracy.md")
-    options.add_argument("--budget", type=duration, default=90.0, help="for each verification and each twin (default 90s)")
+    options.add_argument("--budget", type=duration, default=BUDGET_S, help="for each verification and each twin (default 90s)")
     options.add_argument("--unchanged", type=int, default=0, metavar="N", help="hold healthy scripts N times against themselves as well")
     given = options.parse_args()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    by_name = {str(sample): sample for sample in SAMPLES}
-    automatic = {rule.id for rule in load_rules().values() if rule.fix.intervention}
-    sick = [one for one in samples_for(device) if one.rule in automatic and (one.case in given.cases or not given.cases)]
+    known = machine()
+    sick = [one for one in automatic("cuda" if known["gpu"] else "cpu") if one.case in given.cases or not given.cases]
     found, without = [], []
     with tempfile.TemporaryDirectory() as folder:
         for one in sick:
-            result = verified(one, by_name[f"{one.case}/healthy"], Path(folder), given.budget)
+            try:
+                result = verified(one, Path(folder), given.budget)
+            except RuntimeError as error:
+                result = str(error).partition("\n")[0]
             print(f"{one}: {verdict(result.tried) if isinstance(result, Verified) else result}", file=sys.stderr)
             if isinstance(result, Verified):
-                found.append(result)
+                found.append(against_twin(result, one, Path(folder), given.budget))
             else:
                 without.append(f"`{one.case}`: {result}")
         same = unchanged(given.unchanged, Path(folder)) if given.unchanged else None
-    written = page(found, without, same)
+    written = page(found, without, same, known, "make verify-samples")
     print(written)
     if given.write:
-        write_part(PAGE, HEADING, written)
+        write_part(PAGE, on_machine(HEADING, known["gpu"]), written)
 
 
 if __name__ == "__main__":

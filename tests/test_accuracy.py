@@ -12,8 +12,10 @@ from sample_traces.accuracy import (
     missed_table,
     overall,
     page,
+    pages,
     precision,
     recall,
+    replay_table,
     rule_table,
     stable_on_healthy,
 )
@@ -98,7 +100,8 @@ def test_the_table_of_rules():
 
 def test_an_answer_is_read_from_a_document():
     document = {
-        "run": {"environment": {"torch": "2.13.0", "gpu": None, "cores": 2}},
+        "run": {"environment": {"torch": "2.13.0", "gpu": "NVIDIA Test", "cores": 2}},
+        "self_replay_error": 0.004,
         "plan": [{"rule": "slow", "where": "sick.py:3"}],
         "findings": [
             {"rule": "slow", "status": "stable", "state": "fires", "group": "plan"},
@@ -107,7 +110,14 @@ def test_an_answer_is_read_from_a_document():
         ],
     }
     assert answer_of(SICK, document) == Answer(
-        SICK, ("slow",), "sick.py:3", frozenset({"slow"}), frozenset({"blind"}), "torch 2.13.0, no GPU, 2 cores"
+        SICK,
+        ("slow",),
+        "sick.py:3",
+        frozenset({"slow"}),
+        frozenset({"blind"}),
+        "torch 2.13.0, NVIDIA Test, 2 cores",
+        "NVIDIA Test",
+        0.004,
     )
 
 
@@ -130,6 +140,22 @@ def test_torchs_crashes_are_counted_and_its_blind_spots_are_not_held_against_its
 
 
 def test_the_page_names_the_machines_and_what_waits():
-    written = page([Answer(HEALTHY, ("slow",), on="torch 2.13.0, no GPU, 2 cores")], [])
+    written = page([Answer(HEALTHY, ("slow",), on="torch 2.13.0, no GPU, 2 cores")], [], judged=SAMPLES[1:])
     assert "1 on torch 2.13.0, no GPU, 2 cores." in written
-    assert f"`{SAMPLES[0]}`" in written.partition("## Waiting for a recording")[2]
+    waiting = written.partition("## Waiting for a recording")[2]
+    assert f"`{SAMPLES[0]}`" in waiting
+    assert f"`{SAMPLES[1]}`" not in waiting
+
+
+def test_each_gpu_has_a_part_of_its_own(tmp_path):
+    here, there = Answer(SICK, ("other", "slow")), Answer(HEALTHY, (), gpu="NVIDIA Test")
+    assert {heading: "| 1.00 (1 of 1) |" in part for heading, part in pages([there, here], tmp_path).items()} == {
+        "# How often the diagnosis is right": True,
+        "# How often the diagnosis is right, on NVIDIA Test": False,
+    }
+
+
+def test_how_far_replays_end_from_their_recordings():
+    """Of 0, 1 and 6 %: half are below 1 %, nine tenths below 5 %, one above what can be predicted from."""
+    answers = [Answer(SICK, (), replay_error=error) for error in (0.0, 0.01, 0.06)]
+    assert replay_table([*answers, Answer(SICK, ())]).splitlines()[-1] == "| 3 | 1.00% | 5.00% | 6.00% (`a-case/sick`) | 1 |"

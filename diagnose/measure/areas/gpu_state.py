@@ -6,7 +6,7 @@ from typing import Any
 
 from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, known, metric
 
-NO_STATE = Missing("the GPU's clocks and throttling were not sampled", "pip install nvidia-ml-py, then python -m diagnose train.py")
+NO_STATE = Missing("the GPU's clocks and throttling were not sampled", "python -m diagnose train.py, on a machine with nvidia-smi")
 # As NVML names them. The software power cap is no fault: a GPU at full load runs at its power limit.
 HEAT_OR_BRAKE = ("thermal", "hw_slowdown", "power_brake")
 CONTEXT_BYTES = 2**30  # a process's CUDA context, libraries and workspaces outside torch's allocator take 0.3 to 1 GiB

@@ -1,0 +1,163 @@
+"""Pieces of work, one after the other, as far as the time goes. What was done is written down, so that the next call goes on from there.
+
+A piece that fails costs only itself. It is tried again by the next call, after all that was not tried yet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+RECORDS = "pieces"
+TRACEBACK_CHARACTERS = 1500
+LONGEST_S = 1200.0  # of a piece, where there is all the time in the world
+
+ALL_DONE, SOME_FAILED, SOME_LEFT = 0, 1, 3  # exit codes; 2 is wrong usage
+
+
+@dataclass(frozen=True)
+class Piece:
+    """``do`` is given the seconds it may take and returns, in a line, what came of it; whatever it raises is its failure.
+
+    ``guess_s``: how long it takes, before one of its stage was timed.
+    """
+
+    stage: str
+    name: str
+    guess_s: float
+    do: Callable[[float], str]
+
+    def __str__(self) -> str:
+        return f"{self.stage}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a piece went: ``said`` is its line, or why it failed."""
+
+    stage: str
+    name: str
+    ok: bool
+    said: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.stage}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Conducted:
+    """All pieces by how they stand after a call. ``stages``: in their order."""
+
+    stages: list[str]
+    done: list[Record]
+    failed: list[Record]
+    left: list[Piece]
+
+    @property
+    def exit_code(self) -> int:
+        return SOME_LEFT if self.left else SOME_FAILED if self.failed else ALL_DONE
+
+
+def conduct(pieces: Sequence[Piece], out: Path, seconds: float) -> Conducted:
+    """Do what is not done yet, in the pieces' order; of those that take too long for the time left, none is started."""
+    ends_at = time.monotonic() + seconds
+    known = {str(record): record for record in records(out)}
+    tried = [piece for piece in pieces if str(piece) in known and not known[str(piece)].ok]
+    for piece in [*(piece for piece in pieces if str(piece) not in known), *tried]:
+        left_s = ends_at - time.monotonic()
+        if left_s >= expected_s(piece, known.values()):
+            known[str(piece)] = _done(piece, min(left_s, LONGEST_S))
+            _keep(known[str(piece)], out)
+    mine = [(piece, known.get(str(piece))) for piece in pieces]
+    return Conducted(
+        list(dict.fromkeys(piece.stage for piece in pieces)),
+        [record for _, record in mine if record and record.ok],
+        [record for _, record in mine if record and not record.ok],
+        [piece for piece, record in mine if not record],
+    )
+
+
+def expected_s(piece: Piece, known: Iterable[Record]) -> float:
+    """As long as the longest of its stage so far; one that failed says nothing of how long the others take."""
+    return max((record.seconds for record in known if record.stage == piece.stage and record.ok), default=piece.guess_s)
+
+
+def _done(piece: Piece, left_s: float) -> Record:
+    started = time.monotonic()
+    try:
+        ok, said = True, piece.do(left_s)
+    except Exception as error:
+        ok, said = False, f"{type(error).__name__}: {error}"[-TRACEBACK_CHARACTERS:]
+    record = Record(piece.stage, piece.name, ok, said, round(time.monotonic() - started, 1))
+    print(f"{record}: {'' if ok else 'FAILED: '}{said} ({record.seconds:.0f} s)", flush=True)
+    return record
+
+
+def records(out: Path) -> list[Record]:
+    """Of all pieces that were ever tried with this folder. A file that cannot be read counts for nothing."""
+    found = []
+    for file in sorted((out / RECORDS).glob("*/*.json")):
+        try:
+            found.append(Record(**json.loads(file.read_text(encoding="utf-8"))))
+        except (OSError, ValueError, TypeError):
+            continue
+    return found
+
+
+def _keep(record: Record, out: Path) -> None:
+    file = out / RECORDS / record.stage / f"{record.name.replace('/', '--')}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
+
+
+def summary(conducted: Conducted) -> str:
+    """What is done, what failed and why, what is left and about how long it takes."""
+    lines = []
+    for stage in conducted.stages:
+        done, failed = ([one for one in some if one.stage == stage] for some in (conducted.done, conducted.failed))
+        left = [piece for piece in conducted.left if piece.stage == stage]
+        left_s = sum(expected_s(piece, done) for piece in left)
+        about = f" (at most about {left_s / 60:.0f} minutes)" if left else ""
+        spent = sum(record.seconds for record in [*done, *failed])
+        lines.append(f"{stage}: {len(done)} done, {len(failed)} failed, {len(left)} left{about}; {spent:.0f} s spent")
+    lines += [f"failed: {record}: {record.said.strip().splitlines()[-1] if record.said.strip() else ''}" for record in conducted.failed]
+    return "\n".join(lines)
+
+
+def called(command: Sequence[str], cwd: Path, environment: dict[str, str], seconds: float) -> subprocess.CompletedProcess[str]:
+    """Run a command that may take so long; then it and all that it started are ended. Raises RuntimeError, with stderr's end, for that."""
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            printed, complained = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            _, complained = process.communicate()
+            raise RuntimeError(f"took longer than {seconds:.0f} s\n{complained[-TRACEBACK_CHARACTERS:]}") from None
+    return subprocess.CompletedProcess(command, process.returncode, printed, complained)
+
+
+def diagnosed(*arguments: str, cwd: Path, seconds: float) -> subprocess.CompletedProcess[str]:
+    """`python -m diagnose` with these arguments, from this source tree whether or not it is installed. Raises RuntimeError if it fails."""
+    paths = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    done = called([sys.executable, "-m", "diagnose", *arguments], cwd, environment, seconds)
+    if done.returncode:
+        raise RuntimeError(f"exit code {done.returncode} of diagnose {' '.join(arguments)}\n{done.stderr[-TRACEBACK_CHARACTERS:]}")
+    return done

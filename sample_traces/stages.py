@@ -1,0 +1,185 @@
+"""What is to be done on a machine with a GPU, in the order of its worth: stages of pieces, each leaving a file or a folder.
+
+OUT/<case>/<script>/          recordings, to be copied beside the scripts
+OUT/stories/<story>/          reports, plans and duels of the real models
+OUT/verified/<case>.json      what a fix gained, then how it stands against the healthy twin
+OUT/unchanged/<case>.json     a healthy script against itself
+OUT/costs/<loop>.json         what the recorder costs
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from diagnose.report.verification import verdict
+from sample_traces import hook_costs, storytelling
+from sample_traces.conductor import Piece, diagnosed
+from sample_traces.duels import in_words
+from sample_traces.record import PATTERNS, keep, keep_patterns, relative_deviation, run_recorder, size_of, why_too_large
+from sample_traces.samples import SAMPLES, Sample, is_recorded
+from sample_traces.verified import Verified, against_itself, against_twin, automatic, verified
+
+RECORDING_S, VERIFY_S, TWIN_S, UNCHANGED_S, COSTS_S, PATTERNS_S = 30.0, 130.0, 100.0, 70.0, 120.0, 60.0  # guesses, before one was timed
+VERIFY_BUDGET_S, TWIN_BUDGET_S, UNCHANGED_BUDGET_S = 90.0, 75.0, 50.0
+UNCHANGED_CASES = 8
+AT_ONCE = 6  # of torch's patterns, which are not timed
+# Remedies that no sample is cured by: tried on one, to see that they take hold.
+WITHOUT_SAMPLE = ("expandable_segments", "launch_blocking_off", "zero_grad", "gc_freeze", "threads:count=4")
+TRIED_ON = {"cuda": "single-tensor-optimizer", "cpu": "row-loop"}
+
+
+def all_pieces(out: Path, device: str) -> list[Piece]:
+    """For "cuda"; for "cpu" the same with what shows there, to rehearse."""
+    first = [sample for sample in SAMPLES if (sample.needs == "gpu") == (device == "cuda")]
+    rest = [sample for sample in SAMPLES if sample not in first] if device == "cuda" else []
+    cured = automatic(device)
+    return [
+        *(_recording("samples", sample, out) for sample in first),
+        *(piece for story in storytelling.stories() for piece in _story(story, out / "stories")),
+        *(_verifying("verify", sick, out) for sick in cured if sick in first),
+        *(_unchanged(sample, out) for sample in _healthy(first)[:UNCHANGED_CASES]),
+        *(_costs(kind, out) for kind in hook_costs.KINDS),
+        _without_sample(device, out),
+        *(_twin(sick, out) for sick in cured if sick in first),
+        *(_recording("cpu-samples", sample, out) for sample in rest),
+        *(_verifying("cpu-verify", sick, out) for sick in cured if sick not in first),
+        *(_patterns(case, out) for case in dict.fromkeys(sample.case for sample in first)),
+    ]
+
+
+def folder_of(sample: Sample, out: Path) -> Path:
+    return out / sample.case / sample.name
+
+
+# ---- samples
+
+
+def _recording(stage: str, sample: Sample, out: Path) -> Piece:
+    def record(seconds: float) -> str:
+        with TemporaryDirectory() as folder:
+            run = Path(folder) / "run"
+            run_recorder(sample, run, seconds)
+            keep(run, sample, folder_of(sample, out))
+            deviation = relative_deviation(run)
+        size = size_of(folder_of(sample, out))
+        too_large = why_too_large(size)
+        said = f"{size // 1000} kB, plain steps deviate by {deviation:.1%}"
+        return f"{said}; not to be committed: {too_large}" if too_large else said
+
+    return Piece(stage, str(sample), RECORDING_S, record)
+
+
+def _patterns(case: str, out: Path) -> Piece:
+    """What torch's own matcher says of a case's scripts, side by side."""
+
+    def judge(seconds: float) -> str:
+        samples = [sample for sample in SAMPLES if sample.case == case and is_recorded(folder_of(sample, out))]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(lambda sample: keep_patterns(sample, folder_of(sample, out)), samples))
+        return f"{len([sample for sample in samples if (folder_of(sample, out) / PATTERNS).is_file()])} scripts judged"
+
+    return Piece("patterns", case, PATTERNS_S, judge)
+
+
+# ---- stories
+
+
+def _story(story: storytelling.Story, out: Path) -> list[Piece]:
+    return [
+        Piece("stories", f"{story.name}/before", 90.0, lambda seconds: storytelling.recorded(story, "before", out, seconds)),
+        Piece(
+            "story-verify",
+            story.name,
+            storytelling.VERIFY_S + 40,
+            lambda seconds: storytelling.verified(story, out, seconds, min(storytelling.VERIFY_S, max(10.0, seconds - 40))),
+        ),
+        Piece(
+            "story-duels",
+            story.name,
+            200.0,
+            lambda seconds: storytelling.held(story, out, min(storytelling.DUEL_S, seconds / 3)),
+        ),
+        Piece("stories", f"{story.name}/after", 90.0, lambda seconds: storytelling.recorded(story, "after", out, seconds)),
+    ]
+
+
+# ---- fixes
+
+
+def _verifying(stage: str, sick: Sample, out: Path) -> Piece:
+    def verify(seconds: float) -> str:
+        with TemporaryDirectory() as folder:
+            found = verified(sick, Path(folder), min(VERIFY_BUDGET_S, seconds / 2), seconds)
+        _save(
+            asdict(found) if isinstance(found, Verified) else {"case": sick.case, "why_not": found}, out / "verified" / f"{sick.case}.json"
+        )
+        return verdict(found.tried) if isinstance(found, Verified) else found
+
+    return Piece(stage, sick.case, VERIFY_S, verify)
+
+
+def _twin(sick: Sample, out: Path) -> Piece:
+    def hold(seconds: float) -> str:
+        file = out / "verified" / f"{sick.case}.json"
+        known = json.loads(file.read_text(encoding="utf-8"))
+        if "why_not" in known:
+            return f"not verified: {known['why_not']}"
+        with TemporaryDirectory() as folder:
+            found = against_twin(Verified(**known), sick, Path(folder), min(TWIN_BUDGET_S, seconds / 2))
+        _save(asdict(found), file)
+        return found.twin_verdict
+
+    return Piece("twins", sick.case, TWIN_S, hold)
+
+
+def _without_sample(device: str, out: Path) -> Piece:
+    """Remedies that no sample is cured by, on a sample that needs none of them: do they take hold, and harm nothing?"""
+    sick = next(sample for sample in SAMPLES if sample.case == TRIED_ON[device] and sample.name == "sick")
+
+    def hold(seconds: float) -> str:
+        with TemporaryDirectory() as folder:
+            run = Path(folder) / "run"
+            diagnosed("--quiet", "--out", str(run), sick.script.name, cwd=sick.script.parent, seconds=seconds)
+            tries = [word for fix in WITHOUT_SAMPLE for word in ("--try", fix)]
+            budget = ["--budget", f"{min(2 * VERIFY_BUDGET_S, seconds / 2):.0f}s"]
+            diagnosed("verify", str(run), "--quiet", *budget, *tries, cwd=sick.script.parent, seconds=seconds)
+            proof = json.loads((run / "verify.json").read_text(encoding="utf-8"))
+        _save(proof, out / "without-sample.json")
+        return "; ".join(f"{one['intervention']}: {verdict(one)}" for one in proof["tried"])
+
+    return Piece("remedies", sick.case, 2 * VERIFY_S, hold)
+
+
+def _healthy(samples: Iterable[Sample]) -> list[Sample]:
+    """Of scripts with a rule and a twin, every third: of different kinds."""
+    return [sample for sample in samples if sample.name == "healthy"][::3]
+
+
+def _unchanged(sample: Sample, out: Path) -> Piece:
+    def hold(seconds: float) -> str:
+        with TemporaryDirectory() as folder:
+            result = against_itself(sample, folder_of(sample, out), Path(folder), min(UNCHANGED_BUDGET_S, seconds / 2))
+        _save({"case": sample.case, **result}, out / "unchanged" / f"{sample.case}.json")
+        return in_words(result)
+
+    return Piece("unchanged", sample.case, UNCHANGED_S, hold)
+
+
+def _costs(kind: str, out: Path) -> Piece:
+    def measure(seconds: float) -> str:
+        result = hook_costs.costs(kind, min(seconds, COSTS_S))
+        _save(result, out / "costs" / f"{kind}.json")
+        return f"{result['hooked_us'] / result['plain_us']:.3f} of the step with the hooks idle"
+
+    return Piece("costs", kind, COSTS_S, measure)
+
+
+def _save(result: dict[str, Any], file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(result, indent=1), encoding="utf-8")
