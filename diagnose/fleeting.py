@@ -1,4 +1,4 @@
-"""`python -m diagnose fleet`: the traces of a job's many ranks, analysed on a Dask cluster. Heavy imports wait."""
+"""`python -m diagnose fleet`: a job's many ranks, analysed on a Dask cluster. Heavy imports wait."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ _USAGE = "python -m diagnose fleet TRACES [options]"
 _DESCRIPTION = """\
 Analyse the traces of one job's ranks, thousands if need be, on a Dask cluster: who holds the others up, and why.
 
-TRACES is a folder with all below it, a pattern in quotes, or the URL of either, wherever fsspec reads. Each trace is read by one worker,
-which reduces it to a small summary (a Parquet file); no trace leaves its worker. The report is about the rank that holds the others up.
+TRACES is a folder with all below it, a pattern in quotes, or the URL of either, wherever fsspec reads. What lies there are traces, one a
+rank, or run folders of `diagnose`. Each rank is read by one worker, which reduces it to a small summary (a Parquet file); no trace leaves
+its worker. The report is about the rank that holds the others up.
 """
 _EPILOG = """\
 examples:
   python -m diagnose fleet traces/                                 on this machine, a worker for each core
   python -m diagnose fleet 's3://bucket/job-17/*/rank*.json.gz' --workers 8
+  python -m diagnose fleet '/shared/job-17/node*'                   run folders that diagnose recorded, one a machine
   python -m diagnose fleet s3://bucket/job-17 --scheduler tcp://10.0.0.1:8786 --summaries s3://bucket/job-17-summaries
 
 exit codes: 0 report written, 1 failure of diagnose, 2 wrong usage, no readable trace, or no Dask, 4 --fail-on, 130 interrupted
@@ -56,28 +58,41 @@ def answer(asked: argparse.Namespace, out: Path) -> Document:
     """Analyse the fleet, write the report of the rank that matters into `out`, print its summary; the result document."""
     from diagnose.fleet.cluster import cluster
     from diagnose.fleet.fleet import analyse_fleet
-    from diagnose.fleet.traces import fleet_traces
+    from diagnose.fleet.recordings import fleet_ranks
     from diagnose.report.console import stderr_console
     from diagnose.report.progress import Progress
     from diagnose.report.terminal import print_summary
     from diagnose.reporting import written
 
     say = Progress(quiet=asked.quiet)
-    traces = fleet_traces(asked.traces)
+    ranks = fleet_ranks(asked.traces)
     summaries = asked.summaries or str(out.resolve() / SUMMARIES)
     limits = {"memory_limit": asked.memory_limit, "trusted": asked.trusted}
     with cluster(asked.scheduler, asked.workers) as client:
-        say(f"reading {len(traces)} traces on {len(client.scheduler_info()['workers'])} workers", client.dashboard_link)
+        say(f"reading {_number(len(ranks), 'rank')} on {_number(len(client.nthreads()), 'worker')}", client.dashboard_link)
         if not is_url(summaries):
-            Path(summaries).mkdir(parents=True, exist_ok=True)
-        fleet = analyse_fleet(client, traces, summaries, limits, _told(say, len(traces)))
+            _make_folder(Path(summaries))
+        fleet = analyse_fleet(client, ranks, summaries, limits, _told(say, len(ranks)))
     document = written(fleet.document, fleet.picture, out, out)  # not the trace as their source: it stays where it is
     print_summary(document, out, stderr_console(quiet=asked.quiet))
     return document
 
 
+def _number(count: int, what: str) -> str:
+    from diagnose.report import text
+
+    return f"{text.count(count)} {what}{'s' if count != 1 else ''}"
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"no summaries can be written to {folder}", saw=str(error), do="name another folder: --summaries WHERE") from error
+
+
 def _told(say: Callable[[str, str], None], count: int, clock: Callable[[], float] = time.monotonic) -> Callable[[int], None]:
-    """Says from time to time how many are done, and about how long the others take."""
+    """Says from time to time how many are done, and about how long the others take; of all, what follows."""
     from diagnose.report import text
 
     began = said = clock()
@@ -85,10 +100,12 @@ def _told(say: Callable[[str, str], None], count: int, clock: Callable[[], float
     def tell(done: int) -> None:
         nonlocal said
         now = clock()
-        if now - said >= EVERY_S and done < count:
+        if done == count:
+            say(f"comparing {_number(count, 'rank')}", "")
+        elif now - said >= EVERY_S:
             said = now
             say(
-                f"{text.count(done)} of {text.count(count)} traces read",
+                f"{text.count(done)} of {text.count(count)} ranks read",
                 f"about {text.seconds((now - began) / done * (count - done))} left",
             )
 

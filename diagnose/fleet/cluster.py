@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT_S = 30
+# Dask gives up a worker of its own that is not there 15 s after it died, even while it is being started again, which on a busy machine
+# takes longer; without any worker left all would wait for ever.
+SETTINGS = {"distributed.deploy.lost-worker-timeout": "1h"}
 
 
 @contextmanager
@@ -23,6 +26,7 @@ def cluster(scheduler: str = "", workers: int | None = None) -> Iterator[Client]
     Dask, and if nothing answers at the address.
     """
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise UsageError(
@@ -34,6 +38,7 @@ def cluster(scheduler: str = "", workers: int | None = None) -> Iterator[Client]
         return
     free_port = "127.0.0.1:0"
     with (
+        dask.config.set(SETTINGS),
         LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=free_port, silence_logs=logging.CRITICAL) as local,
         Client(local) as client,
     ):

@@ -1,4 +1,4 @@
-"""A fleet's analysis: every trace reduced on some worker, a tree of merges, then the rank that the report is about in full."""
+"""A fleet's analysis: every rank reduced on some worker, a tree of merges, then the rank that the report is about in full."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from diagnose.errors import DiagnoseError
 from diagnose.fleet.tasks import Reading, analysed, job_and_readings, merged, reduced, unread
 from diagnose.measure.job import Job
-from diagnose.trace.source import Source
+from diagnose.ranks.load import RankSource
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -19,7 +19,7 @@ FAN_IN = 16  # of a merge: 10,000 ranks are four levels, and no merge but the la
 
 @dataclass(frozen=True)
 class Fleet:
-    """``document`` and ``picture``: of the rank that ``job.representative`` names; ``readings``: a row a trace."""
+    """``document`` and ``picture``: of the rank that ``job.representative`` names; ``readings``: a row a rank that was given."""
 
     job: Job
     readings: tuple[Reading, ...]
@@ -29,45 +29,58 @@ class Fleet:
 
 def analyse_fleet(
     client: Client,
-    traces: Mapping[str, Source],
+    ranks: Sequence[RankSource],
     summaries: str,
     reading: Mapping[str, Any],
     tell: Callable[[int], None] = lambda done: None,
 ) -> Fleet:
-    """Analyse the traces of one job, by their names, on the cluster.
+    """Analyse the ranks of one job, which have different names, on the cluster.
 
     ``summaries``: the folder or URL that workers write the ranks' summaries into; ``reading``: options of `read_trace`; ``tell`` is called
-    with the number of traces done. A trace that cannot be read is left out, as is one that workers die of; a worker's lost work is done
-    again by another. Raises DiagnoseError if no trace could be read.
+    with the number of ranks done. One that cannot be read is left out, as is one that workers die of; a worker's lost work is done
+    again by another. Raises DiagnoseError if none could be read.
     """
-    ranks = _reduced(client, traces, summaries, reading, tell)
-    job, readings = _result(client.submit(job_and_readings, _merged(client, ranks), pure=False))
-    source = traces[job.state(job.representative).source]
-    document, picture = _result(client.submit(analysed, source, job, reading, pure=False))
+    job, readings = job_of_futures(client, _reduced(client, ranks, summaries, reading, tell))
+    chosen = job.state(job.representative).source
+    one = next(one for one in ranks if one.name == chosen)
+    document, picture = _result(client.submit(analysed, one, job, reading, pure=False))
     return Fleet(job, readings, document, picture)
 
 
+def job_of_futures(client: Client, parts: Sequence[Any]) -> tuple[Job, tuple[Reading, ...]]:
+    """The job that all ranks make, by a tree of merges on the workers; ``parts``: futures of `Ranks`, or such. Raises DiagnoseError."""
+    while len(parts) > 1:
+        parts = [client.submit(merged, parts[first : first + FAN_IN], pure=False) for first in range(0, len(parts), FAN_IN)]
+    job, readings = _result(client.submit(job_and_readings, parts[0], pure=False))
+    return job, readings
+
+
 def _reduced(
-    client: Client, traces: Mapping[str, Source], summaries: str, reading: Mapping[str, Any], tell: Callable[[int], None]
+    client: Client, ranks: Sequence[RankSource], summaries: str, reading: Mapping[str, Any], tell: Callable[[int], None]
 ) -> list[Any]:
-    """A future of each trace's ranks; in place of one whose workers died, time and again, what is known of it."""
+    """A future of each rank; in place of one that no worker could reduce, why."""
     from distributed import as_completed
 
-    names = list(traces)
-    futures = client.map(reduced, names, [traces[name] for name in names], summaries=summaries, reading=reading, pure=False)
+    how: dict[str, Any] = {"summaries": summaries, "reading": reading, "pure": False}
+    futures = client.map(reduced, ranks, **how)
     for done, _ in enumerate(as_completed(futures), 1):
         tell(done)
-    return [
-        unread(name, f"workers died of it: {one.exception()}") if one.status == "error" else one
-        for name, one in zip(names, futures, strict=True)
-    ]
+    return [one if one.status == "finished" else _alone(client, rank, one, how) for rank, one in zip(ranks, futures, strict=True)]
 
 
-def _merged(client: Client, ranks: Sequence[Any]) -> Any:
-    """All ranks in one, merged on the workers."""
-    while len(ranks) > 1:
-        ranks = [client.submit(merged, ranks[first : first + FAN_IN], pure=False) for first in range(0, len(ranks), FAN_IN)]
-    return ranks[0]
+def _alone(client: Client, rank: RankSource, failed: Future, how: Mapping[str, Any]) -> Any:
+    """A rank whose workers died, once more and by itself: it may only have waited, time and again, behind one that workers die of."""
+    from distributed import KilledWorker, wait
+
+    if isinstance(failed.exception(), KilledWorker):
+        failed = client.submit(reduced, rank, **how)
+        wait(failed)
+    if failed.status == "finished":
+        return failed
+    error = failed.exception()
+    if isinstance(error, KilledWorker):
+        return unread(rank.name, "workers died of it, each time it was tried: their logs tell why, and most often it is memory")
+    return unread(rank.name, f"{type(error).__name__}: {error}")
 
 
 def _result(future: Future) -> Any:

@@ -1,12 +1,11 @@
-"""What workers do. A trace is read, reduced and forgotten on one worker: only summaries and the report travel."""
+"""What workers do. A rank is read, reduced and forgotten on one worker: only summaries and the report travel."""
 
 from __future__ import annotations
 
-import tempfile
+import io
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -14,22 +13,27 @@ import fsspec  # type: ignore[import-untyped]
 
 from diagnose.analyse import Analysis
 from diagnose.errors import DiagnoseError
+from diagnose.fleet.recordings import at_hand, trace_bytes
 from diagnose.measure.job import Job
 from diagnose.measure.measured import Measured
-from diagnose.measure.recording import load_recording
 from diagnose.ranks.job import job_of
-from diagnose.ranks.summary import RankSummary, summary_of, write_summary
-from diagnose.trace.source import Source
+from diagnose.ranks.load import RankSource
+from diagnose.ranks.summary import RankSummary, read_summary, summary_of, write_summary
 
 SHOWN_ERRORS = 5
+READING_SHARE = 0.75  # of a worker's memory: the rest is Python with its libraries, and what the worker holds of other ranks
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What became of one trace. ``error``: why it is left out, else empty; bytes as they lie in files; ``seconds`` of its task."""
+    """What became of one rank. ``error``: why it is left out, else empty; ``unwritten``: why its summary is in no file, else empty.
+
+    Bytes as they lie in files; ``seconds`` of its task.
+    """
 
     name: str
     error: str = ""
+    unwritten: str = ""
     trace_bytes: int = 0
     summary_bytes: int = 0
     seconds: float = 0.0
@@ -37,26 +41,29 @@ class Reading:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Some ranks of the job: the summaries of those that could be read, and what became of each trace."""
+    """Some ranks of the job: the summaries of those that could be read, as the bytes of their files, and what became of each."""
 
-    summaries: tuple[RankSummary, ...]
+    summaries: tuple[bytes, ...]
     readings: tuple[Reading, ...]
 
 
-def reduced(name: str, source: Source, summaries: str, reading: Mapping[str, Any]) -> Ranks:
-    """One rank: its trace is reduced to a summary, which is also written into the folder `summaries` (a path or a URL).
+def reduced(rank: RankSource, summaries: str, reading: Mapping[str, Any]) -> Ranks:
+    """One rank: its recording is reduced to a summary, which is also written into the folder `summaries` (a path or a URL).
 
-    ``reading``: options of `read_trace`. A trace that fails, in whatever way, costs its rank only.
+    ``reading``: options of `read_trace`. A recording that fails, in whatever way, costs its rank only; a summary that cannot be written
+    costs nothing, for it travels as well.
     """
     began = time.perf_counter()
     try:
-        summary = summary_of(Measured(load_recording(source, **reading)), source=name)
-        sizes = _size(source), _written(summary, f"{summaries.rstrip('/')}/{quote(name, safe='')}.parquet")
+        size = trace_bytes(rank)
+        with at_hand(rank) as here:
+            packed = packed_summary(summary_of(Measured(here.recording(**_limited(reading))), rank=rank.rank, source=rank.name))
     except DiagnoseError as error:
-        return unread(name, error.what + (f" ({error.saw})" if error.saw else ""))
+        return unread(rank.name, error.what + (f" ({error.saw})" if error.saw else ""))
     except Exception as error:
-        return unread(name, f"{type(error).__name__}: {error}")
-    return Ranks((summary,), (Reading(name, "", *sizes, time.perf_counter() - began),))
+        return unread(rank.name, f"{type(error).__name__}: {error}")
+    unwritten = _why_unwritten(packed, f"{summaries.rstrip('/')}/{quote(rank.name, safe='')}.parquet")
+    return Ranks((packed,), (Reading(rank.name, "", unwritten, size, len(packed), time.perf_counter() - began),))
 
 
 def unread(name: str, error: str) -> Ranks:
@@ -64,19 +71,33 @@ def unread(name: str, error: str) -> Ranks:
     return Ranks((), (Reading(name, error),))
 
 
-def _size(source: Source) -> int:
-    files, path = fsspec.core.url_to_fs(str(source))
-    return int(files.size(path))
+def packed_summary(summary: RankSummary) -> bytes:
+    """As it lies in a file. Raises DiagnoseError without pyarrow."""
+    file = io.BytesIO()
+    write_summary(summary, file)
+    return file.getvalue()
 
 
-def _written(summary: RankSummary, where: str) -> int:
-    """Bytes of the file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "summary.parquet"
-        write_summary(summary, path)
+def _limited(reading: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of reading; a worker with a limit of its own may take no more, for beyond that Dask ends it."""
+    from distributed import get_worker
+
+    try:
+        of_worker = get_worker().memory_manager.memory_limit
+    except ValueError:  # this is no worker
+        of_worker = None
+    limits = [reading.get("memory_limit"), of_worker and int(READING_SHARE * of_worker)]
+    return {**reading, "memory_limit": min((limit for limit in limits if limit), default=None)}
+
+
+def _why_unwritten(packed: bytes, where: str) -> str:
+    """Write a summary; why it cannot be written, else empty."""
+    try:
         files, there = fsspec.core.url_to_fs(where)
-        files.put(str(path), there)
-        return path.stat().st_size
+        files.pipe_file(there, packed)
+    except Exception as error:  # the packages behind fsspec raise errors of their own
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def merged(parts: Sequence[Ranks]) -> Ranks:
@@ -85,23 +106,31 @@ def merged(parts: Sequence[Ranks]) -> Ranks:
 
 
 def job_and_readings(ranks: Ranks) -> tuple[Job, tuple[Reading, ...]]:
-    """The job that the ranks make, whose notes say which traces are not in it. Raises DiagnoseError if none could be read."""
-    failed = [one for one in ranks.readings if one.error]
+    """The job that the ranks make, whose notes say which are not in it. Raises DiagnoseError if none could be read."""
     if not ranks.summaries:
-        raise DiagnoseError("none of the traces could be read", saw=f"{failed[0].name}: {failed[0].error}")
-    job = job_of(ranks.summaries)
-    return replace(job, notes=(*job.notes, *_notes(failed, len(ranks.readings)))), ranks.readings
+        first = ranks.readings[0]
+        raise DiagnoseError("none of the ranks could be read", saw=f"{first.name}: {first.error}")
+    job = job_of(read_summary(io.BytesIO(packed)) for packed in ranks.summaries)
+    return replace(job, notes=(*job.notes, *_notes(ranks.readings))), ranks.readings
 
 
-def _notes(failed: Sequence[Reading], count: int) -> list[str]:
-    if not failed:
-        return []
-    more = [f"and {len(failed) - SHOWN_ERRORS} more"] if len(failed) > SHOWN_ERRORS else []
-    named = "; ".join([*(f"{one.name}: {one.error}" for one in failed[:SHOWN_ERRORS]), *more])
-    return [f"{len(failed)} of {count} traces could not be read and are left out: {named}"]
+def _notes(readings: Sequence[Reading]) -> list[str]:
+    failed = [(one.name, one.error) for one in readings if one.error]
+    unwritten = [(one.name, one.unwritten) for one in readings if one.unwritten]
+    said = (
+        ("could not be read and are left out", failed),
+        ("have no summary in a file, as it could not be written; this report needs none", unwritten),
+    )
+    return [f"{len(what)} of {len(readings)} ranks {told}: {_named(what)}" for told, what in said if what]
 
 
-def analysed(source: Source, job: Job, reading: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _named(errors: Sequence[tuple[str, str]]) -> str:
+    more = [f"and {len(errors) - SHOWN_ERRORS} more"] if len(errors) > SHOWN_ERRORS else []
+    return "; ".join([*(f"{name}: {error}" for name, error in errors[:SHOWN_ERRORS]), *more])
+
+
+def analysed(rank: RankSource, job: Job, reading: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The result document and the picture of one rank, as a part of its job. Raises as `analysis_of` does."""
-    analysis = Analysis(Measured(load_recording(source, **reading), job=job))
-    return analysis.document, analysis.picture
+    with at_hand(rank) as here:
+        analysis = Analysis(Measured(here.recording(**_limited(reading)), job=job))
+        return analysis.document, analysis.picture

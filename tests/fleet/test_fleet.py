@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import fsspec
 import pytest
 
+from diagnose.analyse import analysis_of
 from diagnose.errors import DiagnoseError
 from diagnose.fleet import fleet as fleet_module
 from diagnose.fleet.cluster import cluster
 from diagnose.fleet.fleet import Fleet, analyse_fleet
-from diagnose.fleet.tasks import merged, reduced
-from diagnose.fleet.traces import fleet_traces
+from diagnose.fleet.recordings import fleet_ranks
+from diagnose.fleet.tasks import READING_SHARE, _limited, merged, reduced
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.ranks.job import job_of
+from diagnose.ranks.load import RankSource
 from diagnose.ranks.summary import read_summary, summary_of
-from tests.fleet.rank_files import LATE_US, write_ranks
+from tests.fleet.rank_files import LATE_US, reduced_and_noted, write_ranks, write_run
 
 distributed = pytest.importorskip("distributed", reason="a fleet needs Dask: pip install 'torch-diagnose[dask]'")
 pytest.importorskip("pyarrow", reason="summaries need pyarrow: pip install 'torch-diagnose[dask]'")
@@ -44,7 +50,7 @@ def ranks(tmp_path: Path) -> Path:
 def analysed(client: Any, ranks: Path, tell: Any = lambda done: None) -> Fleet:
     summaries = ranks.parent / "summaries"
     summaries.mkdir(exist_ok=True)
-    return analyse_fleet(client, fleet_traces(str(ranks)), str(summaries), {}, tell)
+    return analyse_fleet(client, fleet_ranks(str(ranks)), str(summaries), {}, tell)
 
 
 def all_at_once(ranks: Path) -> Any:
@@ -64,11 +70,11 @@ def test_merging_in_a_tree_is_the_same_as_all_at_once(client: Any, ranks: Path, 
 
 
 def test_merges_are_associative(ranks: Path, tmp_path: Path) -> None:
-    parts = [reduced(path.name, path, str(tmp_path), {}) for path in sorted(ranks.iterdir())[:3]]
+    parts = [reduced(RankSource(path, path.name), str(tmp_path), {}) for path in sorted(ranks.iterdir())[:3]]
     first, second, third = parts
     left, right = merged([merged([first, second]), third]), merged([first, merged([second, third])])
-    assert [one.source for one in left.summaries] == [one.source for one in right.summaries] == ["rank0.json", "rank1.json", "rank10.json"]
-    assert left.readings == right.readings
+    assert left == right
+    assert [read_summary(io.BytesIO(one)).source for one in left.summaries] == ["rank0.json", "rank1.json", "rank10.json"]
 
 
 def test_the_report_is_about_the_late_rank_as_part_of_its_job(client: Any, ranks: Path) -> None:
@@ -93,13 +99,13 @@ def test_a_bad_trace_costs_its_rank_only(client: Any, ranks: Path) -> None:
     fleet = analysed(client, ranks)
     assert fleet.job.late_rank == LATE and fleet.job.missing == (3, 5)
     assert [one.name for one in fleet.readings if one.error] == ["rank3.json", "rank5.json"]
-    assert any(note.startswith("2 of 12 traces could not be read and are left out: rank3.json: ") for note in fleet.job.notes)
+    assert any(note.startswith("2 of 12 ranks could not be read and are left out: rank3.json: ") for note in fleet.job.notes)
 
 
 def test_a_fleet_of_bad_traces_is_an_error_that_shows_one(client: Any, ranks: Path) -> None:
     for path in ranks.iterdir():
         path.write_text("{")
-    with pytest.raises(DiagnoseError, match="none of the traces could be read"):
+    with pytest.raises(DiagnoseError, match="none of the ranks could be read"):
         analysed(client, ranks)
 
 
@@ -109,26 +115,81 @@ def test_progress_counts_every_trace_once(client: Any, ranks: Path) -> None:
     assert told == list(range(1, COUNT + 1))
 
 
-def test_a_worker_killed_in_the_middle_loses_nothing(ranks: Path) -> None:
+def test_a_worker_killed_in_the_middle_loses_nothing(ranks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it had done and still held is done again by others."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    monkeypatch.setattr(fleet_module, "reduced", partial(reduced_and_noted, notes))
+    lost: list[str] = []
+
+    def done_by(pid: int) -> list[str]:
+        return [path.stem for path in notes.iterdir() if path.suffix == f".{pid}"]
+
     with cluster(workers=2) as client:
-        victim = next(iter(client.run(os.getpid).values()))
+        pids = list(client.run(os.getpid).values())
 
         def kill(done: int) -> None:
             if done == COUNT // 2:
+                victim = max(pids, key=lambda pid: len(done_by(pid)))
                 os.kill(victim, signal.SIGKILL)
+                lost.extend([str(victim), *done_by(victim)])
 
         job = analysed(client, ranks, kill).job
-        assert victim not in client.run(os.getpid).values()
+        victim, *names = lost
+        assert int(victim) not in client.run(os.getpid).values()
+    assert names
+    assert {name for name in names if len(list(notes.glob(f"{name}.*"))) > 1} == set(names)
     assert repr(job) == repr(all_at_once(ranks))
 
 
-def test_a_trace_that_workers_die_of_costs_its_rank_only(client: Any, ranks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def deadly(name: str, *given: Any, **options: Any) -> Any:
-        if name == "rank3.json":
-            raise distributed.scheduler.KilledWorker(name, None, 3)  # what Dask says of a task after three workers
-        return reduced(name, *given, **options)
+def test_what_workers_die_of_costs_its_rank_only(client: Any, ranks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rank 5 waits on the same worker behind rank 3, which workers die of: Dask gives both up, and rank 5 is tried once more, alone."""
+
+    def deadly(rank: RankSource, **how: Any) -> Any:
+        behind = tmp_path / "behind"
+        if rank.name == "rank3.json" or (rank.name == "rank5.json" and not behind.exists()):
+            if rank.name == "rank5.json":
+                behind.touch()
+            raise distributed.KilledWorker(rank.name, SimpleNamespace(address="tcp://"), 3)  # as Dask says after three workers
+        return reduced(rank, **how)
 
     monkeypatch.setattr(fleet_module, "reduced", deadly)
     fleet = analysed(client, ranks)
+    assert (tmp_path / "behind").exists()
     assert fleet.job.late_rank == LATE and fleet.job.missing == (3,)
     assert [one.name for one in fleet.readings if one.error.startswith("workers died of it")] == ["rank3.json"]
+
+
+def test_a_summary_that_cannot_be_written_costs_nothing_but_a_note(client: Any, ranks: Path) -> None:
+    fleet = analyse_fleet(client, fleet_ranks(str(ranks)), str(ranks / "nowhere"), {})
+    assert fleet.job.late_rank == LATE and not fleet.job.missing
+    assert any(note.startswith("12 of 12 ranks have no summary in a file") for note in fleet.job.notes)
+
+
+@pytest.mark.parametrize("where", ["", "memory://bucket/run"])
+def test_a_run_folder_gives_the_report_that_it_gives_without_a_fleet(client: Any, tmp_path: Path, where: str) -> None:
+    """With plain steps and facts; in a bucket too, from which each worker fetches one rank's folder."""
+    run = write_run(tmp_path / "run", 4, late=2)
+    if where:
+        fsspec.filesystem("memory").put(str(run), "/bucket/run", recursive=True)
+    (tmp_path / "summaries").mkdir()
+    fleet = analyse_fleet(client, fleet_ranks(where or str(run)), str(tmp_path / "summaries"), {})
+    assert fleet.document == analysis_of(run).document
+    assert (fleet.job.late_rank, fleet.document["run"]["target"]) == (2, "train.py")
+    assert fleet.document["steps"]["plain_ms"]["median"] == pytest.approx(9.0)
+
+
+def test_the_run_folders_of_several_machines_are_one_job(client: Any, tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "node0", 4, late=2, ranks=range(2))
+    write_run(tmp_path / "runs" / "node1", 4, late=2, ranks=range(2, 4))
+    job = analyse_fleet(client, fleet_ranks(f"{tmp_path}/runs/node*"), str(tmp_path), {}).job
+    assert [(one.rank, one.source) for one in job.ranks] == [(0, "node0/rank0"), (1, "node0/rank1"), (2, "node1/rank2"), (3, "node1/rank3")]
+    assert job.late_rank == 2
+
+
+def test_reading_takes_no_more_memory_than_dask_lets_the_worker(client: Any) -> None:
+    """So that a trace that needs more is refused in words, and ends no worker."""
+    of_worker = next(iter(client.scheduler_info()["workers"].values()))["memory_limit"]
+    for given, expected in ((None, int(READING_SHARE * of_worker)), (10**6, 10**6), (10**15, int(READING_SHARE * of_worker))):
+        assert client.submit(_limited, {"memory_limit": given, "trusted": True}).result() == {"memory_limit": expected, "trusted": True}
+    assert _limited({"memory_limit": 10**6}) == {"memory_limit": 10**6}  # outside of any worker

@@ -23,7 +23,7 @@ def test_a_folder_of_ranks_becomes_one_report(tmp_path: Path, capsys: pytest.Cap
     assert main(["fleet", str(tmp_path / "ranks"), "--out", str(out), "--workers", "2", "--json"]) == EXIT_OK
     said = capsys.readouterr()
     assert json.loads(said.out)["ranks"]["late_rank"] == 2
-    assert said.err.startswith("diagnose: reading 4 traces on 2 workers … http://127.0.0.1:")
+    assert said.err.startswith("diagnose: reading 4 ranks on 2 workers … http://127.0.0.1:")
     assert "rank3.json" in (out / "report.md").read_text(encoding="utf-8")
     assert {path.name for path in out.iterdir()} == {"picture.json.gz", "report.html", "report.json", "report.md", "summaries", "tb"}
     assert len(list((out / "summaries").iterdir())) == 3
@@ -38,6 +38,15 @@ def test_without_dask_the_error_says_what_to_install(
     assert main(["fleet", str(tmp_path / "ranks"), "--out", str(tmp_path / "out")]) == EXIT_USAGE
     assert "pip install 'torch-diagnose[dask]'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_summaries_need_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed", reason="a fleet needs Dask: pip install 'torch-diagnose[dask]'")
+    write_ranks(tmp_path / "ranks", 2, late=1)
+    (tmp_path / "taken").touch()
+    where = ["--workers", "1", "--out", str(tmp_path / "out"), "--summaries", str(tmp_path / "taken" / "x")]
+    assert main(["fleet", str(tmp_path / "ranks"), *where]) == EXIT_USAGE
+    assert "--summaries WHERE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -60,5 +69,6 @@ def test_progress_is_told_every_few_seconds_with_the_time_left() -> None:
     for done in range(1, 101):
         now[0] += 1.0
         tell(done)
-    assert said[0] == ("5 of 100 traces read", "about 2 min left")
-    assert len(said) == 19  # every 5 s, and not when all are read
+    assert said[0] == ("5 of 100 ranks read", "about 2 min left")
+    assert len(said) == 20  # every 5 s, and what follows
+    assert said[-1] == ("comparing 100 ranks", "")
