@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from diagnose.report.document import Document
     from diagnose.run.child.inner_session import InnerSession
     from diagnose.run.gpu_state import GpuState
+    from diagnose.run.meeting import Meeting
 
 Device = Literal["auto", "cpu", "cuda"]
+
+_PATIENCE_S, _PATIENCE_AFTER_ERROR_S = 60.0, 5.0  # with other ranks that have still to write what they recorded
 
 
 def record(
@@ -43,7 +46,8 @@ def record(
 
     `out` is diagnosis/<time> unless given; a number is added to the name of a folder that holds something, nothing is overwritten.
     `steps` are those of the timeline, and the other phases scale with it; `plain_steps`: of the phase without a profiler, instead;
-    `stacks`: also record which lines of source take the time; `device`: what to record. Raises UsageError.
+    `stacks`: also record which lines of source take the time; `device`: what to record. In a process group all ranks that call this record
+    into the folder of rank 0, which writes the report. Raises UsageError.
     """
     for name, value in (("steps", steps), ("plain_steps", plain_steps)):
         if value is not None and (not isinstance(value, int) or value < 1):
@@ -61,7 +65,9 @@ class Recorder:
         """`caller`: the file name of the code that opens the block."""
         self._out, self._settings, self._caller = out, settings, caller
         self._session: InnerSession | None = None
-        self._record: dict[str, Any] = {}
+        self._meeting: Meeting | None = None
+        self._record: dict[str, Any] = {}  # of the rank that leads
+        self._pid = 0
         self._gpu: GpuState | None = None
         self._began, self._left = 0.0, False
         self._said = "nothing has been recorded yet"
@@ -83,14 +89,24 @@ class Recorder:
 
         if self._settings.device == "cuda" and not torch.cuda.is_available():
             raise UsageError("There is no GPU to record on.", saw="torch.cuda.is_available() is False", do="Leave out device='cuda'.")
-        self.folder = _new_folder(self._out)
+        from diagnose.run.meeting import Meeting, NoMeeting
+
         try:
-            self._begin(self.folder)
+            self._meeting = Meeting()
+            self.folder = _new_folder(self._out) if self._meeting.leads else self._meeting.folder()
+        except NoMeeting as reason:
+            self._said = f"nothing was recorded on this rank: {reason}"
+            print(f"diagnose: {self._said}", file=sys.stderr)
+            return self
+        try:
+            self._begin(self.folder, self._meeting)
         except BaseException:
             if self._session is not None:
                 self._session.end()
                 self._session = None
-            shutil.rmtree(self.folder, ignore_errors=True)  # it was empty before
+            if self._meeting.leads:
+                self._meeting.close()
+                shutil.rmtree(self.folder, ignore_errors=True)  # it was empty before
             raise
         return self
 
@@ -106,8 +122,8 @@ class Recorder:
         return self._session.done if self._session is not None else self._left
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        session, folder = self._session, self.folder
-        if session is None or folder is None:
+        session, folder, meeting = self._session, self.folder, self._meeting
+        if session is None or folder is None or meeting is None:
             return
         try:
             session.end()
@@ -115,11 +131,17 @@ class Recorder:
             print(f"diagnose: what was recorded last is lost: {failure!r}", file=sys.stderr)
         finally:
             self._session, self._left = None, True
-        if self._record["pid"] == os.getpid():  # or the block is left by a forked child
-            self._write_end(folder, error)
-            self._report(folder)
+        if self._pid != os.getpid():  # the block is left by a forked child
+            return
+        if not meeting.leads:
+            self._said = f"recorded as rank {meeting.rank}; rank 0 writes the report"
+            return
+        meeting.close()
+        session.wait_for_others(_PATIENCE_S if error is None else _PATIENCE_AFTER_ERROR_S)
+        self._write_end(folder, error)
+        self._report(folder)
 
-    def _begin(self, folder: Path) -> None:
+    def _begin(self, folder: Path, meeting: Meeting) -> None:
         from diagnose.run.child.inner_session import AnotherIsOpen, InnerSession
         from diagnose.run.child.session import Plan
 
@@ -134,15 +156,17 @@ class Recorder:
             script_folder=_own_folder(self._caller),
             cwd=os.getcwd(),
         )
-        session = InnerSession(plan)
+        session = InnerSession(plan, meeting.rank)
         try:
             session.begin()
         except AnotherIsOpen:
             raise UsageError("another block is being recorded in this process", do="leave it first: blocks cannot be nested") from None
-        self._session = session
-        self._record = _run_record(self._caller, settings)
-        write_record(folder, self._record)
-        self._gpu = _watched_gpu(settings)
+        self._session, self._pid = session, os.getpid()
+        if meeting.leads:
+            self._record = _run_record(self._caller, settings)
+            write_record(folder, self._record)
+            self._gpu = _watched_gpu(settings)
+            meeting.announce(folder)
 
     # what comes of it
 
@@ -197,9 +221,6 @@ def _left_alone() -> str:
     """Why this process is not to be recorded by itself; empty if it is."""
     if MARKER in os.environ and "_diagnose_child" in sys.modules:
         return "nothing was recorded here, for the whole program runs under `python -m diagnose`"
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is not None and distributed.is_available() and distributed.is_initialized() and distributed.get_rank():
-        return f"nothing was recorded here, for this is rank {distributed.get_rank()} and rank 0 is recorded"
     return ""
 
 

@@ -526,14 +526,108 @@ def test_wrong_settings_are_refused_at_once(wrong: dict[str, Any]) -> None:
         diagnose.record(**wrong)
 
 
-def test_only_rank_0_of_a_job_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rank_1 = SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda: 1)
-    monkeypatch.setitem(sys.modules, "torch.distributed", rank_1)
+# ---- several ranks
+
+RANKS = """
+import json, os, sys, tempfile
+import torch
+from torch import distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+import diagnose
+
+torch.set_num_threads(1)
+
+def train(rank, meeting):
+    distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
+    model = DistributedDataParallel(nn.Linear(16, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+    told = []
+    for name in ("out", "out"):  # the second block finds a folder that holds something
+        with diagnose.record(name, steps=4) as recorder:
+            for step in range(1000):
+                optimizer.zero_grad()
+                model(torch.ones(8 + 8 * rank, 16)).square().mean().backward()
+                optimizer.step()
+                recorder.step()
+                if recorder.done:
+                    break
+        distributed.barrier()  # for ever, if the ranks had left their loops at different steps
+        told.append([step, str(recorder.folder), recorder.document is not None, repr(recorder)])
+    with open(f"told{rank}.json", "w") as file:
+        json.dump(told, file)
+    distributed.destroy_process_group()
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        torch.multiprocessing.start_processes(train, args=(f"file://{folder}/meeting",), nprocs=2, start_method="spawn")
+"""
+
+
+def test_all_ranks_record_into_one_folder_and_rank_0_writes_the_report(run: Callable[..., Program]) -> None:
+    program = run("", prelude=RANKS)
+    assert program.returncode == 0, program.stderr
+    first, second = program.json("told0.json"), program.json("told1.json")
+    assert [one[:2] for one in first] == [one[:2] for one in second]
+    assert [one[2] for one in (*first, *second)] == [True, True, False, False]
+    assert all("recorded as rank 1" in one[3] for one in second)
+    assert sorted(line.partition(" is ")[0] for line in program.stderr.splitlines()) == ["diagnose: the report"] * 2
+    for name in ("out", "out-2"):
+        steps = [program.json(f"{name}/rank{rank}/steps.json")["phases"] for rank in range(2)]
+        ticks = [[(phase["name"], phase["first_tick"], len(phase["tick_ns"])) for phase in phases] for phases in steps]
+        assert ticks[0] == ticks[1]
+        assert [count - 1 for _, _, count in ticks[0]][1:] == [10, 4, 1]
+        assert [phases[2]["input_elements"] for phases in steps] == [[8 * 16] * 4, [16 * 16] * 4]
+        document = program.json(f"{name}/report.json")
+        assert problems(document) == []
+        assert [row["rank"] for row in document["ranks"]["rows"]] == [0, 1]
+        assert sorted(path.name for path in (program.folder / name).glob("live*")) == []
+
+
+@pytest.fixture
+def rank_1(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The store of a process group in which this process is rank 1, and nobody is rank 0."""
+    import torch
+
+    from diagnose.run import meeting
+
+    store = torch.distributed.HashStore()
+    monkeypatch.setattr(meeting, "_group", lambda: SimpleNamespace(get_rank=lambda: 1))
+    monkeypatch.setattr(meeting, "_store", lambda: store)
+    monkeypatch.setattr(meeting, "_blocks", 0)
+    monkeypatch.setattr(meeting, "_FOR_FOLDER_S", 0.1)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (None, "rank 0, which leads, records nothing"),
+        ("over", "has left its block"),
+        ('["elsewhere", "/"]', "on the machine of rank 0 (elsewhere)"),
+    ],
+)
+def test_a_rank_that_cannot_join_says_so_and_does_nothing(
+    told: str | None, why: str, rank_1: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if told is not None:
+        rank_1.set("diagnose/block1", told)
     with diagnose.record(tmp_path / "out") as recorder:
         recorder.step()
         assert not recorder.done  # or it would leave its loop alone
-    assert "this is rank 1" in repr(recorder)
+    assert why in repr(recorder)
+    assert capsys.readouterr().err.count(why) == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_rank_without_a_process_group_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with diagnose.record(tmp_path / "out") as recorder:
+        pass
+    assert "call init_process_group before the block" in capsys.readouterr().err
+    assert recorder.folder is None
 
 
 def test_a_recorder_serves_once_and_a_folder_is_never_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

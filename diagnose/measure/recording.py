@@ -6,6 +6,7 @@ Every part may be missing (the script ended early, somebody else recorded it): t
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
+from diagnose.measure.endings import about_ranks
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from diagnose.trace.source import Source, is_url, shown
@@ -52,6 +54,26 @@ class Recording:
             return np.empty(0, np.int64)
         return np.diff(np.asarray(phase["tick_ns"], np.int64)[:: self.ticks_per_step])
 
+    def input_elements(self, phase_name: str) -> np.ndarray:
+        """How many elements the tensors had that models were given in each whole step of a phase; empty where that is not known.
+
+        0 for a step in which no model with parameters was called.
+        """
+        told = (self.phase(phase_name) or {}).get("input_elements") or []
+        whole = len(told) // self.ticks_per_step * self.ticks_per_step
+        return np.asarray(told[:whole], np.int64).reshape(-1, self.ticks_per_step).sum(axis=1)
+
+    def memory_steps(self, count: int) -> np.ndarray:
+        """After how many plain steps each of the ``count`` numbers of a memory series was read (facts.json), from 1 on.
+
+        Where that is not written, memory was read after every step, or every second, fourth, … of a long phase.
+        """
+        told = np.asarray(self.facts.get("memory_series_steps") or [], np.int64)
+        if len(told) == count and (np.diff(told) > 0).all():
+            return told
+        every = 2 ** max(0, round(math.log2(max(len(self.step_ns("plain")), 1) / max(count, 1))))
+        return every * np.arange(1, count + 1)
+
     @property
     def ticks_per_step(self) -> int:
         return int(self.clock.get("ticks_per_step") or 1)
@@ -80,7 +102,7 @@ def load_recording(source: Source, *, rank: int | None = None, **reading: Any) -
 def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> Recording:
     rank = folder / f"rank{number}"
     clock = _json(rank / "steps.json")
-    notes: list[str] = [*clock.get("notes", []), *_lost_ranks(folder)]
+    notes: list[str] = [*clock.get("notes", []), *about_ranks(_json(folder / "run.json"), rank_folders(folder))]
     recording = Recording(
         source=folder,
         timeline=None,
@@ -96,19 +118,6 @@ def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> R
     calls_name = (recording.phase("detail") or {}).get("calls")
     calls = _json(rank / calls_name) if calls_name else {}
     return replace(recording, timeline=timeline, detail=detail, calls=calls, notes=tuple(notes))
-
-
-def _lost_ranks(run: Path) -> list[str]:
-    """Sentences about ranks that did not live to write what they were recording, and about those that failed."""
-    sentences = []
-    for rank, folder in rank_folders(run).items():
-        end = _json(folder / "ended.json")
-        if end.get("ended") == "killed":
-            by = f", by {end['signal']}," if end.get("signal") else ""
-            sentences.append(f"Rank {rank} was killed{by} before it could write what it was recording.")
-        elif end.get("ended") == "crashed":
-            sentences.append(f"Rank {rank} failed with exit code {end.get('exit_code')}.")
-    return sentences
 
 
 def _phase_trace(recording: Recording, rank: Path, name: str, read: Callable[..., Trace], notes: list[str]) -> Trace | None:

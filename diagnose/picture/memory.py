@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -32,12 +31,11 @@ def memory_series(recording: Recording) -> list[Series]:
 
 
 def _by_step(recording: Recording) -> list[Series]:
-    """Of the GPU where it was used, else of the process; of each plain step, or every second, fourth … one."""
+    """Of the GPU where it was used, else of the process; of the plain steps after which it was read."""
     for name, title in SERIES.items():
         values = recording.facts.get(name) or []
         if len(values) > 1:
-            every = 2 ** max(0, round(math.log2(max(len(recording.step_ns("plain")), 1) / len(values))))
-            return [{"title": title, "x_title": "step", "x": [every * (1 + at) for at in range(len(values))], "bytes": list(values)}]
+            return [{"title": title, "x_title": "step", "x": recording.memory_steps(len(values)).tolist(), "bytes": list(values)}]
     return []
 
 

@@ -285,6 +285,9 @@ def test_memory_of_the_gpu_before_that_of_the_process() -> None:
     facts["allocated_series_bytes"] = [1, 2, 3, 4, 5, 6]  # type: ignore[assignment]
     (series,) = picture_of(measured_case(given).recording)["memory"]
     assert (series["title"], series["x"]) == ("GPU memory allocated", [1, 2, 3, 4, 5, 6])
+    facts.update({"allocated_series_bytes": [1, 2], "memory_series_steps": [1, 5]})  # type: ignore[dict-item]
+    (series,) = picture_of(measured_case(given).recording)["memory"]
+    assert series["x"] == [1, 5]
 
 
 def test_a_matrix_product_below_the_roofline() -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
-from diagnose.run.child import machine
+from diagnose.run.child import machine, memory
+from diagnose.run.child.models import CallCounts
+from diagnose.run.child.places import Places
 
 from .running import SCRIPTS, Recorded
 from .test_recording import events
@@ -134,6 +139,49 @@ def test_what_the_model_is_given_and_made_of(habits: Recorded, run_script: Run) 
     (model,) = run_script("conv").facts["models"]
     assert model["conv_norm_pair_count"] == 1
     assert model["module_types"]["Conv2d"] == 2
+
+
+def test_how_much_input_each_step_of_a_recording_gets(habits: Recorded) -> None:
+    phases = {phase["name"]: phase for phase in habits.steps["phases"]}
+    assert sorted(phases["timeline"]["input_elements"]) == [6 * 4, 8 * 4, 8 * 4, 8 * 4]  # one epoch: four steps, the last batch is shorter
+    assert phases["detail"]["input_elements"][0] in (6 * 4, 8 * 4)
+    assert "input_elements" not in phases["plain"]
+
+
+def test_elements_of_all_tensors_given_to_a_model_with_parameters() -> None:
+    calls = CallCounts(Places(str(SCRIPTS), str(SCRIPTS)))
+    one, frame = torch.ones, sys._getframe()
+    model = torch.nn.Linear(1, 1)
+    calls.forward(frame, (model, one(2, 3), [one(5), "text"], 7), {"mask": one(11), "more": {"a": one(1, 13), "deeper": [one(100)]}})
+    calls.forward(frame, (torch.nn.MSELoss(), one(1000), one(1000)), {})
+    assert calls.taken_elements() == 6 + 5 + 11 + 13
+    assert calls.taken_elements() == 0
+    assert calls.forward_facts()["shape_count"] == 1
+
+
+def test_memory_is_read_after_a_step_and_costs_a_hundredth(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(0, 50_000)  # each look takes 50 µs
+    monkeypatch.setattr(memory, "perf_counter_ns", lambda: next(clock))
+    monkeypatch.setattr(memory, "_heap_reader", lambda: None)
+    series = memory.Memory()
+    series.begin()
+    for step in range(1, 1001):
+        series.step(step, step * 1_000_000)
+    series.stop()
+    facts = series.facts(1000)
+    assert facts["memory_series_steps"] == list(range(1, 1001, 5))
+    assert len(facts["rss_series_bytes"]) == 200
+    assert facts["heap_series_bytes"] is facts["allocated_series_bytes"] is None
+
+
+def test_of_a_long_phase_memory_is_read_after_every_second_fourth_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "perf_counter_ns", lambda: 0)
+    series = memory.Memory()
+    series.begin()
+    for step in range(1, 501):
+        series.step(step, step)
+    series.stop()
+    assert series.facts(500)["memory_series_steps"] == list(range(4, 501, 4))  # thinned out after 201 and after 402 steps
 
 
 def test_marks_of_libraries_collections_and_iterators(habits: Recorded) -> None:

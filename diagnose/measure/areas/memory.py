@@ -77,25 +77,20 @@ def _memory_growth_bytes(measured: Measured) -> Value | Missing:
     if series is None:
         return Missing("the memory in use was not recorded")
     if len(series) < MIN_SAMPLES:
-        return Missing(f"memory was looked at in fewer than {MIN_SAMPLES} plain steps", "--steps")
-    return steady_growth(series) / _steps_between_samples(measured, len(series))
+        return Missing(f"memory was looked at after fewer than {MIN_SAMPLES} plain steps", "--steps")
+    return steady_growth(series, measured.recording.memory_steps(len(series)))
 
 
-def steady_growth(series: Sequence[float]) -> float:
-    """The slope per sample of the third that grows least; never negative."""
-    return max(0.0, min(_median_slope(third) for third in np.array_split(np.asarray(series, float), 3)))
+def steady_growth(series: Sequence[float], steps: Sequence[int] | np.ndarray) -> float:
+    """The slope of the third that grows least; never negative. ``steps``: the step after which each number was read, rising."""
+    thirds = zip(np.array_split(np.asarray(series, float), 3), np.array_split(np.asarray(steps), 3), strict=True)
+    return max(0.0, min(_median_slope(values, at) for values, at in thirds))
 
 
-def _median_slope(values: np.ndarray) -> float:
+def _median_slope(values: np.ndarray, at: np.ndarray) -> float:
     """Theil and Sen's: the median of the slopes between all pairs, which few outliers cannot move."""
     first, last = np.triu_indices(len(values), 1)
-    return float(np.median((values[last] - values[first]) / (last - first)))
-
-
-def _steps_between_samples(measured: Measured, samples: int) -> float:
-    """The series has at most 200 numbers, whatever the number of plain steps."""
-    steps = len(measured.recording.step_ns("plain"))
-    return max(1.0, steps / samples)
+    return float(np.median((values[last] - values[first]) / (at[last] - at[first])))
 
 
 @selector("kept_each_step", "lines outside the model that append to a list in the loop", table="calls")

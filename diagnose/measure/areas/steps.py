@@ -64,6 +64,15 @@ def _shapes_differ(measured: Measured) -> Value | Missing:
     return ((measured.recording.facts.get("forward") or {}).get("shape_count") or 1) > SHAPES_AT_MOST
 
 
+@metric(
+    "input_elements_spread", "ratio", "largest input of a recorded step ÷ the median one, in elements of the tensors given to the model"
+)
+def _input_elements_spread(measured: Measured) -> Value | Missing:
+    elements = measured.recording.input_elements("timeline")
+    given = elements[elements > 0]
+    return float(given.max() / np.median(given)) if len(given) else Missing("how much input the model was given was not recorded")
+
+
 @metric("plain_step_count", "count", "steps measured without a profiler")
 def _plain_step_count(measured: Measured) -> Value | Missing:
     return len(measured.recording.step_ns("plain"))

@@ -36,9 +36,6 @@ class Listener(Protocol):
     def clock_upgraded(self, kind: str) -> None:
         """Called before the first tick of a better clock."""
 
-    def step_ended(self) -> None:
-        """Every optimizer step, in any thread, before the tick it may be."""
-
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None: ...
 
 
@@ -51,7 +48,7 @@ class Clock:
         self._optimizer_constructed = False
         self._backwards = 0
         # what our wrappers call; marks go here, inside the wrapper, so that they have ended when the tick comes
-        self.calls = SimpleNamespace(forward=torch.nn.Module.__call__, backward=graph_entry._engine_run_backward)
+        self.calls = SimpleNamespace(forward=torch.nn.Module.__call__, backward=graph_entry._engine_run_backward, step_ended=None)
         self._nesting = threading.local()
         self._thread: threading.Thread | None = None
         self._construction, self._backward, self._forward = Patches(), Patches(), Patches()
@@ -68,7 +65,9 @@ class Clock:
         self._construction.replace(torch, "compile", self._noticing_compilation(torch.compile))
 
     def place_for(self, kind: str) -> tuple[Any, str]:
-        """Where a wrapper of `kind` (forward, backward) goes: (owner, attribute)."""
+        """Where a wrapper of `kind` (forward, backward) goes: (owner, attribute). `step_ended` is called by every optimizer's step."""
+        if kind == "step_ended":
+            return self.calls, kind
         if {"forward": self._forward, "backward": self._backward}[kind]:
             return self.calls, kind
         if kind == "backward":
@@ -92,7 +91,10 @@ class Clock:
             self._hook.remove()
 
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        self._listener.step_ended()
+        """Every optimizer step, in any thread. What is done here and in `_tick` is done at every tick of the plain phase: little."""
+        step_ended = self.calls.step_ended
+        if step_ended is not None:
+            step_ended()
         self._tick("optimizer", optimizer)
 
     def step(self) -> None:

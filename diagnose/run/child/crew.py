@@ -2,6 +2,8 @@
 
 Ranks that train together wait for each other in every step. A profiler that starts on one of them at another time than on the others
 slows them all, in steps that they take for plain ones. So one rank leads: where time decides, it decides for all, a few ticks ahead.
+
+Ranks on several machines have no page in common. Nothing is decided by time there: each counts its ticks, and all come to the same end.
 """
 
 from __future__ import annotations
@@ -26,12 +28,23 @@ def own_rank() -> int:
     return int(rank) if rank.isdecimal() and world_size.isdecimal() and int(rank) < int(world_size) else 0
 
 
-class Crew:
-    """A recorded rank's own view of all: its seat in the page that they share."""
+def is_first_in(rank_folder: str) -> bool:
+    """Whether no other process has asked this of the rank's folder, which is made. Raises OSError."""
+    os.makedirs(rank_folder, exist_ok=True)
+    try:
+        os.close(os.open(os.path.join(rank_folder, "elected"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    return True
 
-    def __init__(self, live: Live, rank: int) -> None:
-        self._live, self._rank = live, rank
-        self._tick = 0
+
+class Crew:
+    """A recorded rank's own view of all: its seat in the page that they share. `spread`: there are others on other machines."""
+
+    def __init__(self, live: Live, rank: int, *, spread: bool = False) -> None:
+        self._live, self._rank, self.spread = live, rank, spread
+        self._tick = self._written_at = 0
+        self._alone = True
         live.set_seat(rank, Seat(os.getpid(), rank, 0, RECORDING))
         if not live.leader or live.leader > rank + 1:
             live.leader = rank + 1
@@ -40,8 +53,19 @@ class Crew:
     def leads(self) -> bool:
         return self._live.leader == self._rank + 1
 
+    @property
+    def alone(self) -> bool:
+        """No other process on this machine has ticked so far."""
+        self._alone = self._alone and self._live.ranks < 2 and len(self._live.seats()) < 2
+        return self._alone
+
+    @property
+    def others_record(self) -> bool:
+        """Another rank on this machine has not written yet what it records."""
+        return bool(self._others(RECORDING))
+
     def tick(self, number: int) -> None:
-        """Called at every tick, before anything else is asked."""
+        """Called at every tick of ranks that are not alone, before anything else is asked."""
         self._tick = number
         self._live.set_tick(self._rank, number)
 
@@ -64,6 +88,8 @@ class Crew:
 
         All ranks of a run that are at about the same tick get the same answer at the same tick.
         """
+        if self.spread:
+            return wanted()
         ordered = self._live.order(clock, phase)
         if ordered and (self.leads or self._is_near(self._leader(RECORDING, WRITTEN))):
             return self._tick >= ordered
@@ -82,6 +108,7 @@ class Crew:
 
     def written(self) -> None:
         """All that this rank recorded is on disk."""
+        self._written_at = self._tick
         self._live.set_state(self._rank, WRITTEN)
 
     def ended(self) -> None:
@@ -94,6 +121,8 @@ class Crew:
         """The tick at which all ranks can stop, said by the one that leads once all have written what they recorded; None before."""
         if not self._takes_the_lead(RECORDING, WRITTEN) or (self._others(RECORDING) and not whatever_others_do):
             return None
+        if self.spread:
+            return self._written_at + _AHEAD  # all write at the same tick, and who comes to the next one knows that the others have
         ticks = [seat.tick for seat in self._others(RECORDING, WRITTEN) if self._is_near(seat)]
         goes_alone = not ticks and self._live.ranks < 2
         return self._tick if goes_alone else max([self._tick, *ticks]) + _AHEAD

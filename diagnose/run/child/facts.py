@@ -57,7 +57,8 @@ class Facts:
         self._optimizers.append((weakref.ref(optimizer), self.places.nearest(frame)))
 
     def write(self, folder: str) -> None:
-        """Replace facts.json in `folder` by what is known now. Raises OSError."""
+        """Replace facts.json in `folder` by what is known now, and write the batches fetched so far. Raises OSError."""
+        self._fetches.write()
         write_json(os.path.join(folder, "facts.json"), {**environment(), **self._observed()})
 
     def _observed(self) -> dict[str, Any]:

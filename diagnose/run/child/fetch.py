@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import struct
+from collections import deque
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
@@ -18,15 +20,21 @@ from .live import Live
 from .patching import Patches
 
 _RECORD = struct.Struct("<QQII")
+_WAITS_NS = 50_000_000  # as much is lost of a training process that is killed
 
 
 class FetchLog:
-    """Appends one record a batch. Small appends are atomic, so processes share the file without a lock."""
+    """Appends one record a batch, from the training process several at a time, so that a short step does not pay for writing.
+
+    Small appends are atomic, so processes share the file without a lock.
+    """
 
     def __init__(self, run_folder: str, live: Live) -> None:
         self._run_folder, self._live = run_folder, live
         self._rank: int | None = None
         self._descriptor = -1
+        self._waiting: deque[tuple[int, int]] = deque()  # start and duration, to be written
+        self._due_ns = 0
         self._patches = Patches()
 
     def install(self) -> None:
@@ -36,19 +44,28 @@ class FetchLog:
         self._patches.replace(workers, "__init__", self._introducing(workers.__init__))
 
     def remove(self) -> None:
+        self.write()
         self._patches.restore()
 
     def close(self) -> None:
+        """Forget everything: in a forked child, or at the end."""
         self._rank = None
+        self._waiting.clear()
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
 
     def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        waiting = self._waiting
+
         def fetch(fetcher: Any, indices: Any) -> Any:
             begin = perf_counter_ns()
             batch = original(fetcher, indices)
-            self._append(begin, perf_counter_ns() - begin)
+            end = perf_counter_ns()
+            waiting.append((begin, end - begin))
+            if end >= self._due_ns or get_worker_info() is not None:  # a worker may be killed at any time
+                self._due_ns = end + _WAITS_NS
+                self.write()
             return batch
 
         return fetch
@@ -68,7 +85,14 @@ class FetchLog:
     def _rank_of(self, trainer: int) -> int:
         return next((seat.rank for seat in self._live.seats() if seat.pid == trainer), own_rank())
 
-    def _append(self, begin_ns: int, duration_ns: int) -> None:
+    def write(self) -> None:
+        """Write what waits. Harmless when repeated."""
+        records = []
+        with contextlib.suppress(IndexError):  # another thread may write too
+            while self._waiting:
+                records.append(self._waiting.popleft())
+        if not records:
+            return
         worker = get_worker_info() is not None
         trainer = os.getppid() if worker else os.getpid()
         if self._rank is None:
@@ -81,6 +105,7 @@ class FetchLog:
                 os.makedirs(folder, exist_ok=True)
                 path = os.path.join(folder, "fetch.bin")
                 self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o644)
-            os.write(self._descriptor, _RECORD.pack(begin_ns, duration_ns, os.getpid(), worker))
+            pid = os.getpid()
+            os.write(self._descriptor, b"".join(_RECORD.pack(begin, took, pid, worker) for begin, took in records))
         except OSError:
-            self.remove()  # disk full: the script is not to suffer for it
+            self._patches.restore()  # disk full: the script is not to suffer for it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 
 import torch
 
@@ -13,6 +14,7 @@ from .live import Live
 from .session import Plan, Session
 
 _NOBODY = -1  # as the process that is recorded
+_POLL_S = 0.02
 _LOG_LEVEL = "KINETO_LOG_LEVEL"  # torch's profiler reads it when it is first used, and would write on the program's stderr
 
 _open: list[InnerSession] = []  # the one of this process, if any
@@ -27,9 +29,10 @@ class AnotherIsOpen(RuntimeError):
 class InnerSession(Session):
     """Records this process from `begin` to `end`, once; the plan's `keep_going` is to be true, for nothing here may stop a program."""
 
-    def __init__(self, plan: Plan) -> None:
-        """Raises OSError."""
+    def __init__(self, plan: Plan, rank: int = 0) -> None:
+        """`rank`: which of those that record into the plan's folder. Raises OSError."""
         super().__init__(plan)
+        self._rank = rank
         self._pid = os.getpid()
         self._lock = threading.RLock()  # another thread than the one that trains may leave the block
         self._sets_log_level = _LOG_LEVEL not in os.environ
@@ -73,6 +76,12 @@ class InnerSession(Session):
         with self._lock:
             super().tick(source)
 
+    def wait_for_others(self, at_most_s: float) -> None:
+        """Until the other ranks of the folder have written what they record, or are gone."""
+        deadline = time.monotonic() + at_most_s
+        while self._crew is not None and self._crew.others_record and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+
     def end(self) -> None:
         """Write what there is and take every hook out of torch, whatever happened in between. Not from inside a tick."""
         with self._lock:
@@ -98,10 +107,10 @@ class InnerSession(Session):
                 torch.autograd._disable_profiler()
         self._foreign.ours_stops()
         if os.getpid() == self._pid:
-            self._live.set_pid(0, _NOBODY)  # workers that live on log no more
-            for name in (os.path.join(self.plan.folder, Live.FILE), os.path.join(self._rank_folder, "elected")):
+            self._live.set_pid(self._rank, _NOBODY)  # workers that live on log no more
+            if self._rank == 0:  # the others have the page open
                 with contextlib.suppress(OSError):
-                    os.remove(name)
+                    os.remove(os.path.join(self.plan.folder, Live.FILE))
 
     def forked(self) -> None:
         super().forked()

@@ -13,6 +13,7 @@ from .closer import compiler_in_use
 from .patching import Patches
 
 _AT_MOST = 200
+_NUMBER_BYTES = 8  # the largest
 
 
 class Losses:
@@ -37,11 +38,11 @@ class Losses:
         kept, self._kept = self._kept, []
         if len({loss.data_ptr() for loss, _ in kept}) < len(kept):  # all in the same memory: only the last is still there
             return {"losses": None}
-        return {"losses": [loss.item() for loss, version in kept if loss._version == version] or None}
+        return {"losses": [loss.item() for loss, version in kept if loss._version == version and loss.is_floating_point()] or None}
 
     def _keeping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def run_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if kwargs.get("accumulate_grad", True) and len(self._kept) < self._at_most:  # not for torch.autograd.grad
+            if len(self._kept) < self._at_most and kwargs.get("accumulate_grad", True):  # not for torch.autograd.grad
                 self._keep(tensors)
             return original(tensors, *args, **kwargs)
 
@@ -59,13 +60,13 @@ class Losses:
     def _keep(self, tensors: Any) -> None:
         for root in tensors:
             try:
-                if root.numel() != 1 or not root.is_floating_point():
+                if root.numel() != 1:
                     continue
                 if self._unscaled is not None and self._unscaled[0]() is root:
                     root, self._unscaled = self._unscaled[1], None
                 loss = root.detach()
-                holds_more = loss.untyped_storage().nbytes() > loss.element_size()  # as mse_loss's does, all the single errors
-                loss = loss.clone() if self._copies or holds_more else loss
+                if self._copies or loss.untyped_storage().nbytes() > _NUMBER_BYTES:  # as mse_loss's, which holds all the single errors
+                    loss = loss.clone()
                 self._kept.append((loss, loss._version))
             except Exception:  # a kind of tensor that has none of this
                 continue

@@ -11,7 +11,10 @@ from typing import Any
 
 import torch
 
-_VARIABLE_PREFIXES = ("OMP_", "KMP_", "MKL_", "GOMP_", "OPENBLAS_", "CUDA_", "CUBLAS_", "NCCL_", "GLOO_", "PYTORCH_", "TORCH", "MALLOC_")
+_VARIABLE_PREFIXES = (
+    *("OMP_", "KMP_", "MKL_", "GOMP_", "OPENBLAS_", "CUDA_", "CUBLAS_", "NCCL_", "GLOO_", "PYTORCH_", "TORCH", "MALLOC_"),
+    *("ACCELERATE_", "FSDP_"),  # by which `accelerate launch` tells its ranks what to do
+)
 _VARIABLES = ("LD_PRELOAD", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TOKENIZERS_PARALLELISM")
 # what decides how threads run and memory is allocated
 _QUOTA = "/sys/fs/cgroup/cpu.max"  # microseconds of processor time in each period

@@ -59,7 +59,8 @@ class Marks:
     def __init__(
         self, places: Places, observer: Observer, place_for: Callable[[str], tuple[Any, str]], beside: Sequence[Beside] = ()
     ) -> None:
-        """`place_for(kind)` is the attribute to wrap for forward and backward, which the clock may have wrapped already."""
+        """`place_for(kind)` is the attribute to wrap for forward and backward, which the clock may have wrapped already, and the one for
+        what an optimizer's step calls at its end."""
         self._beside = beside
         self._place_for = place_for
         self._places, self._observer = places, observer
@@ -87,6 +88,8 @@ class Marks:
         replace(iterator, "__next__", wrap("next", "next", iterator.__next__, lambda *_: observer.fetch()))
         replace(dataloader.DataLoader, "__iter__", wrap("iter", "iter", dataloader.DataLoader.__iter__))
         gc.callbacks.append(self._collecting)
+        owner, name = self._place_for("step_ended")
+        replace(owner, name, self._step_ended)
         self._step_hook = register_optimizer_step_pre_hook(self._step_begins)
 
     def _wrap_reads(self) -> None:
@@ -144,7 +147,7 @@ class Marks:
         self._inside.optimizer = opened = mark("diagnose::optimizer|" + self._where(sys._getframe(1)))
         opened.__enter__()
 
-    def step_ended(self) -> None:
+    def _step_ended(self) -> None:
         """Close the optimizer's mark: called by the clock, whose own hook ends the step."""
         opened = getattr(self._inside, "optimizer", None)
         if opened is not None:

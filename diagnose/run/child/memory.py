@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import resource
 from collections.abc import Callable
@@ -12,42 +13,54 @@ from typing import Any
 import torch
 
 _SAMPLES_AT_MOST = 200
+_COST_SHARE = 100  # looking takes no more than one part in this many of the time
+_SECOND = 1_000_000_000
 _PAGE = resource.getpagesize()
 _HEAP_NS_AT_MOST = 50_000  # the C library counts free blocks one by one: in a heap with very many that takes too long
 _HEAP_BYTES_AT_LEAST = 1_000_000  # less means that another allocator serves torch
 
 
 class Memory:
-    """One sample a step; of a long phase every second, fourth, … step, so that there are never more than a few hundred."""
+    """A look after each step, after fewer of them where looking would take more than a hundredth of the time, and at most 200 in all."""
 
     def begin(self) -> None:
+        self._steps: list[int] = []  # how many had ended at each look
         self._resident: list[int] = []
         self._heap: list[int] = []
-        self._heap_in_use = _heap_reader()
         self._allocated: list[int] = []
-        self._steps, self._stride = 0, 1
+        self._stride = 1  # steps from one look to the next, at least
+        self._next_ns, self._cost_ns = 0, _SECOND
         self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         self._device = torch.cuda.current_device() if torch.cuda.is_initialized() else None
+        self._heap_in_use = _heap_reader() if self._device is None else None
         self._before = self._statistics()
 
-    def step(self) -> None:
-        self._steps += 1
-        if self._steps % self._stride:
+    def step(self, number: int, now_ns: int) -> None:
+        """That many steps have ended; `now_ns` is the host's clock."""
+        if now_ns < self._next_ns or (self._steps and number < self._steps[-1] + self._stride):
             return
+        begin = perf_counter_ns()
+        self._look(number)
+        before, self._cost_ns = self._cost_ns, perf_counter_ns() - begin
+        self._next_ns = now_ns + _COST_SHARE * min(before, self._cost_ns)  # one of the two may have been interrupted
+
+    def _look(self, number: int) -> None:
+        self._steps.append(number)
         self._resident.append(int(os.pread(self._statm, 128, 0).split()[1]) * _PAGE)
         if self._heap_in_use is not None:
             self._heap.append(self._heap_in_use())
         if self._device is not None:
             self._allocated.append(_allocated(self._device))
-        if len(self._resident) > _SAMPLES_AT_MOST:
-            self._stride *= 2
-            del self._resident[::2], self._heap[::2], self._allocated[::2]
+        if len(self._steps) > _SAMPLES_AT_MOST:
+            self._stride = 2 * math.ceil(number / len(self._steps))
+            del self._steps[::2], self._resident[::2], self._heap[::2], self._allocated[::2]
 
     def stop(self) -> None:
         os.close(self._statm)
 
     def facts(self, steps: int) -> dict[str, Any]:
         return {
+            "memory_series_steps": self._steps,
             "rss_series_bytes": self._resident,
             "heap_series_bytes": self._heap or None,
             "allocated_series_bytes": self._allocated or None,

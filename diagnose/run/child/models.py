@@ -38,6 +38,7 @@ class CallCounts(Observer):
         """Start counting again: what was counted belongs to no step."""
         self._forwards = self._with_grad = self._inference = self._training = self._backwards = self._fetches = 0
         self._shapes: Counter[tuple[int, tuple[int, ...]]] = Counter()  # of the first tensor given, by model
+        self._elements = 0  # given since they were taken last
 
     def forward(self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> contextlib.AbstractContextManager[None] | None:
         module = args[0]
@@ -49,9 +50,11 @@ class CallCounts(Observer):
         if id(module) not in self._models and next(module.parameters(), None) is not None:
             self._models[id(module)] = weakref.ref(module), defined_at(module, frame, self._places)
         if id(module) in self._models:
-            first = _first_tensor((*args[1:], *kwargs.values()))
-            if first is not None and first.dim():
-                self._shapes[id(module), tuple(first.shape)] += 1
+            given = list(_tensors_in((*args[1:], *kwargs.values())))
+            if given and given[0].dim():
+                self._shapes[id(module), tuple(given[0].shape)] += 1
+            with contextlib.suppress(Exception):  # a kind of tensor that does not tell its size
+                self._elements += sum(tensor.numel() for tensor in given)
         return self._closer_look(module) if self.look_closely and not compiler_in_use() else None
 
     @contextlib.contextmanager
@@ -79,6 +82,11 @@ class CallCounts(Observer):
         known = self._optimizers.get(id(optimizer))
         if known is None or known() is not optimizer:
             self._optimizers[id(optimizer)] = weakref.ref(optimizer)
+
+    def taken_elements(self) -> int:
+        """How many elements the tensors had that models with parameters were given since this was last called."""
+        elements, self._elements = self._elements, 0
+        return elements
 
     def per_step(self, steps: float) -> dict[str, float | None]:
         """Calls of each kind per step, over the steps with marks; None if there was none."""
@@ -112,16 +120,11 @@ class CallCounts(Observer):
                 yield model, place
 
 
-def _first_tensor(values: Iterable[Any]) -> torch.Tensor | None:
-    """Also inside a list, a tuple or a dictionary."""
+def _tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    """Also those in a list, a tuple or a dictionary among them."""
     for value in values:
-        if isinstance(value, torch.Tensor):
-            return value
-        inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
-        found = next((item for item in inside if isinstance(item, torch.Tensor)), None)
-        if found is not None:
-            return found
-    return None
+        inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else (value,)
+        yield from (item for item in inside if isinstance(item, torch.Tensor))
 
 
 def model_facts(model: nn.Module, place: Place, seen: dict[int, list[Pair]]) -> dict[str, Any]:

@@ -24,9 +24,10 @@ from .writing import write_json
 
 TIMELINE_FILE, DETAIL_FILE = "timeline.pt.trace.json.gz", "detail.pt.trace.json.gz"
 CALLS_FILE, AVERAGES_FILE = "detail.calls.json", "key_averages.json"
-_NEVER = 1 << 62
+_PASSES_NS = 5_000_000  # how long the parent's wish to stop may go unnoticed
 _TEXTS = {"warmup": "warming up", "plain": "timing plain steps", "timeline": "recording the timeline", "detail": "recording source lines"}
 _WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
+_a_profiler_runs = torch.autograd._profiler_enabled
 
 
 class Phases:
@@ -58,10 +59,12 @@ class Phases:
         self._name = "warmup"
         self._first_tick = 0
         self._tick_ns: list[int] = []
+        self._input_elements: list[int] = []  # of each tick of a recording
         self._recording: Recording | None = None
         self._cold: tuple[Recording, dict[str, Any]] | None = None
         self._settling_from = 0
         self._next_tick, self._next_ns = 0, 0  # the tick and the time from which the phase's end is considered
+        self._wakes_ns = 0  # until then plain ticks are only written down
         self._ticks_watched = self._ticks_theirs = self._ticks_recorded = 0
         self._thread = threading.current_thread().name
         self.over = False
@@ -75,6 +78,19 @@ class Phases:
         if sentence not in self._notes:
             self._notes.append(sentence)
 
+    def passes(self, now_ns: int) -> bool:
+        """Whether this tick needs no more than to be written down, as most of the plain phase do; then that has been done.
+
+        All that a short step pays for being timed is here, on the way here, and in `losses.py` and `fetch.py`.
+        """
+        if now_ns >= self._wakes_ns or self._ticks >= self._next_tick:
+            return False
+        self._ticks += 1
+        self._tick_ns.append(now_ns)
+        self._ticks_watched += 1
+        self._ticks_theirs += _a_profiler_runs()
+        return True
+
     def tick(self, now_ns: int, source: object) -> None:
         """One tick of the clock at host time `now_ns`; must be called inside the thread that trains."""
         number = self._ticks
@@ -86,17 +102,25 @@ class Phases:
             self._ticks_recorded += 1
             self._facts.calls.look_closely = False  # one step is enough
             self._facts.uploads.step_ended()
+            self._input_elements.append(self._facts.calls.taken_elements())
         elif self._name in ("warmup", "plain"):
             self._ticks_watched += 1
-            self._ticks_theirs += torch.autograd._profiler_enabled()
-            if self._name == "plain" and (number - self._first_tick) % self._period == 0:
-                self._facts.plain.step()
+            self._ticks_theirs += _a_profiler_runs()
+            if self._name == "plain":
+                self._look_around(number, now_ns)
         if self._name == "warmup":
             self._sources.append(id(source))
             self._classes.append(type(source))
             self._warm_up(number, now_ns)
         elif (number - self._first_tick) % self._period == 0 and self._is_used_up(number, now_ns):
             self._end_phase(number, now_ns)
+
+    def _look_around(self, number: int, now_ns: int) -> None:
+        """What need not be done at every plain tick: several ranks have to know each other's ticks, one alone has time."""
+        steps, within = divmod(number - self._first_tick, self._period)
+        if not within:
+            self._facts.plain.step(steps, now_ns)
+            self._wakes_ns = now_ns + _PASSES_NS if self._crew.alone else 0
 
     # warm-up
 
@@ -118,7 +142,7 @@ class Phases:
         borders = self._tick_ns[:: -self._period][::-1]
         borders = [ns for ns in borders if ns >= self._settling_from]
         step_ns = [later - earlier for earlier, later in itertools.pairwise(borders)]
-        return schedule.settled(step_ns, now_ns - self._tick_ns[0])
+        return schedule.settled(step_ns, now_ns - self._tick_ns[0], timed=not self._crew.spread)
 
     def _find_period(self) -> int:
         """By optimizer; by optimizer class for scripts that make new ones all the time."""
@@ -130,16 +154,21 @@ class Phases:
         if self._foreign.active:
             return
         self._facts.mark_overhead_ns = measured_mark_ns()
-        self._recording = Recording(self._marks, self._foreign, cuda=self._cuda, stacks=False)
-        self._recording.start(number)
+        self._start(Recording(self._marks, self._foreign, cuda=self._cuda, stacks=False), number)
         self._tick_ns[-1] = perf_counter_ns()
+
+    def _start(self, recording: Recording, number: int) -> None:
+        self._recording = recording
+        self._input_elements = []
+        self._facts.calls.taken_elements()
+        recording.start(number)
 
     def _stop_cold(self, now_ns: int) -> None:
         recording, self._recording = self._recording, None
         assert recording is not None
         synchronize(self._cuda)
         recording.stop()
-        phase = {"name": "timeline", "first_tick": 0, "tick_ns": list(self._tick_ns), "trace": TIMELINE_FILE, "cold": True}
+        phase = self._phase("timeline") | {"tick_ns": list(self._tick_ns), "trace": TIMELINE_FILE, "cold": True}
         self._cold = (recording, phase)
         self._tick_ns[-1] = self._settling_from = perf_counter_ns()
 
@@ -152,9 +181,8 @@ class Phases:
         self._crew.announce(Stage(_TEXTS[name], budget, self._period, self._step_ns))
         synchronize(self._cuda)
         if name in ("timeline", "detail"):
-            self._recording = Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail")
             self._facts.calls.look_closely = name == "detail"
-            self._recording.start(number)
+            self._start(Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail"), number)
         else:
             self._facts.plain.begin()
         self._tick_ns[0] = begin_ns = perf_counter_ns()
@@ -203,11 +231,15 @@ class Phases:
             self._tick_ns = []
             return
         self._crew.announce(Stage(_WRITING[name]))
-        phase = self._write_recording(recording, {"name": name, "first_tick": self._first_tick, "tick_ns": self._tick_ns}, steps)
+        phase = self._write_recording(recording, self._phase(name), steps)
         recording.discard()
         self._finished.append(phase)
         self._tick_ns = []
         self._write()
+
+    def _phase(self, name: str) -> dict[str, Any]:
+        """A phase with a recording, as it stands in steps.json."""
+        return {"name": name, "first_tick": self._first_tick, "tick_ns": self._tick_ns, "input_elements": self._input_elements}
 
     def _write_recording(self, recording: Recording, phase: dict[str, Any], steps: int) -> dict[str, Any]:
         detail = phase["name"] == "detail"
@@ -264,6 +296,7 @@ class Phases:
 
     def discard(self) -> None:
         """Forget everything: a better clock has been found."""
+        self._wakes_ns = 0
         self._facts.plain.end(0)
         if self._recording is not None:
             self._recording.discard()
@@ -271,6 +304,7 @@ class Phases:
         self._drop_cold()
 
     def _keep_phase(self) -> None:
+        self._wakes_ns = 0
         self._facts.plain.end((len(self._tick_ns) - 1) // self._period)
         self._note_pace()
         if self._tick_ns:
@@ -296,6 +330,7 @@ class Phases:
             "thread": self._thread,
             "per_step": self._facts.calls.per_step(self._facts.recorded_steps),
             "phases": self._finished,
+            "complete": self.over,
             "notes": self._notes,
         }
         write_json(os.path.join(self._folder, "steps.json"), steps)

@@ -1,4 +1,4 @@
-"""What is watched in the plain phase, where no profiler is: all of it costs a step a few µs."""
+"""What is watched in the plain phase, where no profiler is: all of it together costs a step a few µs (`make bench`)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class PlainPhase:
 
     def __init__(self, place_for: Callable[[str], tuple[Any, str]]) -> None:
         self.facts: dict[str, Any] = {}
-        self._memory, self._scaling = Memory(), Scaling()
-        self._all: tuple[_Watcher, ...] = (Losses(place_for), self._scaling, CompiledFrames(), Garbage(), self._memory, Usage())
+        self._memory = Memory()
+        self._all: tuple[_Watcher, ...] = (Losses(place_for), Scaling(), CompiledFrames(), Garbage(), self._memory, Usage())
         self._watching: list[_Watcher] = []
 
     def begin(self) -> None:
@@ -39,16 +39,13 @@ class PlainPhase:
                 watcher.begin()
                 self._watching.append(watcher)
 
-    def step(self) -> None:
-        """A step has ended."""
+    def step(self, number: int, now_ns: int) -> None:
+        """That many steps of the phase have ended; not told of every one."""
         if self._memory in self._watching:
             try:
-                self._memory.step()
+                self._memory.step(number, now_ns)
             except Exception:
                 self._watching.remove(self._memory)
-
-    def optimizer_stepped(self) -> None:
-        self._scaling.optimizer_steps += 1
 
     def end(self, steps: int) -> None:
         """Harmless when the phase has ended already. Without a whole step there are no facts."""

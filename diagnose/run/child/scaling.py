@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torch.amp.grad_scaler import GradScaler
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from .patching import Patches
 
@@ -14,7 +15,7 @@ class Scaling:
     """Counts the scaler's steps, and those that the optimizer did not get."""
 
     def __init__(self) -> None:
-        self.optimizer_steps = 0  # counted by the clock's listener
+        self._optimizer_steps = 0
         self._patches = Patches()
 
     def begin(self) -> None:
@@ -34,11 +35,18 @@ class Scaling:
         def step(scaler: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             if not scaler.is_enabled():
                 return original(scaler, optimizer, *args, **kwargs)
-            before = self.optimizer_steps
+            before = self._optimizer_steps
             self._steps += 1
             self._told_on_host &= not getattr(optimizer, "_step_supports_amp_scaling", False)
-            result = original(scaler, optimizer, *args, **kwargs)
-            self._skipped += self.optimizer_steps == before
+            hook = register_optimizer_step_post_hook(self._optimizer_stepped)  # only here: other scripts are not to pay for it
+            try:
+                result = original(scaler, optimizer, *args, **kwargs)
+            finally:
+                hook.remove()
+            self._skipped += self._optimizer_steps == before
             return result
 
         return step
+
+    def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._optimizer_steps += 1

@@ -10,6 +10,7 @@ SECOND = 1_000_000_000
 _SETTLED_STEPS = 3
 _SETTLED_SPREAD = 1.5  # slowest of the last steps over the fastest
 _WARMUP_STEPS = 30
+_UNTIMED_WARMUP_STEPS = 10
 WARMUP_TICKS = 2 * _WARMUP_STEPS  # to find the period in the sequence of several optimizers
 _WARMUP_NS = 20 * SECOND
 _PHASE_NS = 10 * SECOND
@@ -17,6 +18,7 @@ _PLAIN_STEPS_AT_LEAST = 5
 _PLAIN_NS_AT_MOST = 30 * SECOND
 _LONGEST_PERIOD = 512
 COLD_STEPS = 2
+_NEVER_NS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,15 @@ class Budget:
         return min(self.steps, at_most, max(self.at_least, in_time))
 
 
-def budgets(steps: int, plain_steps: int | None = None) -> dict[str, Budget]:
-    """The budget of every phase after the warm-up, scaled by the timeline's steps, except where `plain_steps` is given."""
+def budgets(steps: int, plain_steps: int | None = None, *, timed: bool = True) -> dict[str, Budget]:
+    """The budget of every phase after the warm-up, scaled by the timeline's steps, except where `plain_steps` is given.
+
+    Not `timed`: only steps count, which processes know that cannot ask each other how long theirs took.
+    """
     plain = plain_steps or max(_PLAIN_STEPS_AT_LEAST, steps * 5 // 2)
+    if not timed:
+        counts = {"plain": plain, "timeline": steps, "detail": max(1, steps // 4)}
+        return {name: Budget(count, count, _NEVER_NS, _NEVER_NS) for name, count in counts.items()}
     return {
         "plain": Budget(plain, at_least=_PLAIN_STEPS_AT_LEAST, time_limit_ns=_PLAIN_NS_AT_MOST),
         "timeline": Budget(steps),
@@ -51,8 +59,10 @@ def budgets(steps: int, plain_steps: int | None = None) -> dict[str, Budget]:
     }
 
 
-def settled(step_ns: Sequence[int], elapsed_ns: int) -> bool:
-    """True when the warm-up may end: the last steps take about the same time, or the patience is used up."""
+def settled(step_ns: Sequence[int], elapsed_ns: int, *, timed: bool = True) -> bool:
+    """True when the warm-up may end: the last steps take about the same time, or the patience is used up; not `timed`: after some steps."""
+    if not timed:
+        return len(step_ns) >= _UNTIMED_WARMUP_STEPS
     if len(step_ns) < _SETTLED_STEPS:
         return bool(step_ns) and elapsed_ns >= _WARMUP_NS and step_ns[-1] <= _SETTLED_SPREAD * min(step_ns)
     last = step_ns[-_SETTLED_STEPS:]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import torch
 from torch.optim.optimizer import Optimizer
 
 from .clock import Clock
-from .crew import Crew, own_rank
+from .crew import Crew, is_first_in, own_rank
 from .facts import Facts
 from .foreign import ForeignProfilers
 from .leaving import call_at_every_end
@@ -24,6 +23,7 @@ from .phases import Phases
 from .places import Places
 from .schedule import budgets
 from .stop import Stopper, StopRun
+from .terminated import Termination
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Plan:
     script_folder: str
     cwd: str
     node: int = 0  # which machine of the run this is
+    machines: int = 1
 
 
 class Session:
@@ -48,6 +49,7 @@ class Session:
         self.plan = plan
         self._live = Live(plan.folder, plan.node)
         self._stopper = Stopper()
+        self._termination = Termination(self.flush)
         self._places = Places(plan.script_folder, plan.cwd)
         self._clock = Clock(self)
         self.facts = Facts(self._places, plan.folder, self._live, self._clock.place_for)
@@ -80,6 +82,13 @@ class Session:
     def tick(self, source: object) -> None:
         now = perf_counter_ns()
         self._ticks += 1
+        if self._phases is not None and self._phases.passes(now):
+            return
+        with self._termination.deferred():
+            self._consider(now, source)
+
+    def _consider(self, now: int, source: object) -> None:
+        """What this tick means. Raises StopRun."""
         if self._elected is None:
             self._elect()
         if self._crew is not None:
@@ -118,10 +127,6 @@ class Session:
             self.facts.calls.forget()
             self._phases = self._new_phases()
 
-    def step_ended(self) -> None:
-        self._marks.step_ended()
-        self.facts.plain.optimizer_stepped()
-
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
         self.facts.optimizer_constructed(optimizer, frame)
 
@@ -134,14 +139,13 @@ class Session:
             return
         self._live.ranks += 1
         self._rank = own_rank()
-        os.makedirs(self._rank_folder, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(os.path.join(self._rank_folder, "elected"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if is_first_in(self._rank_folder):
             self.record_this_process()
+            self._termination.install()
 
     def record_this_process(self) -> None:
         self._elected = True
-        self._crew = Crew(self._live, self._rank)
+        self._crew = Crew(self._live, self._rank, spread=self.plan.machines > 1)
         self._phases = self._new_phases()
 
     @property
@@ -158,7 +162,7 @@ class Session:
             foreign=self._foreign,
             facts=self.facts,
             clock=self._clock.kind,
-            budgets=budgets(self.plan.steps, self.plan.plain_steps),
+            budgets=budgets(self.plan.steps, self.plan.plain_steps, timed=not self._crew.spread),
             stacks=self.plan.stacks,
             cuda=cuda,
         )
@@ -184,6 +188,7 @@ class Session:
 
     def remove(self) -> None:
         """Take every hook of ours out of torch."""
+        self._termination.remove()
         self._clock.remove()
         self._foreign.remove()
         self.facts.remove()
@@ -203,13 +208,15 @@ class Session:
 
     def leave(self) -> None:
         """The process ends."""
-        self.flush()
+        with self._termination.deferred():
+            self.flush()
         if self._crew is not None:
             self._crew.ended()
 
     def forked(self) -> None:
         """In a forked child: what the parent records is not ours, and nothing may be recorded here by its profiler."""
         was_recording = self._phases is not None and self._phases.recording
+        self._termination.remove()
         self._phases, self._crew, self._elected, self._ticks, self._finished, self._stops = None, None, None, 0, False, False
         self.facts.close()
         self.facts.plain.end(0)

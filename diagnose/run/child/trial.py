@@ -1,4 +1,4 @@
-"""One run of a comparison: the script as it is, or with fixes injected. No profiler; what it leaves is trial.json."""
+"""One run of a comparison: the script as it is, or with fixes injected. No profiler; what each rank leaves is trial.json."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import torch
 from torch.optim.optimizer import Optimizer
 
 from .clock import Clock
-from .identical import BatchHashes, SeededBatches, seed_everything
+from .crew import Crew, is_first_in, own_rank
+from .identical import SEED, BatchHashes, SeededBatches, seed_everything
 from .interventions import Intervention, build
 from .leaving import call_at_every_end
 from .live import Live
@@ -30,13 +31,14 @@ LOSSES_AT_MOST = 10_000
 @dataclass(frozen=True)
 class TrialPlan:
     """`steps`: after how many the script is stopped; `untimed_steps`: at the begin, in which batches are hashed; `ticks_per_step`: as
-    recorded; `interventions`: what `interventions.build` takes; `seed_batches`: see `SeededBatches`."""
+    recorded; `interventions`: what `interventions.build` takes; `seed_batches`: see `SeededBatches`; `by_torchrun`: it starts the ranks."""
 
     steps: int
     untimed_steps: int
     ticks_per_step: int = 1
     interventions: list[dict[str, Any]] = field(default_factory=list)
     seed_batches: bool = False
+    by_torchrun: bool = False
 
 
 class Trial:
@@ -48,11 +50,13 @@ class Trial:
     def __init__(self, folder: str, plan: TrialPlan, interventions: list[Intervention]) -> None:
         self._folder, self._plan, self._interventions = folder, plan, interventions
         self._live, self._stopper = Live(folder), Stopper()
+        self._rank_folder = folder
         self._clock = Clock(self)
         self._losses = Losses(self._clock.place_for, LOSSES_AT_MOST)
         self._outputs = Outputs(self._clock.place_for)
         self._hashes = BatchHashes()
-        self._timed: bool | None = None  # whether this is the process that is timed; None before the first tick
+        self._timed: bool | None = None  # whether this is a process that is timed; None before the first tick
+        self._crew: Crew | None = None  # of one that is
         self._written = False
         self._ticks = 0
         self._forget()
@@ -67,7 +71,7 @@ class Trial:
 
     def tick(self, source: object) -> None:
         if self._timed is None:
-            self._timed = self._is_first_to_tick()
+            self._timed = self._is_first_of_its_rank()
         self._ticks = number = self._ticks + 1
         for intervention in self._interventions:
             intervention.tick(number)
@@ -78,7 +82,8 @@ class Trial:
             self._stopper.stop()
 
     def _count(self, number: int) -> None:
-        """Raises StopRun at the end of the trial."""
+        assert self._crew is not None
+        self._crew.tick(number)
         if number == 1:
             self._losses.begin()
             if self._clock.kind == "forward":
@@ -89,8 +94,15 @@ class Trial:
         self._note_time()
         if number >= self._plan.steps * self._plan.ticks_per_step:
             self.write()
+            self._say_last_tick()
+
+    def _say_last_tick(self) -> None:
+        """All ranks stop at the same tick, which one of them says."""
+        assert self._crew is not None
+        last_tick = None if self._live.last_tick else self._crew.last_tick(whatever_others_do=True)
+        if last_tick is not None:
             self._live.set_done()
-            self._live.last_tick = number + (2 if self._live.ranks > 1 else 0)  # the other ranks are here or one tick ahead
+            self._live.last_tick = last_tick
 
     def _note_time(self) -> None:
         self._tick_ns.append(perf_counter_ns())
@@ -105,28 +117,27 @@ class Trial:
         self._outputs.stop()
         self._forget()
 
-    def step_ended(self) -> None: ...
-
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None: ...
 
     def forked(self) -> None:
         """In a forked child, which is not timed unless it is the first to tick."""
-        self._timed, self._written = None, False
+        self._timed, self._crew, self._written = None, None, False
         self._forget()
 
     # what is left
 
     def write(self) -> None:
         """Write what there is. Called at every way out of the process, and harmless when repeated."""
-        if self._written or not self._timed:
+        if self._written or self._crew is None:
             return
         self._written = True
         device_ms = self._device_ms()  # waits for the GPU
         self._losses.stop()
         try:
-            write_json(os.path.join(self._folder, "trial.json"), {"schema": 1, **self._result(device_ms)})
+            write_json(os.path.join(self._rank_folder, "trial.json"), {"schema": 1, **self._result(device_ms)})
         except OSError as error:
             sys.stderr.write(f"diagnose: the trial could not be written: {error}\n")
+        self._crew.written()
 
     def _result(self, device_ms: list[float] | None) -> dict[str, Any]:
         cuda = torch.cuda.is_initialized()
@@ -160,25 +171,25 @@ class Trial:
         self._tick_ns: list[int] = []
         self._events: list[Any] = []
 
-    def _is_first_to_tick(self) -> bool:
-        """One process is timed: rank 0, else the first that ticks; a loader worker never is."""
+    def _is_first_of_its_rank(self) -> bool:
+        """One process of each rank is timed, the first that ticks; a loader worker never is."""
         if torch.utils.data.get_worker_info() is not None:
             return False
         self._live.ranks += 1
-        distributed = torch.distributed
-        if distributed.is_available() and distributed.is_initialized() and distributed.get_rank() != 0:
+        rank = own_rank()
+        self._rank_folder = os.path.join(self._folder, f"rank{rank}")
+        if not is_first_in(self._rank_folder):
             return False
-        try:
-            os.close(os.open(os.path.join(self._folder, "elected"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            return False
+        self._crew = Crew(self._live, rank)
         return True
 
 
 def begin(plan: dict[str, Any]) -> None:
     """Start listening in this process; torch has just been imported. Raises TypeError or KeyError if the parent did not write the plan."""
     asked = TrialPlan(**plan["trial"])
-    seed_everything()
+    if asked.by_torchrun and "TORCHELASTIC_RUN_ID" not in os.environ:
+        return  # torchrun itself, in which no fix is to be made that its ranks would inherit
+    seed_everything(SEED + own_rank())  # ranks that draw the same random numbers may take the same batches, which they do not by themselves
     interventions = build(asked.interventions, Places(plan["script_folder"], plan["cwd"]))
     for intervention in interventions:
         intervention.install()

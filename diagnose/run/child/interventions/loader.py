@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import pickle
 import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -90,11 +91,37 @@ def _obstacle(arguments: dict[str, Any], workers: int) -> str:
             if uses_worker_info(SimpleNamespace(dataset=dataset, worker_init_fn=arguments["worker_init_fn"])):
                 return ""
         return f"{type(dataset).__name__} does not ask which worker it is in: each worker would deliver all its data again."
-    if not arguments["num_workers"] and multiprocessing.get_start_method(allow_none=False) != "fork":
-        return "Worker processes are not forked here, and whether the dataset can be sent to them is not known."
-    if not arguments["num_workers"] and _on_gpu(dataset):
-        return "The dataset keeps tensors on the GPU, which forked workers cannot use."
+    if arguments["num_workers"]:  # the script starts such processes by itself
+        return ""
+    if multiprocessing.current_process().daemon:
+        return "The process that makes the loader is a daemon of multiprocessing, which may not start others."
+    # A loader that is made without workers has no context of its own. Asking with `allow_none=False` would settle the script's choice.
+    method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+    if method != "fork":
+        return _cannot_be_sent(arguments, method)
+    return "The dataset keeps tensors on the GPU, which forked workers cannot use." if _on_gpu(dataset) else ""
+
+
+def _cannot_be_sent(arguments: dict[str, Any], method: str) -> str:
+    """Why the loader cannot hand its work to processes that do not inherit it (`spawn`, as in a rank of `torch.multiprocessing.spawn`)."""
+    for name in ("dataset", "collate_fn", "worker_init_fn"):
+        try:
+            _DryPickler(_Nowhere(), protocol=5, buffer_callback=lambda buffer: None).dump(arguments[name])
+        except Exception as error:  # what a class of the script's own raises
+            return f"Worker processes get their work by pickle here ({method}), and the loader's {name} cannot be pickled: {error}"
     return ""
+
+
+class _Nowhere:
+    def write(self, part: bytes) -> int:
+        return len(part)
+
+
+class _DryPickler(pickle.Pickler):
+    """Pickles all but tensors, which torch sends through shared memory: large ones are not copied here."""
+
+    def reducer_override(self, value: Any) -> Any:
+        return (int, ()) if isinstance(value, (torch.Tensor, torch.UntypedStorage)) else NotImplemented
 
 
 def _on_gpu(dataset: Any) -> bool:
