@@ -28,6 +28,7 @@ from diagnose.trace.source import TRACE_SUFFIXES, Source, is_url, shown
 if TYPE_CHECKING:
     from diagnose.report.document import Document
     from diagnose.report.formats import Output
+    from diagnose.run.job_folder import JobFolder
     from diagnose.run.peers import Peers
 
 # Settings that only matter while a script runs, and the options that give them.
@@ -255,45 +256,53 @@ def _new_rule(rule_id: str) -> str:
 def _record(options: argparse.Namespace) -> int:
     """Run the script, then report. However it ended, what was recorded is worth a look."""
     from diagnose.report.progress import Progress, RecordingProgress
-    from diagnose.run.launch import launch, tidy
+    from diagnose.run.job import close, is_over, run_on_if_recorded
+    from diagnose.run.launch import launch
     from diagnose.run.peers import outlive_the_script, peers_of
 
     peers = peers_of(os.environ)
-    if peers is not None and options.verify:
-        raise UsageError("--verify cannot start the ranks of a job anew", do="leave it out")
     settings = Settings(**{name: getattr(options, name) for name in _RECORDING if getattr(options, name) is not None})
+    target = Target(options.target, options.module, tuple(options.args))
+
+    def say(text: str) -> None:
+        if not options.quiet:
+            print(f"diagnose: {text}", file=sys.stderr, flush=True)
+
+    if peers is not None:
+        run_on_if_recorded(peers, options.out, target, settings, say)
     progress = RecordingProgress(Progress(quiet=options.quiet or (peers is not None and not peers.leads)))
-    with _run_folder(options.out, peers) as out:
-        if peers is not None:
+    with _run_folder(options.out, peers, target) as (out, job):
+        if job is not None:
             outlive_the_script()
-        outcome = launch(Target(options.target, options.module, tuple(options.args)), settings, out, progress, peers)
+        outcome = launch(target, settings, out, progress, job)
+        if job is not None and not is_over(job, outcome, say):
+            return outcome.as_exit_code
         script_code = {"crashed": EXIT_SCRIPT_FAILED, "killed": EXIT_SCRIPT_FAILED, "interrupted": EXIT_INTERRUPTED}.get(outcome.ended)
-        if peers is not None:
-            if not peers.end(out, outcome):
-                return outcome.as_exit_code
-            tidy(out, peers.node)
         try:
             code = _report_recorded(out, options, verified=outcome.ended in ("stopped", "finished"))
         except DiagnoseError as error:
             if script_code is None:
                 raise
             code = _failed(f"diagnose: {error}", EXIT_FAILURE, options)
+        finally:
+            if job is not None:
+                close(job)
         return code if script_code is None else script_code
 
 
 @contextmanager
-def _run_folder(wanted: Path | None, peers: Peers | None) -> Iterator[Path]:
-    """The folder to record into; for the ranks of one job, which each have a launcher, the same. Raises UsageError."""
-    if peers is not None and not peers.leads:
-        yield peers.agreed()
-        return
-    if wanted is not None and peers is not None and peers.restart:  # what the ranks recorded before they failed stays
-        wanted = wanted.with_name(f"{wanted.name}-restart{peers.restart}")
-    made_elsewhere = wanted is not None and wanted.exists() and peers is not None and peers.node > 0  # by another machine of the job
-    with _out_folder(None, in_place=wanted) if made_elsewhere else _out_folder(wanted) as out:
-        if peers is not None:
-            peers.publish(out)
-        yield out
+def _run_folder(wanted: Path | None, peers: Peers | None, target: Target) -> Iterator[tuple[Path, JobFolder | None]]:
+    """The folder to record into; for the ranks of one job, which each have a launcher, the same. Raises as `check` does, and UsageError."""
+    from diagnose.run.job_folder import common_folder
+    from diagnose.run.target import check
+
+    if peers is None:
+        with _out_folder(wanted) as out:
+            yield out, None
+    else:
+        check(target)
+        job = common_folder(peers, wanted)
+        yield job.out, job
 
 
 def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) -> int:

@@ -18,7 +18,8 @@ from typing import Any
 from diagnose.errors import UsageError
 from diagnose.run.child.live import RECORDING, Live
 from diagnose.run.gpu_state import GpuState
-from diagnose.run.peers import Peers, write_end
+from diagnose.run.job_folder import JobFolder
+from diagnose.run.presence import begin, show_sign, write_end
 from diagnose.run.record import new_record, write_record
 from diagnose.run.settings import RunOutcome, Settings, Target
 from diagnose.run.stage import Stage, Stages
@@ -32,26 +33,27 @@ _POLL_S = 0.1
 _GRACE_AFTER_DONE_S = 15.0  # for the script's own `finally`, atexit and checkpoints once everything is recorded
 _GRACE_AFTER_ASKING_S = 5.0  # for a stop at the next tick
 _GRACE_AFTER_SIGNAL_S = 3.0
+_GRACE_AFTER_SIGTERM_S = 20.0  # for the script's own way to end; torchrun gives 30, and a report is to follow
 _GRACE_LEFTOVERS_S = 2.0  # for loader workers to notice that their parent has gone
 
 
-def launch(target: Target, settings: Settings, out: Path, progress: Progress | None = None, peers: Peers | None = None) -> RunOutcome:
+def launch(target: Target, settings: Settings, out: Path, progress: Progress | None = None, job: JobFolder | None = None) -> RunOutcome:
     """Run `target` and leave what was recorded in the run folder `out`, which is created.
 
-    `peers`: the other launchers of the run, if there are any; the caller has to `end` with them and then to `tidy` the folder. `progress`
-    is told several times a second what the recording is at. Raises UsageError if there is no such target and ScriptFailed if it is not
-    valid Python, and UsageError if a GPU is asked for and torch sees none. Every other end of the script is an outcome.
+    `job`: with the other launchers of the job, if there are any; the caller has to see to its end (`presence`) and then to `tidy` the
+    folder. `progress` is told several times a second what the recording is at. Raises UsageError if there is no such target and
+    ScriptFailed if it is not valid Python, and UsageError if a GPU is asked for and torch sees none. Every other end of the script is an
+    outcome.
     """
     folder = check(target)
     out = out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    record = new_record(target.script, [target.script, *target.args], settings, module=target.module)
-    record["launchers"] = peers.world_size if peers is not None else 1
-    keeps_record = peers is None or peers.leads
+    record = new_record(target.script, [target.script, *target.args], settings, module=target.module) | _about_job(job)
+    keeps_record = job is None or job.keeps_record
     if keeps_record:
         write_record(out, record)
-    if peers is not None:
-        peers.begin(out)
+    if job is not None:
+        begin(job)
     plan = {
         "folder": str(out),
         "steps": settings.steps,
@@ -61,19 +63,51 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
         "device": settings.device,
         "script_folder": str(folder),
         "cwd": os.getcwd(),
-        "node": peers.node if peers is not None else 0,
+        "node": job.peers.node if job is not None else 0,
+        "machines": job.peers.machines if job is not None else 1,
     }
-    environment = dict(os.environ) | ({"CUDA_VISIBLE_DEVICES": ""} if settings.device == "cpu" else {})
     watches_gpu = keeps_record and settings.device != "cpu"
-    run = Run(command(target), plan, environment, timeout_s=settings.timeout_s, watches_gpu=watches_gpu, progress=progress)
+    run = Run(
+        command(target),
+        plan,
+        environment_for(settings),
+        timeout_s=settings.timeout_s,
+        watches_gpu=watches_gpu,
+        progress=_with_signs(progress, job),
+    )
     outcome = run.to_its_end()
     if keeps_record:
         write_record(out, record | asdict(outcome) | {"gpu_state": run.gpu_state})
-    if peers is None:
+    if job is None:
         tidy(out)
     if run.found_no_gpu:
         raise UsageError("There is no GPU to record on.", saw="torch.cuda.is_available() is False", do="Leave out --device cuda.")
     return outcome
+
+
+def _about_job(job: JobFolder | None) -> dict[str, Any]:
+    if job is None:
+        return {"launchers": 1}
+    peers = job.peers
+    return {"launchers": peers.world_size, "launchers_here": peers.local_count, "job": peers.job, "before": list(job.before)}
+
+
+def _with_signs(progress: Progress | None, job: JobFolder | None) -> Progress | None:
+    """Whenever progress is told, other machines are shown that this one is at work."""
+    if job is None:
+        return progress
+
+    def told(stage: Stage) -> None:
+        show_sign(job)
+        if progress is not None:
+            progress(stage)
+
+    return told
+
+
+def environment_for(settings: Settings) -> dict[str, str]:
+    """Ours, for the script."""
+    return dict(os.environ) | ({"CUDA_VISIBLE_DEVICES": ""} if settings.device == "cpu" else {})
 
 
 def tidy(out: Path, node: int = 0) -> None:
@@ -137,7 +171,7 @@ class Run:
             finally:
                 self.gpu_state = gpu.stop()
             if reason is not None:
-                self._end(child, ask_first=reason in ("interrupted", "timeout"))
+                self._end(child, reason)
             elif child.returncode < 0:
                 reason = "killed"
             if reason is not None:
@@ -175,9 +209,14 @@ class Run:
             return "interrupted"
         return "stopped" if self._live.done else None
 
-    def _end(self, child: subprocess.Popen[bytes], *, ask_first: bool) -> None:
-        """Ask for a stop at the next tick, then SIGINT; whatever is still there is swept away afterwards."""
-        if ask_first and self._interrupts < 2:
+    def _end(self, child: subprocess.Popen[bytes], reason: str) -> None:
+        """Ask for a stop at the next tick, then SIGINT; a SIGTERM of ours is passed on. What is left is swept away afterwards."""
+        if self._terminate and child.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                child.send_signal(signal.SIGTERM)
+            if _ended(child, _GRACE_AFTER_SIGTERM_S):
+                return
+        elif reason in ("interrupted", "timeout") and self._interrupts < 2:
             self._live.request_stop()
             if _ended(child, _GRACE_AFTER_ASKING_S):
                 return

@@ -1,104 +1,42 @@
-"""One of several launchers of one run: `torchrun -m diagnose train.py` starts one for each rank, and all are to write into one folder.
+"""One of several launchers of one job: `torchrun -m diagnose train.py` starts one for each rank, and all are to record one run.
 
-The launchers of one machine have the same parent. The first of them chooses the folder and tells the others; the last one to end reports.
+What torchrun tells each of them: which rank of how many, on which machine, and how often the ranks have been started.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import os
-import shutil
+import re
 import signal
-import tempfile
-import time
+import socket
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 import psutil
-
-from diagnose.errors import UsageError
-from diagnose.run.settings import RunOutcome
-
-_POLL_S = 0.05
-_PATIENCE_S = 60.0  # for the first launcher to choose a folder: Python starts slowly on a busy machine
 
 
 @dataclass(frozen=True)
 class Peers:
-    """What this launcher knows of itself and the others of its machine (`node`), which are `local_count`."""
+    """What this launcher knows of itself and the others. `node`: which of the `machines` of the job this is; it has `local_count`."""
 
     rank: int
     local_rank: int
     local_count: int
     node: int
+    machines: int
     world_size: int
-    restart: int  # how often the ranks have been started anew
-    key: str  # the same for the launchers of one start, and for no others
+    restart: int  # how often the ranks have been started anew, as far as the torchrun of this machine counts
+    restarts_left: int
+    agent: str  # the torchrun of this machine, which stays the same when the ranks are started anew
+    start: str  # the same for the launchers of one start on this machine, and for no others
+    job: str  # the same for all launchers of the job, in all its starts
+    name: str  # the same for all launchers of one start on all machines; for people
 
     @property
     def leads(self) -> bool:
-        """This one chooses the folder, keeps run.json and says what is going on."""
+        """This one chooses the folder for its machine and says what is going on."""
         return self.local_rank == 0
-
-    # one folder
-
-    def publish(self, out: Path) -> None:
-        """Tell the others which folder has been chosen. Raises OSError."""
-        descriptor, unfinished = tempfile.mkstemp(prefix="diagnose-")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(str(out.resolve()))
-        os.replace(unfinished, self._agreement)
-
-    def agreed(self) -> Path:
-        """The folder that the first launcher has chosen. Raises UsageError if it does not say so."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError):
-                if self._agreement.stat().st_uid == os.getuid():
-                    return Path(self._agreement.read_text(encoding="utf-8"))
-            time.sleep(_POLL_S)
-        raise UsageError(
-            "the launcher of local rank 0 did not say where the run is recorded",
-            saw=f"rank {self.rank} of {self.world_size}, waited {_PATIENCE_S:.0f} s",
-            do="start the ranks with torchrun or accelerate launch",
-        )
-
-    @property
-    def _agreement(self) -> Path:
-        return Path(tempfile.gettempdir()) / f"diagnose-{os.getuid()}-{self.key}"
-
-    # who is the last
-
-    def begin(self, out: Path) -> None:
-        """Raises OSError."""
-        self._present(out).mkdir(parents=True, exist_ok=True)
-        self._tell(out, str(os.getpid()))
-
-    def end(self, out: Path, outcome: RunOutcome) -> bool:
-        """Write how this rank ended; whether all others have, so that this launcher is to report. Raises OSError."""
-        write_end(out, self.rank, outcome)
-        self._tell(out, "")
-        present = [file for file in self._present(out).iterdir() if file.name.isdecimal()]
-        if len(present) < self.local_count or any(_is_at_work(file) for file in present):
-            return False
-        try:
-            (self._present(out) / "reports").touch(exist_ok=False)
-        except OSError:  # another one ended at the same moment
-            return False
-        shutil.rmtree(self._present(out), ignore_errors=True)
-        self._agreement.unlink(missing_ok=True)
-        return True
-
-    def _present(self, out: Path) -> Path:
-        return out / f".launchers-{self.node}"
-
-    def _tell(self, out: Path, text: str) -> None:
-        unfinished = self._present(out) / f"{self.rank}.unfinished"
-        unfinished.write_text(text, encoding="ascii")
-        unfinished.replace(unfinished.with_suffix(""))
 
 
 def peers_of(environment: Mapping[str, str]) -> Peers | None:
@@ -109,14 +47,31 @@ def peers_of(environment: Mapping[str, str]) -> Peers | None:
     rank, local_rank, world_size, local_count = (int(environment[name]) for name in names)
     if world_size < 2:
         return None
-    restart = environment.get("TORCHELASTIC_RESTART_COUNT", "0")
     parent = psutil.Process(os.getppid())
-    start = (parent.pid, parent.create_time(), environment.get("TORCHELASTIC_RUN_ID"), environment.get("MASTER_PORT"), restart)
-    key = hashlib.sha256(repr(start).encode()).hexdigest()[:16]
-    node = environment.get("GROUP_RANK", "")
+    agent = f"{socket.gethostname()} {parent.pid} {parent.create_time():.2f}"
+    machines = _number(environment, "GROUP_WORLD_SIZE", -(-world_size // max(1, local_count)))
+    restart = _number(environment, "TORCHELASTIC_RESTART_COUNT", 0)
+    run_id, address, port = (environment.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"))
+    has_name = run_id not in ("", "none")  # torchrun's own word for none
     return Peers(
-        rank, local_rank, local_count, int(node) if node.isdecimal() else 0, world_size, int(restart) if restart.isdecimal() else 0, key
+        rank,
+        local_rank,
+        local_count,
+        node=_number(environment, "GROUP_RANK", 0),
+        machines=machines,
+        world_size=world_size,
+        restart=restart,
+        restarts_left=max(0, _number(environment, "TORCHELASTIC_MAX_RESTARTS", 0) - restart),
+        agent=agent,
+        start=hashlib.sha256(repr((agent, run_id, port, restart)).encode()).hexdigest()[:16],
+        job=f"{run_id} {agent}" if machines == 1 else f"{run_id} {address}",  # the port changes from start to start
+        name=re.sub(r"[^\w.-]+", "-", run_id if has_name else f"{address}-{port}"),
     )
+
+
+def _number(environment: Mapping[str, str], name: str, default: int) -> int:
+    value = environment.get(name, "")
+    return int(value) if value.isdecimal() else default
 
 
 def outlive_the_script() -> None:
@@ -124,17 +79,3 @@ def outlive_the_script() -> None:
     last of them has a report to write; torchrun waits 30 s for that."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
-
-
-def write_end(out: Path, rank: int, outcome: RunOutcome) -> None:
-    """Leave how a rank ended in its folder. Raises OSError."""
-    folder = out / f"rank{rank}"
-    folder.mkdir(exist_ok=True)
-    (folder / "ended.json").write_text(json.dumps({"schema": 1, **asdict(outcome)}), encoding="utf-8")
-
-
-def _is_at_work(file: Path) -> bool:
-    """Of a launcher that has not ended, by itself or killed."""
-    with contextlib.suppress(OSError, ValueError, psutil.Error):
-        return psutil.Process(int(file.read_text(encoding="ascii"))).status() != psutil.STATUS_ZOMBIE
-    return False

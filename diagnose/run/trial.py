@@ -1,13 +1,12 @@
-"""One run of a comparison: a fresh process, the script as it is or with fixes injected, timed without a profiler."""
+"""One run of a comparison: a fresh process (or job of several), the script as it is or with fixes injected, timed without a profiler."""
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,28 @@ import psutil
 
 from diagnose.run.intervention_environment import environment_of
 from diagnose.run.launch import Run, command, tidy
-from diagnose.run.settings import Target
+from diagnose.run.ranks_left import left_in
+from diagnose.run.settings import RunOutcome, Target
+from diagnose.run.torchrun import LostRank, lost_rank, printed_by_ranks, started_by_torchrun, without_launcher
 
 Spec = dict[str, Any]  # of an intervention: its name, arguments and sites
 
 
 @dataclass(frozen=True)
 class Job:
-    """A script as it is to be run: what, where, by which Python, in which environment."""
+    """A script as it is to be run: what, where, by which Python, in which environment.
+
+    `ranks`: how many of it torchrun is to start; 0: it is started without torchrun (and may start ranks itself). `environment`: of the
+    recorded run, over ours; where it is not given torchrun chooses the number of threads.
+    """
 
     target: Target
     script_folder: str
     cwd: str
     python: str
     device: str = "auto"
+    ranks: int = 0
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -45,24 +52,42 @@ class TrialSettings:
 def run_trial(job: Job, interventions: Sequence[Spec], settings: TrialSettings, folder: Path) -> dict[str, Any]:
     """Run it once, in `folder`, and return what trial.json says (docs/architecture.md) with its end, `gpu_state`, `others_busy_share`.
 
-    Where the script ended before its first step, `tick_ns` is empty. What it printed is in `folder`/printed.txt.
+    Where the script ended before its first step, `tick_ns` is empty. What it printed is in `folder`/printed.txt. `lost_rank`: of the
+    ranks that torchrun started the one that failed first; how it ended is then how the run ended.
     """
     folder = folder.resolve()  # the script runs in another folder, and may change it
     folder.mkdir(parents=True, exist_ok=True)
-    trial = {key: value for key, value in asdict(settings).items() if key != "timeout_s"} | {"interventions": list(interventions)}
+    trial = {key: value for key, value in asdict(settings).items() if key != "timeout_s"}
+    trial |= {"interventions": list(interventions), "by_torchrun": job.ranks > 0}
     plan = {"folder": str(folder), "script_folder": job.script_folder, "cwd": job.cwd, "trial": trial}
+    logs, printed = folder / "torchrun", folder / "printed.txt"
+    target = started_by_torchrun(job.target, job.ranks, logs) if job.ranks else job.target
     run = Run(
-        command(job.target, job.python),
+        command(target, job.python),
         plan,
         _environment(job, interventions),
         timeout_s=settings.timeout_s,
         watches_gpu=job.device != "cpu",
-        prints_to=folder / "printed.txt",
+        prints_to=printed,
     )
     usage = Usage()
     outcome = run.to_its_end()
+    lost = _lost_rank(outcome, printed, logs) if job.ranks else None
     tidy(folder)
-    return _left_in(folder) | asdict(outcome) | {"gpu_state": run.gpu_state, "others_busy_share": usage.others_share()}
+    return left_in(folder) | {
+        **asdict(lost.outcome(outcome.wall_s) if lost else outcome),
+        "lost_rank": lost.rank if lost else None,
+        "gpu_state": run.gpu_state,
+        "others_busy_share": usage.others_share(),
+    }
+
+
+def _lost_rank(outcome: RunOutcome, printed: Path, logs: Path) -> LostRank | None:
+    """The rank that failed first, None if none did. Puts what the ranks printed, if anything, in the place of what torchrun did."""
+    said = printed.read_text(encoding="utf-8", errors="replace")
+    lost = lost_rank(said) if outcome.ended == "crashed" else None
+    printed.write_text(printed_by_ranks(logs, lost.rank if lost else None) or said, encoding="utf-8")
+    return lost
 
 
 class Usage:
@@ -90,24 +115,9 @@ def _own_s() -> float:
 
 def _environment(job: Job, interventions: Sequence[Spec]) -> dict[str, str]:
     """Names in sets and dictionaries hash alike in all runs; the fixes' own variables come on top."""
-    environment: dict[str, str | None] = {"PYTHONHASHSEED": "0", **os.environ}
+    own = {**(without_launcher(os.environ) if job.ranks else os.environ), **job.environment}
+    environment: dict[str, str | None] = {"PYTHONHASHSEED": "0", **own}
     if job.device == "cpu":
         environment["CUDA_VISIBLE_DEVICES"] = ""
-    environment |= environment_of(list(interventions), os.environ)
+    environment |= environment_of(list(interventions), own)
     return {name: value for name, value in environment.items() if value is not None}
-
-
-def _left_in(folder: Path) -> dict[str, Any]:
-    try:
-        left: dict[str, Any] = json.loads((folder / "trial.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        left = {
-            "tick_ns": [],
-            "device_ms": None,
-            "batch_hashes": [],
-            "batch_size": None,
-            "losses": None,
-            "outputs": None,
-            "interventions": [],
-        }
-    return left

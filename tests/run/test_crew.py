@@ -44,6 +44,18 @@ def test_a_rank_alone_ends_its_phases_when_it_wants(tmp_path: Path) -> None:
     assert ends(alone, wanted=True)
 
 
+def test_a_rank_is_alone_until_another_one_ticks(tmp_path: Path) -> None:
+    (first,) = crew_of(tmp_path, 7)
+    assert first.alone
+    assert not first.others_record
+    second = Crew(Live(str(tmp_path)), 1)
+    assert not first.alone
+    assert first.others_record
+    second.written()
+    assert not first.others_record
+    assert not first.alone  # it may still wait for this one in every step
+
+
 def test_the_lowest_rank_decides_two_ticks_ahead(tmp_path: Path) -> None:
     first, second = crew_of(tmp_path, 7, 8)
     assert not ends(second, wanted=True)  # not its own decision
@@ -113,6 +125,30 @@ def test_a_rank_whose_process_is_gone_is_not_waited_for(tmp_path: Path, page: Li
     alone.written()
     assert alone.last_tick() == 7
     gone.wait()
+
+
+def test_ranks_on_several_machines_go_by_their_own_count(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    here, there = (Crew(Live(str(folder)), rank, spread=True) for rank, folder in ((0, tmp_path), (1, tmp_path / "other")))
+    for one in (here, there):
+        one.tick(12)
+        assert not ends(one, wanted=False)
+        assert ends(one, wanted=True)  # at once: the others count alike
+        one.tick(20)
+        one.written()
+        one.tick(21)
+        assert one.last_tick() == 22
+
+
+def test_on_each_of_several_machines_all_have_written_before_they_stop(tmp_path: Path) -> None:
+    first, second = (Crew(Live(str(tmp_path)), rank, spread=True) for rank in (0, 1))
+    for one in (first, second):
+        one.tick(20)
+    first.written()
+    assert first.last_tick() is None
+    second.written()
+    first.tick(21)
+    assert first.last_tick() == 22
 
 
 def test_the_rank_is_the_launchers_where_there_is_no_process_group(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,13 @@ def test_the_exit_is_the_scripts_own(run_script: Run, how: str, ended: str, code
         assert "diagnose" not in run.stderr
 
 
+def test_sigterm_of_a_child_is_its_own_and_afterwards_all_is_as_it_was(run_script: Run) -> None:
+    run = run_script("forks", keep_going=True)
+    assert (run.outcome.ended, run.stderr) == ("finished", "")
+    assert run.stdout == "the child ended by 15\nSIGTERM is left to SIG_DFL\n"
+    assert run.steps_in("detail") == 1
+
+
 def test_a_time_out_ends_a_script_that_never_ticks(run_script: Run) -> None:
     run = run_script("hang", timeout_s=5.0)
     assert run.outcome.ended == "timeout"
@@ -110,9 +117,20 @@ def _driven(folder: Path, *args: str) -> subprocess.Popen[str]:
         (True, signal.SIGINT, (), "interrupted\nended interrupted\n"),
         (False, signal.SIGINT, (), "ended interrupted\n"),
         (False, signal.SIGTERM, (), "ended interrupted\n"),
-        (False, signal.SIGTERM, ("stuck",), "interrupted\nended interrupted\n"),
+        (False, signal.SIGTERM, ("stuck",), "ended interrupted\n"),
+        (False, signal.SIGTERM, ("waits",), "ended interrupted\n"),
+        (False, signal.SIGTERM, ("handles",), "its own handler\nended interrupted\n"),
+        (False, signal.SIGTERM, ("handles-late",), "its own handler\nended interrupted\n"),
     ],
-    ids=["ctrl-c", "sigint-to-parent", "sigterm-to-parent", "sigterm-stuck-script"],
+    ids=[
+        "ctrl-c",
+        "sigint-to-parent",
+        "sigterm",
+        "sigterm-stuck",
+        "sigterm-outside-python",
+        "sigterm-handled",
+        "sigterm-handled-late",
+    ],
 )
 def test_signals(tmp_path: Path, to_group: bool, number: int, arguments: tuple[str, ...], shows: str) -> None:
     driver = _driven(tmp_path / "run", *arguments)

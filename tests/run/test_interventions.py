@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import inspect
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, IterableDataset, TensorDataset, get_worker_info
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 
 from diagnose.run import intervention_environment
 from diagnose.run.child.clock import Clock
@@ -160,6 +162,25 @@ class SplitStream(Stream):
 NUMBERS = TensorDataset(torch.arange(12))
 
 
+class Unsent(TensorDataset):
+    def __reduce__(self) -> Any:
+        raise TypeError("it holds an open file")
+
+
+class ManyArrays(Dataset):  # type: ignore[type-arg]
+    """Of 16 MB each, of torch and of numpy."""
+
+    def __init__(self) -> None:
+        self.tensor = torch.zeros(2**22)
+        self.array = self.tensor.numpy().copy()
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        return self.tensor[index]
+
+
 LOADS = SCRIPTS / "interventions" / "loads.py"
 LOADS_LINE = next(number for number, line in enumerate(LOADS.read_text().splitlines(), 1) if line.startswith("loader ="))
 
@@ -199,6 +220,49 @@ def test_a_loader_that_is_refused_when_it_is_half_made(apply: Apply, monkeypatch
     loaders = apply("dataloader", num_workers=1)
     assert DataLoader(NUMBERS, 4).num_workers == 0
     assert told(loaders) == (0, "torch refuses it: no worker can be had")
+
+
+@pytest.fixture
+def spawning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that multiprocessing has spawned: those that it starts are spawned too."""
+
+    def get_start_method(allow_none: bool = False) -> str:
+        assert allow_none  # else the script could not choose any more
+        return "spawn"
+
+    monkeypatch.setattr(multiprocessing, "get_start_method", get_start_method)
+
+
+@pytest.mark.usefixtures("spawning")
+def test_workers_that_are_spawned_get_what_can_be_pickled(apply: Apply) -> None:
+    loaders = apply("dataloader", num_workers=1)
+    assert DataLoader(NUMBERS).num_workers == 1
+    assert told(loaders) == (1, "")
+    assert DataLoader(NUMBERS, collate_fn=lambda items: items).num_workers == 0
+    assert DataLoader(Unsent(torch.arange(12))).num_workers == 0
+    held, why_not = told(loaders)
+    assert held == 1
+    assert why_not.startswith("Worker processes get their work by pickle here (spawn), and the loader's collate_fn cannot be pickled:")
+    assert DataLoader(NUMBERS, num_workers=2, collate_fn=lambda items: items).num_workers == 1  # it has some already
+
+
+@pytest.mark.usefixtures("spawning")
+def test_large_data_are_not_copied_to_see_whether_they_can_be_sent(apply: Apply) -> None:
+    apply("dataloader", num_workers=1)
+    large = ManyArrays()
+    tracemalloc.start()
+    try:
+        assert DataLoader(large).num_workers == 1
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_daemon_of_multiprocessing_starts_no_workers(apply: Apply, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)
+    loaders = apply("dataloader", num_workers=1)
+    assert DataLoader(NUMBERS).num_workers == 0
+    assert "is a daemon" in loaders.why_not
 
 
 def test_what_needs_workers_goes_with_the_last_of_them(apply: Apply) -> None:
@@ -1053,8 +1117,6 @@ class Ticks:
 
     def clock_upgraded(self, kind: str) -> None:
         self.count = 0
-
-    def step_ended(self) -> None: ...
 
     def optimizer_constructed(self, optimizer: Any, frame: Any) -> None: ...
 

@@ -29,6 +29,8 @@ def phases_of(run: Recorded, rank: int) -> dict[str, tuple[int, int]]:
         (("fork", "4", "plain", "100000"), {}),
         (("spawn", "2", "accumulates", "80"), {"keep_going": True}),
         (("spawn", "2", "sharded", "80"), {"keep_going": True}),
+        (("fork", "4", "accumulates", "100000"), {}),
+        (("fork", "4", "sharded", "100000"), {}),
     ],
     ids=str,
 )
@@ -72,6 +74,15 @@ def test_when_one_rank_is_lost_what_was_written_stays(run_script: Run, how: str)
     assert "diagnose:" not in run.stderr
     for rank in range(2):
         assert "timeline" in phases_of(run, rank)
+
+
+def test_a_rank_that_is_ended_writes_what_it_records(run_script: Run) -> None:
+    """Rank 1 leaves while rank 0 waits for ever: torch.multiprocessing ends rank 0 by SIGTERM."""
+    run = run_script("ranks", "spawn", "2", "leaves", "60", plain_steps=1000)
+    assert (run.outcome.ended, run.outcome.exit_code) == ("crashed", 1)
+    for rank in range(2):
+        assert list(phases_of(run, rank))[:2] == ["warmup", "plain"]
+        assert phases_of(run, rank)["plain"][1] == 55  # the last step of 56
 
 
 def test_a_rank_that_is_killed_while_it_records_is_told(run_script: Run) -> None:

@@ -7,9 +7,16 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from diagnose.run.child import fetch
+from diagnose.run.child.live import Live
+from diagnose.run.child.phases import Phases
 
 from .running import SCRIPTS, Recorded
 
@@ -85,6 +92,41 @@ def test_every_tick_of_a_phase_is_on_its_trace(recorded_lines: Recorded) -> None
         trace, _ = events(recorded_lines, name)
         numbers = sorted(int(match[1]) for event in trace if (match := re.fullmatch(r"diagnose::tick\|(\d+)", event["name"])))
         assert numbers == list(range(phase["first_tick"], phase["first_tick"] + len(phase["tick_ns"])))
+
+
+def test_batches_that_the_training_process_fetches_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "_WAITS_NS", 1 << 62)
+    log = fetch.FetchLog(str(tmp_path), Live(str(tmp_path)))
+
+    def recorded(batches: int) -> int:
+        list(DataLoader(torch.ones(batches, 1)))
+        return len((tmp_path / "rank0" / "fetch.bin").read_bytes()) // 24
+
+    log.install()
+    try:
+        assert recorded(4) == 1  # the others wait
+        log.write()
+        log.write()
+        assert recorded(2) == 4
+        log.close()  # as in a forked child, where they are the parent's to write
+        log.write()
+        assert recorded(1) == 4
+    finally:
+        log.remove()
+    assert recorded(3) == 5  # what waited was written, and nothing is since
+
+
+def test_ticks_with_nothing_to_decide_are_only_written_down() -> None:
+    phases = Phases.__new__(Phases)
+    phases._ticks, phases._tick_ns, phases._wakes_ns, phases._next_tick = 7, [100], 200, 9
+    phases._ticks_watched = phases._ticks_theirs = 0
+    assert phases.passes(110)
+    assert phases.passes(199)
+    assert not phases.passes(199)  # the phase has its steps
+    assert (phases._ticks, phases._tick_ns, phases._ticks_watched, phases._ticks_theirs) == (9, [100, 110, 199], 2, 0)
+    phases._next_tick = 20
+    assert not phases.passes(200)  # it is time to look around
+    assert phases._ticks == 9
 
 
 def test_key_averages_are_per_step(recorded_lines: Recorded) -> None:

@@ -46,6 +46,17 @@ def test_budgets_scale_with_the_steps() -> None:
     assert {name: budget.steps for name, budget in budgets(2, plain_steps=40).items()} == {"plain": 40, "timeline": 2, "detail": 1}
 
 
+def test_without_time_only_steps_count() -> None:
+    assert not settled([10] * 9, 90, timed=False)
+    assert settled([10, 99] * 5, 1, timed=False)
+    untimed = budgets(8, timed=False)
+    assert {name: budget.steps for name, budget in untimed.items()} == {"plain": 20, "timeline": 8, "detail": 2}
+    for budget in untimed.values():
+        assert not budget.used_up(budget.steps - 1, 9999 * SECOND)
+        assert budget.used_up(budget.steps, 1)
+        assert budget.expected_steps(100 * SECOND) == budget.steps
+
+
 def test_a_budget_by_steps_and_by_time() -> None:
     budget = Budget(20, at_least=5, time_limit_ns=30 * SECOND)
     assert budget.used_up(20, 1)

@@ -1,5 +1,6 @@
 """Ranks that train together: python ranks.py spawn|fork|launched WORLD_SIZE how steps."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -42,6 +43,14 @@ def train(rank, world_size, how, steps, meeting):
                 raise ValueError("the script's own error")
             if how == "is-killed":
                 os.kill(os.getpid(), signal.SIGKILL)
+            if how == "leaves":
+                sys.exit(1)
+            if how == "fails-first" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+                raise ValueError("the script's own error")
+        if rank == 0 and step == steps - 5 and how == "leaves":
+            libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+            for _ in range(2):
+                libc.pthread_mutex_lock(mutex)  # the second time for ever, as in a collective whose other ranks do not come
     os.write(1, f"rank {rank} ends {loss.item():.6f}\n".encode())
     distributed.destroy_process_group()
 
