@@ -14,13 +14,14 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.job import Job, RankState
+from diagnose.measure.job import CollectiveKind, Job, RankState
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD, Recording
 from diagnose.trace.reader import read_trace
@@ -98,16 +99,25 @@ def measured_case(case: dict[str, Any]) -> Measured:
 
 
 def job_of_four(
-    pattern: str, late_rank: int | None = None, held_up_ms: float = 0.0, cause: str | None = None, cause_ms: float | None = None
+    pattern: str,
+    late_rank: int | None = None,
+    held_up_ms: float = 0.0,
+    cause: str | None = None,
+    cause_ms: float | None = None,
+    collectives: Sequence[dict[str, Any]] = (),
 ) -> Job:
-    """Four ranks, of which the case is the late one, else rank 0; the others wait for that one alone, and gain no more than that."""
+    """Four ranks, of which the case is the late one, else rank 0; the others wait for that one alone, and gain no more than that.
+
+    ``collectives``: kind, size, best_gb_per_s and on_one_host of each.
+    """
     waits = [held_up_ms if rank == late_rank else 0.0 for rank in range(4)]
     ranks = tuple(
         RankState(rank, f"rank{rank}", "", 1.0, {}, 0.0, 0.01, waits[rank], waits[rank], float(rank == late_rank), ()) for rank in range(4)
     )
     causes_ms = {} if cause is None or cause_ms is None else {cause: cause_ms}
     gain_ms = None if cause_ms is None else min(cause_ms, held_up_ms)
-    return Job(4, ranks, (), (), 3, 6, 0, (), late_rank, pattern, held_up_ms, cause, cause_ms, causes_ms, gain_ms=gain_ms)
+    kinds = tuple(CollectiveKind(one.pop("kind"), "0", 1.0, 2**25, 0.1, 0.0, None, **one) for one in map(dict, collectives))
+    return Job(4, ranks, (), (), 3, 6, 0, kinds, late_rank, pattern, held_up_ms, cause, cause_ms, causes_ms, gain_ms=gain_ms)
 
 
 def _calls(text: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from diagnose.trace.intervals import intersect, total
 
 # So much of a finding's time has to lie in another's before they are one; the rest is what marks and edges of ranges differ by.
 SAME_TIME_SHARE = 0.8
+LATE_PART, MOST_LEFT = "late_part_left", 0.5  # the metric of what a late rank keeps of its time when it is as fast as the others
 
 
 def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[str, str]:
@@ -25,7 +26,7 @@ def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[st
     for one in firing:
         others = [other for other in firing if other.rule.id not in causes and other is not one and _same_line(one, other)]
         for other in others:
-            if one.rule.id not in causes and _explains(other, one, times):
+            if one.rule.id not in causes and _explains(other, one, times, measured):
                 causes[one.rule.id] = other.rule.id
     return {rule: _last(rule, causes) for rule in causes}
 
@@ -46,8 +47,8 @@ def _same_line(one: Finding, other: Finding) -> bool:
     return (one.culprits[0].file, one.culprits[0].line) == (other.culprits[0].file, other.culprits[0].line)
 
 
-def _explains(other: Finding, one: Finding, times: dict[str, Intervals | None]) -> bool:
-    """Whether the other's time holds most of this one's. Where each holds the other, the rule with more conditions knows better."""
+def _explains(other: Finding, one: Finding, times: dict[str, Intervals | None], measured: Measured) -> bool:
+    """Whether the other's time holds most of this one's. Where each holds the other, the one that knows more does."""
     if one.rule.saving.scope == "hypothetical":
         return one.rule.selector == other.rule.selector and other.rule.saving.scope == "step"
     its, own = times[other.rule.id], times[one.rule.id]
@@ -57,7 +58,13 @@ def _explains(other: Finding, one: Finding, times: dict[str, Intervals | None]) 
     if shared < SAME_TIME_SHARE * total(own):
         return False
     mutual = shared >= SAME_TIME_SHARE * total(its)
-    return not mutual or (len(other.rule.when), other.rule.id) > (len(one.rule.when), one.rule.id)
+    return not mutual or _knowledge(other, measured) > _knowledge(one, measured)
+
+
+def _knowledge(finding: Finding, measured: Measured) -> tuple[bool, int, str]:
+    """A rule about a late rank knows more where the other ranks wait for most of that time, else the one with more conditions does."""
+    left = measured.number(LATE_PART) if finding.rule.saving.ratio == LATE_PART else 1.0
+    return left <= MOST_LEFT, len(finding.rule.when), finding.rule.id
 
 
 def _time(finding: Finding, measured: Measured) -> Intervals | None:

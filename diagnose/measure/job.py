@@ -26,19 +26,27 @@ class RankState:
     held_up_ms: float  # a step: what all wait for this rank alone, where it comes last, until it comes from when the last but one came
     last_share: float  # of the steps: it is the rank that all wait for longest
     lateness_series_ms: tuple[float, ...] = ()
+    peak_memory_bytes: int | None = None  # of the GPU, that tensors filled at the worst moment; None if unknown
+    memory_bytes: int | None = None  # that the GPU has; None if unknown
 
 
 @dataclass(frozen=True)
 class CollectiveKind:
-    """All matched collectives of one kind and process group. ``lane``: the group, as the how-manyth stream that carries collectives."""
+    """All matched collectives of one kind and process group, or of all groups of one name, of which it then is the mean.
+
+    ``lane``: the group as people call it; where the trace does not tell, the how-manyth stream that carries collectives.
+    """
 
     kind: str
-    lane: int
+    lane: str
     count_per_step: float
     bytes_per_step: float | None  # what a rank puts in; None if sizes were not recorded
     ms_per_step: float  # from the arrival of the last rank on
     waiting_ms_per_step: float  # before, mean of the ranks
-    bus_gb_per_s: float | None  # None too where a rank is missing: how many take part is then unknown
+    bus_gb_per_s: float | None  # None too where nothing tells how many ranks take part
+    size: int | None = None  # how many ranks take part, likewise
+    best_gb_per_s: float | None = None  # bus bandwidth of the fastest one of `LARGE_BYTES` and more
+    on_one_host: bool = False  # all its ranks are compared, and on one machine
 
 
 @dataclass(frozen=True)

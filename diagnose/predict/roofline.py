@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from diagnose.measure.links import bare_name
 from diagnose.predict.flops import Work
 from diagnose.rules import FORMATS
 
@@ -24,7 +25,6 @@ else:
 # https://github.com/mli/transformers-benchmarks. Plain 32-bit ones reach 90 %, and that does not carry over.
 REACHED = 0.6
 SHORTEST_NS = 1000  # what the shortest kernels take whatever they do: 0.6 to 1.5 µs in recorded traces of GPUs from the V100 to the B300
-VENDORS = ("nvidia", "tesla", "geforce", "amd", "instinct")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Peaks:
 
 def peaks_of(device_name: str) -> Peaks | None:
     """The limits of a GPU by the name that CUDA or HIP gives it; None if it is not in the table, or only a slice of a GPU."""
-    return known_peaks().get(_key(device_name))
+    return known_peaks().get(bare_name(device_name))
 
 
 def roofline_ns(work: Work, peaks: Peaks, number_format: str) -> float | None:
@@ -88,17 +88,9 @@ def _computing_ns(work: Work, peaks: Peaks, number_format: str) -> float | None:
 def known_peaks() -> Mapping[str, Peaks]:
     """The table in peaks.toml, by the names that `peaks_of` looks for."""
     table = tomllib.loads(Path(__file__).with_name("peaks.toml").read_text(encoding="utf-8"))
-    return {_key(name): _peaks(name, entry) for entry in table["gpu"] for name in entry["names"]}
+    return {bare_name(name): _peaks(name, entry) for entry in table["gpu"] for name in entry["names"]}
 
 
 def _peaks(name: str, entry: dict) -> Peaks:
     rates = {number_format: tera * 1e12 for number_format, tera in entry.items() if number_format in FORMATS}
     return Peaks(name, entry["bandwidth"] * 1e9, rates, entry["source"])
-
-
-def _key(device_name: str) -> str:
-    """A device's name in small letters, without the vendor's and the brand's before it."""
-    words = device_name.casefold().split()
-    while words and words[0] in VENDORS:
-        del words[0]
-    return " ".join(words)

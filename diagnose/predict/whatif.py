@@ -129,6 +129,7 @@ def what_if_together(questions: Sequence[Question], predictions: Sequence[Predic
     """
     for prediction in predictions:
         _refuse_unpredictable(prediction)
+        _refuse_smaller_groups(prediction, len(predictions))
     changes = [[_change_if_there(question, prediction) for prediction in predictions] for question in questions]
     for question, by_rank in zip(questions, changes, strict=True):
         if not any(by_rank):
@@ -147,6 +148,16 @@ def collectives_in(prediction: Prediction) -> Rows:
     replayed = np.unique(prediction.replay.graph.edges.event)
     rows = np.intersect1d(np.flatnonzero(view.device["communication"]), replayed)
     return rows[np.argsort(view.device["launch"].to_numpy()[rows], kind="stable")]
+
+
+def _refuse_smaller_groups(prediction: Prediction, rank_count: int) -> None:
+    """Raises DiagnoseError if the trace tells of collectives in which not all ranks meet."""
+    assert prediction.measured.timeline is not None
+    told = prediction.measured.timeline.trace.collectives
+    smaller = told["size"].between(2, rank_count - 1).to_numpy()
+    if smaller.any():
+        groups = ", ".join(sorted({one.strip() for one in told["group"][smaller].astype(str) + " " + told["ranks"][smaller].astype(str)}))
+        raise DiagnoseError("the ranks cannot be replayed together", saw=f"process groups that not all of them are in: {groups}")
 
 
 def _change_if_there(question: Question, prediction: Prediction) -> Change | None:

@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.areas.distributed import input_bytes
+from diagnose.measure.collectives import collectives, kind_of, put_in_bytes
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.selection import Selection
-from diagnose.measure.view import Intervals, category_matches
+from diagnose.measure.view import Intervals
 
-COLUMNS = ("kind", "lane", "step", "arrival_ns", "end_ns", "bytes")
-# In this order: an all_reduce is no reduce, an all_gather no gather.
-KINDS = (
-    ("all_reduce", "allreduce"),
-    ("all_gather", "allgather"),
-    ("reduce_scatter", "reducescatter"),
-    ("all_to_all", "alltoall"),
-    ("barrier", "barrier"),
-    ("broadcast", "broadcast"),
-    ("send_recv", "sendrecv|^send|^recv"),
-    ("reduce", "reduce"),
-    ("gather", "gather"),
-    ("scatter", "scatter"),
-)
-KERNEL = r"^\w*?ccl(Dev)?Kernel_?"
-OPERATOR = r"^(c10d|_c10d_functional|gloo)::?"
+TEXTS = ("kind", "lane", "group")  # columns of text
+COLUMNS = (*TEXTS, "size", "step", "arrival_ns", "end_ns", "bytes")
 GLOO = r"^gloo:"
-PUTS_IN_FIRST = r"^record_param_comms$|^gloo:"  # events whose first input is what the rank puts in
-TENSOR_LIST = r'^\["TensorList"'
 
 
 def collective_table(view: Selection, ledger: Ledger) -> pd.DataFrame:
     """A row a collective in the order of launch: `COLUMNS` and one a ledger row.
 
-    ``arrival_ns``: when its kernel starts, or where the GPU carries none, when the backend takes it up on the host. ``lane``: the
-    how-manyth of the streams that carry collectives. ``step``: the complete step it is launched in, -1 outside. A ledger row's column:
-    ns the rank spends so between the collective before (the beginning of the first step) and this arrival. Times count from the trace's
-    start.
+    ``arrival_ns``: when its kernel starts, or where the GPU carries none, when the backend takes it up on the host. ``group``: name and
+    ranks of its process group, the same on all of these ranks; empty where the trace does not tell. ``lane``: what people call the group,
+    else the how-manyth of the streams that carry collectives. ``size``: how many ranks the group has, -1 if unknown. ``step``: the
+    complete step it is launched in, -1 outside. A ledger row's column: ns the rank spends so between the collective before (the beginning
+    of the first step) and this arrival. Times count from the trace's start.
     """
     table = _of_device(view) if view.device["communication"].any() else _of_host(view)
     table["step"] = _step_numbers(view, table.pop("launched_ns").to_numpy())
@@ -52,22 +35,23 @@ def collective_table(view: Selection, ledger: Ledger) -> pd.DataFrame:
 def _of_device(view: Selection) -> pd.DataFrame:
     rows = np.flatnonzero(view.device["communication"].to_numpy())
     start = view.device["start_ns"].to_numpy()[rows]
-    launch, op = view.device["launch"].to_numpy()[rows], view.device["op"].to_numpy()[rows]
+    launch = view.device["launch"].to_numpy()[rows]
     launched = np.where(launch >= 0, view.host["start_ns"].to_numpy()[launch], start) if len(view.host) else start
     order = np.lexsort((start, launched))
-    rows, op, start, launched = rows[order], op[order], start[order], launched[order]
-    streams = view.device["stream"].to_numpy()[rows]
-    first_seen = {stream: lane for lane, stream in enumerate(dict.fromkeys(streams.tolist()))}
-    kernels = view.device["name"].array
-    kinds = [_operator_kind(view, int(row)) or kind_of(kernels[at]) for row, at in zip(op, rows, strict=True)]
+    rows, start, launched = rows[order], start[order], launched[order]
+    streams = view.device["stream"].to_numpy()[rows].tolist()
+    first_seen = {stream: str(lane) for lane, stream in enumerate(dict.fromkeys(streams))}
+    found = collectives(view, rows)
     return pd.DataFrame(
         {
-            "kind": kinds,
-            "lane": [first_seen[stream] for stream in streams.tolist()],
+            "kind": found.kind,
+            "lane": np.where(found.group != "", found.lane, [first_seen[stream] for stream in streams]),
+            "group": found.group,
+            "size": found.size,
             "launched_ns": launched,
             "arrival_ns": start,
             "end_ns": start + view.device["dur_ns"].to_numpy()[rows],
-            "bytes": np.append(_put_in_bytes(view), -1)[op],
+            "bytes": found.bytes_in,
         }
     )
 
@@ -79,35 +63,15 @@ def _of_host(view: Selection) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "kind": [kind_of(names[row]) for row in rows],
-            "lane": np.zeros(len(rows), np.int64),
+            "lane": "0",
+            "group": "",
+            "size": -1,
             "launched_ns": start,
             "arrival_ns": start,
             "end_ns": start + view.host["dur_ns"].to_numpy()[rows],
-            "bytes": _put_in_bytes(view)[rows],
+            "bytes": put_in_bytes(view)[rows],
         }
     )
-
-
-def _put_in_bytes(view: Selection) -> np.ndarray:
-    """What a rank puts into the collective of each host event; -1 where none tells: others name the output first, lists have no type."""
-    told = view.name_matches(PUTS_IN_FIRST) & ~category_matches(view.host["dtypes"].array, TENSOR_LIST)
-    return np.where(told, input_bytes(view.host), -1)
-
-
-def _operator_kind(view: Selection, row: int) -> str:
-    """By the operator that launched it or one of those around; empty if none says."""
-    parent, names = view.host["parent"].to_numpy(), view.host["name"].array
-    while row >= 0:
-        if re.match(OPERATOR, names[row]):
-            return kind_of(names[row])
-        row = int(parent[row])
-    return ""
-
-
-def kind_of(name: str) -> str:
-    """A collective's kind by the name of its kernel or operator: ``ncclDevKernel_AllReduce_Sum_f32_RING_LL`` is an all_reduce."""
-    bare = re.sub(r"[^a-z]", "", re.sub(f"{KERNEL}|{OPERATOR}", "", name).lower())
-    return next((kind for kind, pattern in KINDS if re.search(pattern, bare)), "other")
 
 
 def _step_numbers(view: Selection, times_ns: np.ndarray) -> np.ndarray:

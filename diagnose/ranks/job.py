@@ -11,8 +11,10 @@ import numpy as np
 
 from diagnose.errors import DiagnoseError
 from diagnose.measure.job import CollectiveKind, Job, JobStep, RankState
+from diagnose.ranks.arrivals import covered, inherited_ns, median_of_others, of_same_ranks
 from diagnose.ranks.collectives import COLUMNS
 from diagnose.ranks.critical_path import Meetings, critical_path, passages, path_parts
+from diagnose.ranks.kinds import collective_kinds, meetings
 from diagnose.ranks.matching import Aligned, aligned, names_of
 from diagnose.ranks.rendezvous import Rendezvous
 from diagnose.ranks.summary import RankSummary
@@ -22,15 +24,8 @@ LEAST_LATE = 0.01  # of a step
 LEAST_ERRORS = 3.0  # of the clocks
 LEAST_STEPS = 3  # fewer cannot tell whether it is always the same rank
 PERSISTENT = 2 / 3  # of the steps are held up most by the same rank
-LEAST_SURE = 3.0  # standard errors of what it holds up: one of two ranks comes last in most of a few steps by chance as well
+LEAST_SURE = 3.0  # standard errors of what it holds up more than the next: one of two comes last in most of a few steps by chance as well
 ROTATING = 1 / 2  # of the steps are held up by some rank
-# What each of n ranks has to send for a byte that it puts in, as nccl-tests count it (doc/PERFORMANCE.md there).
-BUS_FACTORS = {
-    "all_reduce": lambda n: 2 * (n - 1) / n,
-    "reduce_scatter": lambda n: (n - 1) / n,
-    "all_to_all": lambda n: (n - 1) / n,
-    "all_gather": lambda n: n - 1,
-}
 
 
 def job_of(summaries: Iterable[RankSummary]) -> Job:
@@ -45,6 +40,7 @@ def job_of(summaries: Iterable[RankSummary]) -> Job:
     if unlike := [one for one in together.left_out if len(one.collectives)]:
         other = "other steps, or other collectives," if all(one.numbered for one in ranks) else "other collectives"
         notes.append(f"Not compared, as its recording holds {other} than those of the other ranks: rank {names_of(unlike)}.")
+    notes += together.notes
     delays = _Delays(together, world_size)
     late, pattern = delays.late_rank()
     causes = delays.causes_ms(late) if late is not None else {}
@@ -104,6 +100,8 @@ def _state(summary: RankSummary, delays: _Delays) -> RankState:
         held_up_ms=float(delays.alone_ms[at].mean()) if known else np.nan,
         last_share=delays.last_share(summary.rank) if known else np.nan,
         lateness_series_ms=tuple(series.tolist()),
+        peak_memory_bytes=summary.peak_memory_bytes,
+        memory_bytes=summary.memory_bytes,
     )
 
 
@@ -111,34 +109,42 @@ class _Delays:
     """Who comes to the matched collectives when. Arrays have the shape (ranks, steps) unless said otherwise.
 
     ``lateness_ms``: how much later a rank comes than the median of the others, early arrivals counted as none. ``alone_ms``: how long all
-    wait for it alone, where it comes last. ``blamed_ms``: there, how much later it comes than the median of the others.
+    wait for it alone, where it comes last. ``blamed_ms``: there, how much later it comes than the median of the others. Where ranks meet in
+    several process groups, what a rank waited in one does not count as its lateness in the next, and the group counts in which it is most:
+    the same lateness holds up one group after the other.
     """
 
     def __init__(self, together: Aligned, world_size: int) -> None:
         self.together = together
         self.position = {one.rank: at for at, one in enumerate(together.summaries)}
         self._is_whole = len(together.summaries) == world_size
-        steps = together.column("step")[0]
+        steps = together.steps
         counted = _counted(steps)
         self._columns = np.flatnonzero(counted)
         self._numbers, self._step = np.unique(steps[counted], return_inverse=True)
         self.step_count = len(self._numbers)
         arrival, end = together.times_ns("arrival_ns"), together.times_ns("end_ns")
-        self._arrival, self._end = arrival[:, counted].astype(np.float64), end[:, counted].astype(np.float64)
+        self._arrival, self._end = arrival[:, counted], end[:, counted]
         self._begin = _left_before(arrival, end, counted)
-        self._is_last = np.arange(len(self._arrival))[:, None] == self._arrival.argmax(axis=0)[None]
-        others = median_of_others(self._arrival)
-        last_but_one = np.sort(self._arrival, axis=0)[-2:-1] if len(self._arrival) > 1 else self._arrival
-        self.lateness_ms = self._by_step(others, self._arrival)
-        self.blamed_ms = self._by_step(np.where(self._is_last, others, self._arrival), self._arrival)
-        self.alone_ms = self._by_step(np.where(self._is_last, last_but_one, self._arrival), self._arrival)
-        self._last = self._arrival.max(axis=0, keepdims=True)
+        self._is_last = np.arange(len(self._arrival))[:, None] == _or_never(self._arrival).argmax(axis=0)[None]
+        self._last = np.fmax.reduce(self._arrival, axis=0, keepdims=True)
+        self._groups = of_same_ranks(self._arrival)
+        others, inherited = median_of_others(self._arrival), inherited_ns(self._last - self._arrival, self._groups)
+        last_but_one = np.sort(_or_never(self._arrival), axis=0)[-2:-1] if len(self._arrival) > 1 else self._arrival
+        self.lateness_ms = self._by_step(others + inherited, self._arrival)
+        self.blamed_ms = self._by_step(np.where(self._is_last, others + inherited, self._arrival), self._arrival)
+        self.alone_ms = self._by_step(np.where(self._is_last, last_but_one + inherited, self._arrival), self._arrival)
         held_up = self._by_step(np.where(self._is_last, others, np.inf).min(axis=0, keepdims=True), self._last)
         self.held_up_ms = float(held_up.mean()) if self.step_count else np.nan
 
     def _by_step(self, begin_ns: np.ndarray, end_ns: np.ndarray) -> np.ndarray:
-        """What the intervals, one a collective, cover of each step, ms."""
-        return np.array([np.bincount(self._step, of_rank, self.step_count) for of_rank in covered(begin_ns, end_ns) / 1e6])
+        """What the intervals, one a collective, cover of each step, ms: those of the process group of which it is most."""
+        most = np.zeros((len(begin_ns), self.step_count))
+        for columns in self._groups:
+            lengths_ms = covered(begin_ns[:, columns], end_ns[:, columns]) / 1e6
+            by_step = [np.bincount(self._step[columns], of_rank, self.step_count) for of_rank in lengths_ms]
+            most = np.maximum(most, np.array(by_step).reshape(most.shape))
+        return most
 
     def late_rank(self) -> tuple[int | None, str]:
         """The rank that holds the others up, and whether that is always the same."""
@@ -153,9 +159,9 @@ class _Delays:
         return None, "rotating" if found.total() >= ROTATING * self.step_count else "none"
 
     def _is_sure(self, rank: int) -> bool:
-        """Whether the steps agree that it holds up more than all others."""
-        own = self.blamed_ms[self.position[rank]]
-        more = 2 * own - self.blamed_ms.sum(axis=0)
+        """Whether the steps agree that it holds up more than any other does."""
+        at = self.position[rank]
+        more = self.blamed_ms[at] - np.delete(self.blamed_ms, at, axis=0).max(axis=0, initial=0.0)
         return bool(more.mean() > LEAST_SURE * more.std(ddof=1) / np.sqrt(len(more)))
 
     @cached_property
@@ -195,7 +201,7 @@ class _Delays:
         """What all gain per step if that row of the ledger took the rank what it takes the median of the others, by a replay of all."""
         at = self.position[rank]
         less = np.zeros_like(self._arrival, dtype=np.float64)
-        less[at] = self._more_ns(row, at)
+        less[at] = np.nan_to_num(self._more_ns(row, at))
         return Rendezvous(self._arrival, self._end, self._begin).gain_ns(less) / self.step_count / 1e6
 
     def median_step(self) -> JobStep | None:
@@ -203,17 +209,17 @@ class _Delays:
         if not self.step_count:
             return None
         lasts = [np.flatnonzero(self._step == number)[-1] for number in range(self.step_count)]
-        over = self._end[:, lasts].max(axis=0)
+        over = np.fmax.reduce(self._end, axis=0)[lasts]
         lengths = np.diff(over, prepend=self._begin.max())
         chosen = int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
         columns = np.flatnonzero(self._step == chosen)
-        begin = self._end[:, : columns[0]].max(axis=1, initial=-np.inf)
+        begin = np.fmax.reduce(self._end[:, : columns[0]], axis=1, initial=-np.inf)
         meetings = Meetings(
             arrival_ns=self._arrival[:, columns],
             end_ns=self._end[:, columns],
             begin_ns=np.maximum(begin, self._begin),
-            kinds=self.together.column("kind")[0][self._columns][columns].tolist(),
-            spent_ns={row: self._spent_ns(row)[:, columns] for row in self._rows},
+            kinds=self.together.of_meeting("kind")[self._columns][columns].tolist(),
+            spent_ns={row: np.nan_to_num(self._spent_ns(row)[:, columns]) for row in self._rows},
         )
         legs, ranks = critical_path(meetings), [one.rank for one in self.together.summaries]
         whole_ms = (meetings.over_ns - legs[0].begin_ns) / 1e6
@@ -228,35 +234,33 @@ class _Delays:
         """The matched collectives by kind and lane, those that take longest first."""
         if not self.step_count:
             return ()
-        kind, lane, size = (self.together.column(name)[0][self._columns] for name in ("kind", "lane", "bytes"))
-        end = np.median(self.together.times_ns("end_ns")[:, self._columns], axis=0)
-        own_ns, waiting_ns = covered(self._last, end[None])[0], covered(self._arrival, self._last).mean(axis=0)
-        found = []
-        for one in sorted(set(zip(kind.tolist(), lane.tolist(), strict=True))):
-            of = (kind == one[0]) & (lane == one[1])
-            found.append(self._kind(*one, size[of], own_ns[of], waiting_ns[of]))
-        return tuple(sorted(found, key=lambda one: -one.ms_per_step - one.waiting_ms_per_step))
+        found = meetings(self.together, self._columns, self._arrival, self._end, is_whole=self._is_whole)
+        return collective_kinds(found, self.step_count)
 
-    def _kind(self, kind: str, lane: int, size: np.ndarray, own_ns: np.ndarray, waiting_ns: np.ndarray) -> CollectiveKind:
-        known = bool((size >= 0).all())
-        factor = BUS_FACTORS.get(kind)
-        measurable = known and factor is not None and self._is_whole and own_ns.sum() > 0 and size.sum() > 0
-        return CollectiveKind(
-            kind=kind,
-            lane=lane,
-            count_per_step=len(size) / self.step_count,
-            bytes_per_step=float(size.sum()) / self.step_count if known else None,
-            ms_per_step=float(own_ns.sum()) / self.step_count / 1e6,
-            waiting_ms_per_step=float(waiting_ns.sum()) / self.step_count / 1e6,
-            bus_gb_per_s=float(size.sum()) * factor(len(self._arrival)) / float(own_ns.sum()) if measurable and factor else None,
-        )
+
+def _or_never(arrival_ns: np.ndarray) -> np.ndarray:
+    """The same where a rank takes part, before everything where it does not."""
+    return np.where(np.isfinite(arrival_ns), arrival_ns, -np.inf)
 
 
 def _spent_ns(summary: RankSummary, row: str, matched: np.ndarray) -> np.ndarray:
-    """What a row of the ledger takes on the way to each matched collective since the one before, less what is spent within others."""
-    if row not in summary.collectives:
-        return np.zeros(len(matched))
-    return np.diff(summary.collectives[row].to_numpy().cumsum()[matched], prepend=0)
+    """What a row of the ledger takes on the way to each matched collective since the one before, less what is spent within others.
+
+    nan for the collectives of other groups.
+    """
+    there = matched >= 0
+    spent = np.where(there, 0.0, np.nan)
+    if row in summary.collectives:
+        spent[there] = _since_before(summary.collectives[row].to_numpy().cumsum(), matched[there])
+    return spent
+
+
+def _since_before(until_ns: np.ndarray, matched: np.ndarray) -> np.ndarray:
+    """What was spent until each of these collectives, less what was until the one before it in the order of launch."""
+    order = np.argsort(matched)
+    since = np.empty(len(matched))
+    since[order] = np.diff(until_ns[matched[order]], prepend=0)
+    return since
 
 
 def _counted(steps: np.ndarray) -> np.ndarray:
@@ -274,36 +278,5 @@ def _counted(steps: np.ndarray) -> np.ndarray:
 def _left_before(arrival_ns: np.ndarray, end_ns: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """When each rank left the collectives before the first that counts; where there is none, when it comes to its first."""
     first = int(np.argmax(counted)) if counted.any() else 0
-    came = arrival_ns.min(axis=1, initial=np.iinfo(np.int64).max)
-    return np.maximum(came, end_ns[:, :first].max(axis=1, initial=np.iinfo(np.int64).min)).astype(np.float64)
-
-
-def covered(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """What each interval covers that none of its row which began before did; intervals that end before they begin are empty.
-
-    Collectives may be under way together (two streams, gloo's threads): what is waited for both counts once.
-    """
-    begin, end = (side.astype(np.float64) for side in np.broadcast_arrays(begin, np.maximum(begin, end)))
-    order = begin.argsort(axis=1, kind="stable")
-    reached = np.maximum.accumulate(np.take_along_axis(end, order, axis=1), axis=1)
-    reached = np.concatenate([np.full((len(begin), 1), -np.inf), reached[:, :-1]], axis=1)
-    lengths = np.empty_like(begin)
-    new = np.take_along_axis(end, order, axis=1) - np.maximum(np.take_along_axis(begin, order, axis=1), reached)
-    np.put_along_axis(lengths, order, np.maximum(new, 0), axis=1)
-    return lengths
-
-
-def median_of_others(values: np.ndarray) -> np.ndarray:
-    """For each row of a table the median of the other rows, column by column; the values themselves if there is one row."""
-    count = len(values)
-    if count < 2:
-        return values
-    ordered = np.sort(values, axis=0)
-    place = values.argsort(axis=0).argsort(axis=0)
-    low, high = (count - 2) // 2, (count - 1) // 2  # the middle of the count - 1 others
-    return (_without(ordered, place, low) + _without(ordered, place, high)) / 2
-
-
-def _without(ordered: np.ndarray, place: np.ndarray, number: int) -> np.ndarray:
-    """The value with that number among the others: the row's own place is skipped."""
-    return np.where(place <= number, ordered[number + 1], ordered[number])
+    came = np.fmin.reduce(arrival_ns, axis=1, initial=np.inf)
+    return np.fmax(came, np.fmax.reduce(end_ns[:, :first], axis=1, initial=-np.inf))

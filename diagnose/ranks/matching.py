@@ -1,19 +1,24 @@
 """Which collective of one rank is which of another, and how far their clocks are apart.
 
-Ranks of one job make the same collectives in the same order, so the how-manyth tells; but each recording begins where it likes. The
-steps' numbers tell the shift between two. Where they do not count from the job's beginning, of the shifts that put steps onto steps the one
-holds at which the ends agree best: a collective ends for all ranks at one moment. Where some were lost, that moment alone has to tell.
+Ranks of one process group make the same collectives in the same order, so the how-manyth tells; but each recording begins where it likes.
+The steps' numbers tell the shift between two. Where they do not count from the job's beginning, of the shifts that put steps onto steps the
+one holds at which the ends agree best: a collective ends for all ranks at one moment. Where some were lost, that moment alone has to tell.
+
+Where the traces name the groups, each group is matched by itself, and ranks that share one join the groups' clocks. Where they do not, all
+ranks are taken to be one group.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
+from diagnose.ranks.collectives import TEXTS
 from diagnose.ranks.summary import RankSummary
 
 # Not every rank waits for every other in these: their ends tell nothing about clocks, and coming late to one may hold up nobody.
@@ -28,14 +33,16 @@ FURTHEST = 6.0  # scatters from the median: it is not the same collective
 LEAST_FURTHEST_NS = 1_000_000
 EQUAL_SCATTER_NS = 100_000
 SIGMA_OF_MAD = 1.4826  # standard deviation of a normal distribution by its median absolute deviation
+MOST_CELLS = 20_000_000  # ranks times collectives that are compared: 160 MB a table
 
 
 @dataclass(frozen=True)
 class Aligned:
     """Clocks and collectives of the ranks that could be aligned.
 
-    ``rows``: of each rank's table of collectives, shape (ranks, collectives); a column is one collective. ``offset_ns``, ``error_ns``: how
-    far each clock is ahead of the first of these ranks', and how far the ends of collectives scatter about that; both 0 on one machine.
+    ``rows``: of each rank's table of collectives, shape (ranks, collectives); a column is one collective, -1 where a rank is not in its
+    group. ``offset_ns``, ``error_ns``: how far each clock is ahead of the first of these ranks', and how far the ends of collectives
+    scatter about that; both 0 on one machine.
     """
 
     summaries: tuple[RankSummary, ...]
@@ -44,15 +51,46 @@ class Aligned:
     error_ns: np.ndarray
     unmatched: int
     left_out: tuple[RankSummary, ...]
+    notes: tuple[str, ...] = ()
 
-    def column(self, name: str) -> np.ndarray:
-        """A column of the tables of collectives, shape (ranks, collectives)."""
-        return np.stack([one.collectives[name].to_numpy()[own] for one, own in zip(self.summaries, self.rows, strict=True)])
+    @cached_property
+    def first(self) -> np.ndarray:
+        """For each collective the first rank that takes part."""
+        return (self.rows >= 0).argmax(axis=0)
+
+    def of_meeting(self, name: str) -> np.ndarray:
+        """A column of the tables of collectives as the first rank that takes part has it, shape (collectives,)."""
+        found = np.empty(self.rows.shape[1], object)
+        for at, (one, own) in enumerate(zip(self.summaries, self.rows, strict=True)):
+            mine = self.first == at
+            found[mine] = one.collectives[name].to_numpy()[own[mine]]
+        return found if name in TEXTS else found.astype(np.int64)
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """The step of each collective, as the first of the ranks counts; -1 outside. Of those without it the time tells."""
+        told = self.of_meeting("step")
+        if all(one.numbered for one in self.summaries):
+            return told
+        steps = self.summaries[0].steps
+        arrival = self._column("arrival_ns") - np.round(self.offset_ns).astype(np.int64)[:, None]
+        last = np.where(self.rows >= 0, arrival, np.iinfo(np.int64).min).max(axis=0)
+        at = np.searchsorted(steps["start_ns"].to_numpy(), last, side="right") - 1
+        inside = (at >= 0) & (last < np.append(steps["end_ns"].to_numpy(), 0)[at])
+        return np.where(self.first == 0, told, np.where(inside, np.append(steps["number"].to_numpy(), -1)[at], -1))
 
     def times_ns(self, name: str) -> np.ndarray:
-        """Times of the matched collectives on the first rank's clock, from the first arrival on, shape (ranks, collectives)."""
-        first = self.column("arrival_ns").min(initial=np.iinfo(np.int64).max)
-        return self.column(name) - first - np.round(self.offset_ns).astype(np.int64)[:, None]
+        """Times of the collectives on the first rank's clock, from the first arrival on, shape (ranks, collectives); nan without a part."""
+        arrival, times = self._column("arrival_ns"), self._column(name)
+        first = arrival[self.rows >= 0].min(initial=np.iinfo(np.int64).max)
+        on_one_clock = times - first - np.round(self.offset_ns).astype(np.int64)[:, None]
+        return np.where(self.rows >= 0, on_one_clock, np.nan)
+
+    def _column(self, name: str) -> np.ndarray:
+        columns = np.zeros(self.rows.shape, np.int64)
+        for at, (one, own) in enumerate(zip(self.summaries, self.rows, strict=True)):
+            columns[at, own >= 0] = one.collectives[name].to_numpy()[own[own >= 0]]
+        return columns
 
 
 @dataclass(frozen=True)
@@ -65,28 +103,35 @@ class _Fit:
     scatter_ns: float
 
 
+@dataclass(frozen=True)
+class _Group:
+    """The collectives of one process group. ``ranks``: positions of those that fit; arrays as in `Aligned`, for these ranks alone."""
+
+    ranks: list[int]
+    rows: np.ndarray
+    offset_ns: np.ndarray
+    error_ns: np.ndarray
+    unmatched: int
+
+
 def aligned(summaries: Sequence[RankSummary]) -> Aligned:
     """All ranks on one clock, collective by collective; a rank whose collectives do not fit is left out. Needs one summary at least."""
     meetings = [_meetings(one) for one in summaries]
-    reference = _usual(meetings)
-    own, step_ns = meetings[reference], _step_ns(summaries[reference])
-    numbered = all(one.numbered for one in summaries)
-    host = summaries[reference].host
-    one_clock = [bool(host) and one.host == host for one in summaries]
-    fits = [_fit(own, of, step_ns, numbered=numbered, one_clock=same) for of, same in zip(meetings, one_clock, strict=True)]
-    fits[reference] = _Fit(own.index.to_numpy(), 0.0, 0.0, 0.0)
-    kept = [fit for fit in fits if fit is not None]
-    rows = np.stack([fit.rows for fit in kept])
-    everywhere = (rows >= 0).all(axis=0) & (len(kept) > 1)
-    offset = np.array([fit.offset_ns for fit in kept])
-    return Aligned(
-        summaries=tuple(one for one, fit in zip(summaries, fits, strict=True) if fit is not None),
-        rows=rows[:, everywhere],
+    groups = [_group(summaries, members, tables) for members, tables in _by_group(meetings)]
+    clocks, joined = _one_clock(groups)
+    compared = _few_enough(joined, len(clocks))
+    kept = sorted({rank for one in compared for rank in one.ranks})
+    offset = np.array([clocks[at][0] for at in kept])
+    together = Aligned(
+        summaries=tuple(summaries[at] for at in kept),
+        rows=_side_by_side(compared, kept),
         offset_ns=offset - offset[0],
-        error_ns=np.array([fit.error_ns for fit in kept]),
-        unmatched=int((~everywhere).sum()),
-        left_out=tuple(one for one, fit in zip(summaries, fits, strict=True) if fit is None),
+        error_ns=np.array([clocks[at][1] for at in kept]),
+        unmatched=sum(one.unmatched for one in groups),
+        left_out=tuple(one for at, one in enumerate(summaries) if at not in clocks),
+        notes=_notes(compared, kept, len(joined)),
     )
+    return together if len(compared) < 2 else _in_order(together)
 
 
 def _meetings(summary: RankSummary) -> pd.DataFrame:
@@ -94,6 +139,94 @@ def _meetings(summary: RankSummary) -> pd.DataFrame:
     table = summary.collectives
     table = table[~table["kind"].isin(ONE_SIDED)]
     return table.assign(label=table["kind"].astype(str) + table["lane"].astype(str))
+
+
+def _by_group(meetings: Sequence[pd.DataFrame]) -> list[tuple[list[int], list[pd.DataFrame]]]:
+    """For each process group the positions of its ranks and their collectives in it, largest groups first.
+
+    Collectives whose group is not told count for all ranks, unless the others show that there are smaller groups.
+    """
+    members: dict[str, list[int]] = {}
+    for at, table in enumerate(meetings):
+        for group in table["group"].unique().tolist():
+            members.setdefault(group, []).append(at)
+    everybody = [at for at, table in enumerate(meetings) if len(table)]
+    named = {group: ranks for group, ranks in members.items() if group}
+    if any(ranks != everybody for ranks in named.values()):
+        members.pop("", None)
+    if not members or not named:
+        return [(list(range(len(meetings))), list(meetings))]
+    order = sorted(members, key=lambda group: (-len(members[group]), group))
+    return [(members[group], [meetings[at][meetings[at]["group"] == group] for at in members[group]]) for group in order]
+
+
+def _group(summaries: Sequence[RankSummary], members: list[int], meetings: Sequence[pd.DataFrame]) -> _Group:
+    """The ranks of a group whose collectives fit those of the one that is the reference, and their collectives found on all of these."""
+    reference = _usual(meetings)
+    own, step_ns = meetings[reference], _step_ns(summaries[members[reference]])
+    numbered = all(summaries[at].numbered for at in members)
+    host = summaries[members[reference]].host
+    one_clock = [bool(host) and summaries[at].host == host for at in members]
+    fits = [_fit(own, of, step_ns, numbered=numbered, one_clock=same) for of, same in zip(meetings, one_clock, strict=True)]
+    fits[reference] = _Fit(own.index.to_numpy(), 0.0, 0.0, 0.0)
+    kept = [fit for fit in fits if fit is not None]
+    rows = np.stack([fit.rows for fit in kept])
+    everywhere = (rows >= 0).all(axis=0) & (len(kept) > 1)
+    return _Group(
+        ranks=[at for at, fit in zip(members, fits, strict=True) if fit is not None],
+        rows=rows[:, everywhere],
+        offset_ns=np.array([fit.offset_ns for fit in kept]),
+        error_ns=np.array([fit.error_ns for fit in kept]),
+        unmatched=int((~everywhere).sum()),
+    )
+
+
+def _one_clock(groups: Sequence[_Group]) -> tuple[dict[int, tuple[float, float]], list[_Group]]:
+    """For each rank that groups join with the largest one how far its clock is ahead of one of them, and the error; and those groups."""
+    rest = sorted(groups, key=lambda one: -len(one.ranks))
+    clocks: dict[int, tuple[float, float]] = {rest[0].ranks[0]: (0.0, 0.0)}
+    joined: list[_Group] = []
+    while near := next((one for one in rest if not clocks.keys().isdisjoint(one.ranks)), None):
+        rest.remove(near)
+        joined.append(near)
+        known = next(at for at, rank in enumerate(near.ranks) if rank in clocks)
+        offset, error = clocks[near.ranks[known]]
+        for rank, apart, scatter in zip(near.ranks, near.offset_ns - near.offset_ns[known], near.error_ns, strict=True):
+            clocks.setdefault(rank, (offset + float(apart), max(error, float(scatter))))
+    return clocks, joined
+
+
+def _few_enough(groups: Sequence[_Group], rank_count: int) -> Sequence[_Group]:
+    """The first groups, as many as fit into memory; one at least."""
+    cells = np.cumsum([rank_count * one.rows.shape[1] for one in groups])
+    return groups[: max(1, int((cells <= MOST_CELLS).sum()))]
+
+
+def _side_by_side(groups: Sequence[_Group], kept: Sequence[int]) -> np.ndarray:
+    """The collectives of all groups, shape (ranks, collectives), -1 where a rank is not in the group."""
+    parts = []
+    for one in groups:
+        rows = np.full((len(kept), one.rows.shape[1]), -1)
+        rows[np.searchsorted(kept, one.ranks)] = one.rows
+        parts.append(rows)
+    return np.concatenate(parts, axis=1)
+
+
+def _notes(compared: Sequence[_Group], kept: Sequence[int], joined: int) -> tuple[str, ...]:
+    """What was compared, where that is not simply all ranks in all collectives."""
+    found = [one for one in compared if one.rows.shape[1]]
+    notes = []
+    if any(len(one.ranks) < len(kept) for one in found):
+        notes.append(f"The ranks talk in {len(found)} process groups, not all in all: they are compared within each.")
+    if len(compared) < joined:
+        notes.append(f"Of the {joined} process groups the {len(compared)} with most ranks were compared: all would not fit into memory.")
+    return tuple(notes)
+
+
+def _in_order(together: Aligned) -> Aligned:
+    """The same with the collectives in the order in which their last rank comes: none of a rank is then ahead of one that it waited for."""
+    last = np.fmax.reduce(together.times_ns("arrival_ns"), axis=0)
+    return replace(together, rows=together.rows[:, np.argsort(last, kind="stable")])
 
 
 def _usual(meetings: Sequence[pd.DataFrame]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,8 @@ import pandas as pd
 from diagnose.errors import DiagnoseError
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import Recording
-from diagnose.ranks.collectives import COLUMNS, collective_table
+from diagnose.ranks.collectives import COLUMNS, TEXTS, collective_table
+from diagnose.ranks.memory import gpu_memory
 from diagnose.ranks.naming import rank_in_name
 
 TIMES = ("start_ns", "arrival_ns", "end_ns")
@@ -26,7 +27,8 @@ NUMBERED = ("mark", "ProfilerStep")  # sources of steps that count from the job'
 class RankSummary:
     """One rank. Times of ``steps`` and ``collectives`` are ns on the rank's own clock, as its trace has it.
 
-    ``steps``: the complete ones, columns number, start_ns, end_ns. ``collectives``: see `diagnose.ranks.collectives`.
+    ``steps``: the complete ones, columns number, start_ns, end_ns, and input_elements, how many elements the tensors had that the model was
+    given in it (-1 if unknown). ``collectives``: see `diagnose.ranks.collectives`.
     """
 
     rank: int  # -1 if the recording does not tell
@@ -41,16 +43,19 @@ class RankSummary:
     collectives: pd.DataFrame
     notes: tuple[str, ...] = ()
     numbered: bool = True  # the steps' numbers are the job's own, so that the same number is the same step
+    peak_memory_bytes: int | None = None  # of the GPU, that tensors filled at the worst moment; None if unknown
+    memory_bytes: int | None = None  # that the GPU has; None if unknown
 
 
 def summary_of(measured: Measured, *, rank: int | None = None, source: str = "") -> RankSummary:
     """The summary of one rank. ``rank``: where it is known better than by the recording and the name of its ``source``."""
     recording, view, ledger = measured.recording, measured.timeline, measured.ledger
     group = _process_group(recording)
-    steps, collectives = pd.DataFrame(columns=["number", "start_ns", "end_ns"], dtype=np.int64), _no_collectives()
+    steps, collectives = pd.DataFrame(columns=["number", "start_ns", "end_ns", "input_elements"], dtype=np.int64), _no_collectives()
     if view is not None and ledger is not None:
         complete = view.trace.steps[view.trace.steps["complete"]]
         steps = _on_own_clock(complete[["number", "start_ns", "end_ns"]].reset_index(drop=True), view.trace.origin_ns)
+        steps["input_elements"] = _input_elements(recording, steps["number"].to_numpy())
         collectives = _on_own_clock(collective_table(view, ledger), view.trace.origin_ns)
     source = source or recording.url or recording.source.name
     return RankSummary(
@@ -66,7 +71,20 @@ def summary_of(measured: Measured, *, rank: int | None = None, source: str = "")
         collectives=collectives,
         notes=tuple(recording.notes),
         numbered=view is not None and view.trace.step_source in NUMBERED,
+        **gpu_memory(recording),
     )
+
+
+def _input_elements(recording: Recording, numbers: np.ndarray) -> np.ndarray:
+    """Of the steps with these numbers, which are those of the ticks that end their first; -1 where that is not known."""
+    told, phase = recording.input_elements("timeline"), recording.phase("timeline")
+    if phase is None or recording.timeline is None or recording.timeline.step_source != "mark":
+        return np.full(len(numbers), -1, np.int64)
+    at = (numbers - int(phase["first_tick"]) - 1) // recording.ticks_per_step
+    known = (at >= 0) & (at < len(told))
+    elements = np.zeros(len(numbers), np.int64)
+    elements[known] = told[at[known]]
+    return np.where(elements > 0, elements, -1)
 
 
 def _process_group(recording: Recording) -> dict[str, Any]:
@@ -90,13 +108,13 @@ def _on_own_clock(table: pd.DataFrame, origin_ns: int) -> pd.DataFrame:
 
 
 def _no_collectives() -> pd.DataFrame:
-    return pd.DataFrame({name: pd.Series(dtype=object if name == "kind" else np.int64) for name in COLUMNS})
+    return pd.DataFrame({name: pd.Series(dtype=object if name in TEXTS else np.int64) for name in COLUMNS})
 
 
 # ---- as a file
 
 
-def write_summary(summary: RankSummary, path: Path) -> None:
+def write_summary(summary: RankSummary, file: Path | IO[bytes]) -> None:
     """Write it as one Parquet file, less the rows of the ledger that take no time. Raises DiagnoseError without pyarrow, OSError."""
     arrow, parquet = _parquet()
     plain = {field.name: getattr(summary, field.name) for field in fields(summary) if field.name not in ("collectives", "steps")}
@@ -104,21 +122,23 @@ def write_summary(summary: RankSummary, path: Path) -> None:
     spent = [row for row in summary.rows_ms if summary.collectives[row].any()]
     table = arrow.Table.from_pandas(summary.collectives[[*COLUMNS, *spent]], preserve_index=False)
     table = table.replace_schema_metadata({METADATA: json.dumps(plain).encode()})
-    parquet.write_table(table, path, compression="zstd", use_dictionary=["kind", "lane", "step"], write_statistics=False)
+    parquet.write_table(table, file, compression="zstd", use_dictionary=[*TEXTS, "size", "step"], write_statistics=False)
 
 
-def read_summary(path: Path) -> RankSummary:
+def read_summary(file: Path | IO[bytes]) -> RankSummary:
     """The summary in that file. Raises DiagnoseError if it is none or pyarrow is missing, OSError."""
     arrow, parquet = _parquet()
     try:
-        table = parquet.read_table(path)
+        with parquet.ParquetFile(file) as opened:
+            table = opened.read(use_threads=False)  # of thousands of small files, threads take longer to start than to read
         plain = json.loads((table.schema.metadata or {})[METADATA])
-        steps = pd.DataFrame(plain.pop("steps"), dtype=np.int64)
-        rows = [*COLUMNS, *plain["rows_ms"]]
-        collectives = table.to_pandas().reindex(columns=rows, fill_value=0)
+        steps = pd.DataFrame({**plain["steps"], "input_elements": plain["steps"].get("input_elements", -1)}, dtype=np.int64)
+        del plain["steps"]
+        collectives = table.to_pandas(use_threads=False)
+        collectives = collectives[[*COLUMNS]].join(collectives.reindex(columns=[*plain["rows_ms"]], fill_value=0))
         return RankSummary(**{**plain, "notes": tuple(plain["notes"])}, steps=steps, collectives=collectives)
     except (arrow.ArrowException, KeyError, TypeError, ValueError) as error:
-        raise DiagnoseError(f"{path} is no summary of a rank", saw=str(error)) from error
+        raise DiagnoseError(f"{file} is no summary of a rank", saw=str(error)) from error
 
 
 def _parquet() -> tuple[Any, Any]:

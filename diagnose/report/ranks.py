@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from diagnose.report.blocks import bullets, section, table
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
 
 LATEST, EARLIEST = 12, 4  # ranks shown where there are more
 MOST_CAUSES = 3
+MOST_COLLECTIVES = 12  # rows of the table; a job with many process groups has hundreds
 MOST_NUMBERS = 12  # of ranks in a sentence
 TOLD_SHARE = 0.05  # of the step, from which waiting is worth a word in the verdict: the rules' own threshold
+FAR_MORE_MEMORY = 1.2  # times the rank in the middle: a fifth more is a batch a fifth larger that the others have room for
+LEAST_FILLED = 0.1  # of the GPU: with less filled nobody runs out
 PROPER = ("Python",)  # titles that keep their capital
 MEANINGS = {
     "Late by": "after the rank in the middle, per step",
     "Last in": "of the steps, those in which all wait longest for it",
     "Held up alone": "what all wait for this rank and no other, per step",
+    "Peak memory": "what tensors fill of the GPU at the worst moment",
 }
 NAMES = ("Rank", "Host", "Collective", "Group")  # columns of names; all others are of numbers
 
@@ -63,6 +68,8 @@ def ranks_document(job: Job | None) -> dict[str, Any] | None:
                 "held_up_ms": _known(state.held_up_ms),
                 "last_share": _known(state.last_share),
                 "lateness_series_ms": list(state.lateness_series_ms),
+                "peak_memory_bytes": state.peak_memory_bytes,
+                "memory_bytes": state.memory_bytes,
             }
             for state in job.ranks
         ],
@@ -75,6 +82,9 @@ def ranks_document(job: Job | None) -> dict[str, Any] | None:
                 "ms_per_step": one.ms_per_step,
                 "waiting_ms_per_step": one.waiting_ms_per_step,
                 "bus_gb_per_s": one.bus_gb_per_s,
+                "size": one.size,
+                "best_gb_per_s": one.best_gb_per_s,
+                "on_one_host": one.on_one_host,
             }
             for one in job.collectives
         ],
@@ -115,6 +125,7 @@ def said(document: Document) -> list[str]:
         _recorded(ranks),
         _matched(ranks),
         _clocks(ranks),
+        _fullest(ranks),
         *ranks["notes"],
     ]
     return [sentence for sentence in sentences if sentence]
@@ -199,7 +210,7 @@ def _matched(ranks: dict[str, Any]) -> str:
     if not ranks["matched"]:
         return ""
     rest = f", {count(ranks['unmatched'])} on some only" if ranks["unmatched"] else ""
-    return f"Collectives found on all ranks: {count(ranks['matched'])}{rest}; steps compared: {count(ranks['steps'])}."
+    return f"Collectives found on all of their ranks: {count(ranks['matched'])}{rest}; steps compared: {count(ranks['steps'])}."
 
 
 def _clocks(ranks: dict[str, Any]) -> str:
@@ -211,6 +222,21 @@ def _clocks(ranks: dict[str, Any]) -> str:
     apart, error = max(offsets) - min(offsets), max(errors)
     known = f"agree to {ms(error)}" if apart <= error else f"were {ms(apart)} apart at most, which is known to {ms(error)}"
     return f"The ranks' clocks {known}: a collective ends for all at one moment."
+
+
+def _fullest(ranks: dict[str, Any]) -> str:
+    """The rank whose GPU is filled far more than that of the rank in the middle; empty if none is, or if too little is filled to matter."""
+    rows = [row for row in ranks["rows"] if row["peak_memory_bytes"] and row["memory_bytes"]]
+    if len(rows) < 2:
+        return ""
+    fullest = max(rows, key=lambda row: row["peak_memory_bytes"])
+    peak, usual = fullest["peak_memory_bytes"], median(row["peak_memory_bytes"] for row in rows)
+    if peak < FAR_MORE_MEMORY * usual or peak < LEAST_FILLED * fullest["memory_bytes"]:
+        return ""
+    return (
+        f"Rank {fullest['rank']} needs most memory: its tensors fill {size(peak)} at the worst moment, of {size(fullest['memory_bytes'])}; "
+        f"those of the rank in the middle fill {size(usual)}. It is the first to run out, and sets the batch that fits all."
+    )
 
 
 def _waited_ms(ranks: dict[str, Any]) -> float:
@@ -285,6 +311,7 @@ def rank_table(document: Document) -> tuple[list[str], list[list[str]]]:
         "Held up alone": [ms(row["held_up_ms"]) for row in rows],
         **({_title(cause, document): [ms(row["ledger"].get(cause, 0.0)) for row in rows]} if cause else {}),
         "Clock ahead": [_clock(row) for row in rows] if ranks and _clocks(ranks) else [],
+        "Peak memory": [size(row["peak_memory_bytes"]) for row in rows],
     }
     return _told(columns)
 
@@ -301,12 +328,14 @@ def rank_table_note(document: Document) -> str:
 
 
 def collective_table(document: Document) -> tuple[list[str], list[list[str]]]:
-    """The collectives found on all ranks, by kind and process group."""
+    """The collectives found on all their ranks, by kind and process group, those that take longest."""
     collectives = (document.get("ranks") or {}).get("collectives", [])
     several = len({one["lane"] for one in collectives}) > 1
+    collectives = collectives[:MOST_COLLECTIVES]
     columns = {
         "Collective": [clean(one["kind"]).replace("_", "-") for one in collectives],
-        "Group": [str(one["lane"]) if several else "" for one in collectives],
+        "Group": [clean(one["lane"]) if several else "" for one in collectives],
+        "Ranks": [count(one["size"]) if several and one["size"] else "" for one in collectives],
         "Per step": [count(one["count_per_step"]) for one in collectives],
         "Bytes": [size(one["bytes_per_step"]) for one in collectives],
         "Own time": [ms(one["ms_per_step"]) for one in collectives],
@@ -327,8 +356,10 @@ def collective_table_note(document: Document) -> str:
     headers, rows = collective_table(document)
     if not rows:
         return ""
+    left_out = len(document["ranks"]["collectives"]) - len(rows)
+    rest = f" {count(left_out)} more kinds and groups take less time." if left_out else ""
     rate = " *Bus bandwidth*: what the slowest link carries meanwhile, as nccl-tests count it." if "Bus bandwidth" in headers else ""
-    return f"Per step. *Own time*: from when the last rank has come. *Waiting*: until then, on average over the ranks.{rate}"
+    return f"Per step. *Own time*: from when the last rank has come. *Waiting*: until then, on average over the ranks.{rate}{rest}"
 
 
 def _clock(row: dict[str, Any]) -> str:

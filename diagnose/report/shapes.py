@@ -46,6 +46,7 @@ class Run(TypedDict):
     signal: NotRequired[Annotated[str | None, _is("The name of the signal that ended it, else null.")]]
     recorded_by_us: NotRequired[Annotated[bool, _is("False for a trace that another profiler recorded.")]]
     launchers: NotRequired[Annotated[int, _is("How many torchrun started, one a rank; 1 without it.")]]
+    launchers_here: NotRequired[Annotated[int, _is("How many of them on the machine that kept the run's record; missing: all.")]]
     in_process: NotRequired[Annotated[bool, _is("A block of a program recorded itself: diagnose.record().")]]
     device: Annotated[str, _is("cpu, or cuda where GPU work was recorded.")]
     environment: Annotated[dict[str, Scalar], _is("Versions, hardware, loader settings, environment variables, by name, as far as known.")]
@@ -377,18 +378,23 @@ class RankRow(TypedDict):
     held_up_ms: Annotated[float | None, _is("What all wait for this rank and no other, ms per step.")]
     last_share: Annotated[float | None, _is("Of the steps, 0–1: those in which all wait longest for it.")]
     lateness_series_ms: Annotated[list[float], _is("lateness_ms of each step, in order.")]
+    peak_memory_bytes: Annotated[int | None, _is("Of its GPU's memory, what tensors filled at the worst moment.")]
+    memory_bytes: Annotated[int | None, _is("What its GPU has.")]
 
 
 class Collective(TypedDict):
     """The collectives of one kind and process group that were found on all ranks."""
 
     kind: Annotated[str, _is("all_reduce, all_gather, …")]
-    lane: Annotated[int, _is("The process group, as far as recordings tell them apart.")]
+    lane: Annotated[str, _is("The process group by its name, else the number of the stream that carries the collectives.")]
     count_per_step: Annotated[float, _is("How many.")]
     bytes_per_step: Annotated[float | None, _is("What a rank puts in; null if sizes were not recorded.")]
     ms_per_step: Annotated[float, _is("From the arrival of the last rank on.")]
     waiting_ms_per_step: Annotated[float, _is("Until then, mean of the ranks.")]
     bus_gb_per_s: Annotated[float | None, _is("What each link carries meanwhile.")]
+    size: Annotated[int | None, _is("How many ranks the group has.")]
+    best_gb_per_s: Annotated[float | None, _is("The same for the fastest of those of 16 MiB and more; null if there is none.")]
+    on_one_host: Annotated[bool, _is("Whether all ranks of the group were compared, and are on one machine.")]
 
 
 class PathPart(TypedDict):

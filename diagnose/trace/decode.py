@@ -31,6 +31,12 @@ class Args(Struct, gc=False):
     direction: Number = None
     kind: Number = None
     collective: Number = field(default=None, name="Collective name")
+    group: Number = field(default=None, name="Process Group Name")
+    group_description: Number = field(default=None, name="Process Group Description")
+    group_ranks: Raw = field(default=NO_TEXT, name="Process Group Ranks")
+    group_size: Number = field(default=-1, name="Group size")
+    number_type: Number = field(default=None, name="dtype")
+    in_count: Number = field(default=-1, name="In msg nelems")
     finished: bool | None = None
     name: Number = None
     wait_on_stream: Number = -1

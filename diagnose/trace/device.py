@@ -16,8 +16,8 @@ from diagnose.trace.schema import DEVICE
 Rows = NDArray[np.int64]
 
 
-def device_table(lane: Lane, columns: DeviceColumns, host: Host) -> pd.DataFrame:
-    """The DEVICE table of a lane of device events, linked to the host's rows."""
+def device_table(lane: Lane, columns: DeviceColumns, host: Host, collective: Rows) -> pd.DataFrame:
+    """The DEVICE table of a lane of device events, linked to the host's rows. ``collective``: its rows with a number are collectives."""
     names = [name or "" for name in columns.names]
     name_code, kind, copy_code = lane.take("name"), lane.take("kind"), lane.take("copy")
     copies = [*(_copy(*told) for told in columns.copies), ("", "")]  # copy -1, for what is none, is the last
@@ -35,7 +35,7 @@ def device_table(lane: Lane, columns: DeviceColumns, host: Host) -> pd.DataFrame
         "bytes": lane.take("bytes"),
         "direction": categorical(copy_code % len(copies), [direction for direction, _ in copies]),
         "host_memory": categorical(copy_code % len(copies), [memory for _, memory in copies]),
-        "communication": (kind == KERNEL) & (communicates[name_code] | lane.take("collective")),
+        "communication": (kind == KERNEL) & (communicates[name_code] | (collective >= 0)),
         "launch": launch,
         "op": _ops(lane.take("external"), launch, host),
     }

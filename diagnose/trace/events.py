@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diagnose.trace.clock import INVALID, nanoseconds
+from diagnose.trace.collectives import Told, told
 from diagnose.trace.columns import Codes, Computed, Parts, at_rows, integers
 from diagnose.trace.decode import NO_TEXT, Args, Event
 from diagnose.trace.foreign import Others
@@ -116,6 +117,7 @@ class DeviceColumns:
         self.parts = Parts()
         self.names: Codes[str | None] = Codes()
         self.copies: Codes[tuple[Any, Any, Any]] = Codes()  # name, ``kind``, ``direction``
+        self.collectives: Codes[Told] = Codes()
         self.tracks: set[tuple[int, int, Any, Any]] = set()  # device, stream; pid and tid as recorded
         self._kind = Computed(lambda category: DEVICE_KIND_NAMES.index(DEVICE_KINDS[category.lower()]))
 
@@ -142,8 +144,13 @@ class DeviceColumns:
             external=np.where(correlation >= 0, external_ids(args), -1),  # without a correlation it is not the op's, see `correlations`
             bytes=_known([one.bytes for one in args], lambda: [one.size for one in args]),
             copy=at_rows(copies, self.copies.of(told, len(told)), count),
-            collective=np.array([one.collective is not None for one in args], dtype=bool),
+            collective=self._collectives(args),
         )
+
+    def _collectives(self, args: Sequence[Args]) -> NDArray[Any]:
+        """What is told of each event as a collective, as a number; -1 for most events, which are none."""
+        rows = np.array([row for row, one in enumerate(args) if one.collective is not None], dtype=np.int64)
+        return at_rows(rows, self.collectives.of([told(args[row]) for row in rows.tolist()], len(rows)), len(args))
 
 
 class MemoryColumns:

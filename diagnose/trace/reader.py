@@ -11,6 +11,7 @@ from typing import Any
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.allocations import memory_table
 from diagnose.trace.batches import Events
+from diagnose.trace.collectives import collective_table
 from diagnose.trace.content import MAX_BYTES, MAX_RATIO, RECORD_HINT, Content
 from diagnose.trace.decode import TraceFile
 from diagnose.trace.device import device_table
@@ -58,7 +59,8 @@ def read_trace(
         part.start -= first
     threads = number_threads(host_lane, lanes.host)
     host = host_table(host_lane, lanes.host, threads, lanes.others.thread_names, _calls(calls, origin_ns, threads, notes))
-    device = device_table(device_lane, lanes.device, host)
+    collective = device_lane.take("collective")
+    device = device_table(device_lane, lanes.device, host, collective)
     steps = find_steps(host.table, device, host.borders)
     return Trace(
         source=content.name,
@@ -71,6 +73,7 @@ def read_trace(
         origin_ns=origin_ns,
         waits=wait_table(lanes.waits, first, host.table),
         memory=memory_table(memory_lane),
+        collectives=collective_table(collective, list(lanes.device.collectives)),
         info=_info(file) | {"line_source": host.line_source},
         notes=(*notes, *steps.notes, *doubts(host.table, device, steps.table)),
         in_file=_in_file(first, threads, lanes),

@@ -86,6 +86,16 @@ MEMORY: dict[str, Column] = {
     "reserved_bytes": Column("int64", "bytes", "held by PyTorch's allocator afterwards; 0 on the CPU; -1 if unknown (torch 1.9)"),
 }
 
+COLLECTIVES: dict[str, Column] = {
+    "kernel": Column("int32", "row", "device row of the collective's kernel"),
+    "name": Column("category", "", "what torch calls it: allreduce, _allgather_base, all_to_allv, send …"),
+    "group": Column("category", "", "name of the process group; empty if not told"),
+    "description": Column("category", "", "what the group is for, in the words of who made it; empty if not told"),
+    "ranks": Column("category", "", "the ranks of the group as text, which torch cuts short for large groups; empty if not told"),
+    "size": Column("int64", "", "how many ranks the group has; -1 if not told"),
+    "in_bytes": Column("int64", "bytes", "what the rank puts in; -1 if not told"),
+}
+
 
 TABLES: dict[str, tuple[str, dict[str, Column]]] = {
     "host": ("What ran on the host: operators, runtime calls, annotations, marks, Python frames, the profiler's own work.", HOST),
@@ -93,6 +103,7 @@ TABLES: dict[str, tuple[str, dict[str, Column]]] = {
     "steps": ("The steps of the recording; `Trace.step_source` says what they were made from.", STEPS),
     "waits": ("What waited for what on the GPUs. Empty unless the profiler was told to record it (`enable_cuda_sync_events`).", WAITS),
     "memory": ("What PyTorch allocated and freed, by time. Empty unless the profiler was told to record it (`profile_memory`).", MEMORY),
+    "collectives": ("What torch tells of NCCL's and RCCL's collectives on their kernels' events. Empty if nothing.", COLLECTIVES),
 }
 
 
@@ -101,7 +112,8 @@ def markdown() -> str:
     pages = [
         "# Tables",
         "What `diagnose.trace.reader.read_trace` makes of a trace. Written by `make docs` from `diagnose/trace/schema.py`.",
-        "Times are integer nanoseconds from the earliest event of the trace. A unit of *row* means a position in the host table. "
+        "Times are integer nanoseconds from the earliest event of the trace. "
+        "A unit of *row* means a position in the host table, where the meaning names no other. "
         "`-1` means none or unknown; text that is absent is empty.",
     ]
     for name, (meaning, columns) in TABLES.items():
@@ -143,6 +155,7 @@ class Trace:
     info: dict[str, Any] = field(default_factory=dict)  # top-level metadata: deviceProperties, distributedInfo, versions, flags
     waits: pd.DataFrame = field(default_factory=lambda: empty_table(WAITS))  # empty unless the profiler was told to record them
     memory: pd.DataFrame = field(default_factory=lambda: empty_table(MEMORY))  # the same
+    collectives: pd.DataFrame = field(default_factory=lambda: empty_table(COLLECTIVES))  # empty where torch tells nothing of them
     notes: tuple[str, ...] = ()  # what was repaired, lost or assumed, in words for the report
     in_file: InFile = field(default_factory=InFile)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.measure.areas.distributed import _item_bytes
 from diagnose.measure.areas.fusion import _two_sizes
 from diagnose.measure.areas.precision import _has_unaligned_dimension
+from diagnose.measure.collectives import _item_bytes
 from diagnose.measure.metrics import Measured
 from diagnose.measure.selection import SELECTORS
 from diagnose.measure.sizes import number_counts

@@ -67,4 +67,10 @@ def test_time_between_graphs_is_inside_one_forward() -> None:
     ids=["steady", "a warm-up", "a jump", "outliers", "falling"],
 )
 def test_steady_growth(series: list[float], slope: float) -> None:
-    assert steady_growth(series) == pytest.approx(slope)
+    assert steady_growth(series, range(30)) == pytest.approx(slope)
+    assert steady_growth(series, range(0, 120, 4)) == pytest.approx(slope / 4)  # memory was read after every fourth step
+
+
+def test_steady_growth_of_memory_that_was_read_now_and_then() -> None:
+    steps = [step for step in range(60) if step % 3]
+    assert steady_growth([7 * step for step in steps], steps) == pytest.approx(7)

@@ -77,6 +77,14 @@ def test_a_trace_takes_an_idle_core_for_granted() -> None:
     assert one.metric("core_for_workers") is True
 
 
+@pytest.mark.parametrize(("workers", "cores_used", "more"), [(0, 7.7, 2), (1, 1.0, 2), (2, 1.0, None), (0, 7.8, None)])
+def test_more_workers_are_named_where_there_is_a_core_for_them(workers: int, cores_used: float, more: int | None) -> None:
+    """A fetch of 0.04 ms beside 0.96 ms of work: one worker keeps up, and one more is suggested. A quarter of a core must be idle."""
+    facts = {"machine_core_count": 8, "plain_usage": {"cpu_cores_used": cores_used, "machine_busy_share": 1.0}}
+    found = measured({"num_workers": workers}, facts=facts, plain_ms=[1] * 4, fetch_ms=[0.04] * 4).metric("more_workers")
+    assert found == more or (more is None and isinstance(found, Missing))
+
+
 FETCH = "0  410  12  torch/utils/data/dataloader.py: __next__\n"
 FETCHING = """
 main  0    1000  step  ProfilerStep#1

@@ -63,3 +63,58 @@ def write_trace(path: Path, rank: int, *, late_ms: float = 0, world_size: int = 
     text = timeline(range(4), dict.fromkeys(range(4), late_ms))
     document = {"schemaVersion": 1, **info(rank, world_size), "traceEvents": events_from_text(text)}
     path.write_bytes(gzip.compress(json.dumps(document).encode()))
+
+
+# ---- tensor parallel × data parallel: a grid of 2 × 2 ranks
+#
+# A step takes 100 ms: 5 ms of waiting for the loader, a kernel until 20 ms, an all-reduce of 32 MiB in the group of tensor parallelism,
+# which takes 10 ms, a kernel of 20 ms, an all-reduce of 64 MiB in the group of data parallelism, which takes 30 ms. Ranks 0 and 1 hold one
+# copy of the model, ranks 2 and 3 the other. If one rank waits longer for the loader, so does its partner in the first all-reduce, and both
+# come later to the second.
+
+TENSOR = {0: ("1", [0, 1]), 1: ("1", [0, 1]), 2: ("2", [2, 3]), 3: ("2", [2, 3])}
+DATA = {0: ("3", [0, 2]), 1: ("4", [1, 3]), 2: ("3", [0, 2]), 3: ("4", [1, 3])}
+
+
+def grid_measured(rank: int, *, late: int = -1, late_ms: int = 0, host: str = "node0", groups: bool = True) -> Measured:
+    """``late``: the rank that waits so much longer for the loader in each step. Without ``groups`` no kernel tells its process group."""
+    text = "\n".join(_grid_step(rank, number, late, late_ms * 1000, groups=groups) for number in range(4))
+    return measured_case({"timeline": text, "info": {**info(rank, 4), "host_name": host}})
+
+
+def grid_summary(rank: int, **told: Any) -> RankSummary:
+    """See `grid_measured`."""
+    return summary_of(grid_measured(rank, **told), source=f"rank{rank}.json")
+
+
+def _grid_step(rank: int, number: int, late: int, late_us: int, *, groups: bool) -> str:
+    zero, first = number * STEP_US, 10 * number
+    own = late_us if rank == late else 0
+    pair = late_us if late in TENSOR[rank][1] else 0  # both of the copy go on later
+    tensor, data = zero + 20_000 + own, zero + 50_000 + pair
+    tensor_end, data_end = zero + 30_000 + pair, zero + 80_000 + late_us
+    return f"""
+        main {zero} {STEP_US} step ProfilerStep#{number}
+        main {zero} {5_000 + own} op enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
+        main {zero + own + 5_000} 50 runtime cudaLaunchKernel {{"correlation": {first}}}
+        gpu {zero + own + 5_100} 14900 kernel gemm {{"correlation": {first}}}
+        main {zero + own + 5_100} 50 runtime cudaLaunchKernel {{"correlation": {first + 1}}}
+        gpu {tensor} {tensor_end - tensor} kernel {KERNEL} {_told(TENSOR[rank], "mesh_tp", 2**23, first + 1, groups=groups)}
+        main {zero + own + 5_200} 50 runtime cudaLaunchKernel {{"correlation": {first + 2}}}
+        gpu {tensor_end} {data - tensor_end} kernel gemm {{"correlation": {first + 2}}}
+        main {zero + own + 5_300} 50 runtime cudaLaunchKernel {{"correlation": {first + 3}}}
+        gpu {data} {data_end - data} kernel {KERNEL} {_told(DATA[rank], "mesh_dp", 2**24, first + 3, groups=groups)}"""
+
+
+def _told(group: tuple[str, list[int]], description: str, numbers: int, correlation: int, *, groups: bool) -> str:
+    """The arguments of an all-reduce's kernel."""
+    told = {
+        "Collective name": "allreduce",
+        "In msg nelems": numbers,
+        "Group size": 2,
+        "dtype": "Float",
+        "Process Group Name": group[0],
+        "Process Group Description": description,
+        "Process Group Ranks": str(group[1]),
+    }
+    return json.dumps({"correlation": correlation, "stream": 20, **(told if groups else {})})

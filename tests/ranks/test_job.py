@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from diagnose.errors import DiagnoseError
-from diagnose.ranks.job import covered, job_of, median_of_others
+from diagnose.ranks.arrivals import covered, median_of_others
+from diagnose.ranks.job import job_of
 from tests.ranks.jobs import summary
 
 
@@ -183,3 +184,25 @@ def test_what_intervals_cover_anew():
 )
 def test_the_median_of_the_others(values, expected):
     assert median_of_others(np.array(values)[:, None])[:, 0].tolist() == expected
+
+
+def test_a_late_rank_among_many_that_each_come_last_a_little_is_still_called_late():
+    """In each step all wait 8 ms for rank 2 at the first collective, then three times 1 ms for each of the others: 9 ms together."""
+    job = job_of(
+        meeting_often(rank, [8] + [0] * 9 if rank == 2 else [0] + [float(rank == turn) for turn in (0, 1, 3) * 3]) for rank in range(4)
+    )
+    assert [state.held_up_ms for state in job.ranks] == pytest.approx([3, 3, 8, 3], abs=0.001)
+    assert (job.late_rank, job.pattern) == (2, "persistent")
+
+
+def meeting_often(rank, late_ms):
+    """Steps of 100 ms with a collective every 10 ms that takes 9 ms; ``late_ms``: how late the rank comes to each of them."""
+    one = summary(rank, steps=range(5))
+    begin = one.steps["start_ns"].to_numpy()
+    each = one.collectives.iloc[:1]
+    rows = [
+        each.assign(step=number, arrival_ns=int(begin[number] + (10 * at + late) * 1e6), end_ns=int(begin[number] + (10 * at + 9) * 1e6))
+        for number in range(5)
+        for at, late in enumerate(late_ms)
+    ]
+    return replace(one, collectives=pd.concat(rows, ignore_index=True))

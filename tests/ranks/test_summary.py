@@ -1,15 +1,19 @@
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from diagnose.errors import DiagnoseError
+from diagnose.measure.collectives import kind_of
+from diagnose.measure.measured import Missing
 from diagnose.measure.metrics import Measured
-from diagnose.measure.recording import Recording
-from diagnose.ranks.collectives import kind_of
+from diagnose.measure.recording import Recording, grouped_steps
 from diagnose.ranks.summary import read_summary, summary_of, write_summary
 from tests.ranks.jobs import info, measured, summary
 from tests.timelines import ZERO_NS, measured_case
+from tests.trace.build import event, read
 
 
 def test_a_rank_s_collectives_with_what_it_did_on_its_way_to_each():
@@ -41,7 +45,7 @@ def test_on_the_host_a_collective_begins_when_the_backend_takes_it_up():
     one = summary_of(measured_case({"timeline": text, "info": info(1, 2)}), source="x")
     (row,) = one.collectives.to_dict("records")
     assert (row["kind"], row["arrival_ns"] - ZERO_NS, row["end_ns"] - ZERO_NS) == ("all_reduce", 21_000_000, 30_000_000)
-    assert (row["bytes"], row["step"], row["lane"]) == (4000, 0, 0)
+    assert (row["bytes"], row["step"], row["lane"]) == (4000, 0, "0")
     assert row["operators"] == 20_500_000  # the product, and the call that starts the collective
     assert one.device == "CPU"
 
@@ -114,6 +118,37 @@ def test_a_summary_survives_being_a_file(tmp_path):
     pd.testing.assert_frame_equal(again.steps, one.steps)
     told = {name: value for name, value in vars(again).items() if name not in ("steps", "collectives")}
     assert told == {name: value for name, value in vars(one).items() if name not in ("steps", "collectives")}
+
+
+def with_inputs(elements, ticks_per_step=1):
+    """A recording of ticks 10 to 14, a step of 10 µs each."""
+    ticks = [event(f"diagnose::tick|{10 + at}", 10 * at, 1) for at in range(5)]
+    trace = read(*ticks, *(event("aten::mm", 10 * at + 3, 2) for at in range(4)))
+    clock = {
+        "ticks_per_step": ticks_per_step,
+        "phases": [{"name": "timeline", "first_tick": 10, "tick_ns": [0] * 5, "input_elements": elements}],
+    }
+    return Measured(Recording(Path("run"), timeline=grouped_steps(trace, ticks_per_step), clock=clock))
+
+
+def test_how_much_input_each_step_got():
+    assert summary_of(with_inputs([64, 64, 0, 128])).steps["input_elements"].tolist() == [64, 64, -1, 128]
+    assert summary_of(with_inputs([1, 2, 3, 4], ticks_per_step=2)).steps["input_elements"].tolist() == [3, 7]
+    assert summary_of(with_inputs([64])).steps["input_elements"].tolist() == [64, -1, -1, -1]
+    assert summary_of(with_inputs(None)).steps["input_elements"].tolist() == [-1] * 4
+    assert summary(2).steps["input_elements"].tolist() == [-1] * 4
+
+
+def test_the_spread_of_the_input():
+    assert with_inputs([64, 64, 0, 128]).metric("input_elements_spread") == 2  # 128 over the median of 64, 64 and 128
+    assert isinstance(with_inputs(None).metric("input_elements_spread"), Missing)
+
+
+def test_a_summary_from_before_inputs_were_counted_is_read(tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    one = summary(2)
+    write_summary(replace(one, steps=one.steps.drop(columns="input_elements")), tmp_path / "2.parquet")
+    assert read_summary(tmp_path / "2.parquet").steps["input_elements"].tolist() == [-1] * 4
 
 
 def test_what_is_no_summary_is_refused(tmp_path):

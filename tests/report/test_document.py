@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.report.document import ledger_ms, run_command, severest, shell_line, to_json, write_text
+from diagnose.report.document import automatic, ledger_ms, on_one_machine, run_command, severest, shell_line, to_json, write_text
 
 from . import documents
 
@@ -42,6 +42,35 @@ def test_the_command_repeats_what_was_typed() -> None:
 def test_severest_looks_only_at_the_plan() -> None:
     assert severest(documents.sick()) == "high"
     assert severest(documents.healthy()) is None
+
+
+@pytest.mark.parametrize(
+    ("automatic_form", "low_ms", "because_of", "tried"),
+    [
+        ("", 0.32, None, ["conv-bias-before-norm"]),
+        ("", 0.31, None, []),  # not more than the noise, which is 0.31 ms
+        ("", 0.32, "input-wait-no-workers", []),
+        ("dataloader", 0.32, None, ["input-wait-no-workers"]),  # nothing in the plan is for people to make
+    ],
+)
+def test_what_stands_behind_a_fix_for_people_can_be_tried(
+    automatic_form: str, low_ms: float, because_of: str | None, tried: list[str]
+) -> None:
+    document = documents.sick()
+    planned, minor = document["findings"][:2]
+    planned["fix"]["intervention"] = automatic_form
+    minor["fix"]["intervention"], minor["because_of"] = "optimizer", because_of
+    minor["saving"]["predicted_ms"] = {"best_guess": 1.0, "low": low_ms, "high": 2.0}
+    assert [finding["rule"] for finding in automatic(document)] == tried
+
+
+def test_ranks_of_other_machines_are_not_on_this_one() -> None:
+    document = documents.sick()
+    assert on_one_machine(document)
+    document["run"] |= {"launchers": 4, "launchers_here": 4}
+    assert on_one_machine(document)
+    document["run"]["launchers_here"] = 2
+    assert not on_one_machine(document)
 
 
 def test_what_started_a_run_starts_it_again() -> None:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from diagnose.report import sentences
-from diagnose.report.page import assets, fragment, page
 from diagnose.report.html import prose, reference, row_class
+from diagnose.report.page import assets, fragment, page
 from diagnose.report.page.picture import packed
 from diagnose.report.page.strip import strip
 

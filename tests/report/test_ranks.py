@@ -179,7 +179,7 @@ def test_a_late_rank_without_a_fix_is_named_all_the_same() -> None:
 
 
 def test_collectives_show_bytes_and_bandwidth_where_they_are_known() -> None:
-    kind = CollectiveKind("all_reduce", 0, 2.0, 2**20, 0.5, 0.25, 12.34)
+    kind = CollectiveKind("all_reduce", "0", 2.0, 2**20, 0.5, 0.25, 12.34)
     headers, rows = ranks.collective_table(with_job(replace(job(), collectives=(kind,))))
     assert dict(zip(headers, rows[0], strict=True)) == {
         "Collective": "all-reduce",
@@ -209,3 +209,43 @@ def test_hostile_names_stay_text(name: str) -> None:
 
 def with_job(changed: Job) -> Document:
     return document() | {"ranks": ranks.ranks_document(changed)}
+
+
+GIB = 2**30
+
+
+def with_memory(*peaks: float | None, of: int | None = 80 * GIB) -> Document:
+    states = [
+        replace(state, peak_memory_bytes=None if peak is None else round(peak * GIB), memory_bytes=of)
+        for state, peak in zip(job().ranks, peaks, strict=True)
+    ]
+    return with_job(replace(job(), ranks=tuple(states)))
+
+
+def test_a_rank_that_fills_far_more_memory_than_the_others_is_named() -> None:
+    """The rank in the middle of 50, 74, 51 and 51 GiB has 51, and 74 is 1.45 times that."""
+    filled = with_memory(50, 74, 51, 51)
+    said = "Rank 1 needs most memory: its tensors fill 74.0 GiB at the worst moment, of 80.0 GiB; those of the rank in the middle fill 51.0"
+    assert [one for one in ranks.said(filled) if one.startswith(said)]
+    headers, rows = ranks.rank_table(filled)
+    shown = {row[0]: row[headers.index("Peak memory")] for row in rows}
+    assert shown == {"0": "50.0 GiB", "1": "74.0 GiB", "2": "51.0 GiB", "3": "51.0 GiB"}
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [
+        with_memory(50, 50, 50, 59),  # 1.18 times the rank in the middle
+        with_memory(5, 5, 5, 7.9),  # less than a tenth of 80 GiB
+        with_memory(None, 50, None, None),  # one alone
+        with_memory(50, 50, 50, 74, of=None),  # of how much is unknown
+    ],
+)
+def test_no_rank_is_named_for_memory_that_does_not_matter_or_is_unknown(filled: Document) -> None:
+    assert not [one for one in ranks.said(filled) if "memory" in one]
+
+
+def test_just_enough_memory_is_worth_a_word() -> None:
+    assert [one for one in ranks.said(with_memory(50, 50, 50, 60)) if "Rank 3 needs most memory" in one]
+    assert [one for one in ranks.said(with_memory(5, 5, 5, 8)) if "Rank 3 needs most memory" in one]
+    assert "Peak memory" not in ranks.rank_table(document())[0]

@@ -13,7 +13,7 @@ import pytest
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.reader import read_trace
 from diagnose.trace.repetition import find_repetition
-from diagnose.trace.schema import DEVICE, HOST, MEMORY, STEPS, Trace
+from diagnose.trace.schema import COLLECTIVES, DEVICE, HOST, MEMORY, STEPS, Trace
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "traces"
 FILES = sorted(FOLDER.glob("*.gz"))
@@ -59,7 +59,8 @@ def test_read_or_refused_in_words(path: Path) -> None:
 
 
 def check_tables(trace: Trace) -> None:
-    for table, columns in ((trace.host, HOST), (trace.device, DEVICE), (trace.steps, STEPS), (trace.memory, MEMORY)):
+    tables = (trace.host, HOST), (trace.device, DEVICE), (trace.steps, STEPS), (trace.memory, MEMORY), (trace.collectives, COLLECTIVES)
+    for table, columns in tables:
         assert {name: str(dtype) for name, dtype in table.dtypes.items()} == {name: column.dtype for name, column in columns.items()}
     for table in (trace.host, trace.device):
         start, dur = table["start_ns"].to_numpy(), table["dur_ns"].to_numpy()
@@ -138,3 +139,21 @@ def test_repetition_finds_the_steps_that_are_marked(name: str) -> None:
     start = kernels["start_ns"].to_numpy()
     marked = np.diff(trace.steps["start_ns"]).mean()
     assert np.diff(start[:: run.period]).mean() == pytest.approx(marked, rel=0.02)
+
+
+TOLD = {
+    # kernels of collectives, of which so many tell; distinct (name, group, ranks, size, bytes that the rank puts in), read by hand
+    "ao-moe-ref": (31, 30, {("all_to_allv", "0", "[0, 1]", 2, 64), ("all_to_allv", "0", "[0, 1]", 2, 117_440_512)}),
+    "ao-moe-syncless": (30, 10, {("_allgather_base", "0", "[0, 1]", 2, 64)}),
+    "tl-b200-eager": (74, 1, {("_allgather_base", "3", "[0, 1, 2, 3, 4, 5, 6, 7]", 8, 50_272)}),
+    "param-dlrm-r0": (8, 0, set()),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_torch_tells_of_collectives(name: str) -> None:
+    trace = read_trace(FOLDER / f"{name}.json.gz")
+    told = trace.collectives
+    assert trace.device["communication"].to_numpy()[told["kernel"]].all()
+    distinct = set(told[["name", "group", "ranks", "size", "in_bytes"]].drop_duplicates().itertuples(index=False, name=None))
+    assert (int(trace.device["communication"].sum()), len(told), distinct) == TOLD[name]

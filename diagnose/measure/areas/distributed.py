@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
-import pandas as pd
 
+from diagnose.measure.collectives import collectives, input_bytes
+from diagnose.measure.measured import Measured, Missing, Value, known, metric
 from diagnose.measure.selection import Selection, ledger_row, selector
-from diagnose.measure.sizes import number_counts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
 from diagnose.measure.work import device_rows, in_rows, outermost
 from diagnose.trace.intervals import as_intervals, intersect, union
@@ -18,10 +16,11 @@ DATA_PARALLEL = r"^DataParallel\.forward$"
 DATA_PARALLEL_OP = r"^(Scatter|Gather|Broadcast|ReduceAddCoalesced)(Backward)?$"  # its autograd functions
 UNUSED_SEARCH = r"reducer::search_unused_parameters$"
 GLOO = r"^gloo:"
-ALL_REDUCE = r"(?i)all_?reduce"
+SENDS = r"^(c10d::|nccl:)(send|recv)"
+LIKE_SENDS = r"(?i)all_?to_?all|^(c10d::|nccl:)(gather|scatter)"
+NO_STATE = Missing("the size of an optimizer's state on the GPU was not recorded")
 SMALL_COLLECTIVE_BYTES = 2**20
 SMALL_COLLECTIVE_NS = 50_000  # 1 MiB takes this long at 20 GB/s, what PCIe 4 gives; NVLink is faster
-ITEM_BYTES = {"float": 4, "int": 4, "c10::Half": 2, "c10::BFloat16": 2, "signed char": 1, "unsigned char": 1, "bool": 1}
 
 
 def _exposed(view: Selection, rows: Rows) -> Intervals:
@@ -49,21 +48,22 @@ def _small_collectives(view: Selection) -> Rows:
     """A small one that takes long waits for another rank; sending fewer would not shorten that."""
     rows = np.setdiff1d(_communication(view), _sync_batchnorm(view))
     rows = rows[view.device["dur_ns"].to_numpy()[rows] <= SMALL_COLLECTIVE_NS]
-    op = view.device["op"].to_numpy()[rows]
-    return rows[np.append(input_bytes(view.host), -1)[op] <= SMALL_COLLECTIVE_BYTES]
+    first_input = np.append(input_bytes(view.host), -1)[view.device["op"].to_numpy()[rows]]
+    return rows[np.maximum(collectives(view, rows).bytes_in, first_input) <= SMALL_COLLECTIVE_BYTES]
 
 
-def input_bytes(host: pd.DataFrame) -> np.ndarray:
-    """The size of each event's first input, bytes; -1 where its shape was not recorded. Unknown types count as 8 bytes a number."""
-    shapes, dtypes = host["shapes"].array, host["dtypes"].array
-    numbers = np.array([number_counts(text)[0] for text in shapes.categories] + [-1], np.int64)[shapes.codes]
-    item = np.array([_item_bytes(text) for text in dtypes.categories] + [8], np.int64)[dtypes.codes]
-    return np.where(numbers >= 0, numbers * item, -1)
-
-
-def _item_bytes(dtypes: str) -> int:
-    first = dtypes[1:].partition(",")[0].strip(' []"')
-    return ITEM_BYTES.get(first, 8)
+@selector(
+    "pipeline_transfers",
+    "sends and receives between two ranks, of a pipeline's stages or a script's own, while the GPU computes nothing",
+    table="device",
+    stake=_exposed,
+)
+def _pipeline_transfers(view: Selection) -> Rows:
+    """All-to-alls run the same kernel: where only its name tells, it counts if the script sends and receives and makes none of these."""
+    rows = _communication(view)
+    found = collectives(view, rows)
+    certain = ~found.guessed | (view.name_matches(SENDS).any() & ~view.name_matches(LIKE_SENDS).any())
+    return rows[(found.kind == "send_recv") & certain]
 
 
 # ---- gradient accumulation
@@ -87,13 +87,7 @@ def _accumulation_syncs(view: Selection) -> Rows:
     launch = view.device["launch"].to_numpy()[rows]
     rows, launch = rows[launch >= 0], launch[launch >= 0]
     started = lies_in(view.host["start_ns"].to_numpy()[launch], _accumulating_backwards(view))
-    return rows[started & _all_reduces(view, rows)]
-
-
-def _all_reduces(view: Selection, rows: Rows) -> np.ndarray:
-    names = view.device["name"].array
-    matching = np.array([bool(re.search(ALL_REDUCE, name)) for name in names.categories] + [False])
-    return matching[names.codes[rows]]
+    return rows[started & (collectives(view, rows).kind == "all_reduce")]
 
 
 # ---- what the wrappers do
@@ -144,3 +138,32 @@ def _data_parallel_time(view: Selection, rows: Rows) -> Intervals:
     copies = view.device_intervals(device_rows(view, view.is_among(rows)))
     host = intersect(union(as_intervals(start, dur)), view.idle)
     return union(np.concatenate([host, in_rows(view, copies, "exposed_communication", "exposed_copies")]))
+
+
+# ---- what every rank holds
+
+
+@metric("ddp_rank_count", "count", "ranks that hold the same model in DistributedDataParallel; 1 without")
+def _ddp_rank_count(measured: Measured) -> Value | Missing:
+    wrapped, group = known(measured.fact("ddp")), measured.recording.facts.get("process_group") or {}
+    return int(group.get("world_size") or 1) if wrapped else 1
+
+
+@metric("replicated_state_bytes", "bytes", "state of the optimizers on the GPU; 0 if ZeroRedundancyOptimizer shares it among the ranks")
+def _replicated_state_bytes(measured: Measured) -> Value | Missing:
+    on_gpu = [one for one in known(measured.fact("optimizers")) if str(one.get("device")).startswith("cuda")]
+    if any(one.get("class") == "ZeroRedundancyOptimizer" for one in on_gpu):
+        return 0
+    sizes = [one.get("state_bytes") for one in on_gpu]
+    return sum(sizes) if sizes and None not in sizes else NO_STATE
+
+
+@metric("replicated_state_share", "share", "of the GPU's memory that this state fills")
+def _replicated_state_share(measured: Measured) -> Value | Missing:
+    capacity = known(measured.fact("cuda_memory")).get("capacity_bytes")
+    return measured.needed("replicated_state_bytes") / capacity if capacity else NO_STATE
+
+
+@metric("shared_state_gain_bytes", "bytes", "of the GPU's memory that is free then, if the ranks share this state among them")
+def _shared_state_gain_bytes(measured: Measured) -> Value | Missing:
+    return measured.needed("replicated_state_bytes") * (1 - 1 / measured.needed("ddp_rank_count"))

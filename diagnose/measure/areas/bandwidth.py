@@ -1,0 +1,111 @@
+"""How fast the ranks talk: bus bandwidths as nccl-tests count them, against what the GPUs' links can carry; and how long they wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from diagnose.measure.collectives import BUS_FACTORS, LARGE_BYTES, bus_bytes, collectives, message_bytes
+from diagnose.measure.links import link_gb_per_s
+from diagnose.measure.measured import NO_GPU, NO_STEPS, Measured, Missing, Unknown, Value, metric
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import Rows
+
+# What these reach is bound by the links. An all-to-all between two B200 on a healthy machine took a third of theirs, for 112 MiB.
+LINK_KINDS = ("all_reduce", "all_gather", "reduce_scatter")
+LEAST_EQUAL = 3  # collectives of one kind and size, to tell that some take longer than others
+NO_COLLECTIVES = Missing("no collective was recorded on a GPU")
+NO_LARGE = Missing("no collective of 16 MiB or more, of a known kind, size and number of ranks, was recorded")
+NO_EQUAL = Missing("no three collectives of one kind and known size were recorded")
+NO_LINK = Missing("how fast this GPU is linked to others is not in the table of links")
+NO_HOST_RANKS = Missing(
+    "no large collective was found on all its ranks, all of one machine", "python -m diagnose FOLDER, with every rank's recording"
+)
+
+
+def _collective_rows(measured: Measured) -> tuple[Selection, Rows]:
+    """Raises Unknown without collectives on a GPU."""
+    view = measured.timeline
+    if view is None or not view.has_device:
+        raise Unknown(NO_STEPS if view is None else NO_GPU)
+    rows = np.flatnonzero(view.device["communication"].to_numpy() & view.device_in_steps)
+    if not len(rows):
+        raise Unknown(NO_COLLECTIVES)
+    return view, rows
+
+
+@metric(
+    "bus_gb_per_s",
+    "GB/s",
+    "bus bandwidth of the fastest collective of 16 MiB or more in this recording; the links can do that at least: waiting is in its time",
+)
+def _bus_gb_per_s(measured: Measured) -> Value | Missing:
+    return _fastest(measured, BUS_FACTORS)[0]
+
+
+@metric(
+    "bus_link_share",
+    "share",
+    "the same, without all-to-alls, against what the GPU can send to others, if all these ranks are on its machine",
+)
+def _bus_link_share(measured: Measured) -> Value | Missing:
+    best, size = _fastest(measured, LINK_KINDS)
+    return best / _link(measured, size)
+
+
+def _fastest(measured: Measured, kinds: Iterable[str]) -> tuple[float, int]:
+    """Bus bandwidth of the fastest large collective of these kinds, and how many ranks it has; raises Unknown."""
+    view, rows = _collective_rows(measured)
+    found, dur = collectives(view, rows), view.device["dur_ns"].to_numpy()[rows]
+    best = (0.0, 0)
+    for kind in kinds:
+        large = (found.kind == kind) & (message_bytes(kind, found.bytes_in, found.size) >= LARGE_BYTES) & (dur > 0)
+        rates = bus_bytes(kind, found.bytes_in[large], found.size[large]) / dur[large]
+        best = max([best, *zip(rates.tolist(), found.size[large].tolist(), strict=True)])
+    if best[0] <= 0:
+        raise Unknown(NO_LARGE)
+    return best
+
+
+def _link(measured: Measured, rank_count: int) -> float:
+    """GB/s; raises Unknown."""
+    view = measured.timeline
+    devices = view.trace.info.get("deviceProperties") or [] if view is not None else []
+    names = {device.get("name") for device in devices if isinstance(device.get("name"), str)}
+    link = link_gb_per_s(str(names.pop()), rank_count) if len(names) == 1 else None
+    if link is None:
+        raise Unknown(NO_LINK)
+    return link
+
+
+@metric(
+    "link_share_reached",
+    "share",
+    "of what the GPU can send to the others of its machine, that the fastest large collective of all ranks on one machine reaches, "
+    "from when the last of them has come",
+)
+def _link_share_reached(measured: Measured) -> Value | Missing:
+    kinds = measured.job.collectives if measured.job is not None else ()
+    judged = [one for one in kinds if one.kind in LINK_KINDS and one.on_one_host]
+    reached = [(one.best_gb_per_s, one.size) for one in judged if one.size and one.best_gb_per_s]
+    if not reached:
+        return NO_HOST_RANKS
+    return max(best / _link(measured, size) for best, size in reached)
+
+
+@metric(
+    "collective_waiting_share",
+    "share",
+    "of the time in collectives, at least: what those of one kind, size and group take longer than the fastest of them",
+)
+def _collective_waiting_share(measured: Measured) -> Value | Missing:
+    view, rows = _collective_rows(measured)
+    found, dur = collectives(view, rows), view.device["dur_ns"].to_numpy()[rows]
+    alike: dict[tuple[str, str, int], list[int]] = {}
+    for at in np.flatnonzero(found.bytes_in >= 0).tolist():
+        alike.setdefault((found.kind[at], found.group[at], int(found.bytes_in[at])), []).append(int(dur[at]))
+    equal = [taken for taken in alike.values() if len(taken) >= LEAST_EQUAL]
+    if not equal:
+        return NO_EQUAL
+    return sum(sum(taken) - len(taken) * min(taken) for taken in equal) / float(dur.sum())
