@@ -131,6 +131,7 @@ def _run(recording: Recording) -> dict[str, Any]:
         "recorded_by_us": bool(run),
         "in_process": run.get("in_process", False),
         "launchers": run.get("launchers", 1),
+        "launchers_here": run.get("launchers_here", run.get("launchers", 1)),
         "device": facts.get("device") or _device(recording),
         "environment": {name: value for name, value in environment.items() if value is not None},
     }

@@ -14,6 +14,7 @@ from diagnose.options import Parser, add_output_options, with_format
 from diagnose.run.settings import FEWEST_STEPS, Target
 
 if TYPE_CHECKING:
+    from diagnose.run.trial import Job
     from diagnose.verify.candidates import Candidate
     from diagnose.verify.prove import Proof, Wanted
 
@@ -76,8 +77,8 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     if record.get("in_process"):
         raise UsageError("a block that recorded itself cannot be started from outside", do=_BY_HAND)
-    if record.get("launchers", 1) > 1:
-        raise UsageError("the ranks of a job cannot be started from here", do=_BY_HAND)
+    facts = facts_of(run)
+    _check_machines(record, facts, run)
     cwd = Path(record["cwd"])
     document = analyse(run)
     chosen: list[Candidate] = [by_hand(one) for one in given.by_hand]
@@ -90,7 +91,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
         return exit_code(document, given.fail_on)
     before = [] if given.fresh else earlier(document["verification"])
     with verify_progress(quiet=given.quiet) as progress:
-        prover = Prover(_job(record), document, run / "verify", _wanted(given), progress, lambda proof: _save(proof, run), before)
+        prover = Prover(job_of(record, facts), document, run / "verify", _wanted(given), progress, lambda proof: _save(proof, run), before)
         proof = prover.prove(chosen)
     document = report(run, run)
     print_verification(document, run, stderr_console(quiet=given.quiet))
@@ -124,12 +125,13 @@ def _apply(document: dict[str, Any]) -> None:
 
 
 def _planned_without_proof(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The plan's findings, and those that an earlier verification took out of it."""
-    from diagnose.report.document import planned
+    """The plan's findings, what can be tried although it stands behind them, and what an earlier verification took out of the plan."""
+    from diagnose.report.document import automatic, planned
     from diagnose.verify.proof import REFUTED
 
     refuted = [one for one in document["findings"] if one["saving"]["verdict"] in REFUTED]
-    return [*planned(document), *refuted]
+    found = {one["rule"]: one for one in (*planned(document), *automatic(document), *refuted)}
+    return list(found.values())
 
 
 def _say_nothing_to_try(chosen: list[Candidate]) -> None:
@@ -138,9 +140,40 @@ def _say_nothing_to_try(chosen: list[Candidate]) -> None:
         print(f"  {one.rule}: {one.why_not}", file=sys.stderr)
 
 
-def _job(record: dict[str, Any]) -> Any:
+def facts_of(run: Path) -> dict[str, Any]:
+    """Of the lowest rank; empty if none was written."""
+    from diagnose.measure.recording import rank_folders
+
+    for folder in rank_folders(run).values():
+        try:
+            facts: dict[str, Any] = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        return facts
+    return {}
+
+
+def _check_machines(record: dict[str, Any], facts: dict[str, Any], run: Path) -> None:
+    """Raises UsageError for a job whose ranks did not all run on one machine: those of others cannot be started from this one."""
+    from diagnose.measure.recording import rank_folders
+
+    launchers = record.get("launchers", 1)
+    if launchers > 1:
+        ranks, here = launchers, record.get("launchers_here", launchers)
+    else:  # a script that starts its ranks by itself
+        ranks, here = (facts.get("process_group") or {}).get("world_size", 1), len(rank_folders(run))
+    if here < ranks:
+        raise UsageError(
+            "the ranks of a job on several machines cannot be started from one of them",
+            saw=f"{here} of {ranks} ranks were recorded here",
+            do=f"verify a run on one machine, or {_BY_HAND}",
+        )
+
+
+def job_of(record: dict[str, Any], facts: dict[str, Any]) -> Job:
     """The recorded run's script. Raises UsageError if it is no longer there."""
     from diagnose.run.target import check
+    from diagnose.run.torchrun import was_started_by_torchrun, without_launcher
     from diagnose.run.trial import Job
 
     target = Target(record["target"], bool(record["module"]), tuple(record["argv"][1:]))
@@ -148,7 +181,11 @@ def _job(record: dict[str, Any]) -> Any:
     if not cwd.is_dir():
         raise UsageError(f"the folder the script ran in is gone: {cwd}", do="verify where the run was recorded")
     folder = check(target, cwd)
-    return Job(target, str(folder), str(cwd), _python(record), record["settings"]["device"])
+    variables = facts.get("environment_variables") or {}
+    launchers = record.get("launchers", 1)
+    ranks = launchers if launchers > 1 or was_started_by_torchrun(variables) else 0
+    environment = without_launcher(variables) if ranks else {}
+    return Job(target, str(folder), str(cwd), _python(record), record["settings"]["device"], ranks, environment)
 
 
 def _python(record: dict[str, Any]) -> str:

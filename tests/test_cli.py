@@ -554,7 +554,8 @@ def test_a_closed_pipe_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "reason"), [({"in_process": True}, "a block that recorded itself"), ({"launchers": 2}, "the ranks of a job")]
+    ("told", "reason"),
+    [({"in_process": True}, "a block that recorded itself"), ({"launchers": 4, "launchers_here": 2}, "on several machines")],
 )
 def test_what_cannot_be_started_again_is_not_verified(
     told: dict[str, Any], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -105,6 +105,7 @@ def job_of_four(
     cause: str | None = None,
     cause_ms: float | None = None,
     collectives: Sequence[dict[str, Any]] = (),
+    longest_last_share: float | None = None,
 ) -> Job:
     """Four ranks, of which the case is the late one, else rank 0; the others wait for that one alone, and gain no more than that.
 
@@ -117,7 +118,8 @@ def job_of_four(
     causes_ms = {} if cause is None or cause_ms is None else {cause: cause_ms}
     gain_ms = None if cause_ms is None else min(cause_ms, held_up_ms)
     kinds = tuple(CollectiveKind(one.pop("kind"), "0", 1.0, 2**25, 0.1, 0.0, None, **one) for one in map(dict, collectives))
-    return Job(4, ranks, (), (), 3, 6, 0, kinds, late_rank, pattern, held_up_ms, cause, cause_ms, causes_ms, gain_ms=gain_ms)
+    told = {"gain_ms": gain_ms, "longest_last_share": longest_last_share}
+    return Job(4, ranks, (), (), 3, 6, 0, kinds, late_rank, pattern, held_up_ms, cause, cause_ms, causes_ms, **told)
 
 
 def _calls(text: str) -> dict[str, Any]:

@@ -108,6 +108,7 @@ class Job:
     notes: tuple[str, ...] = ()
     gain_ms: float | None = None  # what all gain per step if the cause took the late rank as long as the others: a replay of all ranks
     step: JobStep | None = None
+    longest_last_share: float | None = None  # of the steps that some rank holds up: its batch was the longest; None if lengths are unknown
 
     @property
     def representative(self) -> int:

@@ -65,6 +65,7 @@ def job_of(summaries: Iterable[RankSummary]) -> Job:
         notes=tuple(notes),
         gain_ms=delays.gain_ms(late, cause) if late is not None and cause is not None else None,
         step=delays.median_step(),
+        longest_last_share=delays.longest_last_share(),
     )
 
 
@@ -177,6 +178,15 @@ class _Delays:
     def last_share(self, rank: int) -> float:
         return self._holders.count(rank) / self.step_count
 
+    def longest_last_share(self) -> float | None:
+        """Of the steps that some rank holds up, those in which no rank's input was larger, and that of half of the ranks smaller; None
+        where the recordings do not tell how large inputs were."""
+        inputs = np.stack([_inputs(one, self._numbers) for one in self.together.summaries])
+        held_up = [(self.position[rank], step) for step, rank in enumerate(self._holders) if rank is not None]
+        known = [(at, step) for at, step in held_up if (inputs[:, step] >= 0).all()]
+        largest = [inputs[at, step] == inputs[:, step].max() and inputs[at, step] > np.median(inputs[:, step]) for at, step in known]
+        return float(np.mean(largest)) if known else None
+
     def causes_ms(self, rank: int) -> dict[str, float]:
         """For each row of the ledger what the rank spends more than the median of the others on the way to collectives it comes last to."""
         at = self.position[rank]
@@ -236,6 +246,12 @@ class _Delays:
             return ()
         found = meetings(self.together, self._columns, self._arrival, self._end, is_whole=self._is_whole)
         return collective_kinds(found, self.step_count)
+
+
+def _inputs(summary: RankSummary, numbers: np.ndarray) -> np.ndarray:
+    """How many elements the model was given in each of these steps; -1 where that is not known."""
+    told = summary.steps.set_index("number")["input_elements"]
+    return told[~told.index.duplicated()].reindex(numbers, fill_value=-1).to_numpy()
 
 
 def _or_never(arrival_ns: np.ndarray) -> np.ndarray:

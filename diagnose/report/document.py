@@ -113,6 +113,11 @@ def launchers(document: Document) -> int:
     return int(document["run"].get("launchers", 1))
 
 
+def on_one_machine(document: Document) -> bool:
+    """Whether all that torchrun started was started on the machine that recorded the run."""
+    return int(document["run"].get("launchers_here", launchers(document))) == launchers(document)
+
+
 def run_command(document: Document, *options: str) -> str:
     """What to type to record the script (again); empty where no command starts it."""
     run = document["run"]
@@ -144,6 +149,23 @@ def severest(document: Document) -> str | None:
 
 def is_at_least(severity: str | None, least: str) -> bool:
     return severity is not None and SEVERITIES.index(severity) >= SEVERITIES.index(least)
+
+
+def automatic(document: Document) -> list[Finding]:
+    """The findings whose fix `verify` can make by itself: of the plan, and what stands behind fixes of the plan that only people can make.
+
+    The latter gain nothing more once such a fix is made, but until then they may gain as much.
+    """
+    known = [one for one in planned(document) if one["fix"].get("intervention")]
+    if len(known) == len(planned(document)):
+        return known
+    return known + [one for one in in_group(document, "minor") if one["fix"].get("intervention") and _shows(one, document)]
+
+
+def _shows(finding: Finding, document: Document) -> bool:
+    """Whether what the fix gains by itself is more than noise, and no other finding tells the same better."""
+    predicted = finding["saving"]["predicted_ms"]
+    return not finding["because_of"] and predicted is not None and predicted["low"] > (document["steps"]["noise_ms"] or 0.0)
 
 
 def exit_code(document: Document, fail_on: str | None) -> int:

@@ -54,6 +54,7 @@ def ranks_document(job: Job | None) -> dict[str, Any] | None:
         "cause_ms": job.cause_ms,
         "causes_ms": dict(job.causes_ms),
         "gain_ms": job.gain_ms,
+        "longest_last_share": job.longest_last_share,
         "step": asdict(job.step) if job.step is not None else None,
         "rows": [
             {

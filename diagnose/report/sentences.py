@@ -5,11 +5,11 @@ from __future__ import annotations
 from diagnose.report import savings
 from diagnose.report.document import (
     Document,
+    automatic,
     in_state,
     is_complete,
-    launchers,
     ledger_ms,
-    planned,
+    on_one_machine,
     recorded_by_us,
     recorded_inside,
     shell_line,
@@ -214,11 +214,11 @@ def patched(document: Document) -> str:
 
 def verify_command(document: Document, folder: str = "FOLDER") -> str:
     """What to type to learn what the fixes really gain; empty where none can be tried, or all have been. ``folder``: of the run."""
-    automatic = [one for one in planned(document) if one["fix"].get("intervention") and one["saving"]["verdict"] is None]
-    can_start = recorded_by_us(document) and not recorded_inside(document) and launchers(document) == 1
-    if not automatic or not can_start or document.get("verification"):
+    untried = [one for one in automatic(document) if one["saving"]["verdict"] is None]
+    can_start = recorded_by_us(document) and not recorded_inside(document) and on_one_machine(document)
+    if not untried or not can_start or document.get("verification"):
         return ""
-    options = ["--allow", "numerics"] if all(one["fix"]["safety"] == "numerics" for one in automatic) else []
+    options = ["--allow", "numerics"] if all(one["fix"]["safety"] == "numerics" for one in untried) else []
     return shell_line(["python", "-m", "diagnose", "verify", folder, *options])
 
 

@@ -450,6 +450,10 @@ class Ranks(TypedDict):
     gain_ms: Annotated[
         float | None, _is("What all gain per step if the cause took it as long as the rank in the middle, by a replay of all ranks.")
     ]
+    longest_last_share: Annotated[
+        float | None,
+        _is("Of the steps that some rank holds up, those in which its batch was the longest, 0–1; null if lengths are unknown."),
+    ]
     step: Annotated[JobStep | None, _is("A median step of all ranks; null if no collectives were found on all.")]
     rows: Annotated[list[RankRow], _is("The ranks.")]
     collectives: Annotated[list[Collective], _is("Their collectives.")]

@@ -73,7 +73,7 @@ def _why_not(fix: dict[str, Any], allowed: Collection[str]) -> str:
     if not fix["intervention"]:
         return "a change of the script that no tool can make"
     if fix["arguments"] is None:
-        return "the numbers it needs were not recorded"
+        return "the numbers it needs cannot be told from this recording"
     if fix["safety"] == "numerics" and "numerics" not in allowed:
         return "it changes the last digits of results: --allow numerics tries it"
     return ""

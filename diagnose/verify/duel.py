@@ -7,10 +7,11 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from diagnose import __version__
@@ -23,6 +24,7 @@ ORDER = ("AB", "BA")  # of the runs in a pair, in turns
 FEWEST_PAIRS = 2  # of which a comparison can be made at all
 NOT_THE_USERS = {"site-packages", "dist-packages", "node_modules", "__pycache__"}
 MOST_FOLDERS = 2000
+_RANK_PREFIX = re.compile(r"^\[rank\d+\]: ")  # torch's own, before the lines of a traceback
 
 Progress = Callable[[str], None]
 Runner = Callable[[Job, Sequence[Spec], TrialSettings, Path], Trial]
@@ -54,8 +56,7 @@ class Arm:
     def description(self) -> object:
         """All that a run depends on, as far as it can be told: also the state of the user's own files."""
         job = self.job
-        script = [job.target.script, job.target.module, list(job.target.args), job.cwd, job.python, job.device]
-        return [script, list(self.specs), _source_state(job.script_folder), _source_state(job.cwd)]
+        return [asdict(job), list(self.specs), _source_state(job.script_folder), _source_state(job.cwd)]
 
 
 @dataclass(frozen=True)
@@ -164,14 +165,16 @@ def _source_state(folder: str) -> list[list[object]]:
 
 
 def ending(trial: Trial) -> str:
-    """How a run that cannot be used ended, and the last line it printed."""
+    """How a run that cannot be used ended, and the last line it printed; of a job, the rank whose failure was the first."""
+    rank = trial.get("lost_rank")
+    who = "it" if rank is None else f"rank {rank}"
     how = {
-        "crashed": f"it ended with exit code {trial['exit_code']}",
-        "killed": f"it was killed by {trial['signal']}",
+        "crashed": f"{who} ended with exit code {trial['exit_code']}",
+        "killed": f"{who} was killed by {trial['signal']}",
         "timeout": "it took too long and was stopped",
     }.get(trial["ended"], "it ended before three steps were seen")
     lines = trial.get("printed", "").strip().splitlines()
-    return f"{how}: {lines[-1].strip()}" if lines else how
+    return f"{how}: {_RANK_PREFIX.sub('', lines[-1].strip())}" if lines else how
 
 
 def _last_lines(file: Path, characters: int = 4000) -> str:

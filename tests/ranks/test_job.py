@@ -206,3 +206,17 @@ def meeting_often(rank, late_ms):
         for at, late in enumerate(late_ms)
     ]
     return replace(one, collectives=pd.concat(rows, ignore_index=True))
+
+
+def test_whether_the_last_rank_has_the_longest_batch():
+    """Ranks 0, 1 and 2 come last in turn, in steps 1, 2 and 3; in the first two of these their input is the largest."""
+    late = {0: {1: 30}, 1: {2: 30}, 2: {3: 30}, 3: {}}
+    inputs = {0: [5, 9, 5, 5], 1: [5, 5, 9, 5], 2: [5, 5, 5, 5], 3: [5, 5, 5, 5]}
+    ranks = [with_inputs(summary(rank, late_ms=late[rank]), inputs[rank]) for rank in range(4)]
+    assert job_of(ranks).longest_last_share == pytest.approx(2 / 3)
+    assert job_of([*ranks[:3], with_inputs(ranks[3], [-1] * 4)]).longest_last_share is None
+    assert job_of(summary(rank) for rank in range(4)).longest_last_share is None  # nobody is late
+
+
+def with_inputs(one, elements):
+    return replace(one, steps=one.steps.assign(input_elements=elements))

@@ -32,7 +32,7 @@ def test_what_has_an_automatic_form_is_tried_where_it_is_made() -> None:
     ("given", "why"),
     [
         (finding(intervention=""), "no tool can make"),
-        (finding(arguments=None), "not recorded"),
+        (finding(arguments=None), "cannot be told from this recording"),
         (finding(safety="numerics"), "--allow numerics"),
     ],
 )

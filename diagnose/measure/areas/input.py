@@ -100,6 +100,13 @@ def _missing_workers(measured: Measured) -> Value | Missing:
     return measured.needed("suggested_workers") - measured.needed("loader_worker_count")
 
 
+@metric("more_workers", "count", "the suggested number of workers, where the loader has fewer and a core is idle for another one")
+def _more_workers(measured: Measured) -> Value | Missing:
+    if measured.needed("missing_workers") <= 0:
+        return Missing("the loader has as many worker processes as can be suggested")
+    return measured.metric("suggested_workers") if measured.metric("core_for_workers") is True else Missing("every core is in use")
+
+
 @metric("loading_ms", "ms", "the wait for batches per step, or what their fetch takes without a profiler where that is known to be less")
 def _loading_ms(measured: Measured) -> Value | Missing:
     wait_ms, fetch_ms = measured.needed("input_wait_ms"), measured.number("fetch_ms")
@@ -107,7 +114,7 @@ def _loading_ms(measured: Measured) -> Value | Missing:
     return min(wait_ms, fetch_ms * measured.fetches_per_step) if in_main_process else wait_ms
 
 
-@metric("loading_share", "share", "of the step that this is")
+@metric("loading_share", "share", "of the step that loading_ms is: the wait for batches, or less where their fetch is known to take less")
 def _loading_share(measured: Measured) -> Value | Missing:
     return measured.needed("loading_ms") / measured.number("step_ms")
 
@@ -115,7 +122,11 @@ def _loading_share(measured: Measured) -> Value | Missing:
 # ---- workers and the cores for them
 
 
-@metric("core_for_workers", "yes/no", "a quarter of a core or more is idle and could load; taken for granted where that was not recorded")
+@metric(
+    "core_for_workers",
+    "yes/no",
+    "the script leaves a quarter of a core or more, which could load; taken for granted where that was not recorded",
+)
 def _core_for_workers(measured: Measured) -> Value | Missing:
     idle = measured.metric("idle_core_count")
     return True if isinstance(idle, Missing) else float(idle) >= SPARE_CORE

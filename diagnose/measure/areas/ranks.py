@@ -11,6 +11,7 @@ ONE_RANK = Missing("one rank was recorded", "torchrun --nproc-per-node N -m diag
 TOO_LITTLE = Missing("the steps found in the recordings of all ranks are too few to tell who is late", "--steps")
 NO_LATE_RANK = Missing("no rank comes last again and again")
 NO_CAUSE = Missing("nothing that the ledger knows takes the late rank longer than the others")
+MOSTLY = 2 / 3  # of the steps, as for a rank that is called late
 KINDS = {"input_wait": "input", "compute": "kernels"}  # causes with a rule of their own; all others are the host's work
 
 
@@ -47,6 +48,16 @@ def _late_kind(measured: Measured) -> Value | Missing:
     if job.late_rank is None:
         return "none"
     return NO_CAUSE if job.cause is None else KINDS.get(job.cause, "host")
+
+
+@metric(
+    "last_rank_batch",
+    "",
+    "the batch of whichever rank comes last: mostly the `longest` of all, of `any` length, or `unknown` where lengths were not recorded",
+)
+def _last_rank_batch(measured: Measured) -> Value | Missing:
+    longest_share = _job(measured).longest_last_share
+    return "unknown" if longest_share is None else "longest" if longest_share >= MOSTLY else "any"
 
 
 @metric("late_part_title", "", "the part of the step that takes the late rank longer than the others")
