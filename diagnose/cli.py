@@ -9,37 +9,18 @@ import argparse
 import difflib
 import os
 import sys
-import time
-import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from diagnose import __version__, comparing, fleeting, verifying, whatif
-from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCRIPT_FAILED, DiagnoseError, UsageError
+from diagnose import __version__, comparing, fleeting, launching, verifying, whatif
+from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, DiagnoseError, UsageError
+from diagnose.launching import RECORDING
 from diagnose.options import Parser, add_output_options, byte_count, positive_number, with_format
+from diagnose.outputs import failed, fresh_folder, open_output, out_folder, report_into
 from diagnose.report.document import SEVERITIES, exit_code
-from diagnose.run.record import numbered
-from diagnose.run.settings import Settings, Target
+from diagnose.run.settings import Settings
 from diagnose.targets import COMMANDS, kind_of, traces_in
-from diagnose.trace.source import TRACE_SUFFIXES, Source, is_url, shown
-
-if TYPE_CHECKING:
-    from diagnose.report.document import Document
-    from diagnose.report.formats import Output
-    from diagnose.run.job_folder import JobFolder
-    from diagnose.run.peers import Peers
-
-# Settings that only matter while a script runs, and the options that give them.
-_RECORDING = {
-    "steps": "--steps",
-    "plain_steps": "--plain-steps",
-    "keep_going": "--keep-going",
-    "stacks": "--no-stacks",
-    "device": "--device",
-    "timeout_s": "--timeout",
-}
+from diagnose.trace.source import TRACE_SUFFIXES, is_url, shown
 
 _USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\
@@ -74,22 +55,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = parse(sys.argv[1:] if argv is None else argv)
         return _run(options)
     except DiagnoseError as error:
-        return _failed(f"diagnose: {error}", error.exit_code, options)
+        return failed(f"diagnose: {error}", error.exit_code, options)
     except KeyboardInterrupt:
-        return _failed("diagnose: interrupted", EXIT_INTERRUPTED, options)
+        return failed("diagnose: interrupted", EXIT_INTERRUPTED, options)
     except BrokenPipeError:  # `diagnose rules | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except Exception as error:
         advice = "  do:  run again with --debug for the traceback, and please report it"
-        return _failed(f"diagnose failed: {type(error).__name__}: {error}\n{advice}", EXIT_FAILURE, options)
-
-
-def _failed(message: str, exit_code: int, options: argparse.Namespace | None) -> int:
-    if options is not None and options.debug:
-        traceback.print_exc()
-    print(message, file=sys.stderr)
-    return exit_code
+        return failed(f"diagnose failed: {type(error).__name__}: {error}\n{advice}", EXIT_FAILURE, options)
 
 
 # ---- the command line
@@ -181,13 +155,13 @@ def _run(options: argparse.Namespace) -> int:
         print(_accuracy(options.args), flush=True)
         return EXIT_OK
     if kind in ("script", "module"):
-        return _record(options)
+        return launching.record(options)
     _refuse_recording_options(options)
     if kind == "traces":
         return _analyse_folder(options)
     source = options.target if is_url(options.target) else Path(options.target)
-    with _out_folder(options.out, in_place=source if kind == "run" else None) as out, _output(options) as output:
-        document = _report(source, out, options)
+    with out_folder(options.out, in_place=source if kind == "run" else None) as out, open_output(options) as output:
+        document = report_into(source, out, options)
         output.add(document)
         return exit_code(document, options.fail_on)
 
@@ -198,7 +172,7 @@ def _refuse_recording_options(options: argparse.Namespace) -> None:
             f"{shown(options.target)} is already recorded and takes no arguments: {' '.join(options.args)}",
             do="diagnose's own options come before it: python -m diagnose --out FOLDER TRACE",
         )
-    given = [flag for name, flag in [*_RECORDING.items(), ("verify", "--verify")] if getattr(options, name) is not None]
+    given = [flag for name, flag in [*RECORDING.items(), ("verify", "--verify")] if getattr(options, name) is not None]
     if given:
         raise UsageError(
             f"{shown(options.target)} is already recorded: {' '.join(given)} would change nothing", do="leave it out, or name a script"
@@ -253,91 +227,24 @@ def _new_rule(rule_id: str) -> str:
     return f"written:\n{written}\nfill in every TODO; CONTRIBUTING.md shows how, `pytest tests/judge -k {rule_id}` says what is missing"
 
 
-def _record(options: argparse.Namespace) -> int:
-    """Run the script, then report. However it ended, what was recorded is worth a look."""
-    from diagnose.report.progress import Progress, RecordingProgress
-    from diagnose.run.job import close, is_over, run_on_if_recorded
-    from diagnose.run.launch import launch
-    from diagnose.run.peers import outlive_the_script, peers_of
-
-    peers = peers_of(os.environ)
-    settings = Settings(**{name: getattr(options, name) for name in _RECORDING if getattr(options, name) is not None})
-    target = Target(options.target, options.module, tuple(options.args))
-
-    def say(text: str) -> None:
-        if not options.quiet:
-            print(f"diagnose: {text}", file=sys.stderr, flush=True)
-
-    if peers is not None:
-        run_on_if_recorded(peers, options.out, target, settings, say)
-    progress = RecordingProgress(Progress(quiet=options.quiet or (peers is not None and not peers.leads)))
-    with _run_folder(options.out, peers, target) as (out, job):
-        if job is not None:
-            outlive_the_script()
-        outcome = launch(target, settings, out, progress, job)
-        if job is not None and not is_over(job, outcome, say):
-            return outcome.as_exit_code
-        script_code = {"crashed": EXIT_SCRIPT_FAILED, "killed": EXIT_SCRIPT_FAILED, "interrupted": EXIT_INTERRUPTED}.get(outcome.ended)
-        try:
-            code = _report_recorded(out, options, verified=outcome.ended in ("stopped", "finished"))
-        except DiagnoseError as error:
-            if script_code is None:
-                raise
-            code = _failed(f"diagnose: {error}", EXIT_FAILURE, options)
-        finally:
-            if job is not None:
-                close(job)
-        return code if script_code is None else script_code
-
-
-@contextmanager
-def _run_folder(wanted: Path | None, peers: Peers | None, target: Target) -> Iterator[tuple[Path, JobFolder | None]]:
-    """The folder to record into; for the ranks of one job, which each have a launcher, the same. Raises as `check` does, and UsageError."""
-    from diagnose.run.job_folder import common_folder
-    from diagnose.run.target import check
-
-    if peers is None:
-        with _out_folder(wanted) as out:
-            yield out, None
-    else:
-        check(target)
-        job = common_folder(peers, wanted)
-        yield job.out, job
-
-
-def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) -> int:
-    """`verified`: whether the run is one that --verify can go on from."""
-    from diagnose.report.progress import Progress
-
-    Progress(quiet=options.quiet)("analysing")
-    with _output(options, after_script=True) as output:
-        document = _report(out, out, options)
-        if not (options.verify and verified):
-            output.add(document)
-            return exit_code(document, options.fail_on)
-        try:
-            return verifying.verify_recorded(out, options)  # its document is the one that counts
-        except DiagnoseError:
-            output.add(document)
-            raise
-
-
 def _analyse_folder(options: argparse.Namespace) -> int:
     """One report for the ranks of a job, else one for each trace; a bad one costs only itself."""
     from diagnose.ranks.naming import are_one_job
 
     codes = []
-    with _out_folder(options.out) as out, _output(options) as output:
+    with out_folder(options.out) as out, open_output(options) as output:
         traces = traces_in(Path(options.target))
         if are_one_job(traces):
-            document = _report(traces, out, options)
+            document = report_into(traces, out, options)
             output.add(document)
             return exit_code(document, options.fail_on)
         for number, trace in enumerate(traces, 1):
             try:
-                document = _report(trace, _fresh(out / _trace_name(trace)), options, brief=f"{trace.name}, {number} of {len(traces)}")
+                document = report_into(
+                    trace, fresh_folder(out / _trace_name(trace)), options, brief=f"{trace.name}, {number} of {len(traces)}"
+                )
             except DiagnoseError as error:
-                _failed(f"diagnose: {error}", EXIT_FAILURE, options)
+                failed(f"diagnose: {error}", EXIT_FAILURE, options)
             else:
                 output.add(document)
                 codes.append(exit_code(document, options.fail_on))
@@ -348,7 +255,7 @@ def _analyse_folder(options: argparse.Namespace) -> int:
 
 def _analyse_fleet(options: argparse.Namespace) -> int:
     asked = fleeting.given(options)
-    with _out_folder(asked.out) as out, _output(asked) as output:
+    with out_folder(asked.out) as out, open_output(asked) as output:
         document = fleeting.answer(asked, out)
         output.add(document)
         return exit_code(document, asked.fail_on)
@@ -359,59 +266,3 @@ def _trace_name(trace: Path) -> str:
     name = trace.name.removesuffix(suffix).removesuffix(".pt.trace")
     name = "".join(character if character.isprintable() else "_" for character in name)
     return name if name.strip(".") else "trace"  # "..json" must not name the folder itself or the one above
-
-
-def _report(source: Source | Sequence[Path], out: Path, options: argparse.Namespace, *, brief: str = "") -> Document:
-    """Analyse, write every report into `out`, print the summary; the result document. `brief`: which of several, whose summary is short."""
-    from diagnose.report.console import stderr_console
-    from diagnose.report.progress import Progress, reading_progress
-    from diagnose.report.terminal import print_headline, print_summary
-    from diagnose.reporting import report
-
-    if brief:
-        Progress(quiet=options.quiet)(f"analysing {brief}")
-    with reading_progress(quiet=options.quiet) as progress:
-        document = report(source, out, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
-    (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
-    return document
-
-
-@contextmanager
-def _output(options: argparse.Namespace, *, after_script: bool = False) -> Iterator[Output]:
-    """Where result documents go that programs read."""
-    from diagnose.report.formats import Output
-
-    output = Output(options.format, options.fail_on, after_script=after_script)
-    try:
-        yield output
-    finally:
-        output.close()
-
-
-@contextmanager
-def _out_folder(wanted: Path | None, in_place: Path | None = None) -> Iterator[Path]:
-    """The folder to write into, made here; it goes again if nothing was written. Raises UsageError rather than overwrite anything."""
-    if wanted is None and in_place is not None:
-        yield in_place
-        return
-    if wanted is not None and wanted.exists() and not (wanted.is_dir() and not any(wanted.iterdir())):
-        raise UsageError(f"--out {wanted} exists and is not an empty folder", do="name a new folder; nothing is ever overwritten")
-    out = wanted or _fresh(Path("diagnosis") / time.strftime("%Y%m%d-%H%M%S"))
-    is_ours = not out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{out} cannot be created", saw=str(error), do="name another folder with --out") from error
-    try:
-        yield out
-    finally:
-        if is_ours and not any(out.iterdir()):
-            out.rmdir()
-            if wanted is None:
-                with suppress(OSError):  # earlier reports lie there
-                    out.parent.rmdir()
-
-
-def _fresh(folder: Path) -> Path:
-    """The folder, or with -2, -3 … at its end if it is taken."""
-    return next(name for name in numbered(folder) if not name.exists())

@@ -162,7 +162,7 @@ def _check_machines(record: dict[str, Any], facts: dict[str, Any], run: Path) ->
         ranks, here = launchers, record.get("launchers_here", launchers)
     else:  # a script that starts its ranks by itself
         ranks, here = (facts.get("process_group") or {}).get("world_size", 1), len(rank_folders(run))
-    if here < ranks:
+    if ranks > 1 and here < ranks:
         raise UsageError(
             "the ranks of a job on several machines cannot be started from one of them",
             saw=f"{here} of {ranks} ranks were recorded here",
