@@ -203,7 +203,7 @@ def _recorded(ranks: dict[str, Any]) -> str:
     """Which ranks are there."""
     recorded, world = len(ranks["rows"]), ranks["world_size"]
     if not ranks["missing"]:
-        return f"All {world} ranks were recorded."
+        return "Both ranks were recorded." if world == 2 else f"All {world} ranks were recorded."
     return f"{recorded} of {world} ranks were recorded; missing: {_numbers(ranks['missing'])}."
 
 
