@@ -47,6 +47,7 @@ class CollectiveKind:
     size: int | None = None  # how many ranks take part, likewise
     best_gb_per_s: float | None = None  # bus bandwidth of the fastest one of `LARGE_BYTES` and more
     on_one_host: bool = False  # all its ranks are compared, and on one machine
+    exposed_ms_per_step: float | None = None  # of both what no computation hides, mean of the ranks; None where the GPU carries none
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals
 
 TEXTS = ("kind", "lane", "group")  # columns of text
-COLUMNS = (*TEXTS, "size", "step", "arrival_ns", "end_ns", "bytes")
+COLUMNS = (*TEXTS, "size", "step", "arrival_ns", "end_ns", "exposed_ns", "bytes")
 GLOO = r"^gloo:"
 
 
@@ -21,11 +21,13 @@ def collective_table(view: Selection, ledger: Ledger) -> pd.DataFrame:
     ``arrival_ns``: when its kernel starts, or where the GPU carries none, when the backend takes it up on the host. ``group``: name and
     ranks of its process group, the same on all of these ranks; empty where the trace does not tell. ``lane``: what people call the group,
     else the how-manyth of the streams that carry collectives. ``size``: how many ranks the group has, -1 if unknown. ``step``: the
-    complete step it is launched in, -1 outside. A ledger row's column: ns the rank spends so between the collective before (the beginning
-    of the first step) and this arrival. Times count from the trace's start.
+    complete step it is launched in, -1 outside. ``exposed_ns``: how much of it no computation hides, -1 if nothing tells. A ledger row's
+    column: ns the rank spends so between the collective before (the beginning of the first step) and this arrival. Times count from the
+    trace's start.
     """
     table = _of_device(view) if view.device["communication"].any() else _of_host(view)
     table["step"] = _step_numbers(view, table.pop("launched_ns").to_numpy())
+    table["exposed_ns"] = _exposed_ns(table, ledger)
     table = table[list(COLUMNS)]
     way = _ways(table, int(view.windows[0, 0]))
     spent = {row: _covered(intervals, way[:, 1]) - _covered(intervals, way[:, 0]) for row, intervals in ledger.rows.items()}
@@ -79,6 +81,14 @@ def _step_numbers(view: Selection, times_ns: np.ndarray) -> np.ndarray:
     at = np.searchsorted(steps["start_ns"].to_numpy(), times_ns, side="right") - 1
     inside = (at >= 0) & (times_ns < np.append(steps["end_ns"].to_numpy(), 0)[at])
     return np.where(inside, np.append(steps["number"].to_numpy(), -1)[at], -1)
+
+
+def _exposed_ns(table: pd.DataFrame, ledger: Ledger) -> np.ndarray:
+    """How much of each collective lies where the GPU does nothing but communicate; -1 where no such row is in the ledger."""
+    exposed = ledger.rows.get("exposed_communication")
+    if exposed is None:
+        return np.full(len(table), -1)
+    return _covered(exposed, table["end_ns"].to_numpy()) - _covered(exposed, table["arrival_ns"].to_numpy())
 
 
 def _ways(table: pd.DataFrame, first_ns: int) -> Intervals:

@@ -13,7 +13,7 @@ from diagnose.errors import DiagnoseError
 from diagnose.measure.job import CollectiveKind, Job, JobStep, RankState
 from diagnose.ranks.arrivals import covered, inherited_ns, median_of_others, of_same_ranks
 from diagnose.ranks.collectives import COLUMNS
-from diagnose.ranks.critical_path import Meetings, critical_path, passages, path_parts
+from diagnose.ranks.critical_path import OneStep, critical_path, passages, path_parts
 from diagnose.ranks.kinds import collective_kinds, meetings
 from diagnose.ranks.matching import Aligned, aligned, names_of
 from diagnose.ranks.rendezvous import Rendezvous
@@ -224,16 +224,16 @@ class _Delays:
         chosen = int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
         columns = np.flatnonzero(self._step == chosen)
         begin = np.fmax.reduce(self._end[:, : columns[0]], axis=1, initial=-np.inf)
-        meetings = Meetings(
+        step = OneStep(
             arrival_ns=self._arrival[:, columns],
             end_ns=self._end[:, columns],
             begin_ns=np.maximum(begin, self._begin),
             kinds=self.together.of_meeting("kind")[self._columns][columns].tolist(),
             spent_ns={row: np.nan_to_num(self._spent_ns(row)[:, columns]) for row in self._rows},
         )
-        legs, ranks = critical_path(meetings), [one.rank for one in self.together.summaries]
-        whole_ms = (meetings.over_ns - legs[0].begin_ns) / 1e6
-        return JobStep(int(self._numbers[chosen]), whole_ms, path_parts(legs, meetings, ranks), passages(legs, meetings, ranks))
+        legs, ranks = critical_path(step), [one.rank for one in self.together.summaries]
+        whole_ms = (step.over_ns - legs[0].begin_ns) / 1e6
+        return JobStep(int(self._numbers[chosen]), whole_ms, path_parts(legs, step, ranks), passages(legs, step, ranks))
 
     @property
     def _rows(self) -> list[str]:

@@ -16,8 +16,8 @@ from diagnose.ranks.matching import Aligned
 class Meetings:
     """Matched collectives, a value each. ``size``: how many ranks take part; -1 if unknown, as ``bytes_in``. Times are on one clock.
 
-    ``last_ns``: when the last rank comes, ``end_ns``: when the rank in the middle leaves, ``waiting_ns``: mean of the ranks. ``here``:
-    whether all its ranks are compared and on one machine.
+    ``last_ns``: when the last rank comes, ``end_ns``: when the rank in the middle leaves, ``waiting_ns`` and ``exposed_ns``: mean of the
+    ranks, the latter -1 if unknown. ``here``: whether all its ranks are compared and on one machine.
     """
 
     kind: np.ndarray
@@ -28,6 +28,7 @@ class Meetings:
     last_ns: np.ndarray
     end_ns: np.ndarray
     waiting_ns: np.ndarray
+    exposed_ns: np.ndarray
     here: np.ndarray
 
 
@@ -48,6 +49,7 @@ def meetings(together: Aligned, columns: np.ndarray, arrival_ns: np.ndarray, end
         last_ns=last_ns,
         end_ns=np.nanmedian(end_ns, axis=0),
         waiting_ns=np.nanmean(np.where(there, covered(arrival_ns, last_ns[None]), np.nan), axis=0),
+        exposed_ns=np.nanmean(together.of_ranks("exposed_ns")[:, columns], axis=0),
         here=_on_one_host(together, there) & (there.sum(axis=0) == size),
     )
 
@@ -80,6 +82,7 @@ def _kind(kind: str, lane: str, found: Meetings, of: np.ndarray, step_count: int
         bytes_per_step=float(bytes_in.sum()) * share if (bytes_in >= 0).all() else None,
         ms_per_step=own_ns * share / 1e6,
         waiting_ms_per_step=float(found.waiting_ns[of].sum()) * share / 1e6,
+        exposed_ms_per_step=float(found.exposed_ns[of].sum()) * share / 1e6 if (found.exposed_ns[of] >= 0).all() else None,
         bus_gb_per_s=float(bus.sum()) / own_ns if (bus > 0).all() and own_ns else None,
         size=int(size[0]) if size[0] > 0 and (size == size[0]).all() else None,
         best_gb_per_s=float((bus[large] / alone_ns[large]).max()) if large.any() else None,

@@ -86,6 +86,10 @@ class Aligned:
         on_one_clock = times - first - np.round(self.offset_ns).astype(np.int64)[:, None]
         return np.where(self.rows >= 0, on_one_clock, np.nan)
 
+    def of_ranks(self, name: str) -> np.ndarray:
+        """A column of numbers of the tables of collectives, shape (ranks, collectives); nan without a part."""
+        return np.where(self.rows >= 0, self._column(name), np.nan)
+
     def _column(self, name: str) -> np.ndarray:
         columns = np.zeros(self.rows.shape, np.int64)
         for at, (one, own) in enumerate(zip(self.summaries, self.rows, strict=True)):

@@ -82,6 +82,7 @@ def ranks_document(job: Job | None) -> dict[str, Any] | None:
                 "bytes_per_step": one.bytes_per_step,
                 "ms_per_step": one.ms_per_step,
                 "waiting_ms_per_step": one.waiting_ms_per_step,
+                "exposed_ms_per_step": one.exposed_ms_per_step,
                 "bus_gb_per_s": one.bus_gb_per_s,
                 "size": one.size,
                 "best_gb_per_s": one.best_gb_per_s,
@@ -341,6 +342,7 @@ def collective_table(document: Document) -> tuple[list[str], list[list[str]]]:
         "Bytes": [size(one["bytes_per_step"]) for one in collectives],
         "Own time": [ms(one["ms_per_step"]) for one in collectives],
         "Waiting": [ms(one["waiting_ms_per_step"]) for one in collectives],
+        "Exposed": [ms(one["exposed_ms_per_step"]) for one in collectives],
         "Bus bandwidth": [_rate(one["bus_gb_per_s"]) for one in collectives],
     }
     return _told(columns)
@@ -360,7 +362,8 @@ def collective_table_note(document: Document) -> str:
     left_out = len(document["ranks"]["collectives"]) - len(rows)
     rest = f" {count(left_out)} more kinds and groups take less time." if left_out else ""
     rate = " *Bus bandwidth*: what the slowest link carries meanwhile, as nccl-tests count it." if "Bus bandwidth" in headers else ""
-    return f"Per step. *Own time*: from when the last rank has come. *Waiting*: until then, on average over the ranks.{rate}{rest}"
+    exposed = " *Exposed*: what of both no computation hides." if "Exposed" in headers else ""
+    return f"Per step. *Own time*: from when the last rank has come. *Waiting*: until then, on average over the ranks.{exposed}{rate}{rest}"
 
 
 def _clock(row: dict[str, Any]) -> str:

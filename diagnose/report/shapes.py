@@ -391,6 +391,7 @@ class Collective(TypedDict):
     bytes_per_step: Annotated[float | None, _is("What a rank puts in; null if sizes were not recorded.")]
     ms_per_step: Annotated[float, _is("From the arrival of the last rank on.")]
     waiting_ms_per_step: Annotated[float, _is("Until then, mean of the ranks.")]
+    exposed_ms_per_step: Annotated[float | None, _is("Of both what no computation hides, mean of the ranks; null without a GPU.")]
     bus_gb_per_s: Annotated[float | None, _is("What each link carries meanwhile.")]
     size: Annotated[int | None, _is("How many ranks the group has.")]
     best_gb_per_s: Annotated[float | None, _is("The same for the fastest of those of 16 MiB and more; null if there is none.")]

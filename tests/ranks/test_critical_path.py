@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from diagnose.measure.job import PathPart
-from diagnose.ranks.critical_path import Leg, Meetings, critical_path, passages, path_parts
+from diagnose.ranks.critical_path import Leg, OneStep, critical_path, passages, path_parts
 from diagnose.ranks.job import job_of
 from tests.ranks.jobs import summary
 
 MS = 1e6
 
 
-def two_ranks() -> Meetings:
+def two_ranks() -> OneStep:
     """Rank 0 comes to the first collective at 40 ms, rank 1 at 70; both leave at 80, come to the second at 95 and 90 and leave at 100."""
-    return Meetings(
+    return OneStep(
         arrival_ns=np.array([[40, 95], [70, 90]]) * MS,
         end_ns=np.array([[80, 100], [80, 100]]) * MS,
         begin_ns=np.zeros(2),
@@ -58,8 +58,8 @@ def test_passages_are_work_waiting_and_collectives_of_each_rank():
 
 def test_collectives_that_overlap_are_counted_once():
     """The second begins at 75, before the first ends at 80: of it only 80 to 95 is left."""
-    meetings = Meetings(np.array([[40.0, 75]]), np.array([[80.0, 95]]), np.zeros(1), ["a", "b"], {})
-    legs = critical_path(meetings)
+    step = OneStep(np.array([[40.0, 75]]), np.array([[80.0, 95]]), np.zeros(1), ["a", "b"], {})
+    legs = critical_path(step)
     assert [(leg.meeting, leg.begin_ns, leg.end_ns, leg.is_way) for leg in legs] == [
         (0, 0, 40, True),
         (0, 40, 75, False),
@@ -68,10 +68,10 @@ def test_collectives_that_overlap_are_counted_once():
 
 
 def test_a_rank_without_part_is_passed_over():
-    meetings = Meetings(
+    step = OneStep(
         np.array([[10.0, np.nan], [15, 30], [np.nan, 12]]), np.array([[20.0, np.nan], [20, 40], [np.nan, 40]]), np.zeros(3), ["a", "b"], {}
     )
-    legs = critical_path(meetings)
+    legs = critical_path(step)
     assert [(leg.rank, leg.begin_ns, leg.end_ns) for leg in legs] == [(1, 0, 15), (1, 15, 20), (1, 20, 30), (1, 30, 40)]
 
 

@@ -32,6 +32,7 @@ def test_a_collective_s_own_time_counts_from_the_last_arrival_on():
     assert (one.kind, one.count_per_step, one.bytes_per_step) == ("all_reduce", 1, 2**20)
     assert one.ms_per_step == pytest.approx(10)  # 70 to 80 ms
     assert one.waiting_ms_per_step == pytest.approx(22.5)  # three ranks wait 30 ms
+    assert one.exposed_ms_per_step == pytest.approx(32.5)  # no kernel runs beside it
     assert one.bus_gb_per_s == pytest.approx(2**20 * 2 * 3 / 4 / 0.010 / 1e9)
 
 
