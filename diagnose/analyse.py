@@ -14,10 +14,11 @@ from diagnose.headline import caution_about, noise_notes, verdict_on
 from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding, judge
+from diagnose.measure.endings import about_ranks
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
 from diagnose.measure.metrics import METRICS, Measured, Missing
-from diagnose.measure.recording import Recording
+from diagnose.measure.recording import Recording, rank_folders
 from diagnose.measure.sources import Sources
 from diagnose.measure.spread import row_noise_ms
 from diagnose.picture.annotated import write_annotated
@@ -90,7 +91,7 @@ class Analysis:
             "lines": _lines(measured, self._sources),
             "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
             "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
-            "notes": [*recording.notes, *_trace_notes(recording), *noise_notes(measured)],
+            "notes": [*recording.notes, *_rank_notes(recording), *_trace_notes(recording), *noise_notes(measured)],
         }
         verdict = verdict_on(document, caution_about(measured))
         return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
@@ -382,6 +383,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _rank_notes(recording: Recording) -> list[str]:
+    """How the ranks of a run that we recorded ended; of thousands that takes a while, so only the one report asks."""
+    return about_ranks(recording.run, rank_folders(recording.source)) if recording.run else []
 
 
 def _trace_notes(recording: Recording) -> list[str]:

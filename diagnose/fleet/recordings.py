@@ -19,6 +19,7 @@ from diagnose.ranks.load import RankSource
 from diagnose.trace.source import TRACE_SUFFIXES, is_url, shown
 
 RUN, STEPS = "run.json", "steps.json"  # what tells a run folder and a rank's folder in it
+ENDED = "ended.json"  # how a rank ended
 OF_RUN = (RUN, "verify.json")  # files of a run folder that each of its ranks' analyses reads
 _PATTERN = frozenset("*?[")
 _OF_RANK = re.compile(r"(.*/rank(\d+))/.*", re.DOTALL)
@@ -84,14 +85,18 @@ def _is_below(path: str, folders: set[str]) -> bool:
 
 
 @contextmanager
-def at_hand(rank: RankSource) -> Iterator[RankSource]:
-    """The rank where its recording can be read. A trace is where it lies; a rank's folder at a URL is fetched, and gone afterwards."""
+def at_hand(rank: RankSource, *, endings: bool = False) -> Iterator[RankSource]:
+    """The rank where its recording can be read. A trace is where it lies; a rank's folder at a URL is fetched, and gone afterwards.
+
+    ``endings``: with what tells how the other ranks ended.
+    """
     if rank.rank is None or not is_url(rank.source):
         yield rank
         return
     files, run = fsspec.core.url_to_fs(rank.source)
     with tempfile.TemporaryDirectory() as folder:
         wanted = [one for name in OF_RUN if files.exists(one := f"{run}/{name}")]
+        wanted += files.glob(f"{run}/rank*/{ENDED}") if endings else []
         for one in [*wanted, *files.find(f"{run}/rank{rank.rank}")]:
             here = Path(folder) / os.path.relpath(one, run)
             here.parent.mkdir(parents=True, exist_ok=True)

@@ -131,6 +131,6 @@ def _named(errors: Sequence[tuple[str, str]]) -> str:
 
 def analysed(rank: RankSource, job: Job, reading: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The result document and the picture of one rank, as a part of its job. Raises as `analysis_of` does."""
-    with at_hand(rank) as here:
+    with at_hand(rank, endings=True) as here:
         analysis = Analysis(Measured(here.recording(**_limited(reading)), job=job))
         return analysis.document, analysis.picture

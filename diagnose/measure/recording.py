@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
-from diagnose.measure.endings import about_ranks
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from diagnose.trace.source import Source, is_url, shown
@@ -102,7 +101,7 @@ def load_recording(source: Source, *, rank: int | None = None, **reading: Any) -
 def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> Recording:
     rank = folder / f"rank{number}"
     clock = _json(rank / "steps.json")
-    notes: list[str] = [*clock.get("notes", []), *about_ranks(_json(folder / "run.json"), rank_folders(folder))]
+    notes: list[str] = list(clock.get("notes", []))
     recording = Recording(
         source=folder,
         timeline=None,

@@ -41,7 +41,6 @@ class RankSummary:
     rows_ms: dict[str, float]  # rows of the ledger, ms of the plain step
     steps: pd.DataFrame
     collectives: pd.DataFrame
-    notes: tuple[str, ...] = ()
     numbered: bool = True  # the steps' numbers are the job's own, so that the same number is the same step
     peak_memory_bytes: int | None = None  # of the GPU, that tensors filled at the worst moment; None if unknown
     memory_bytes: int | None = None  # that the GPU has; None if unknown
@@ -69,7 +68,6 @@ def summary_of(measured: Measured, *, rank: int | None = None, source: str = "")
         rows_ms={row: measured.row_ms(row) for row in ledger.rows} if ledger else {},
         steps=steps,
         collectives=collectives,
-        notes=tuple(recording.notes),
         numbered=view is not None and view.trace.step_source in NUMBERED,
         **gpu_memory(recording),
     )
@@ -136,7 +134,7 @@ def read_summary(file: Path | IO[bytes]) -> RankSummary:
         del plain["steps"]
         collectives = table.to_pandas(use_threads=False)
         collectives = collectives[[*COLUMNS]].join(collectives.reindex(columns=[*plain["rows_ms"]], fill_value=0))
-        return RankSummary(**{**plain, "notes": tuple(plain["notes"])}, steps=steps, collectives=collectives)
+        return RankSummary(**plain, steps=steps, collectives=collectives)
     except (arrow.ArrowException, KeyError, TypeError, ValueError) as error:
         raise DiagnoseError(f"{file} is no summary of a rank", saw=str(error)) from error
 

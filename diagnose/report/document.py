@@ -126,8 +126,16 @@ def run_command(document: Document, *options: str) -> str:
     if not recorded_by_us(document):
         return shell_line(["python", "-m", "diagnose", *options, "train.py"])
     module = ["-m"] if run.get("module") else []
-    start = ["torchrun", "--nproc-per-node", str(launchers(document))] if launchers(document) > 1 else ["python"]
-    return shell_line([*start, "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]])
+    return shell_line([*_starter(document), "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]])
+
+
+def _starter(document: Document) -> list[str]:
+    """What starts the ranks; of several machines as if each had as many as the one that recorded the run, to be typed on all of them."""
+    ranks, here = launchers(document), int(document["run"].get("launchers_here", launchers(document)))
+    if ranks < 2:
+        return ["python"]
+    machines = ["--nnodes", str(-(-ranks // here))] if here < ranks else []
+    return ["torchrun", *machines, "--nproc-per-node", str(here)]
 
 
 def shell_line(words: Iterable[str]) -> str:

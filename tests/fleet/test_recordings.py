@@ -92,6 +92,14 @@ def test_a_rank_s_folder_in_a_bucket_is_fetched_with_what_it_shares_and_gone_aft
     assert not folder.exists()
 
 
+def test_how_the_other_ranks_ended_is_fetched_for_the_one_that_is_reported(runs: Path) -> None:
+    (runs / "node0" / "rank1" / "ended.json").write_text("{}")
+    first = fleet_ranks(f"file://{runs}")[0]
+    with at_hand(first, endings=True) as here:
+        found = {path.relative_to(here.source).as_posix() for path in Path(here.source).glob("rank1/*")}
+        assert found == {"rank1/ended.json"}
+
+
 def test_bytes_are_those_of_the_traces_alone(runs: Path, folder: Path) -> None:
     both = len("node0/rank0/timeline.pt.trace.json.gz") + len("node0/rank0/detail.pt.trace.json.gz")
     assert trace_bytes(RankSource(runs / "node0", "rank0", 0)) == both

@@ -77,6 +77,8 @@ def test_what_started_a_run_starts_it_again() -> None:
     document = documents.sick()
     document["run"]["launchers"] = 4
     assert run_command(document) == "torchrun --nproc-per-node 4 -m diagnose train.py --epochs 3"
+    document["run"]["launchers_here"] = 2
+    assert run_command(document) == "torchrun --nnodes 2 --nproc-per-node 2 -m diagnose train.py --epochs 3"
     document["run"]["in_process"] = True
     assert run_command(document) == ""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from diagnose.measure.recording import load_recording
+from diagnose.analyse import analyse
 
 from .running import Recorded, run_plain
 
@@ -89,4 +89,4 @@ def test_a_rank_that_is_killed_while_it_records_is_told(run_script: Run) -> None
     run = run_script("ranks", "spawn", "2", "is-killed", "60", plain_steps=1000)
     end = json.loads((run.folder / "rank1" / "ended.json").read_text())
     assert (end["ended"], end["exit_code"], end["signal"]) == ("killed", None, None)
-    assert any(note.startswith("Rank 1 was killed before") for note in load_recording(run.folder).notes)
+    assert any(note.startswith("Rank 1 was killed before") for note in analyse(run.folder)["notes"])
