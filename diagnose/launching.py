@@ -34,9 +34,10 @@ RECORDING = {
 def record(options: argparse.Namespace) -> int:
     """Run the script, then report. However it ended, what was recorded is worth a look."""
     from diagnose.report.progress import Progress, RecordingProgress
-    from diagnose.run.job import close, is_over, run_on_if_recorded
+    from diagnose.run.job import is_over, run_on_if_recorded
     from diagnose.run.launch import launch
     from diagnose.run.peers import outlive_the_script, peers_of
+    from diagnose.run.presence import close
 
     peers = peers_of(os.environ)
     settings = Settings(**{name: getattr(options, name) for name in RECORDING if getattr(options, name) is not None})

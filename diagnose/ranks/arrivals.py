@@ -26,6 +26,12 @@ def covered(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     return lengths
 
 
+def left_before(end_ns: np.ndarray, begin_ns: np.ndarray) -> np.ndarray:
+    """When each rank has left all collectives before each one; ``begin_ns``: those before the first."""
+    ends = np.concatenate([begin_ns[:, None], np.where(np.isfinite(end_ns), end_ns, -np.inf)], axis=1)
+    return np.maximum.accumulate(ends, axis=1)[:, :-1]
+
+
 def median_of_others(values: np.ndarray) -> np.ndarray:
     """For each row of a table the median of the other rows, column by column; the values themselves if there is one row.
 

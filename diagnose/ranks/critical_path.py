@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from diagnose.measure.job import Passage, PathPart
+from diagnose.ranks.arrivals import left_before
 
 MOST_RANKS = 12  # whose passages are kept: those on the path, then those that wait least
 MOST_PASSAGES = 4000
@@ -31,8 +32,7 @@ class OneStep:
     @cached_property
     def left_before_ns(self) -> np.ndarray:
         """When each rank has left all collectives before each one."""
-        ends = np.concatenate([self.begin_ns[:, None], np.where(np.isfinite(self.arrival_ns), self.end_ns, -np.inf)], axis=1)
-        return np.maximum.accumulate(ends, axis=1)[:, :-1]
+        return left_before(self.end_ns, self.begin_ns)
 
     @cached_property
     def last_ns(self) -> np.ndarray:

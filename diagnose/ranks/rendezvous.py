@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from diagnose.ranks.arrivals import left_before
+
 
 class Rendezvous:
     """The meetings of all ranks, in the order of launch.
@@ -19,12 +21,7 @@ class Rendezvous:
         self._begin_ns = begin_ns.astype(np.float64)
         self.takes_part = np.isfinite(arrival_ns)
         self._stay_ns = end_ns - np.fmax.reduce(arrival_ns, axis=0)
-        self._way_ns = arrival_ns - self._left_before(end_ns)
-
-    def _left_before(self, end_ns: np.ndarray) -> np.ndarray:
-        """When each rank has left all collectives before each one."""
-        ends = np.concatenate([self._begin_ns[:, None], np.where(self.takes_part, end_ns, -np.inf)], axis=1)
-        return np.maximum.accumulate(ends, axis=1)[:, :-1]
+        self._way_ns = arrival_ns - left_before(end_ns, self._begin_ns)
 
     def end_ns(self, less_ns: np.ndarray | None = None) -> float:
         """When the last rank leaves the last collective, if each takes so much less on its way to each; shape (ranks, collectives).

@@ -13,8 +13,6 @@ from diagnose.run.peers import Peers
 from diagnose.run.presence import close, end, end_record, is_last, is_started_anew
 from diagnose.run.settings import RunOutcome, Settings, Target
 
-__all__ = ["close", "is_over", "run_on_if_recorded"]
-
 Say = Callable[[str], None]
 
 
