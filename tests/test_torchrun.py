@@ -166,8 +166,13 @@ def test_a_machine_that_is_lost_is_named_and_not_waited_for(tmp_path: Path) -> N
     options = ("-m", "diagnose", "--device", "cpu", "--plain-steps", "1000000", "--out", "here")
     first, lost = machines([tmp_path, tmp_path], 1, *options, RANKS, "launched", "2", "plain", "1000000")
     wait_for(*(tmp_path / f"here/rank{rank}/steps.json" for rank in (0, 1)))
-    for process in [psutil.Process(lost.pid), *psutil.Process(lost.pid).children(recursive=True)]:
+    agent = psutil.Process(lost.pid)
+    of_ranks = agent.children(recursive=True)
+    agent.suspend()  # or the other machine's torchrun may hear of the loss, and end its rank, before that fails by itself
+    for process in of_ranks:
         process.kill()
+    wait_for(tmp_path / "here/rank0/ended.json")
+    agent.kill()
     lost.communicate()
     for agreed in tmp_path.glob("diagnose-*"):
         agreed.unlink()  # that of the lost machine lies on it
