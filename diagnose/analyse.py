@@ -247,6 +247,7 @@ def _finding(one: Assessed, measured: Measured, sources: Sources, proof: dict[st
         "fix": _fix(finding, measured, sources, found_numbers(rule, proof)) if fires else {"title": rule.fix.title},
         "saving": _saving(one),
         "because_of": one.because_of,
+        "alternative_to": one.alternative_to,
         "abstains_for": {"reason": finding.abstains_for.reason, "option": finding.abstains_for.option} if finding.abstains_for else None,
         "error": finding.error,
     }

@@ -83,7 +83,11 @@ def measured_case(case: dict[str, Any]) -> Measured:
     ticks = np.concatenate([[0], np.cumsum(np.asarray(plain_ms) * 1e6)]).astype(np.int64).tolist()
     phases = [{"name": "plain", "first_tick": 0, "tick_ns": ticks}] if plain_ms else []
     clock = {"phases": phases, **case.get("clock", {})} if phases or "clock" in case else {}
-    fetches = np.array([(index, int(ms * 1e6), 1, 0) for index, ms in enumerate(case.get("fetch_ms", []))], FETCH_RECORD)
+    took_ms = case.get("fetch_ms", [])
+    worked_ms = case.get("fetch_cpu_ms", took_ms)
+    fetches = np.array(
+        [(at, int(ms * 1e6), int(cpu_ms * 1e6), 1, 0) for at, (ms, cpu_ms) in enumerate(zip(took_ms, worked_ms, strict=True))], FETCH_RECORD
+    )
     trace = trace_from_text(case["timeline"], case.get("info"))
     recording = Recording(
         Path("case.json"),

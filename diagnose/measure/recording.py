@@ -21,7 +21,8 @@ from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from diagnose.trace.source import Source, is_url, shown
 
-FETCH_RECORD = np.dtype([("start_ns", "<u8"), ("dur_ns", "<u8"), ("pid", "<u4"), ("in_worker", "<u4")])
+FETCH_RECORD = np.dtype([("start_ns", "<u8"), ("dur_ns", "<u8"), ("cpu_ns", "<u8"), ("pid", "<u4"), ("in_worker", "<u4")])
+_WITHOUT_CPU = np.dtype([field for field in FETCH_RECORD.descr if field[0] != "cpu_ns"])
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> R
         facts=_json(rank / "facts.json"),
         key_averages=_json(rank / "key_averages.json"),
         proof=_json(folder / "verify.json"),
-        fetches=_fetches(rank / "fetch.bin"),
+        fetches=_fetches(rank),
     )
     timeline = _phase_trace(recording, rank, "timeline", read, notes)
     detail = _phase_trace(recording, rank, "detail", read, notes)
@@ -142,12 +143,19 @@ def grouped_steps(trace: Trace, ticks_per_step: int) -> Trace:
     return replace(trace, steps=joined.reset_index(drop=True))
 
 
-def _fetches(path: Path) -> pd.DataFrame:
-    if not path.exists():
-        return pd.DataFrame(np.empty(0, FETCH_RECORD))
+def _fetches(rank: Path) -> pd.DataFrame:
+    """A row a batch; ``cpu_ns``, the processor time of the thread that fetched it, is nan where it was not recorded (before 0.2)."""
+    if (rank / "fetches.bin").exists():
+        return _records(rank / "fetches.bin", FETCH_RECORD)
+    if (rank / "fetch.bin").exists():
+        return _records(rank / "fetch.bin", _WITHOUT_CPU).assign(cpu_ns=np.nan)
+    return pd.DataFrame(np.empty(0, FETCH_RECORD))
+
+
+def _records(path: Path, record: np.dtype) -> pd.DataFrame:
     data = path.read_bytes()
-    whole = len(data) // FETCH_RECORD.itemsize * FETCH_RECORD.itemsize  # a killed worker can leave half a record
-    return pd.DataFrame(np.frombuffer(data[:whole], FETCH_RECORD))
+    whole = len(data) // record.itemsize * record.itemsize  # a killed worker can leave half a record
+    return pd.DataFrame(np.frombuffer(data[:whole], record))
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -38,13 +38,13 @@ def at_most_ms(finding: Finding, measured: Measured) -> float | None:
 def _overlap_ms(wait_ms: float, measured: Measured) -> float:
     """The wait moved to worker processes: the step then takes as long as the slowest of three things.
 
-    The rest of the step; one batch's fetch divided among the workers; all the work divided among the cores.
+    The rest of the step; one batch's fetch divided among the workers; all the processors' work divided among the cores.
     """
     step_ms, fetch_ms = measured.number("step_ms"), measured.number("fetch_ms")
     workers, cores = measured.number("suggested_workers"), measured.number("cpu_core_count")
     rest_ms = step_ms - wait_ms
     limits = [rest_ms]
     if workers > 0 and fetch_ms > 0:
-        fetched_ms = fetch_ms * measured.fetches_per_step
-        limits += [fetched_ms / workers, (fetched_ms + rest_ms) / cores]
+        fetched_ms, busy = fetch_ms * measured.fetches_per_step, measured.number("fetch_busy_share")
+        limits += [fetched_ms / workers, (fetched_ms * (busy if busy >= 0 else 1.0) + rest_ms) / cores]
     return max(0.0, step_ms - max(limits))

@@ -11,16 +11,19 @@ from diagnose.measure.measured import Measured
 from diagnose.predict.bound import at_most_ms
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.saving import Saving, change_of, saving_of
+from diagnose.rules import SAFETIES
 
 Gains = Mapping[str, float]  # by rule, ms per step
 
 HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.05  # of the step: XProf's "high" and torch_tb_profiler's 5 % for input, used here for all
-CURED_SHARE = 0.5  # a remedy that does away with half of what another one hides comes before it: the rest is then half as long to hide
+LITTLE = (
+    0.1  # of a gain: predictions are not known better than to a tenth, so what differs by less is the same, and what is left is nothing
+)
 
 
 @dataclass(frozen=True)
 class Assessed:
-    """A finding with what is at stake. ``group``: plan, minor, hypothetical, information; None unless it fires.
+    """A finding with what is at stake. ``group``: plan, alternative, minor, hypothetical, information; None unless it fires.
 
     ``cumulative_ms``: what it gains together with all before it in the plan, ms of a plain step, and ``change``, of the recorded steps, to
     replay it; None where that cannot be predicted.
@@ -33,6 +36,7 @@ class Assessed:
     severity: str | None
     group: str | None
     because_of: str | None  # the rule that explains the same time better
+    alternative_to: str | None = None  # the rule in the plan after whose fix this one gains nothing more
     cumulative_ms: float | None = None
     change: Change | None = None
 
@@ -48,18 +52,21 @@ def assess(
     causes = better_explained(findings, measured)
     assessed = [_assessed(one, causes.get(one.rule.id), measured, prediction) for one in findings]
     assessed = [replace(one, group="minor") if one.group and proven_ms.get(one.finding.rule.id, 1.0) <= 0 else one for one in assessed]
-    plan = _planned([one for one in assessed if one.group == "plan"], prediction, measured.number("noise_ms"), proven_ms)
-    order = {"plan": 0, "minor": 1, "hypothetical": 2, "information": 3, None: 4}
+    noise_ms = measured.number("noise_ms")
+    plan = _planned([one for one in assessed if one.group == "plan"], prediction, noise_ms, proven_ms)
+    plan = [_as_alternative(row, plan, prediction, noise_ms) for row in plan]
+    order = {"plan": 0, "alternative": 1, "minor": 2, "hypothetical": 3, "information": 4, None: 5}
     rest = [one for one in assessed if one.group != "plan"]
     return [*plan, *sorted(rest, key=lambda one: (order[one.group], -(one.at_most_ms or 0.0), one.finding.rule.id))]
 
 
 def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float, proven_ms: Mapping[str, float]) -> list[Assessed]:
-    """Greedily, what gains most on top of those before it. What then gains less than the noise is minor; what has no ms comes last."""
+    """Greedily, what gains most on top of those before it, of equals the easiest. What then gains less than the noise, or little of what
+    it gains alone, is minor; what has no ms comes last."""
     changes = {one.finding.rule.id: change for one in found if one.saving is not None and (change := change_of(one.finding, prediction))}
     left = [one for one in found if one.finding.rule.id in changes]
     bounds = {one.finding.rule.id: one.at_most_ms or 0.0 for one in found if one.finding.rule.id not in changes}
-    rest = sorted((one for one in found if one.finding.rule.id in bounds), key=lambda one: _rank(one, bounds, found))
+    rest = sorted((one for one in found if one.finding.rule.id in bounds), key=lambda one: _by_gain(one, bounds))
     planned: list[Assessed] = []
     made: list[Change] = []
     total_ms = 0.0
@@ -74,7 +81,9 @@ def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float, pro
             total_ms += min(max(0.0, more_ms), prediction.recorded_ms - total_ms)
             made = [*made, change]
             rows.append(replace(one, cumulative_ms=total_ms, change=change))
-        is_worth_it = total_ms - before_ms >= noise_ms or any(one.finding.rule.id in proven_ms for one in chosen)
+        alone_ms = sum(_gain_ms(changes[one.finding.rule.id], [], prediction) for one in chosen)
+        gained_ms = total_ms - before_ms
+        is_worth_it = gained_ms >= max(noise_ms, LITTLE * alone_ms) or any(one.finding.rule.id in proven_ms for one in chosen)
         planned += [replace(row, group="plan" if is_worth_it else "minor") for row in rows]
         left = [one for one in left if one not in chosen]
     return [*planned, *rest]
@@ -84,7 +93,9 @@ def _next(
     left: list[Assessed], gains_ms: Gains, made: list[Change], changes: Mapping[str, Change], prediction: Prediction, noise_ms: float
 ) -> list[Assessed]:
     """The finding to act on next; all that refine the same if together they gain more: without one of two syncs the other waits."""
-    best, *_ = ordered = sorted(left, key=lambda one: _rank(one, gains_ms, left))
+    ordered = sorted(left, key=lambda one: _by_gain(one, gains_ms))
+    most = gains_ms[ordered[0].finding.rule.id]
+    best = min((one for one in ordered if gains_ms[one.finding.rule.id] >= (1 - LITTLE) * most), key=_effort)
     families = {
         one.finding.rule.refines: [other for other in ordered if other.finding.rule.refines == one.finding.rule.refines] for one in ordered
     }
@@ -111,14 +122,28 @@ def _correction_ms(one: Assessed, change: Change, prediction: Prediction, proven
     return proven_ms.get(one.finding.rule.id, alone_ms) - alone_ms
 
 
-def _rank(one: Assessed, gains_ms: Gains, others: list[Assessed]) -> tuple[float, str]:
-    """Larger gains first. One that hides a time comes behind those that do away with most of the same time."""
-    rule, gain_ms = one.finding.rule, gains_ms[one.finding.rule.id]
-    if rule.saving.edit == "overlap":
-        rivals = [other.finding for other in others if other.finding.rule.id in gains_ms and other.finding.rule.saving.edit != "overlap"]
-        cures_ms = [gains_ms[rival.rule.id] for rival in rivals if rival.row == one.finding.row]
-        gain_ms = min([gain_ms, *(cure_ms * 0.999 for cure_ms in cures_ms if cure_ms >= CURED_SHARE * gain_ms)])
-    return -gain_ms, rule.id
+def _by_gain(one: Assessed, gains_ms: Gains) -> tuple[float, str]:
+    """Larger gains first."""
+    return -gains_ms[one.finding.rule.id], one.finding.rule.id
+
+
+def _effort(one: Assessed) -> tuple[bool, int]:
+    """Easier fixes first: those that a rerun can make by itself, and of them those that change no result."""
+    fix = one.finding.rule.fix
+    return not fix.intervention, SAFETIES.index(fix.safety)
+
+
+def _as_alternative(one: Assessed, plan: list[Assessed], prediction: Prediction, noise_ms: float) -> Assessed:
+    """A minor finding that gains more than noise by itself, but nothing after the fix of a plan's row about the same row of the ledger."""
+    alone_ms = _gain_ms(one.change, [], prediction) if one.change is not None else 0.0
+    if one.group != "minor" or one.change is None or alone_ms < noise_ms:
+        return one
+    for row in plan:
+        if row.group != "plan" or row.change is None or row.finding.row != one.finding.row:
+            continue
+        if _gain_ms(one.change, [row.change], prediction) < max(noise_ms, LITTLE * alone_ms):
+            return replace(one, group="alternative", alternative_to=row.finding.rule.id)
+    return one
 
 
 def _assessed(finding: Finding, cause: str | None, measured: Measured, prediction: Prediction) -> Assessed:

@@ -107,11 +107,12 @@ class Prediction:
             return edits, step_ms
         rest = [*edits, self._without_wait]
         rest_ms = self._replayed_ms(rest)
+        wait_ms = step_ms - rest_ms  # what is edited in the wait itself is loading that takes less
         if workers:
-            loaded_ms = loading.step_ms(rest_ms, workers)
+            loaded_ms = loading.step_ms(rest_ms, workers, min(1.0, wait_ms / self._wait_ms) if self._wait_ms > 0 else 1.0)
             return (rest, loaded_ms) if loaded_ms < step_ms else (edits, step_ms)
-        # Workers that limit the step go on doing so; what is edited in the wait itself is loading that takes less.
-        return rest, max(rest_ms, self._floor_ms - (self._wait_ms - (step_ms - rest_ms)))
+        # Workers that limit the step go on doing so.
+        return rest, max(rest_ms, self._floor_ms - (self._wait_ms - wait_ms))
 
     def events_of(self, selector: Selector) -> Events:
         """The selector's events, found once."""

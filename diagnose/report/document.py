@@ -48,7 +48,7 @@ def write_text(text: str, path: Path) -> None:
 
 
 def in_group(document: Document, group: str) -> list[Finding]:
-    """The findings that fire in a group (`plan`, `minor`, `hypothetical`, `information`), best first."""
+    """The findings that fire in a group (`plan`, `alternative`, `minor`, `hypothetical`, `information`), best first."""
     return [finding for finding in document["findings"] if finding["group"] == group]
 
 
@@ -68,6 +68,11 @@ def planned(document: Document) -> list[Finding]:
     """The findings worth acting on, in the plan's order."""
     by_rule = {finding["rule"]: finding for finding in document["findings"]}
     return [by_rule[row["rule"]] for row in document["plan"]]
+
+
+def alternatives(finding: Finding, document: Document) -> list[Finding]:
+    """Other ways to gain what a finding of the plan gains, best first."""
+    return [other for other in in_group(document, "alternative") if other.get("alternative_to") == finding["rule"]]
 
 
 def step_ms(document: Document) -> float | None:
@@ -167,7 +172,8 @@ def automatic(document: Document) -> list[Finding]:
     known = [one for one in planned(document) if one["fix"].get("intervention")]
     if len(known) == len(planned(document)):
         return known
-    return known + [one for one in in_group(document, "minor") if one["fix"].get("intervention") and _shows(one, document)]
+    aside = [*in_group(document, "alternative"), *in_group(document, "minor")]
+    return known + [one for one in aside if one["fix"].get("intervention") and _shows(one, document)]
 
 
 def _shows(finding: Finding, document: Document) -> bool:

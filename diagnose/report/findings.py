@@ -6,7 +6,7 @@ from typing import Any
 
 from diagnose.report import savings, sentences, text
 from diagnose.report.blocks import before_after, folded, section, table
-from diagnose.report.document import Document, Finding, in_group, in_state, lacking, place, planned
+from diagnose.report.document import Document, Finding, alternatives, in_group, in_state, lacking, place, planned
 from diagnose.report.text import code, prose
 
 
@@ -18,7 +18,8 @@ def found(document: Document) -> str:
 def _with_consequences(finding: Finding, number: int, document: Document) -> str:
     titles = [f"{prose(one['fix']['title'])} ({prose(savings.saving(one, document))})" for one in consequences(finding, document)]
     also = f"**The same time is also seen as.** {'; '.join(titles)}. The fix above is nearer to the cause." if titles else ""
-    return "\n\n".join(filter(None, [whole(finding, document, number), also]))
+    others = [whole(one, document, lead=f"Instead of {number}: ") for one in alternatives(finding, document)]
+    return "\n\n".join(filter(None, [whole(finding, document, lead=f"{number}. "), also, *others]))
 
 
 def consequences(finding: Finding, document: Document) -> list[Finding]:
@@ -73,9 +74,8 @@ def where(finding: Finding) -> str:
     return code(text.place(line)) if line else text.UNKNOWN
 
 
-def whole(finding: Finding, document: Document, number: int | None = None) -> str:
-    """One finding from its heading to its reference."""
-    lead = f"{number}. " if number else ""
+def whole(finding: Finding, document: Document, lead: str = "") -> str:
+    """One finding from its heading, which begins with `lead`, to its reference."""
     at = f" – {where(finding)}" if place(finding) else ""
     blocks = [
         f"### {lead}{prose(finding['fix']['title'])}{at}",

@@ -7,7 +7,7 @@ from typing import Any
 
 from diagnose.report import findings, ranks, savings, sentences, text, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
-from diagnose.report.document import Document, is_complete, planned, run_command, step_ms
+from diagnose.report.document import Document, alternatives, is_complete, planned, run_command, step_ms
 from diagnose.report.text import code, prose
 
 TOP_LINES = 10
@@ -74,6 +74,7 @@ def _what_to_do(document: Document) -> str:
         "Savings cannot be predicted here; *How far to trust these numbers* below says why." if document.get("prediction_missing") else "",
         prose(sentences.starting_step(document)),
         f"**Start with 1.** {prose(how)}",
+        *(f"**Or instead of 1:** {prose(sentences.alternative(one, document))}." for one in alternatives(plan[0], document)),
         prose(sentences.patched(document)),
         prose(sentences.to_verify(document)),
         prose(sentences.then(document)),

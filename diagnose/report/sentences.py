@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from diagnose.report import savings
+from diagnose.report import savings, text
 from diagnose.report.document import (
     Document,
+    Finding,
     automatic,
     in_state,
     is_complete,
     ledger_ms,
     on_one_machine,
+    place,
     recorded_by_us,
     recorded_inside,
     shell_line,
@@ -165,6 +167,13 @@ def starting_step(document: Document) -> str:
             f"Some steps take longer than the usual {ms(step_ms(document))}: the average is {ms(whole_ms)}, and the savings come off that."
         )
     return f"The GPU takes {ms(gpu_ms)} for the work of a step, and the savings come off that." if runs_ahead(document) else ""
+
+
+def alternative(finding: Finding, document: Document) -> str:
+    """Another fix for the same time: what, where and what it gains by itself."""
+    line, title = place(finding), finding["fix"]["title"]
+    at = f" at `{text.place(line)}`" if line else ""
+    return f"{title[:1].lower()}{title[1:]}{at}: {savings.worth(finding, document)}"
 
 
 def runs_ahead(document: Document) -> bool:

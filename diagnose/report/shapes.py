@@ -200,10 +200,10 @@ class Finding(TypedDict):
         _is("fires: all its conditions hold; quiet: one does not; abstains: something was not recorded; error: it failed."),
     ]
     group: Annotated[
-        Literal["plan", "minor", "hypothetical", "information"] | None,
+        Literal["plan", "alternative", "minor", "hypothetical", "information"] | None,
         _is(
-            "Of a rule that fires. plan: worth acting on; minor: below the noise floor, or explained better by another; hypothetical: "
-            "costs nothing here, would on a GPU; information: nothing to fix."
+            "Of a rule that fires. plan: worth acting on; alternative: another way to gain what a fix of the plan gains; minor: below the "
+            "noise floor, or explained better by another; hypothetical: costs nothing here, would on a GPU; information: nothing to fix."
         ),
     ]
     severity: Annotated[Severity | None, _is("Of a rule that fires, by the share at stake: high from 20 %, medium from 5 %, low below.")]
@@ -219,6 +219,7 @@ class Finding(TypedDict):
     fix: Annotated[Fix, _is("What to do.")]
     saving: Annotated[Saving, _is("What that gains.")]
     because_of: Annotated[str | None, _is("The rule that explains the same time better.")]
+    alternative_to: NotRequired[Annotated[str | None, _is("Of an alternative: the rule in the plan that gains the same time.")]]
     abstains_for: Annotated[Lacking | None, _is("Why a rule abstains, else null.")]
     error: Annotated[str | None, _is("How a rule failed, else null.")]
 

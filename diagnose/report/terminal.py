@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.report import savings, sentences, text, verification
-from diagnose.report.document import Document, Finding, is_complete, place, planned, run_command, shell_line
+from diagnose.report.document import Document, Finding, alternatives, is_complete, place, planned, run_command, shell_line
 from diagnose.report.fitting import Block, fitted
 
 if TYPE_CHECKING:
@@ -122,7 +122,13 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
     below = [] if fits or not where else [Text(" " * INDENT + where)]
     parts = [_plain(part).replace(" ", _HELD) for part in _worth(finding, document) if part]
     worth = _lines(" · ".join(parts), width, indent=INDENT)
-    return [Block([title.append(f" · {where}" if fits and where else "")]), Block(below), Block(worth, weight=6)]
+    others = [f"or {_plain(sentences.alternative(other, document))}" for other in alternatives(finding, document)]
+    return [
+        Block([title.append(f" · {where}" if fits and where else "")]),
+        Block(below),
+        Block(worth, weight=6),
+        *(Block(_lines(other, width, indent=INDENT), weight=5) for other in others),
+    ]
 
 
 def _tried(one: dict[str, Any], width: int) -> list[Block]:

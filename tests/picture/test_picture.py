@@ -189,7 +189,7 @@ def with_fetches(*fetches: tuple[int, int, int, int]) -> Recording:
     trace = trace_from_text(repeated("main 10 30 op aten::mm", 100))
     trace = replace(trace, step_source="mark", steps=trace.steps.assign(number=[1, 2, 3]))
     clock = {"phases": [{"name": "timeline", "first_tick": 0, "tick_ns": [5_000_000, 5_100_000, 5_200_000, 5_300_000]}]}
-    rows = np.array([(start * 1000, dur * 1000, pid, in_worker) for start, dur, pid, in_worker in fetches], FETCH_RECORD)
+    rows = np.array([(start * 1000, dur * 1000, dur * 1000, pid, in_worker) for start, dur, pid, in_worker in fetches], FETCH_RECORD)
     return Recording(Path("run"), timeline=trace, clock=clock, fetches=pd.DataFrame(rows))
 
 

@@ -73,7 +73,7 @@ def test_loading_in_the_main_process_is_scaled_by_its_own_distortion() -> None:
     # A fetch takes 1 ms plain and 4 ms under the profiler: of the recorded wait of 6 ms, 1.5 are left, and 3.5 for the rest of 5.
     phases = [{"name": "plain", "tick_ns": [0, 5_000_000, 10_000_000]}, {"name": "timeline", "tick_ns": [20_000_000, 30_000_000]}]
     measured = measured_case({**case(8), "plain_ms": [], "clock": {"phases": phases}, "fetch_ms": []})
-    fetches = np.array([(0, 1_000_000, 1, 0), (21_000_000, 4_000_000, 1, 0)], FETCH_RECORD)
+    fetches = np.array([(0, 1_000_000, 1_000_000, 1, 0), (21_000_000, 4_000_000, 4_000_000, 1, 0)], FETCH_RECORD)
     measured = Measured(replace(measured.recording, fetches=pd.DataFrame(fetches)))
     assert measured.metric("input_wait_ms") == pytest.approx(1.5)
     assert measured.row_ms("operators") == pytest.approx(3.5)

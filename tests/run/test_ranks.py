@@ -60,7 +60,7 @@ def test_each_ranks_workers_write_into_its_folder(run_script: Run) -> None:
     assert (run.outcome.ended, run.outcome.exit_code) == ("finished", 0)
     pids = []
     for rank in range(2):
-        records = list(struct.iter_unpack("<QQII", (run.folder / f"rank{rank}" / "fetch.bin").read_bytes()))
+        records = list(struct.iter_unpack("<QQQII", (run.folder / f"rank{rank}" / "fetches.bin").read_bytes()))
         assert len(records) == 60
         assert {worker for *_, worker in records} == {1}
         pids += list({pid for *_, pid, _ in records})

@@ -100,7 +100,7 @@ def test_batches_that_the_training_process_fetches_are_written_together(tmp_path
 
     def recorded(batches: int) -> int:
         list(DataLoader(torch.ones(batches, 1)))
-        return len((tmp_path / "rank0" / "fetch.bin").read_bytes()) // 24
+        return len((tmp_path / "rank0" / "fetches.bin").read_bytes()) // 32
 
     log.install()
     try:

@@ -95,10 +95,10 @@ def test_loader_workers_are_timed_but_never_recorded(run_script: Run, how: str, 
     run = run_script("workers", how, epochs, **settings)
     assert run.outcome.ended == ("finished" if settings else "stopped")
     assert run.stderr == ""
-    records = list(struct.iter_unpack("<QQII", (run.folder / "rank0" / "fetch.bin").read_bytes()))
+    records = list(struct.iter_unpack("<QQQII", (run.folder / "rank0" / "fetches.bin").read_bytes()))
     assert {worker for *_, worker in records} == {1}
     assert len({pid for *_, pid, _ in records}) >= 2
     assert run.steps["pid"] not in {pid for *_, pid, _ in records}
-    assert all(duration >= 4_000_000 for _, duration, _, _ in records)  # four items of a millisecond
+    assert all(duration >= 4_000_000 for _, duration, *_ in records)  # four items of a millisecond
     (loader,) = run.facts["loaders"]
     assert (loader["num_workers"], loader["dataset"], loader["dataset_length"], loader["function"]) == (2, "Slow", 64, "main")

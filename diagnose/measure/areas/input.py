@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from diagnose.measure.areas.own_lines import places_of
 from diagnose.measure.ledger import LOADER_NEXT
@@ -32,6 +33,7 @@ SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches diff
 LATE_STEP = 0.5  # of the median step beyond it
 SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
 SHORTEST_EPOCH = 4  # steps: shorter ones leave too few ordinary steps to tell what an epoch's end adds
+WORTH_HIDING = 0.1  # of the step: a fetch divided among so many workers that less than this is left of it needs no more of them
 SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
 
 
@@ -88,11 +90,34 @@ def _fetch_ms(measured: Measured) -> Value | Missing:
     return NO_FACTS if not measured.recording.facts else NO_FETCH
 
 
-@metric("suggested_workers", "count", "workers that hide the fetch: ceil(fetch ÷ rest of the step) + 1, at most the cores at hand")
+@metric(
+    "fetch_busy_share",
+    "share",
+    "of the time to fetch a batch in which a processor works; in the rest the fetch waits, for files or a server",
+)
+def _fetch_busy_share(measured: Measured) -> Value | Missing:
+    fetches = plain_fetch_rows(measured)
+    if not len(fetches):
+        return NO_FACTS if not measured.recording.facts else NO_FETCH
+    if fetches["cpu_ns"].isna().any():
+        return Missing("the processor time of fetches was not recorded", NO_FACTS.option)
+    if measured.metric("crowded") is True:
+        return Missing("other processes kept the fetch from its processor, which looks like waiting", "an idle machine")
+    return min(1.0, float(fetches["cpu_ns"].sum()) / max(float(fetches["dur_ns"].sum()), 1.0))
+
+
+@metric(
+    "suggested_workers",
+    "count",
+    "workers that hide the fetch: ceil(fetch ÷ rest of the step) + 1; at most as many as the cores can work for at the same time",
+)
 def _suggested_workers(measured: Measured) -> Value | Missing:
-    work_ms = measured.needed("fetch_ms") * measured.fetches_per_step
-    compute_ms = max(measured.needed("step_ms") - measured.needed("input_wait_ms"), 1e-3)
-    return int(max(1, min(math.ceil(work_ms / compute_ms) + 1, measured.needed("cpu_core_count"))))
+    work_ms, step_ms = measured.needed("fetch_ms") * measured.fetches_per_step, measured.needed("step_ms")
+    compute_ms = max(step_ms - measured.needed("input_wait_ms"), WORTH_HIDING * step_ms)
+    busy = measured.number("fetch_busy_share")
+    # A worker that waits for files or a server leaves its core to others.
+    most = measured.needed("cpu_core_count") / (max(busy, 0.01) if busy >= 0 else 1.0)
+    return int(max(1, min(math.ceil(work_ms / compute_ms) + 1, most)))
 
 
 @metric("missing_workers", "count", "suggested workers less those there are")
@@ -147,14 +172,19 @@ def _worker_busy_share(measured: Measured) -> Value | Missing:
 
 
 def plain_fetches(measured: Measured) -> np.ndarray:
-    """Durations (ns) of the fetches that began during the plain steps, but for each worker's first, which includes its start."""
+    """How long those of `plain_fetch_rows` took, ns."""
+    return plain_fetch_rows(measured)["dur_ns"].to_numpy().astype(np.int64)
+
+
+def plain_fetch_rows(measured: Measured) -> pd.DataFrame:
+    """The fetches that began during the plain steps, but for each worker's first, which includes its start."""
     phase, fetches = measured.recording.phase("plain"), measured.recording.fetches
     if phase is None:
-        return np.empty(0, np.int64)
+        return fetches.iloc[:0]
     start = fetches["start_ns"].to_numpy()
     starting = ((fetches["in_worker"] == 1) & ~fetches["pid"].duplicated()).to_numpy()
     inside = (start >= phase["tick_ns"][0]) & (start < phase["tick_ns"][-1])
-    return fetches["dur_ns"].to_numpy()[inside & ~starting].astype(np.int64)
+    return fetches[inside & ~starting]
 
 
 @metric("workers_per_core", "ratio", "loader workers for each processor core at hand")

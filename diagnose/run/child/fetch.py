@@ -8,7 +8,7 @@ import os
 import struct
 from collections import deque
 from collections.abc import Callable
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 import torch
@@ -19,7 +19,8 @@ from .crew import own_rank
 from .live import Live
 from .patching import Patches
 
-_RECORD = struct.Struct("<QQII")
+FILE = "fetches.bin"
+_RECORD = struct.Struct("<QQQII")
 _WAITS_NS = 50_000_000  # as much is lost of a training process that is killed
 
 
@@ -33,7 +34,7 @@ class FetchLog:
         self._run_folder, self._live = run_folder, live
         self._rank: int | None = None
         self._descriptor = -1
-        self._waiting: deque[tuple[int, int]] = deque()  # start and duration, to be written
+        self._waiting: deque[tuple[int, int, int]] = deque()  # start, duration and processor time, to be written
         self._due_ns = 0
         self._patches = Patches()
 
@@ -59,10 +60,10 @@ class FetchLog:
         waiting = self._waiting
 
         def fetch(fetcher: Any, indices: Any) -> Any:
-            begin = perf_counter_ns()
+            begin, worked = perf_counter_ns(), thread_time_ns()
             batch = original(fetcher, indices)
-            end = perf_counter_ns()
-            waiting.append((begin, end - begin))
+            worked, end = thread_time_ns() - worked, perf_counter_ns()
+            waiting.append((begin, end - begin, worked))
             if end >= self._due_ns or get_worker_info() is not None:  # a worker may be killed at any time
                 self._due_ns = end + _WAITS_NS
                 self.write()
@@ -103,9 +104,9 @@ class FetchLog:
             if self._descriptor < 0:
                 folder = os.path.join(self._run_folder, f"rank{self._rank}")
                 os.makedirs(folder, exist_ok=True)
-                path = os.path.join(folder, "fetch.bin")
+                path = os.path.join(folder, FILE)
                 self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o644)
             pid = os.getpid()
-            os.write(self._descriptor, b"".join(_RECORD.pack(begin, took, pid, worker) for begin, took in records))
+            os.write(self._descriptor, b"".join(_RECORD.pack(*record, pid, worker) for record in records))
         except OSError:
             self._patches.restore()  # disk full: the script is not to suffer for it
