@@ -36,7 +36,7 @@ class Facts:
         self.zero_grads, self.uploads = ZeroGrads(places), Uploads(places)
         self.plain = PlainPhase(place_for)
         self.own_profiler_share = 0.0
-        self.mark_overhead_ns: int | None = None
+        self.profiler_costs: dict[str, int] | None = None  # see `measured_costs`
         self.recorded_steps = 0.0
         self._fetches = FetchLog(run_folder, live)
         self._loaders, self._distributed = Loaders(places), Distributed(places)
@@ -67,7 +67,8 @@ class Facts:
             "autocast": self.calls.autocast,
             "anomaly_mode": self.calls.anomaly_mode or torch.is_anomaly_enabled(),
             "own_profiler_share": self.own_profiler_share,
-            "mark_overhead_ns": self.mark_overhead_ns,
+            "mark_overhead_ns": self.profiler_costs["range_ns"] if self.profiler_costs else None,
+            "profiler_costs": self.profiler_costs,
             "forward": self.calls.forward_facts(),
             "loaders": self._loaders.facts(),
             "optimizers": [optimizer_facts(optimizer, place) for optimizer, place in self._known_optimizers()],

@@ -101,6 +101,7 @@ class InnerSession(Session):
         # What Ctrl-C may have left, in the reverse order of its making.
         self._marks.remove()
         self.facts.plain.end(0)
+        self._parts.end()
         super().remove()
         if self._foreign.ours_records:
             with contextlib.suppress(RuntimeError):

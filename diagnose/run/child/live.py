@@ -20,7 +20,7 @@ _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
 
 _SEAT = struct.Struct("<qqqq")
 _SEATS_AT_MOST = 64  # the ranks of one machine have numbers in a row
-_CLOCKS, _PHASES = ("forward", "backward", "optimizer", "step"), ("warmup", "plain", "timeline", "detail")
+_CLOCKS, _PHASES = ("forward", "backward", "optimizer", "step"), ("warmup", "plain", "parts", "timeline", "detail")
 RECORDING, WRITTEN, ENDED = 1, 2, 3  # of a seat; 0: a rank that has not ticked yet
 
 

@@ -22,6 +22,7 @@ from .closer import compiler_in_use
 from .garbage import is_full
 from .patching import Patches
 from .places import Places
+from .processor import PARTS, Processor
 
 # a tenth of record_function's cost; private, so it may go
 mark: Any = getattr(torch._C._profiler, "_RecordFunctionFast", torch.autograd.profiler.record_function)
@@ -57,11 +58,17 @@ class Marks:
     """Installs the wrappers and removes them again; reports the marked calls to `observer`."""
 
     def __init__(
-        self, places: Places, observer: Observer, place_for: Callable[[str], tuple[Any, str]], beside: Sequence[Beside] = ()
+        self,
+        places: Places,
+        observer: Observer,
+        place_for: Callable[[str], tuple[Any, str]],
+        processor: Processor,
+        beside: Sequence[Beside] = (),
     ) -> None:
         """`place_for(kind)` is the attribute to wrap for forward and backward, which the clock may have wrapped already, and the one for
         what an optimizer's step calls at its end."""
         self._beside = beside
+        self._sample = processor.sample
         self._place_for = place_for
         self._places, self._observer = places, observer
         self._patches = Patches()
@@ -116,9 +123,13 @@ class Marks:
             self._step_hook.remove()
             self._step_hook = None
 
+    def marked_read(self, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is while the marks are installed."""
+        return self._wrap("read", kind, original)
+
     def _wrap(self, group: str, kind: str, original: Callable[..., Any], notice: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """`original` inside a mark, unless a mark of the same group is open already."""
-        inside = self._inside
+        inside, sample, border = self._inside, self._sample, PARTS.get(kind, 0)
         where = self._where_read if group == "read" else self._where
         is_compiling, frame_of = torch.compiler.is_compiling, sys._getframe
         prefix = f"diagnose::{kind}|"
@@ -130,12 +141,16 @@ class Marks:
             try:
                 frame = frame_of(1)
                 context = notice(frame, args, kwargs) if notice is not None else None
+                if border:
+                    sample(border)
                 with mark(prefix + where(frame)):
                     if context is None:
                         return original(*args, **kwargs)
                     with context:
                         return original(*args, **kwargs)
             finally:
+                if border:
+                    sample(-border)
                 setattr(inside, group, False)
 
         return marked
@@ -144,6 +159,7 @@ class Marks:
         if torch.compiler.is_compiling() or getattr(self._inside, "optimizer", None):
             return
         self._observer.optimizer(optimizer)
+        self._sample(PARTS["optimizer"])
         self._inside.optimizer = opened = mark("diagnose::optimizer|" + self._where(sys._getframe(1)))
         opened.__enter__()
 
@@ -153,6 +169,7 @@ class Marks:
         if opened is not None:
             self._inside.optimizer = None
             opened.__exit__(None, None, None)
+            self._sample(-PARTS["optimizer"])
 
     def _collecting(self, phase: str, info: dict[str, int]) -> None:
         """The garbage collector's callback: marks full collections."""

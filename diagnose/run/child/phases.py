@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from . import schedule
+from .calibration import measured_costs
 from .calls import write_calls
 from .crew import Crew
 from .facts import Facts
@@ -19,13 +20,21 @@ from .foreign import ForeignProfilers
 from .key_averages import write_key_averages
 from .live import Stage
 from .marks import Marks
-from .recorder import Recording, mark_tick, measured_mark_ns, synchronize
+from .parts import Parts
+from .processor import TICK
+from .recorder import Recording, mark_tick, synchronize
 from .writing import write_json
 
 TIMELINE_FILE, DETAIL_FILE = "timeline.pt.trace.json.gz", "detail.pt.trace.json.gz"
 CALLS_FILE, AVERAGES_FILE = "detail.calls.json", "key_averages.json"
 _PASSES_NS = 5_000_000  # how long the parent's wish to stop may go unnoticed
-_TEXTS = {"warmup": "warming up", "plain": "timing plain steps", "timeline": "recording the timeline", "detail": "recording source lines"}
+_TEXTS = {
+    "warmup": "warming up",
+    "plain": "timing plain steps",
+    "parts": "timing their parts",
+    "timeline": "recording the timeline",
+    "detail": "recording source lines",
+}
 _WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
 _a_profiler_runs = torch.autograd._profiler_enabled
 
@@ -39,6 +48,7 @@ class Phases:
         crew: Crew,
         *,
         marks: Marks,
+        parts: Parts,
         foreign: ForeignProfilers,
         facts: Facts,
         clock: str,
@@ -49,6 +59,7 @@ class Phases:
         self._folder, self._crew, self._marks, self._foreign, self._facts = folder, crew, marks, foreign, facts
         self._clock, self._cuda, self._stacks = clock, cuda, stacks
         self._budgets = budgets
+        self._parts, self._sample = parts, parts.processor.sample
         self._notes: list[str] = []
         self._finished: list[dict[str, Any]] = []
         self._ticks = 0
@@ -68,6 +79,7 @@ class Phases:
         self._ticks_watched = self._ticks_theirs = self._ticks_recorded = 0
         self._thread = threading.current_thread().name
         self.over = False
+        parts.processor.forget()
         crew.announce(Stage(_TEXTS["warmup"]))
 
     @property
@@ -87,6 +99,7 @@ class Phases:
             return False
         self._ticks += 1
         self._tick_ns.append(now_ns)
+        self._sample(TICK, now_ns)
         self._ticks_watched += 1
         self._ticks_theirs += _a_profiler_runs()
         return True
@@ -96,6 +109,7 @@ class Phases:
         number = self._ticks
         self._ticks += 1
         self._tick_ns.append(now_ns)
+        self._sample(TICK, now_ns)
         self._crew.count(len(self._tick_ns) - 1)
         if self._recording is not None:
             mark_tick(number)
@@ -103,7 +117,7 @@ class Phases:
             self._facts.calls.look_closely = False  # one step is enough
             self._facts.uploads.step_ended()
             self._input_elements.append(self._facts.calls.taken_elements())
-        elif self._name in ("warmup", "plain"):
+        elif self._name in ("warmup", "plain", "parts"):
             self._ticks_watched += 1
             self._ticks_theirs += _a_profiler_runs()
             if self._name == "plain":
@@ -153,7 +167,8 @@ class Phases:
         """A short recording at once, kept in memory in case the script ends before a proper one."""
         if self._foreign.active:
             return
-        self._facts.mark_overhead_ns = measured_mark_ns()
+        self._facts.profiler_costs = measured_costs(self._marks, cuda=self._cuda)
+        self._parts.begin(self._name, self._step_ns)
         self._start(Recording(self._marks, self._foreign, cuda=self._cuda, stacks=False), number)
         self._tick_ns[-1] = perf_counter_ns()
 
@@ -180,12 +195,14 @@ class Phases:
         budget = self._budgets[name]
         self._crew.announce(Stage(_TEXTS[name], budget, self._period, self._step_ns))
         synchronize(self._cuda)
+        self._parts.begin(name, self._step_ns)
         if name in ("timeline", "detail"):
             self._facts.calls.look_closely = name == "detail"
             self._start(Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail"), number)
-        else:
+        elif name == "plain":
             self._facts.plain.begin()
         self._tick_ns[0] = begin_ns = perf_counter_ns()
+        self._sample(TICK, begin_ns)
         self._next_tick, self._next_ns = number + budget.steps * self._period, begin_ns + min(budget.time_ns, budget.time_limit_ns)
 
     def _is_used_up(self, number: int, now_ns: int) -> bool:
@@ -197,7 +214,7 @@ class Phases:
         return self._crew.ends(self._clock, self._name, self._period, lambda: used_up)
 
     def _end_phase(self, number: int, now_ns: int) -> None:
-        if self._name == "plain":
+        if self._name in ("plain", "parts"):
             self._end_plain(number, now_ns)
         elif self._name == "timeline":
             self._end_recording()
@@ -213,7 +230,7 @@ class Phases:
     def _end_plain(self, number: int, now_ns: int) -> None:
         budget, steps, elapsed = self._budgets["plain"], (number - self._first_tick) // self._period, now_ns - self._tick_ns[0]
         if not self._foreign.active:
-            self._begin("timeline", number, now_ns)
+            self._begin("parts" if self._name == "plain" else "timeline", number, now_ns)
         elif steps >= 2 * budget.steps or elapsed >= 2 * budget.time_limit_ns:
             self.note("The script's own profiler runs all the time, so nothing could be recorded beside it: switch it off and run again.")
             self.over = True
@@ -298,6 +315,7 @@ class Phases:
         """Forget everything: a better clock has been found."""
         self._wakes_ns = 0
         self._facts.plain.end(0)
+        self._parts.end()
         if self._recording is not None:
             self._recording.discard()
             self._recording = None
@@ -305,6 +323,7 @@ class Phases:
 
     def _keep_phase(self) -> None:
         self._wakes_ns = 0
+        self._parts.end()
         self._facts.plain.end((len(self._tick_ns) - 1) // self._period)
         self._note_pace()
         if self._tick_ns:
@@ -337,3 +356,4 @@ class Phases:
         if self._ticks_watched:
             self._facts.own_profiler_share = self._ticks_theirs / self._ticks_watched
         self._facts.write(self._folder)
+        self._parts.processor.write(self._folder)

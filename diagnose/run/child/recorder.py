@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +54,23 @@ def _full_paths() -> Iterator[None]:
         patches.restore()
 
 
+def _profiler(*, cuda: bool, stacks: bool, one_thread: bool) -> profile:
+    return profile(
+        activities=[ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if cuda else []),
+        record_shapes=True,
+        with_stack=stacks,
+        with_modules=stacks,
+        experimental_config=None if one_thread else _ALL_THREADS,
+    )
+
+
+@contextlib.contextmanager
+def recording_session(*, cuda: bool) -> Iterator[None]:
+    """A recording without stacks or marks, of which nothing is kept."""
+    with _without_needless_import(), _profiler(cuda=cuda, stacks=False, one_thread=_ALL_THREADS is None):
+        yield
+
+
 class Recording:
     """A profiler with the marks that belong to it, from `start` to `stop`; `export` may follow later, or never."""
 
@@ -64,14 +80,7 @@ class Recording:
         self._marks, self._foreign = marks, foreign
         self._stacks = stacks
         self._one_thread = stacks or _ALL_THREADS is None  # stacks of all threads crash torch 2.13 in the garbage collector
-        activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if cuda else [])
-        self.profiler: profile | None = profile(
-            activities=activities,
-            record_shapes=True,
-            with_stack=stacks,
-            with_modules=stacks,
-            experimental_config=None if self._one_thread else _ALL_THREADS,
-        )
+        self.profiler: profile | None = _profiler(cuda=cuda, stacks=stacks, one_thread=self._one_thread)
 
     def start(self, tick: int) -> None:
         assert self.profiler is not None
@@ -130,18 +139,6 @@ def export_trace(profiler: Any, path: str) -> None:
             shutil.copyfileobj(source, packed, 1 << 20)
     finally:
         os.remove(plain)
-
-
-def measured_mark_ns(repeats: int = 200) -> int:
-    """What one mark costs while a recording runs, in ns: the median of a few hundred, in a recording of their own."""
-    costs = []
-    with _without_needless_import(), profile(activities=[ProfilerActivity.CPU]):
-        for _ in range(repeats):
-            begin = time.perf_counter_ns()
-            with mark("diagnose::cost"):
-                pass
-            costs.append(time.perf_counter_ns() - begin)
-    return sorted(costs)[repeats // 2]
 
 
 def synchronize(cuda: bool) -> None:

@@ -16,6 +16,8 @@ _WARMUP_NS = 20 * SECOND
 _PHASE_NS = 10 * SECOND
 _PLAIN_STEPS_AT_LEAST = 5
 _PLAIN_NS_AT_MOST = 30 * SECOND
+_PARTS_STEPS_AT_LEAST = 3
+_PARTS_NS = SECOND // 2
 _LONGEST_PERIOD = 512
 COLD_STEPS = 2
 _NEVER_NS = 1 << 62
@@ -50,10 +52,11 @@ def budgets(steps: int, plain_steps: int | None = None, *, timed: bool = True) -
     """
     plain = plain_steps or max(_PLAIN_STEPS_AT_LEAST, steps * 5 // 2)
     if not timed:
-        counts = {"plain": plain, "timeline": steps, "detail": max(1, steps // 4)}
+        counts = {"plain": plain, "parts": steps, "timeline": steps, "detail": max(1, steps // 4)}
         return {name: Budget(count, count, _NEVER_NS, _NEVER_NS) for name, count in counts.items()}
     return {
         "plain": Budget(plain, at_least=_PLAIN_STEPS_AT_LEAST, time_limit_ns=_PLAIN_NS_AT_MOST),
+        "parts": Budget(2 * steps, at_least=_PARTS_STEPS_AT_LEAST, time_ns=_PARTS_NS),
         "timeline": Budget(steps),
         "detail": Budget(max(1, steps // 4)),
     }

@@ -19,8 +19,10 @@ from .foreign import ForeignProfilers
 from .leaving import call_at_every_end
 from .live import Live, Stage
 from .marks import Marks
+from .parts import Parts
 from .phases import Phases
 from .places import Places
+from .processor import Processor
 from .schedule import budgets
 from .stop import Stopper, StopRun
 from .terminated import Termination
@@ -54,7 +56,9 @@ class Session:
         self._clock = Clock(self)
         self.facts = Facts(self._places, plan.folder, self._live, self._clock.place_for)
         beside = (self.facts.uploads, self.facts.zero_grads)
-        self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, beside)
+        processor = Processor()
+        self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, processor, beside)
+        self._parts = Parts(processor, self._clock.place_for)
         self._foreign = ForeignProfilers(self._clock.forward_unwrapped)
         self._ticks = 0
         self._elected: bool | None = None  # None: nobody has ticked in this process yet
@@ -159,6 +163,7 @@ class Session:
             self._rank_folder,
             self._crew,
             marks=self._marks,
+            parts=self._parts,
             foreign=self._foreign,
             facts=self.facts,
             clock=self._clock.kind,
@@ -220,6 +225,7 @@ class Session:
         self._phases, self._crew, self._elected, self._ticks, self._finished, self._stops = None, None, None, 0, False, False
         self.facts.close()
         self.facts.plain.end(0)
+        self._parts.forked()
         if was_recording:
             self._marks.remove()
             self._foreign.ours_stops()
