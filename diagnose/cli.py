@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         "--steps",
         type=positive_number(int),
         metavar="N",
-        help=f"steps of the timeline; the other phases scale with it (default {Settings.steps})",
+        help="steps of the timeline; the other phases scale with it (default: 8, more where they are short)",
     )
     add("--plain-steps", type=positive_number(int), metavar="N", help="steps timed without profiler (default 2.5 × --steps)")
     add("--keep-going", action="store_true", default=None, help="let the script run on to its own end")

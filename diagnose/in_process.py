@@ -37,7 +37,7 @@ _PATIENCE_S, _PATIENCE_AFTER_ERROR_S = 60.0, 5.0  # with other ranks that have s
 def record(
     out: str | os.PathLike[str] | None = None,
     *,
-    steps: int = Settings.steps,
+    steps: int | None = None,
     plain_steps: int | None = None,
     stacks: bool = True,
     device: Device = "auto",

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
+from diagnose.run.child.ticks import read_ticks
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from diagnose.trace.source import Source, is_url, shown
@@ -101,7 +102,7 @@ def load_recording(source: Source, *, rank: int | None = None, **reading: Any) -
 
 def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> Recording:
     rank = folder / f"rank{number}"
-    clock = _json(rank / "steps.json")
+    clock = _with_phase_in_progress(_json(rank / "steps.json"), rank)
     notes: list[str] = list(clock.get("notes", []))
     recording = Recording(
         source=folder,
@@ -118,6 +119,18 @@ def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> R
     calls_name = (recording.phase("detail") or {}).get("calls")
     calls = _json(rank / calls_name) if calls_name else {}
     return replace(recording, timeline=timeline, detail=detail, calls=calls, notes=tuple(notes))
+
+
+def _with_phase_in_progress(clock: dict[str, Any], rank: Path) -> dict[str, Any]:
+    """What a killed process had timed of a phase without a recording, unless an earlier one of that name holds more."""
+    left = read_ticks(str(rank))
+    if left is None or not clock or clock.get("complete") or left.name in ("timeline", "detail") or len(left.tick_ns) < 2:
+        return clock
+    others = [phase for phase in clock["phases"] if phase["name"] != left.name]
+    earlier = next((phase for phase in clock["phases"] if phase["name"] == left.name), None)
+    if earlier is not None and (left.name == "warmup" or len(earlier["tick_ns"]) >= len(left.tick_ns)):
+        return clock
+    return clock | {"phases": [*others, {"name": left.name, "first_tick": left.first_tick, "tick_ns": left.tick_ns}]}
 
 
 def _phase_trace(recording: Recording, rank: Path, name: str, read: Callable[..., Trace], notes: list[str]) -> Trace | None:

@@ -14,7 +14,7 @@ class Settings:
     """`steps`: steps of the timeline, the other phases scale with it; `plain_steps`: of the phase without a profiler, instead;
     `timeout_s`: end the run after that many seconds."""
 
-    steps: int = 8
+    steps: int | None = None
     plain_steps: int | None = None
     keep_going: bool = False
     stacks: bool = True

@@ -81,18 +81,21 @@ def test_a_scaler_that_refuses_steps_and_the_losses_behind_its_scale(run_script:
 
 
 def test_gradients_set_to_zero(habits: Recorded, run_script: Run) -> None:
-    recorded = 2 + 4 + 1  # steps of the early recording, the timeline and the detail
+    recorded = habits.facts["forward"]["count"]  # one in each recorded step
+    assert recorded >= 2 + 1 + 4 + 1  # early, of the timeline and of the detail
     assert habits.facts["zero_grad"] == {"to_none_count": 0, "to_zero_count": recorded, **place("habits", "zero")}
-    assert run_script("lines").facts["zero_grad"]["to_none_count"] == recorded
+    lines = run_script("lines").facts
+    assert lines["zero_grad"]["to_none_count"] == lines["forward"]["count"] >= 8
     assert run_script("conv").facts["zero_grad"] is None
 
 
 def test_the_same_tensor_moved_in_every_step(habits: Recorded) -> None:
     moves = {move.pop("kind"): move for move in habits.facts["repeated_uploads"]}
     assert set(moves) == {"dtype", "device"}  # each batch is converted as well, but only once
+    recorded = habits.facts["forward"]["count"]
     for kind, comment in (("dtype", "convert"), ("device", "move")):
         assert moves[kind].pop("ms_per_step") > 0
-        assert moves[kind] == {**place("habits", comment), "per_step": pytest.approx(6 / 7), "bytes": 16}
+        assert moves[kind] == {**place("habits", comment), "per_step": pytest.approx((recorded - 1) / recorded), "bytes": 16}
 
 
 def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:

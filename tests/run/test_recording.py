@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader
 from diagnose.run.child import fetch
 from diagnose.run.child.live import Live
 from diagnose.run.child.phases import Phases
+from diagnose.run.child.ticks import TickLog
 
 from .running import SCRIPTS, Recorded
 
@@ -116,11 +117,12 @@ def test_batches_that_the_training_process_fetches_are_written_together(tmp_path
     assert recorded(3) == 5  # what waited was written, and nothing is since
 
 
-def test_ticks_with_nothing_to_decide_are_only_written_down() -> None:
+def test_ticks_with_nothing_to_decide_are_only_written_down(tmp_path: Path) -> None:
     phases = Phases.__new__(Phases)
     phases._ticks, phases._tick_ns, phases._wakes_ns, phases._next_tick = 7, [100], 200, 9
     phases._ticks_watched = phases._ticks_theirs = 0
     phases._sample = lambda border, now_ns: None
+    phases._log = TickLog(str(tmp_path))
     assert phases.passes(110)
     assert phases.passes(199)
     assert not phases.passes(199)  # the phase has its steps

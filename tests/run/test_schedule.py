@@ -43,7 +43,12 @@ def test_warm_up_ends_when_patience_is_used_up() -> None:
 def test_budgets_scale_with_the_steps() -> None:
     assert {name: budget.steps for name, budget in budgets(8).items()} == {"plain": 20, "parts": 16, "timeline": 8, "detail": 2}
     assert {name: budget.steps for name, budget in budgets(1).items()} == {"plain": 5, "parts": 2, "timeline": 1, "detail": 1}
-    assert {name: budget.steps for name, budget in budgets(2, plain_steps=40).items()} == {"plain": 40, "parts": 4, "timeline": 2, "detail": 1}
+    assert {name: budget.steps for name, budget in budgets(2, plain_steps=40).items()} == {
+        "plain": 40,
+        "parts": 4,
+        "timeline": 2,
+        "detail": 1,
+    }
 
 
 def test_without_time_only_steps_count() -> None:
@@ -64,4 +69,45 @@ def test_a_budget_by_steps_and_by_time() -> None:
     assert budget.used_up(5, 11 * SECOND)
     assert budget.used_up(1, 31 * SECOND)
     assert not budget.used_up(0, 99 * SECOND)
-    assert schedule.COLD_STEPS == 2
+
+
+def test_a_phase_of_short_steps_lasts_some_time() -> None:
+    budget = Budget(20, least_ns=300_000_000)
+    assert not budget.used_up(20, 299_000_000)
+    assert budget.used_up(20, 300_000_000)
+    assert not budget.used_up(19, 301_000_000)
+    assert budget.expected_steps(1_000_000) == 300
+    assert budget.expected_steps(100_000_000) == 20
+    # Whoever asks for a number of steps gets it.
+    assert {budget.least_ns for budget in budgets(8).values()} == {0}
+    assert all(budget.least_ns for budget in budgets().values())
+    assert budgets(plain_steps=30)["plain"] == Budget(30, at_least=5, time_limit_ns=30 * SECOND)
+
+
+def counts(one: schedule.Round) -> dict[str, int]:
+    return {name: budget.steps for name, budget in one.items()}
+
+
+def test_where_enough_steps_are_left_there_is_one_round() -> None:
+    full = budgets()
+    # Steps of 100 ms: 20 plain ones, 16 for their parts (5 in half a second), 8 in the timeline, 2 in detail.
+    assert sum(budget.expected_steps(100_000_000) for budget in full.values()) == 35
+    assert schedule.rounds(full, 35, 100_000_000) == [full]
+    assert len(schedule.rounds(full, 34, 100_000_000)) == 2
+
+
+@pytest.mark.parametrize(
+    ("left", "short"),
+    [
+        (None, {"plain": 3, "parts": 1, "timeline": 2, "detail": 1}),
+        (2, {"plain": 3, "timeline": 2}),
+        (5, {"plain": 3, "timeline": 2}),
+        (7, {"plain": 3, "parts": 1, "timeline": 2, "detail": 1}),
+        (28, {"plain": 15, "parts": 4, "timeline": 5, "detail": 2}),  # detail has no more in a full round either
+    ],
+)
+def test_a_short_round_comes_first_where_few_steps_are_left_or_nobody_knows(left: int | None, short: dict[str, int]) -> None:
+    full = budgets()
+    first, second = schedule.rounds(full, left, 100_000_000)
+    assert (counts(first), second) == (short, full)
+    assert not any(budget.least_ns for budget in first.values())

@@ -62,7 +62,7 @@ def test_an_own_profiler_that_is_always_on_keeps_its_results(run_script: Run) ->
     assert run.outcome.ended == "finished"
     assert run.stdout == "True\ndone\n"
     assert run.facts["own_profiler_share"] == 1.0
-    assert [phase["name"] for phase in run.steps["phases"]] == ["warmup", "plain"]
+    assert [phase["name"] for phase in run.steps["phases"]] == ["warmup", "plain", "parts"]
     assert any("own profiler" in note for note in run.steps["notes"])
 
 

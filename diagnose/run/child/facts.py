@@ -53,6 +53,14 @@ class Facts:
     def close(self) -> None:
         self._fetches.close()
 
+    def ticks_left(self, ticks: int) -> int | None:
+        """How many are still to come at least, after so many, by the batches that the loader has left; None where nobody knows."""
+        return self._loaders.ticks_left(ticks)
+
+    def batches_ahead(self) -> int:
+        """How many batches loader workers can have ready."""
+        return self._loaders.batches_ahead()
+
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
         self._optimizers.append((weakref.ref(optimizer), self.places.nearest(frame)))
 

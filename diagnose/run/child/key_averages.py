@@ -6,16 +6,16 @@ from typing import Any
 
 from .writing import write_json
 
-_EVENTS_AT_MOST = 100_000  # 40 to 70 µs each
-_TOO_MANY = f"torch's key_averages() was skipped: more than {_EVENTS_AT_MOST} events would take it several seconds."
+EVENTS_AT_MOST = 100_000  # 40 to 70 µs each
+_TOO_MANY = "torch's key_averages() was skipped: it would have taken too long for so many events."
 
 
-def write_key_averages(profiler: Any, path: str, steps: int, *, cuda: bool) -> None:
+def write_key_averages(profiler: Any, path: str, steps: int, *, cuda: bool, most_events: int = EVENTS_AT_MOST) -> None:
     """Write `{"rows": […], "note": ""}`, times in ms per step, largest self time first. Raises OSError."""
     rows: list[dict[str, Any]] = []
     note = ""
     try:
-        if len(profiler.profiler.kineto_results.events()) > _EVENTS_AT_MOST:
+        if len(profiler.profiler.kineto_results.events()) > most_events:
             note = _TOO_MANY
         else:
             rows = [_row(average, steps, cuda) for average in profiler.key_averages() if not average.key.startswith("diagnose::")]

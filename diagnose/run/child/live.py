@@ -8,19 +8,20 @@ import struct
 from typing import NamedTuple
 
 from .schedule import Budget
+from .ticks import PHASES
 
 _SIZE = 4096
 _STATE, _STOP, _ATTENTION, _WORDS, _STAGE, _ORDERS, _SEATS = 0, 1, 2, 8, 64, 320, 512
 _WORD = struct.Struct("<q")
 _TEXT_ROOM = 200
-_STAGE_LAYOUT = struct.Struct(f"<qqqqqq{_TEXT_ROOM}s")  # a budget, ticks a step, ns a step, text
+_STAGE_LAYOUT = struct.Struct(f"<qqqqqqq{_TEXT_ROOM}s")  # a budget, ticks a step, ns a step, text
 _NO_BUDGET = Budget(0, 0, 0, 0)
 
 _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
 
 _SEAT = struct.Struct("<qqqq")
 _SEATS_AT_MOST = 64  # the ranks of one machine have numbers in a row
-_CLOCKS, _PHASES = ("forward", "backward", "optimizer", "step"), ("warmup", "plain", "parts", "timeline", "detail")
+_CLOCKS = ("forward", "backward", "optimizer", "step")
 RECORDING, WRITTEN, ENDED = 1, 2, 3  # of a seat; 0: a rank that has not ticked yet
 
 
@@ -122,14 +123,14 @@ class Live:
 
     @property
     def stage(self) -> Stage:
-        steps, at_least, time_ns, time_limit_ns, ticks_per_step, step_ns, raw = _STAGE_LAYOUT.unpack_from(self._page, _STAGE)
+        *limits, ticks_per_step, step_ns, raw = _STAGE_LAYOUT.unpack_from(self._page, _STAGE)
         text = raw.split(b"\0", 1)[0].decode("utf-8", "replace")
-        return Stage(text, Budget(steps, at_least, time_ns, time_limit_ns), ticks_per_step, step_ns)
+        return Stage(text, Budget(*limits), ticks_per_step, step_ns)
 
     @stage.setter
     def stage(self, stage: Stage) -> None:
         budget = stage.budget
-        limits = (budget.steps, budget.at_least, budget.time_ns, budget.time_limit_ns)
+        limits = (budget.steps, budget.at_least, budget.time_ns, budget.time_limit_ns, budget.least_ns)
         raw = _STAGE_LAYOUT.pack(*limits, stage.ticks_per_step, stage.step_ns, stage.text.encode()[: _TEXT_ROOM - 1])
         self.ticks = 0  # before the stage: a reader in between sees the old one at its begin
         self._page[_STAGE : _STAGE + len(raw)] = raw
@@ -191,7 +192,7 @@ class Live:
 
 
 def _order_offset(clock: str, phase: str) -> int:
-    return _ORDERS + 8 * (len(_PHASES) * _CLOCKS.index(clock) + _PHASES.index(phase))
+    return _ORDERS + 8 * (len(PHASES) * _CLOCKS.index(clock) + PHASES.index(phase))
 
 
 def _seat_offset(rank: int) -> int:

@@ -30,6 +30,7 @@ class Loaders:
         self._places = places
         self._made: list[tuple[weakref.ref[Any], Place]] = []
         self._iterated: dict[Any, dict[str, Any]] = {}  # by where it was made, else by its settings
+        self._iterators: weakref.WeakSet[Any] = weakref.WeakSet()
         self._patches = Patches()
 
     def install(self) -> None:
@@ -44,6 +45,17 @@ class Loaders:
     def facts(self) -> list[dict[str, Any]]:
         return list(self._iterated.values())
 
+    def ticks_left(self, ticks: int) -> int | None:
+        """How many more there are at least, after so many, in the epochs that are not over; None where no loader tells its length."""
+        left = [left for iterator in list(self._iterators) if (left := _ticks_left(iterator, ticks)) is not None]
+        return max(left, default=None)
+
+    def batches_ahead(self) -> int:
+        """How many batches workers can have loaded before they are asked for."""
+        return max(
+            (iterator._num_workers * iterator._prefetch_factor for iterator in list(self._iterators) if iterator._num_workers), default=0
+        )
+
     def _noticing_loader(self, original: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(original)  # frameworks make loaders anew from the signature
         def __init__(loader: Any, /, *args: Any, **kwargs: Any) -> None:
@@ -56,6 +68,7 @@ class Loaders:
         def __init__(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
             with contextlib.suppress(Exception):  # loaders that are only like torch's
                 self._record_of(loader).update(_loader_facts(loader))
+                self._iterators.add(iterator)
             original(iterator, loader, *args, **kwargs)
 
         return __init__
@@ -113,6 +126,14 @@ def _loader_facts(loader: Any) -> dict[str, Any]:
         "worker_info_used": uses_worker_info(loader) if iterable else None,
         "batches_per_epoch": None if iterable else _length(loader._index_sampler),  # an iterable's length is not to be asked for
     }
+
+
+def _ticks_left(iterator: Any, ticks: int) -> int | None:
+    """By the batches that came and those that are to come; None where that is not known."""
+    length = None if isinstance(iterator._dataset, IterableDataset) else _length(iterator._index_sampler)
+    if length is None or not iterator._num_yielded:
+        return None
+    return int((length - iterator._num_yielded) / max(1.0, iterator._num_yielded / ticks))
 
 
 def _length(sized: Any) -> int | None:

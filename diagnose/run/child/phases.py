@@ -1,4 +1,8 @@
-"""The phases of one recording: warm-up, plain, timeline, detail; leads through them tick by tick and writes what each one gave."""
+"""The phases of one recording: leads through them tick by tick and writes what each one gave.
+
+While the script warms up, a short timeline and a step of detail are recorded at once. Then come plain steps, their parts, the timeline and
+the detail, in a short round first if the script may end before a full one. Of two phases of a name the one with more steps counts.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,23 @@ import torch
 from . import schedule
 from .calibration import measured_costs
 from .calls import write_calls
+from .closer import compiler_in_use
 from .crew import Crew
 from .facts import Facts
 from .foreign import ForeignProfilers
-from .key_averages import write_key_averages
+from .key_averages import EVENTS_AT_MOST, write_key_averages
 from .live import Stage
 from .marks import Marks
 from .parts import Parts
 from .processor import TICK
 from .recorder import Recording, mark_tick, synchronize
+from .ticks import PHASES, TickLog
 from .writing import write_json
 
 TIMELINE_FILE, DETAIL_FILE = "timeline.pt.trace.json.gz", "detail.pt.trace.json.gz"
 CALLS_FILE, AVERAGES_FILE = "detail.calls.json", "key_averages.json"
+_EARLY_EVENTS_AT_MOST = 5_000  # torch's own table of more takes too long while the script waits
+_NEVER = 1 << 62
 _PASSES_NS = 5_000_000  # how long the parent's wish to stop may go unnoticed
 _TEXTS = {
     "warmup": "warming up",
@@ -35,6 +43,7 @@ _TEXTS = {
     "timeline": "recording the timeline",
     "detail": "recording source lines",
 }
+_FIRST_LOOK = "taking a first look, in case the script ends soon"  # the short round
 _WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
 _a_profiler_runs = torch.autograd._profiler_enabled
 
@@ -52,16 +61,18 @@ class Phases:
         foreign: ForeignProfilers,
         facts: Facts,
         clock: str,
-        budgets: dict[str, schedule.Budget],
+        budgets: schedule.Round,
         stacks: bool,
         cuda: bool,
     ) -> None:
         self._folder, self._crew, self._marks, self._foreign, self._facts = folder, crew, marks, foreign, facts
         self._clock, self._cuda, self._stacks = clock, cuda, stacks
-        self._budgets = budgets
+        self._full_round = budgets
+        self._rounds: list[schedule.Round] = []  # the one in progress and those to come
+        self._names: list[str] = []  # of its phases to come
         self._parts, self._sample = parts, parts.processor.sample
         self._notes: list[str] = []
-        self._finished: list[dict[str, Any]] = []
+        self._finished: dict[str, dict[str, Any]] = {}  # by name
         self._ticks = 0
         self._period = 1
         self._step_ns = 0  # how long one took lately; 0 before the first
@@ -72,13 +83,16 @@ class Phases:
         self._tick_ns: list[int] = []
         self._input_elements: list[int] = []  # of each tick of a recording
         self._recording: Recording | None = None
-        self._cold: tuple[Recording, dict[str, Any]] | None = None
-        self._settling_from = 0
+        self._early = ""  # the phase that is recorded while the script warms up
+        self._early_from = self._early_until = 0  # ticks
+        self._settling_from = self._settles_ticks = 0
+        self._is_warm = False  # steps have taken the same time before
         self._next_tick, self._next_ns = 0, 0  # the tick and the time from which the phase's end is considered
         self._wakes_ns = 0  # until then plain ticks are only written down
         self._ticks_watched = self._ticks_theirs = self._ticks_recorded = 0
         self._thread = threading.current_thread().name
         self.over = False
+        self._log = TickLog(folder)
         parts.processor.forget()
         crew.announce(Stage(_TEXTS["warmup"]))
 
@@ -99,6 +113,7 @@ class Phases:
             return False
         self._ticks += 1
         self._tick_ns.append(now_ns)
+        self._log.add(now_ns)
         self._sample(TICK, now_ns)
         self._ticks_watched += 1
         self._ticks_theirs += _a_profiler_runs()
@@ -109,6 +124,7 @@ class Phases:
         number = self._ticks
         self._ticks += 1
         self._tick_ns.append(now_ns)
+        self._log.add(now_ns)
         self._sample(TICK, now_ns)
         self._crew.count(len(self._tick_ns) - 1)
         if self._recording is not None:
@@ -140,98 +156,147 @@ class Phases:
 
     def _warm_up(self, number: int, now_ns: int) -> None:
         if number == 0:
-            self._start_cold(number)
-            return
-        if self._recording is not None:
-            if number >= schedule.COLD_STEPS * min(len(set(self._sources)), 16):
-                self._stop_cold(now_ns)
-            return
+            self._log.begin("warmup", number, now_ns)
+            self._facts.profiler_costs = None if self._foreign.active else measured_costs(self._marks, cuda=self._cuda)
+            self._parts.begin(self._name, self._step_ns)
+            self._write()
+            self._begin_early("timeline", number)
+        elif self._recording is not None:
+            if number >= self._early_until:
+                self._end_early(number, now_ns)
+        else:
+            self._settle(number, now_ns)
+
+    def _settle(self, number: int, now_ns: int) -> None:
         self._period = self._find_period()
         if (number + 1) % self._period or (len(self._sources) < 2 * len(set(self._sources)) and number < schedule.WARMUP_TICKS):
             return
-        if self._crew.ends(self._clock, "warmup", self._period, lambda: self._settled(now_ns)):
-            self._begin("plain", number, now_ns)
+        rounds = self._rounds or self._rounds_to_come()
+        patient = len(rounds) == 1  # the only round, or the full one after a short one
+        if self._crew.ends(self._clock, "warmup", self._period, lambda: self._settled(now_ns, patient=patient)):
+            self._rounds = rounds
+            self._names = [name for name in rounds[0] if name != "detail" or self._stacks]
+            self._begin(self._names.pop(0), number, now_ns)
 
-    def _settled(self, now_ns: int) -> bool:
+    def _rounds_to_come(self) -> list[schedule.Round]:
+        """Ranks that wait for each other all go through one."""
+        if self._crew.spread or not self._crew.alone:
+            return [self._full_round]
+        ticks_left = self._facts.ticks_left(self._ticks)
+        steps_left = ticks_left // self._period if ticks_left is not None else None
+        return schedule.rounds(self._full_round, steps_left, self._pace_ns())
+
+    def _settled(self, now_ns: int, *, patient: bool) -> bool:
         borders = self._tick_ns[:: -self._period][::-1]
         borders = [ns for ns in borders if ns >= self._settling_from]
         step_ns = [later - earlier for earlier, later in itertools.pairwise(borders)]
-        return schedule.settled(step_ns, now_ns - self._tick_ns[0], timed=not self._crew.spread)
+        if not patient and len(step_ns) >= schedule.SHORT_WARMUP_STEPS:
+            return True
+        if len(step_ns) * self._period < self._settles_ticks:
+            return False
+        if self._is_warm or self._ticks > schedule.WARMUP_STEPS * self._period:
+            return bool(step_ns)
+        self._is_warm = schedule.settled(step_ns, now_ns - self._tick_ns[0], timed=not self._crew.spread)
+        return self._is_warm
+
+    def _settle_from_here(self, paused_ns: int) -> None:
+        """Steps count again from now on; after a pause only when the batches are used up that workers have loaded meanwhile."""
+        self._settling_from = self._step_begins_now()
+        self._settles_ticks = self._facts.batches_ahead() if paused_ns > self._pace_ns() else 0
+
+    def _step_begins_now(self) -> int:
+        """What we did since the last tick belongs to no step."""
+        self._tick_ns[-1] = now_ns = perf_counter_ns()
+        self._log.move_last(now_ns)
+        return now_ns
 
     def _find_period(self) -> int:
         """By optimizer; by optimizer class for scripts that make new ones all the time."""
         found = schedule.period(self._sources)
         return found if found > 1 else schedule.period(self._classes)
 
-    def _start_cold(self, number: int) -> None:
-        """A short recording at once, kept in memory in case the script ends before a proper one."""
+    def _begin_early(self, name: str, number: int) -> None:
+        """Record at once: the script may end before it has warmed up."""
         if self._foreign.active:
             return
-        self._facts.profiler_costs = measured_costs(self._marks, cuda=self._cuda)
-        self._parts.begin(self._name, self._step_ns)
-        self._start(Recording(self._marks, self._foreign, cuda=self._cuda, stacks=False), number)
-        self._tick_ns[-1] = perf_counter_ns()
+        ticks = schedule.EARLY_STEPS[name] * (min(len(set(self._sources)), 16) if name == "timeline" else self._period)
+        self._early, self._early_from, self._early_until = name, number, number + ticks
+        self._start(Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail"), number)
+        self._step_begins_now()
 
     def _start(self, recording: Recording, number: int) -> None:
         self._recording = recording
         self._input_elements = []
         self._facts.calls.taken_elements()
-        recording.start(number)
+        self._facts.calls.look_closely = recording.stacks
+        recording.start(number, self._end_with_thread)
 
-    def _stop_cold(self, now_ns: int) -> None:
+    def _end_early(self, number: int, now_ns: int) -> None:
+        """Keep it; the detail follows the timeline, unless it may take too long or the compiler is still at work."""
+        name, self._early = self._early, ""
         recording, self._recording = self._recording, None
         assert recording is not None
+        self._period = self._find_period()
+        tick_ns = self._tick_ns[-(number - self._early_from + 1) :]
         synchronize(self._cuda)
         recording.stop()
-        phase = self._phase("timeline") | {"tick_ns": list(self._tick_ns), "trace": TIMELINE_FILE, "cold": True}
-        self._cold = (recording, phase)
-        self._tick_ns[-1] = self._settling_from = perf_counter_ns()
+        self._write_recording(recording, self._phase(name) | {"first_tick": self._early_from, "tick_ns": tick_ns, "cold": True})
+        step_ns = (tick_ns[-1] - tick_ns[0]) / max(1, (len(tick_ns) - 1) // self._period)
+        if name == "timeline" and self._stacks and step_ns <= schedule.LONGEST_EARLY_NS and not compiler_in_use():
+            self._begin_early("detail", number)
+        else:
+            self._settle_from_here(perf_counter_ns() - now_ns)
 
     # plain, timeline, detail
 
     def _begin(self, name: str, number: int, now_ns: int) -> None:
         self._keep_phase()
         self._name, self._first_tick, self._tick_ns = name, number, [now_ns]
-        budget = self._budgets[name]
-        self._crew.announce(Stage(_TEXTS[name], budget, self._period, self._step_ns))
+        budget = self._rounds[0][name]
+        is_short = len(self._rounds) > 1
+        self._crew.announce(Stage(_FIRST_LOOK) if is_short else Stage(_TEXTS[name], budget, self._period, self._step_ns))
         synchronize(self._cuda)
         self._parts.begin(name, self._step_ns)
         if name in ("timeline", "detail"):
-            self._facts.calls.look_closely = name == "detail"
             self._start(Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail"), number)
         elif name == "plain":
             self._facts.plain.begin()
         self._tick_ns[0] = begin_ns = perf_counter_ns()
+        self._log.begin(name, number, begin_ns)
         self._sample(TICK, begin_ns)
-        self._next_tick, self._next_ns = number + budget.steps * self._period, begin_ns + min(budget.time_ns, budget.time_limit_ns)
+        self._next_tick = _NEVER if budget.least_ns else number + budget.steps * self._period
+        self._next_ns = begin_ns + min(budget.least_ns or budget.time_ns, budget.time_ns, budget.time_limit_ns)
 
     def _is_used_up(self, number: int, now_ns: int) -> bool:
         """By steps all ranks know it for themselves, for they began at the same tick; by time the one that leads says it."""
         if number >= self._next_tick:
             return True
-        budget, steps = self._budgets[self._name], (number - self._first_tick) // self._period
+        budget, steps = self._rounds[0][self._name], (number - self._first_tick) // self._period
         used_up = now_ns >= self._next_ns and budget.used_up(steps, now_ns - self._tick_ns[0])
         return self._crew.ends(self._clock, self._name, self._period, lambda: used_up)
 
     def _end_phase(self, number: int, now_ns: int) -> None:
-        if self._name in ("plain", "parts"):
-            self._end_plain(number, now_ns)
-        elif self._name == "timeline":
+        if self._recording is not None:
             self._end_recording()
-            self._drop_cold()
-            if self._stacks:
-                self._begin("detail", number, now_ns)
-            else:
-                self.over = True
+        elif self._foreign.active and self._names[:1] == ["timeline"]:
+            self._wait_for_theirs(number, now_ns)
+            return
+        if self._names:
+            self._begin(self._names.pop(0), number, now_ns)
+        elif len(self._rounds) > 1:
+            self._keep_phase()
+            del self._rounds[0]
+            self._name, self._first_tick, self._tick_ns = "warmup", number, [now_ns]
+            self._log.begin("warmup", number, now_ns)
+            self._settle_from_here(perf_counter_ns() - now_ns)
         else:
-            self._end_recording()
             self.over = True
 
-    def _end_plain(self, number: int, now_ns: int) -> None:
-        budget, steps, elapsed = self._budgets["plain"], (number - self._first_tick) // self._period, now_ns - self._tick_ns[0]
-        if not self._foreign.active:
-            self._begin("parts" if self._name == "plain" else "timeline", number, now_ns)
-        elif steps >= 2 * budget.steps or elapsed >= 2 * budget.time_limit_ns:
+    def _wait_for_theirs(self, number: int, now_ns: int) -> None:
+        """A profiler of the script's own runs: go on with plain steps until it has ended, though not for ever."""
+        budget = self._rounds[0]["plain"]
+        steps, elapsed = (number - self._first_tick) // self._period, now_ns - self._tick_ns[0]
+        if steps >= 2 * budget.steps or elapsed >= 2 * budget.time_limit_ns:
             self.note("The script's own profiler runs all the time, so nothing could be recorded beside it: switch it off and run again.")
             self.over = True
 
@@ -243,63 +308,73 @@ class Phases:
         self._note_pace()
         synchronize(self._cuda)
         recording.stop()
-        if steps < 1:
-            recording.discard()
-            self._tick_ns = []
-            return
-        self._crew.announce(Stage(_WRITING[name]))
-        phase = self._write_recording(recording, self._phase(name), steps)
+        if steps >= 1:
+            if len(self._rounds) < 2:
+                self._crew.announce(Stage(_WRITING[name]))
+            self._write_recording(recording, self._phase(name) | {"cold": False})
         recording.discard()
-        self._finished.append(phase)
         self._tick_ns = []
-        self._write()
 
     def _phase(self, name: str) -> dict[str, Any]:
         """A phase with a recording, as it stands in steps.json."""
         return {"name": name, "first_tick": self._first_tick, "tick_ns": self._tick_ns, "input_elements": self._input_elements}
 
-    def _write_recording(self, recording: Recording, phase: dict[str, Any], steps: int) -> dict[str, Any]:
-        detail = phase["name"] == "detail"
-        phase["trace"] = DETAIL_FILE if detail else TIMELINE_FILE
-        if not detail:
-            phase.setdefault("cold", False)
+    def _write_recording(self, recording: Recording, phase: dict[str, Any]) -> None:
+        """Its files, unless an earlier recording of that name holds more."""
+        if not self._counts(phase):
+            return
+        is_detail, steps = phase["name"] == "detail", max(1, (len(phase["tick_ns"]) - 1) // self._period)
+        phase["trace"] = DETAIL_FILE if is_detail else TIMELINE_FILE
         recording.export(os.path.join(self._folder, phase["trace"]))
-        if detail:
+        if is_detail:
             phase["calls"] = CALLS_FILE
             write_calls(recording.profiler, os.path.join(self._folder, CALLS_FILE), self._facts.places)
         else:
-            write_key_averages(recording.profiler, os.path.join(self._folder, AVERAGES_FILE), steps, cuda=self._cuda)
-        return phase
+            most = _EARLY_EVENTS_AT_MOST if phase["cold"] else EVENTS_AT_MOST
+            write_key_averages(recording.profiler, os.path.join(self._folder, AVERAGES_FILE), steps, cuda=self._cuda, most_events=most)
+        self._finished[phase["name"]] = phase
+        self._write()
 
-    def _drop_cold(self) -> None:
-        if self._cold is not None:
-            self._cold[0].discard()
-            self._cold = None
+    def _counts(self, phase: dict[str, Any]) -> bool:
+        """Whether it is to take the place of an earlier phase of that name: if it is warm, or holds as many steps."""
+        earlier = self._finished.get(phase["name"])
+        if earlier is None or (earlier.get("cold") and not phase.get("cold")):
+            return True
+        return phase["name"] != "warmup" and len(phase["tick_ns"]) >= len(earlier["tick_ns"])
 
     # the end
 
+    def _end_with_thread(self) -> None:
+        """The thread that trained ends, and with it what it records."""
+        self._close_recording()
+        self.over = self._name != "warmup"
+
     def close(self) -> None:
-        """Keep what the current phase holds, fall back on the early recording if there is no other, and write everything."""
+        """Keep what the current phase holds and write everything."""
+        self._close_recording()
+        self._keep_phase()
+        if self._finished.get("timeline", {}).get("cold"):
+            self.note("The script ended before it had warmed up: the timeline comes from its very first steps.")
+        self._write()
+        with contextlib.suppress(OSError):
+            self._log.remove()
+
+    def _close_recording(self) -> None:
         try:
-            if self._recording is not None and self._name == "warmup":
-                self._close_cold()
+            if self._early:
+                self._close_early()
             elif self._recording is not None:
                 self._end_recording()
         except Exception as error:
             self._recording = None
             self.note(f"The {self._name} in progress was lost when the script ended: {error}.")
-        self._keep_phase()
-        if self._cold is not None and not any(phase["name"] == "timeline" for phase in self._finished):
-            recording, phase = self._cold
-            self._period = self._find_period()
-            self._finished.append(self._write_recording(recording, phase, max(1, (len(phase["tick_ns"]) - 1) // self._period)))
-            self.note("The script ended before it had warmed up: the timeline comes from its very first steps.")
-        self._drop_cold()
-        self._write()
 
-    def _close_cold(self) -> None:
-        if len(self._tick_ns) > 1:
-            self._stop_cold(perf_counter_ns())
+    def _close_early(self) -> None:
+        """What is recorded of a whole step is kept."""
+        period = self._find_period()
+        if self._ticks - 1 - self._early_from >= period:
+            self._stacks = False  # nothing follows
+            self._end_early(self._ticks - 1, perf_counter_ns())
         elif self._recording is not None:
             self._recording.discard()
         self._recording = None
@@ -319,7 +394,6 @@ class Phases:
         if self._recording is not None:
             self._recording.discard()
             self._recording = None
-        self._drop_cold()
 
     def _keep_phase(self) -> None:
         self._wakes_ns = 0
@@ -327,14 +401,20 @@ class Phases:
         self._facts.plain.end((len(self._tick_ns) - 1) // self._period)
         self._note_pace()
         if self._tick_ns:
-            self._finished.append({"name": self._name, "first_tick": self._first_tick, "tick_ns": self._tick_ns})
+            phase = {"name": self._name, "first_tick": self._first_tick, "tick_ns": self._tick_ns}
+            if self._counts(phase):
+                self._finished[self._name] = phase
             self._tick_ns = []
             self._write()
 
     def _note_pace(self) -> None:
+        self._step_ns = self._pace_ns() or self._step_ns
+
+    def _pace_ns(self) -> int:
+        """How long a step took lately; 0 where that is not known."""
         borders = self._tick_ns[:: -self._period][:4]
         step_ns = sorted(later - earlier for later, earlier in itertools.pairwise(borders))
-        self._step_ns = step_ns[len(step_ns) // 2] if step_ns else self._step_ns
+        return step_ns[len(step_ns) // 2] if step_ns else 0
 
     def _write(self) -> None:
         if self._foreign.silenced:
@@ -348,7 +428,7 @@ class Phases:
             "pid": os.getpid(),
             "thread": self._thread,
             "per_step": self._facts.calls.per_step(self._facts.recorded_steps),
-            "phases": self._finished,
+            "phases": sorted(self._finished.values(), key=lambda phase: PHASES.index(phase["name"])),
             "complete": self.over,
             "notes": self._notes,
         }

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -78,18 +78,20 @@ class Recording:
         self.running = False
         self._thread = 0
         self._marks, self._foreign = marks, foreign
-        self._stacks = stacks
+        self.stacks = stacks
         self._one_thread = stacks or _ALL_THREADS is None  # stacks of all threads crash torch 2.13 in the garbage collector
         self.profiler: profile | None = _profiler(cuda=cuda, stacks=stacks, one_thread=self._one_thread)
 
-    def start(self, tick: int) -> None:
+    def start(self, tick: int, thread_ends: Callable[[], None]) -> None:
+        """`thread_ends` is called by this thread at its end, if it is not the main one and ends while the recording runs."""
         assert self.profiler is not None
         self._thread = threading.get_ident()
+        self._call_at_end_of_thread(thread_ends)
         with _without_needless_import():
             self.profiler.start()
         self._foreign.ours_started(self.profiler.profiler)
         self.running = True
-        self._marks.install(operators=self._stacks)
+        self._marks.install(operators=self.stacks)
         mark_tick(tick)
 
     def stop(self) -> None:
@@ -102,6 +104,21 @@ class Recording:
         self.running = False
         with _full_paths():
             self.profiler.stop()
+
+    def _call_at_end_of_thread(self, thread_ends: Callable[[], None]) -> None:
+        """A recording with stacks whose thread is gone can neither be stopped nor left alone without a crash."""
+        thread: Any = threading.current_thread()
+        delete = getattr(thread, "_delete", None)  # what a thread of `threading` does last
+        if thread is threading.main_thread() or delete is None:
+            return
+
+        def last() -> None:
+            if self.running:
+                with contextlib.suppress(Exception):
+                    thread_ends()
+            delete()
+
+        thread._delete = last
 
     def export(self, path: str) -> None:
         """Write the trace to `path` (.json or .json.gz), complete or not at all. Raises OSError, RuntimeError."""

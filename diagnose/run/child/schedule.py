@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SECOND = 1_000_000_000
 
 _SETTLED_STEPS = 3
 _SETTLED_SPREAD = 1.5  # slowest of the last steps over the fastest
-_WARMUP_STEPS = 30
+WARMUP_STEPS = 30
+SHORT_WARMUP_STEPS = 5  # before a short round, settled or not: there may be no time for more
 _UNTIMED_WARMUP_STEPS = 10
-WARMUP_TICKS = 2 * _WARMUP_STEPS  # to find the period in the sequence of several optimizers
+WARMUP_TICKS = 2 * WARMUP_STEPS  # to find the period in the sequence of several optimizers
 _WARMUP_NS = 20 * SECOND
 _PHASE_NS = 10 * SECOND
 _PLAIN_STEPS_AT_LEAST = 5
@@ -19,47 +20,82 @@ _PLAIN_NS_AT_MOST = 30 * SECOND
 _PARTS_STEPS_AT_LEAST = 3
 _PARTS_NS = SECOND // 2
 _LONGEST_PERIOD = 512
-COLD_STEPS = 2
+EARLY_STEPS = {"timeline": 2, "detail": 1}  # recorded at once, while the script warms up: it may end before a proper recording
+LONGEST_EARLY_NS = 2 * SECOND  # a step that takes longer is recorded with stacks only in its turn: that can take several times as long
+_USUAL_STEPS = 8
+_PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 300_000_000, 150_000_000, 200_000_000, 20_000_000
+_UNKNOWN_LEFT = 7  # as many steps as a short round has where nobody knows how many are left
+_FEWEST_LEFT = 5
 _NEVER_NS = 1 << 62
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A phase ends at `steps`, or at `time_ns` once it has `at_least` steps, or at `time_limit_ns` with one."""
+    """A phase ends at `steps`, though not before `least_ns`; at `time_ns` once it has `at_least` steps; at `time_limit_ns` with one."""
 
     steps: int
     at_least: int = 1
     time_ns: int = _PHASE_NS
     time_limit_ns: int = _PHASE_NS
+    least_ns: int = 0
 
     def used_up(self, steps: int, elapsed_ns: int) -> bool:
         if steps < 1:
             return False
-        if steps >= self.steps or elapsed_ns >= self.time_limit_ns:
+        if (steps >= self.steps and elapsed_ns >= self.least_ns) or elapsed_ns >= self.time_limit_ns:
             return True
         return elapsed_ns >= self.time_ns and steps >= self.at_least
 
     def expected_steps(self, step_ns: int) -> int:
         """After how many steps the phase ends if each takes that long."""
-        in_time, at_most = (max(1, -(-limit_ns // max(1, step_ns))) for limit_ns in (self.time_ns, self.time_limit_ns))
-        return min(self.steps, at_most, max(self.at_least, in_time))
+        least, in_time, at_most = (_steps_in(ns, step_ns) for ns in (self.least_ns, self.time_ns, self.time_limit_ns))
+        return min(max(self.steps, least), at_most, max(self.at_least, in_time))
 
 
-def budgets(steps: int, plain_steps: int | None = None, *, timed: bool = True) -> dict[str, Budget]:
+def _steps_in(time_ns: int, step_ns: int) -> int:
+    return max(1, -(-time_ns // max(1, step_ns)))
+
+
+Round = dict[str, Budget]  # a phase after the other, those with at least a step
+
+
+def budgets(steps: int | None = None, plain_steps: int | None = None, *, timed: bool = True) -> Round:
     """The budget of every phase after the warm-up, scaled by the timeline's steps, except where `plain_steps` is given.
 
-    Not `timed`: only steps count, which processes know that cannot ask each other how long theirs took.
+    Without a number of steps there are as many as usual, and short steps more often, so that one disturbed step is not a large part of
+    them. Not `timed`: only steps count, which processes know that cannot ask each other how long theirs took.
     """
-    plain = plain_steps or max(_PLAIN_STEPS_AT_LEAST, steps * 5 // 2)
-    if not timed:
-        counts = {"plain": plain, "parts": steps, "timeline": steps, "detail": max(1, steps // 4)}
-        return {name: Budget(count, count, _NEVER_NS, _NEVER_NS) for name, count in counts.items()}
-    return {
-        "plain": Budget(plain, at_least=_PLAIN_STEPS_AT_LEAST, time_limit_ns=_PLAIN_NS_AT_MOST),
-        "parts": Budget(2 * steps, at_least=_PARTS_STEPS_AT_LEAST, time_ns=_PARTS_NS),
-        "timeline": Budget(steps),
-        "detail": Budget(max(1, steps // 4)),
+    in_timeline = steps or _USUAL_STEPS
+    counts = {
+        "plain": plain_steps or max(_PLAIN_STEPS_AT_LEAST, in_timeline * 5 // 2),
+        "parts": in_timeline if not timed else 2 * in_timeline,
+        "timeline": in_timeline,
+        "detail": max(1, in_timeline // 4),
     }
+    if not timed:
+        return {name: Budget(count, count, _NEVER_NS, _NEVER_NS) for name, count in counts.items()}
+    least_ns = {"plain": _PLAIN_NS, "parts": _BRIEF_PARTS_NS, "timeline": _TIMELINE_NS, "detail": _DETAIL_NS} if steps is None else {}
+    if plain_steps:
+        least_ns["plain"] = 0
+    limits = {
+        "plain": {"at_least": _PLAIN_STEPS_AT_LEAST, "time_limit_ns": _PLAIN_NS_AT_MOST},
+        "parts": {"at_least": _PARTS_STEPS_AT_LEAST, "time_ns": _PARTS_NS},
+    }
+    return {name: Budget(count, **limits.get(name, {}), least_ns=least_ns.get(name, 0)) for name, count in counts.items()}
+
+
+def rounds(full: Round, steps_left: int | None, step_ns: int) -> list[Round]:
+    """Which phases to go through, one round after the other, while the script lives.
+
+    `steps_left`: that many are still to come, or more; None if nobody knows. Where the full round may not fit, a short one comes first.
+    """
+    if steps_left is not None and steps_left >= sum(budget.expected_steps(step_ns) for budget in full.values()):
+        return [full]
+    left = max(_FEWEST_LEFT, _UNKNOWN_LEFT if steps_left is None else steps_left)
+    counts = {"parts": left // 7, "timeline": max(2, left // 5), "detail": left // 7}
+    counts["plain"] = left - sum(counts.values())
+    short = {name: replace(full[name], steps=min(counts[name], full[name].steps), least_ns=0) for name in full if counts[name]}
+    return [short, full]
 
 
 def settled(step_ns: Sequence[int], elapsed_ns: int, *, timed: bool = True) -> bool:
@@ -69,7 +105,7 @@ def settled(step_ns: Sequence[int], elapsed_ns: int, *, timed: bool = True) -> b
     if len(step_ns) < _SETTLED_STEPS:
         return bool(step_ns) and elapsed_ns >= _WARMUP_NS and step_ns[-1] <= _SETTLED_SPREAD * min(step_ns)
     last = step_ns[-_SETTLED_STEPS:]
-    return max(last) <= _SETTLED_SPREAD * min(last) or len(step_ns) >= _WARMUP_STEPS or elapsed_ns >= _WARMUP_NS
+    return max(last) <= _SETTLED_SPREAD * min(last) or len(step_ns) >= WARMUP_STEPS or elapsed_ns >= _WARMUP_NS
 
 
 def period(sources: Sequence[object]) -> int:

@@ -33,7 +33,7 @@ class Plan:
     """What the parent asks for, from the environment."""
 
     folder: str  # the run folder
-    steps: int
+    steps: int | None
     plain_steps: int | None
     stacks: bool
     keep_going: bool
