@@ -96,7 +96,7 @@ FILES: dict[str, bytes] = {
     "trace.json.zst": b"\x28\xb5\x2f\xfd",
     "nameless-gz": gzip.compress(b"{}"),
     "nameless-json": b'  \n{"traceEvents": []}',
-    "nameless-binary": b"SQLite format 3\0",
+    "nameless-binary": b"\x01\x02\0",
     "run/run.json": b"{}",
     "traces/a.json.gz": b"",
     "package/__main__.py": b"",
