@@ -130,6 +130,7 @@ def _run(recording: Recording) -> dict[str, Any]:
         "exit_code": run.get("exit_code"),
         "signal": run.get("signal"),
         "recorded_by_us": bool(run),
+        "torch_imported": run.get("torch_imported"),
         "in_process": run.get("in_process", False),
         "launchers": run.get("launchers", 1),
         "launchers_here": run.get("launchers_here", run.get("launchers", 1)),
@@ -184,7 +185,7 @@ def _steps(measured: Measured) -> dict[str, Any]:
     plain_ms = recording.step_ns("plain") / 1e6
     detail = measured.detail
     return {
-        "clock": recording.clock.get("clock", "trace"),
+        "clock": recording.clock.get("clock", "none" if recording.run else "trace"),
         "step_source": recording.timeline.step_source if recording.timeline is not None else None,
         "complete": len(recorded_ms),
         "ticks_per_step": recording.ticks_per_step,

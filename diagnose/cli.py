@@ -44,7 +44,7 @@ examples:
   python -m diagnose rules input-wait-no-workers  explain a rule (`rules` and `metrics` list all; a script of that name is ./rules)
   python -m diagnose rules new my-rule            begin a rule of your own (in a source tree)
 
-exit codes: 0 report written, 1 failure of diagnose, 2 wrong usage or unreadable trace, 3 the script failed, 4 --fail-on, 130 interrupted
+exit codes: 0 report, 1 nothing recorded or our failure, 2 wrong usage or unreadable trace, 3 script failed, 4 --fail-on, 130 interrupted
 """
 
 

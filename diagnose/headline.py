@@ -10,6 +10,7 @@ from diagnose.measure.areas.host import FULL, OTHERS_SHARE
 from diagnose.measure.metrics import Measured
 from diagnose.predict.plan import HIGH_SHARE
 from diagnose.report import ranks, savings
+from diagnose.report.document import recorded_inside, saw_no_step
 from diagnose.report.text import count, share
 
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
@@ -66,7 +67,7 @@ def _taken(measured: Measured, others: float, *, starved: bool) -> str:
 def verdict_on(document: dict[str, Any], caution: str) -> str:
     """One sentence: what is at stake and where, or that nothing is; after the caution, and who holds up other ranks, if there are such."""
     if not document["ledger"]:
-        return "No complete step was recorded, so there is nothing to judge."
+        return _nothing_recorded(document)
     lead = ranks.headline(document)
     if document["plan"]:
         top = document["plan"][0]
@@ -79,3 +80,12 @@ def verdict_on(document: dict[str, Any], caution: str) -> str:
     line = f" The costliest of your own lines is `{costliest['file']}:{costliest['line']}`." if costliest else ""
     nothing = f"{lead}, and no rule tells a fix" if lead else "no rule fires" if caution else "Nothing worth fixing was found"
     return f"{caution}{nothing}: {share(largest['share'])} of each step is {largest['title'].lower()}.{line}"
+
+
+def _nothing_recorded(document: dict[str, Any]) -> str:
+    target = f"`{document['run']['target']}`"
+    if document["run"].get("torch_imported") is False:
+        return f"{target} never imported torch, so there was nothing to record."
+    if saw_no_step(document) and not recorded_inside(document):
+        return f"No step was seen in {target}: no optimizer step, backward or forward of a module with parameters."
+    return "No complete step was recorded, so there is nothing to judge."

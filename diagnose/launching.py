@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from diagnose import verifying
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_SCRIPT_FAILED, DiagnoseError
 from diagnose.outputs import failed, open_output, out_folder, report_into
-from diagnose.report.document import exit_code
+from diagnose.report.document import Document, exit_code, recorded_nothing
 from diagnose.run.settings import Settings, Target
 
 if TYPE_CHECKING:
@@ -91,6 +91,9 @@ def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) 
     Progress(quiet=options.quiet)("analysing")
     with open_output(options, after_script=True) as output:
         document = report_into(out, out, options)
+        if recorded_nothing(document):
+            output.add(document)
+            return _nothing_recorded(document, options)
         if not (options.verify and verified):
             output.add(document)
             return exit_code(document, options.fail_on)
@@ -99,3 +102,11 @@ def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) 
         except DiagnoseError:
             output.add(document)
             raise
+
+
+def _nothing_recorded(document: Document, options: argparse.Namespace) -> int:
+    """A report that holds no measurement is no success. The summary has said why, unless it is not to be shown."""
+    if not options.quiet:
+        return EXIT_FAILURE
+    said = DiagnoseError(document["verdict"].replace("`", ""))
+    return failed(f"diagnose: {said}", said.exit_code, options)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import re
+import traceback
+import warnings
+import zipfile
 from pathlib import Path
 from typing import Literal, get_args
 
 from diagnose.errors import UsageError
+from diagnose.trace.foreign_files import SHELL_SCRIPT, START_BYTES, ForeignFile, by_bytes, by_name
 from diagnose.trace.source import TRACE_SUFFIXES, is_url
 
 Command = Literal["rules", "metrics", "whatif", "verify", "compare", "fleet", "accuracy"]
 Kind = Literal["module", "script", "run", "trace", "traces"] | Command
 COMMANDS: tuple[Command, ...] = get_args(Command)
 SCRIPT_SUFFIXES = (".py", ".pyw", ".pyc", ".pyz")
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # by gzip or zstd
+_OTHER_LANGUAGES = {"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "perl", "ruby", "node", "julia", "lua", "php", "Rscript"}
+_LONGEST_SCRIPT = 2**24  # bytes
 
 
 def kind_of(target: str, *, module: bool = False) -> Kind:
@@ -28,9 +37,7 @@ def kind_of(target: str, *, module: bool = False) -> Kind:
         return _kind_of_folder(path)
     if not path.exists():
         raise UsageError(f"there is no {target}", saw=f"working directory {Path.cwd()}", do=_nearest(path))
-    if path.suffix in SCRIPT_SUFFIXES:
-        return "script"
-    return "trace" if target.endswith(TRACE_SUFFIXES) or _holds_a_trace(path) else "script"
+    return _kind_of_file(path, target)
 
 
 def _kind_of_folder(folder: Path) -> Kind:
@@ -55,14 +62,78 @@ def traces_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.name.endswith(TRACE_SUFFIXES) and path.is_file())
 
 
-def _holds_a_trace(path: Path) -> bool:
-    """By its first bytes: compressed, JSON, or binary. No script begins like any of these."""
+def _kind_of_file(path: Path, target: str) -> Kind:
+    """By its first bytes, where these tell nothing by its name, and of a text that is left by whether it is a program in Python."""
+    start = _start(path)
+    foreign = by_bytes(start)
+    if foreign and not _is_runnable_archive(path):
+        raise _refusal(target, foreign, f"it starts with {start[:16]!r}")
+    interpreter = _interpreter(start)
+    if path.suffix in SCRIPT_SUFFIXES or foreign or (interpreter and interpreter not in _OTHER_LANGUAGES):
+        return "script"
+    if interpreter:
+        raise _refusal(target, SHELL_SCRIPT._replace(what=f"a script for {interpreter}"), f"it starts with {start[:16]!r}")
+    if target.endswith(TRACE_SUFFIXES) or start.startswith(_PACKED) or re.match(rb'\s*\{\s*"', start):
+        return "trace"
+    if foreign := by_name(path.name):
+        raise _refusal(target, foreign, f"its name ends in {path.suffix}")
+    if start.lstrip()[:1] in (b"{", b"[") or b"\0" in start:
+        return "trace"
+    _refuse_data(path, target)
+    return "script"
+
+
+def _start(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            head = file.read(512)
+            return file.read(START_BYTES)
     except OSError as error:
         raise UsageError(f"{path} cannot be read", saw=str(error)) from error
-    return head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) or head.lstrip()[:1] in (b"{", b"[") or b"\0" in head
+
+
+def _interpreter(start: bytes) -> str:
+    """The program that the first line of a script names, `bash` for `#!/usr/bin/env -S bash -e`; empty without such a line."""
+    if not start.startswith(b"#!"):
+        return ""
+    words = start[2:].partition(b"\n")[0].decode("utf-8", "replace").split()
+    names = [word.rpartition("/")[2] for word in words if not word.startswith("-")]
+    return next((name for name in names if name != "env"), "")
+
+
+def _is_runnable_archive(path: Path) -> bool:
+    """A zip archive that Python runs, as zipapp makes them."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "__main__.py" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def _refuse_data(path: Path, target: str) -> None:
+    """Raises UsageError for a text that is no program: lines of numbers and names can be valid Python, but they import and call nothing."""
+    saw = "it imports and calls nothing"
+    try:
+        if _does_something(path):
+            return
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        saw = "as Python: " + traceback.format_exception_only(type(error), error)[-1].strip()
+    raise UsageError(
+        f"{target} is neither a script in Python nor a trace", saw=saw, do="name a script, a trace of torch.profiler or a run folder"
+    )
+
+
+def _does_something(path: Path) -> bool:
+    """Whether there is an import or a call in it. Raises SyntaxError if it is no Python."""
+    if path.stat().st_size > _LONGEST_SCRIPT:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python says it when the script runs
+        program = ast.parse(path.read_bytes())
+    return any(isinstance(node, (ast.Import, ast.ImportFrom, ast.Call)) for node in ast.walk(program))
+
+
+def _refusal(target: str, foreign: ForeignFile, saw: str) -> UsageError:
+    return UsageError(f"{target} is {foreign.what}, neither a script in Python nor a trace of torch.profiler", saw=saw, do=foreign.do)
 
 
 def _nearest(path: Path) -> str:

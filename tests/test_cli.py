@@ -96,7 +96,7 @@ FILES: dict[str, bytes] = {
     "trace.json.zst": b"\x28\xb5\x2f\xfd",
     "nameless-gz": gzip.compress(b"{}"),
     "nameless-json": b'  \n{"traceEvents": []}',
-    "nameless-binary": b"SQLite format 3\0",
+    "nameless-binary": b"\x01\x02\0",
     "run/run.json": b"{}",
     "traces/a.json.gz": b"",
     "package/__main__.py": b"",
@@ -206,6 +206,30 @@ def test_exit_codes_follow_the_script(ended: str, code: int, script: str, launch
     launched["ended"] = ended
     assert cli.main(["--out", "out", script]) == code
     assert Path("out/report.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("ended", "code"), [("stopped", 1), ("finished", 1), ("timeout", 1), ("crashed", 3), ("killed", 3), ("interrupted", 130)]
+)
+@pytest.mark.parametrize("phases", [{}, {"warmup": 2}])
+def test_a_report_without_a_measurement_is_no_success(
+    ended: str, code: int, phases: dict[str, int], script: str, launched: dict[str, Any], analysed: dict[str, Any]
+) -> None:
+    launched["ended"], analysed["*"] = ended, documents.without_a_step()
+    analysed["*"]["run"]["ended"] = ended
+    analysed["*"]["steps"]["phases"] = phases
+    assert cli.main(["--out", "out", "--verify", script]) == code
+    assert Path("out/report.json").exists()
+
+
+def test_quiet_says_why_nothing_was_recorded(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    analysed["*"] = documents.without_a_step() | {"verdict": "`train.py` never imported torch, so there was nothing to record."}
+    assert cli.main(["--quiet", "--json", script]) == 1
+    out, err = capsys.readouterr()
+    assert err == "diagnose: train.py never imported torch, so there was nothing to record.\n"
+    assert json.loads(out) == analysed["*"]
 
 
 def test_a_crash_with_nothing_to_analyse_is_still_the_scripts_failure(

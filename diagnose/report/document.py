@@ -103,6 +103,18 @@ def is_complete(document: Document) -> bool:
     return bool(document["ledger"])
 
 
+def saw_no_step(document: Document) -> bool:
+    """Whether a run of ours came to its end without a step, so that nothing could be recorded, judged or compared."""
+    steps = document["steps"]
+    return recorded_by_us(document) and steps["clock"] == "none" and not steps["phases"] and not is_complete(document)
+
+
+def recorded_nothing(document: Document) -> bool:
+    """The same, or it ended in the warm-up, which is thrown away."""
+    kept = sum(number for name, number in document["steps"]["phases"].items() if name != "warmup")
+    return recorded_by_us(document) and not kept and not is_complete(document)
+
+
 def recorded_by_us(document: Document) -> bool:
     """False for a trace that somebody else recorded."""
     return bool(document["run"].get("recorded_by_us", True))

@@ -6,7 +6,7 @@ from typing import Any
 
 from diagnose.report import savings, sentences, text
 from diagnose.report.blocks import before_after, folded, section, table
-from diagnose.report.document import Document, Finding, alternatives, in_group, in_state, lacking, place, planned
+from diagnose.report.document import Document, Finding, alternatives, in_group, in_state, lacking, place, planned, saw_no_step
 from diagnose.report.text import code, prose
 
 
@@ -55,6 +55,8 @@ def aside(document: Document) -> list[Finding]:
 
 def not_judged(document: Document, *, collapsible: bool) -> str:
     """Rules that lacked something, grouped by what they lacked, and rules that failed. Long lists of names break tables, so a list."""
+    if saw_no_step(document):
+        return ""
     lacked = [
         f"- {prose(reason)}{f'; {code(option)} would tell' if option else ''}: {', '.join(map(code, rules))}"
         for (reason, option), rules in lacking(document).items()

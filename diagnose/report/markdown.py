@@ -160,4 +160,4 @@ def _how_measured(document: Document, *, collapsible: bool) -> str:
     fold = functools.partial(folded, collapsible=collapsible)
     environment = [(code(str(name)), code(str(value))) for name, value in document["run"]["environment"].items()]
     facts = [*sentences.measurement(document), sentences.ending(document), sentences.judged(document), *document["notes"]]
-    return fold("How this was measured", bullets(facts), table(("Environment", "Value"), environment))
+    return fold("How this was measured", bullets(filter(None, facts)), table(("Environment", "Value"), environment))

@@ -14,6 +14,7 @@ from diagnose.report.document import (
     place,
     recorded_by_us,
     recorded_inside,
+    saw_no_step,
     shell_line,
     steady_ms,
     step_ms,
@@ -183,7 +184,9 @@ def runs_ahead(document: Document) -> bool:
 
 
 def judged(document: Document) -> str:
-    """How many rules there were and what became of them."""
+    """How many rules there were and what became of them; empty where there was nothing to judge."""
+    if saw_no_step(document):
+        return ""
     numbers = {state: len(in_state(document, state)) for state in ("fires", "quiet", "abstains", "error")}
     said = {"fires": "fired", "quiet": "found nothing", "abstains": "could not be judged", "error": "failed"}
     parts = [f"{number} {said[state]}" for state, number in numbers.items() if number]
@@ -195,6 +198,8 @@ def remedies(document: Document) -> list[str]:
     ended, ticks = document["run"]["ended"], document["steps"]["clock"]
     if not recorded_by_us(document):
         return ["Record more than one step: call `prof.step()` after each, or give the script itself to diagnose."]
+    if document["run"].get("torch_imported") is False:
+        return ["If it starts the training elsewhere (in a container, by `sudo`, with `python -I`), name that script, there."]
     tries = []
     if ended in ("crashed", "killed"):
         tries.append("Mend the failure first; the recording begins after a warm-up of a few steps.")
@@ -202,7 +207,7 @@ def remedies(document: Document) -> list[str]:
         tries.append("Allow more time: a larger `--timeout`, or none.")
     if ticks in ("none", "trace"):
         tries.append("Check that the script reaches its training loop in this run, with torch modules or a torch optimizer.")
-    if ended == "finished":
+    if ended == "finished" and not saw_no_step(document):
         fewer = "steps=2" if recorded_inside(document) else "--steps 2"
         tries.append(f"Let the script run longer (more batches or epochs), or ask for fewer steps: `{fewer}`.")
     return tries or ["Run it again and let it go on until diagnose stops it."]
@@ -255,8 +260,9 @@ def nothing_to_do(document: Document) -> str:
 
 def happened(document: Document) -> str:
     """In place of the plan when no complete step was recorded."""
-    recorded = f"Steps recorded: {phases(document)}." if phases(document) else "No step ended while it was recorded."
-    return f"{ending(document)} {recorded}"
+    if phases(document):
+        return f"{ending(document)} Steps recorded: {phases(document)}."
+    return ending(document) if saw_no_step(document) else f"{ending(document)} No step ended while it was recorded."
 
 
 # ---- how it was measured

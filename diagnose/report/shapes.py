@@ -45,6 +45,9 @@ class Run(TypedDict):
     exit_code: Annotated[int | None, _is("The script's; null if a signal ended it, and for a trace.")]
     signal: NotRequired[Annotated[str | None, _is("The name of the signal that ended it, else null.")]]
     recorded_by_us: NotRequired[Annotated[bool, _is("False for a trace that another profiler recorded.")]]
+    torch_imported: NotRequired[
+        Annotated[bool | None, _is("Whether a process of the script imported torch; null where that is not known, as of a trace.")]
+    ]
     launchers: NotRequired[Annotated[int, _is("How many torchrun started, one a rank; 1 without it.")]]
     launchers_here: NotRequired[Annotated[int, _is("How many of them on the machine that kept the run's record; missing: all.")]]
     in_process: NotRequired[Annotated[bool, _is("A block of a program recorded itself: diagnose.record().")]]

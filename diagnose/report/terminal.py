@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.report import savings, sentences, text, verification
-from diagnose.report.document import Document, Finding, alternatives, is_complete, place, planned, run_command, shell_line
+from diagnose.report.document import Document, Finding, alternatives, is_complete, place, planned, run_command, saw_no_step, shell_line
 from diagnose.report.fitting import Block, fitted
 
 if TYPE_CHECKING:
@@ -163,7 +163,10 @@ def _pointers(document: Document, out: Path) -> list[Text]:
     """Where to look, and the one thing to type next."""
     from rich.text import Text
 
-    lines = [f"Report       {out / 'report.html'}", f"TensorBoard  {shell_line(['tensorboard', '--logdir', str(out)])}"]
+    report = f"Report       {out / 'report.html'}"
+    if saw_no_step(document):
+        return [Text(report)]
+    lines = [report, f"TensorBoard  {shell_line(['tensorboard', '--logdir', str(out)])}"]
     if planned(document) and (measure := sentences.verify_command(document, str(out))):
         lines.append(f"To measure   {measure}")
     elif run_command(document) and (planned(document) or not is_complete(document)):

@@ -77,7 +77,7 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
     )
     outcome = run.to_its_end()
     if keeps_record:
-        write_record(out, record | asdict(outcome) | {"gpu_state": run.gpu_state})
+        write_record(out, record | asdict(outcome) | {"gpu_state": run.gpu_state, "torch_imported": run.torch_imported})
     if job is None:
         tidy(out)
     if run.found_no_gpu:
@@ -158,6 +158,10 @@ class Run:
     @property
     def found_no_gpu(self) -> bool:
         return self._live.no_gpu
+
+    @property
+    def torch_imported(self) -> bool:
+        return self._live.torch_imported
 
     def to_its_end(self) -> RunOutcome:
         began = time.monotonic()

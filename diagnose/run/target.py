@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import importlib.util
 import traceback
-from collections.abc import Sequence
-from importlib.machinery import PathFinder
+import zipfile
 from pathlib import Path
 
 from diagnose.errors import ScriptFailed, UsageError
+from diagnose.run.modules import folder_of_module
 from diagnose.run.settings import Target
 
 
@@ -19,7 +18,7 @@ def check(target: Target, cwd: Path | None = None) -> Path:
     Raises UsageError if there is no such target, ScriptFailed if it cannot be compiled.
     """
     cwd = cwd or Path.cwd()
-    return _check_module(target.script, str(cwd)) if target.module else _check_script(cwd, target.script)
+    return folder_of_module(target.script, str(cwd)) if target.module else _check_script(cwd, target.script)
 
 
 def _check_script(cwd: Path, given: str) -> Path:
@@ -34,6 +33,8 @@ def _check_script(cwd: Path, given: str) -> Path:
         source = script.read_bytes()
     except OSError as error:
         raise UsageError(f"{given} cannot be read.", saw=str(error), do="Check its permissions.") from error
+    if source.startswith(importlib.util.MAGIC_NUMBER) or zipfile.is_zipfile(script):
+        return script.resolve().parent  # compiled before, or an archive (.pyz)
     try:
         compile(source, given, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
@@ -42,19 +43,3 @@ def _check_script(cwd: Path, given: str) -> Path:
         place = f"{given}:{line}" if line else given
         raise ScriptFailed(f"{place} is not valid Python.", saw=python_says, do="Fix the script and run again.") from error
     return script.resolve().parent
-
-
-def _check_module(name: str, cwd: str) -> Path:
-    """Looked up as `python -m` would, with the working directory first, but without running any of it."""
-    path: Sequence[str] | None = [cwd, *sys.path]
-    spec = None
-    for depth, part in enumerate(name.split(".")):
-        qualified = ".".join(name.split(".")[: depth + 1])
-        spec = PathFinder.find_spec(qualified, path) if path is not None and part else None
-        if spec is None:
-            saw = f"{qualified!r} not found from {cwd}"
-            raise UsageError(f"There is no module {name}.", saw=saw, do="Check the name and the working directory.")
-        path = spec.submodule_search_locations
-    if spec is not None and spec.origin and os.path.isfile(spec.origin):
-        return Path(spec.origin).resolve().parent
-    return Path(next(iter(path), cwd)) if path else Path(cwd)

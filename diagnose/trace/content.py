@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from diagnose.errors import TraceUnreadable, UsageError
+from diagnose.trace.foreign_files import RECORD_HINT, by_bytes
 from diagnose.trace.source import Readable, opened, shown
 
 try:  # several times faster, see docs/decisions.md
@@ -26,17 +27,6 @@ BLOCK = 2**20
 _PACKED_BLOCK = 2**13
 _ZSTD_PIECE = 2**9  # of a compressed file; four bytes of it may become 128 KiB, and zstandard returns all that a piece becomes
 _START = 4096
-
-_FOREIGN_STARTS = (
-    (b"SQLite format 3", "This is an Nsight Systems export (an SQLite database), not a trace of torch.profiler."),
-    (b"QDSTRM", "This is an Nsight Systems recording, not a trace of torch.profiler."),
-    (b"PK\x03\x04", "This is a zip archive, not a trace."),
-    (b"\x80", "This looks like a Python pickle, not a trace."),
-    (b"\x89HDF", "This is an HDF5 file, not a trace."),
-    (b"{'", "This is Python's own notation (single quotes), not JSON."),
-    (b"[{'", "This is Python's own notation (single quotes), not JSON."),
-)
-RECORD_HINT = "Record one with torch.profiler and export_chrome_trace(), or run: python -m diagnose train.py"
 
 
 class Content:
@@ -197,9 +187,9 @@ def _unzstded(packed: _Counted, name: str) -> Iterator[bytes]:
 def _refuse_foreign(data: bytes, name: str) -> None:
     """Raises TraceUnreadable for what does not begin like JSON."""
     start = data.lstrip()[:64]
-    for magic, what in _FOREIGN_STARTS:
-        if start.startswith(magic):
-            raise TraceUnreadable(f"{name} cannot be read. {what}", saw=f"it starts with {start[:16]!r}", do=RECORD_HINT)
+    if foreign := by_bytes(data):
+        what = f"This is {foreign.what}, not a trace of torch.profiler."
+        raise TraceUnreadable(f"{name} cannot be read. {what}", saw=f"it starts with {start[:16]!r}", do=foreign.do)
     if not start:
         raise TraceUnreadable(f"{name} holds no JSON.", saw="nothing but blanks at its start", do=RECORD_HINT)
     if start[:1] not in (b"{", b"["):

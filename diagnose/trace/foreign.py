@@ -7,8 +7,8 @@ from typing import Any
 
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.columns import integers
-from diagnose.trace.content import RECORD_HINT
 from diagnose.trace.decode import Event
+from diagnose.trace.foreign_files import RECORD_HINT
 
 
 class Others:

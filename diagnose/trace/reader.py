@@ -12,12 +12,13 @@ from diagnose.errors import TraceUnreadable
 from diagnose.trace.allocations import memory_table
 from diagnose.trace.batches import Events
 from diagnose.trace.collectives import collective_table
-from diagnose.trace.content import MAX_BYTES, MAX_RATIO, RECORD_HINT, Content
+from diagnose.trace.content import MAX_BYTES, MAX_RATIO, Content
 from diagnose.trace.decode import TraceFile
 from diagnose.trace.device import device_table
 from diagnose.trace.doubts import doubts
 from diagnose.trace.events import Lane, Lanes
 from diagnose.trace.foreign import refuse_foreign
+from diagnose.trace.foreign_files import RECORD_HINT
 from diagnose.trace.host import Threads, host_table, number_threads
 from diagnose.trace.lines import Calls, read_calls
 from diagnose.trace.memory import Memory

@@ -217,6 +217,14 @@ def crashed() -> Document:
     return document
 
 
+def without_a_step(*, torch_imported: bool = True) -> Document:
+    """A script that ran to its own end and never took a step."""
+    document = crashed()
+    document["run"] |= {"ended": "finished", "exit_code": 0, "torch_imported": torch_imported}
+    document["steps"] |= {"clock": "none", "step_source": None, "phases": {}}
+    return document
+
+
 def hostile(name: str) -> Document:
     """The sick run with `name` wherever a trace, a script or an exception can put text of its own."""
     document = copy.deepcopy(sick())

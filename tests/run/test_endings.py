@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from diagnose.analyse import analyse
 from diagnose.errors import ScriptFailed, UsageError
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
@@ -58,6 +59,8 @@ def test_a_time_out_ends_a_script_that_never_ticks(run_script: Run) -> None:
     run = run_script("hang", timeout_s=5.0)
     assert run.outcome.ended == "timeout"
     assert run.stdout == "2.0\n"
+    assert run.json("run.json")["torch_imported"] is True
+    assert analyse(run.folder)["verdict"].startswith("No step was seen in `")
 
 
 def test_a_script_without_torch_runs_unharmed(run_script: Run) -> None:
@@ -65,6 +68,8 @@ def test_a_script_without_torch_runs_unharmed(run_script: Run) -> None:
     assert (run.outcome.ended, run.outcome.exit_code) == ("finished", 0)
     assert run.stdout == "hello --a b c\n"
     assert run.stderr == ""
+    assert run.json("run.json")["torch_imported"] is False
+    assert analyse(run.folder)["verdict"] == f"`{SCRIPTS / 'no_torch.py'}` never imported torch, so there was nothing to record."
 
 
 def test_a_script_that_does_not_exist(tmp_path: Path) -> None:

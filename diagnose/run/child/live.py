@@ -11,7 +11,7 @@ from .schedule import Budget
 from .ticks import PHASES
 
 _SIZE = 4096
-_STATE, _STOP, _ATTENTION, _WORDS, _STAGE, _ORDERS, _SEATS = 0, 1, 2, 8, 64, 320, 512
+_STATE, _STOP, _ATTENTION, _TORCH, _WORDS, _STAGE, _ORDERS, _SEATS = 0, 1, 2, 3, 8, 64, 320, 512
 _WORD = struct.Struct("<q")
 _TEXT_ROOM = 200
 _STAGE_LAYOUT = struct.Struct(f"<qqqqqqq{_TEXT_ROOM}s")  # a budget, ticks a step, ns a step, text
@@ -92,6 +92,14 @@ class Live:
 
     def set_no_gpu(self) -> None:
         self._page[_STATE] = _NO_GPU
+
+    @property
+    def torch_imported(self) -> bool:
+        """A process of the run has imported torch."""
+        return self._page[_TORCH] != 0
+
+    def set_torch_imported(self) -> None:
+        self._page[_TORCH] = 1
 
     @property
     def last_tick(self) -> int:

@@ -1,0 +1,58 @@
+"""Where nothing could be recorded every report says so in a sentence, and nothing about what could not be judged."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from diagnose.headline import verdict_on
+from diagnose.report.markdown import markdown
+from diagnose.report.page import fragment
+from diagnose.report.terminal import print_summary
+
+from . import documents
+from .documents import Document
+
+
+def unrecorded(**changes: bool) -> Document:
+    document = documents.without_a_step(**changes)
+    return document | {"verdict": verdict_on(document, "")}
+
+
+NO_TORCH = "train.py never imported torch, so there was nothing to record."
+NO_STEP = "No step was seen in train.py: no optimizer step, backward or forward of a module with parameters."
+
+
+@pytest.mark.parametrize(("torch_imported", "says"), [(False, NO_TORCH), (True, NO_STEP)])
+def test_the_summary_is_one_sentence_and_where_the_report_lies(torch_imported: bool, says: str) -> None:
+    stream = io.StringIO()
+    print_summary(unrecorded(torch_imported=torch_imported), Path("out"), Console(file=stream, width=120, color_system=None))
+    assert stream.getvalue().split("\n") == ["", says, "", "Report       out/report.html", ""]
+
+
+@pytest.mark.parametrize(("torch_imported", "says"), [(False, NO_TORCH), (True, NO_STEP)])
+@pytest.mark.parametrize("render", [markdown, fragment])
+def test_no_report_lists_what_could_not_be_judged(render: object, torch_imported: bool, says: str) -> None:
+    assert callable(render)
+    report = render(unrecorded(torch_imported=torch_imported)).replace("`", "").replace("<code>", "").replace("</code>", "")
+    assert says in report
+    assert "judged" not in report.lower() and "host-sync" not in report
+
+
+def test_how_it_ended_is_said_beside_it() -> None:
+    document = unrecorded()
+    document["run"]["ended"] = "timeout"
+    stream = io.StringIO()
+    print_summary(document, Path("out"), Console(file=stream, width=120, color_system=None))
+    assert "ended by --timeout" in stream.getvalue()
+
+
+@pytest.mark.parametrize("torch_imported", [None, True])
+def test_where_steps_were_seen_the_verdict_is_another(torch_imported: bool | None) -> None:
+    document = documents.crashed()
+    document["run"]["torch_imported"] = torch_imported
+    assert verdict_on(document, "") == "No complete step was recorded, so there is nothing to judge."
+    assert "Not judged" in markdown(document)
