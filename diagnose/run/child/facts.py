@@ -39,7 +39,7 @@ class Facts:
         self.mark_overhead_ns: int | None = None
         self.recorded_steps = 0.0
         self._fetches = FetchLog(run_folder, live)
-        self._loaders, self._distributed = Loaders(places), Distributed(places)
+        self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
 
     def install(self) -> None:
@@ -69,7 +69,7 @@ class Facts:
             "own_profiler_share": self.own_profiler_share,
             "mark_overhead_ns": self.mark_overhead_ns,
             "forward": self.calls.forward_facts(),
-            "loaders": self._loaders.facts(),
+            "loaders": self._loaders.facts(self.recorded_steps),
             "optimizers": [optimizer_facts(optimizer, place) for optimizer, place in self._known_optimizers()],
             "models": [model_facts(model, place, self.calls.pairs) for model, place in models],
             "zero_grad": self.zero_grads.facts(),

@@ -102,6 +102,7 @@ class Phases:
             self._ticks_recorded += 1
             self._facts.calls.look_closely = False  # one step is enough
             self._facts.uploads.step_ended()
+            self._facts.calls.feeding.tick()
             self._input_elements.append(self._facts.calls.taken_elements())
         elif self._name in ("warmup", "plain"):
             self._ticks_watched += 1
