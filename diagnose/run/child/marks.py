@@ -108,6 +108,7 @@ class Marks:
 
     def remove(self) -> None:
         self._patches.restore()
+        self._step_ended()  # where a step is one of the evaluations within the optimizer's, that is still open
         for other in self._beside:
             other.remove()
         with contextlib.suppress(ValueError):

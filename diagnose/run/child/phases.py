@@ -173,6 +173,16 @@ class Phases:
         self._cold = (recording, phase)
         self._tick_ns[-1] = self._settling_from = perf_counter_ns()
 
+    def end_early_recording(self) -> None:
+        """An optimizer's step has ended between two ticks. The next one is not to begin in the early recording: it may end in a later one,
+        and torch would write that into memory that is freed."""
+        if self._recording is None or self._name != "warmup":
+            return
+        try:
+            self._close_cold()
+        except Exception as error:
+            self.abandon(error)
+
     # plain, timeline, detail
 
     def _begin(self, name: str, number: int, now_ns: int) -> None:
