@@ -162,7 +162,7 @@ class Measured:
 
     @property
     def fetches_per_step(self) -> float:
-        """Batches fetched per step; 1 where it was not counted (accumulation and GANs fetch otherwise)."""
+        """Batches that come per step; 1 where it was not counted (accumulation and GANs fetch otherwise)."""
         return float(self.recording.clock.get("per_step", {}).get("fetch") or 1.0)
 
     def row_ms(self, row: str) -> float:

@@ -51,7 +51,7 @@ MOST_TIMES = 100  # × the bound: beyond, the recording is of something else tha
 _CLOCKS = {
     "step": "a step ends where the program itself says so, with `step()`",
     "optimizer": "a step ends with `optimizer.step()`",
-    "backward": "no optimizer was used, so a step ends with `backward()`",
+    "backward": "a step ends with `backward()`: no optimizer was used, or each of its steps makes many backward passes, as LBFGS does",
     "forward": "nothing was trained, so a step is one outermost module call",
     "none": "no optimizer step, backward pass or module call was seen",
 }

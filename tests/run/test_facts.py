@@ -102,6 +102,8 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
     (loader,) = habits.facts["loaders"]
     starts = loader.pop("iterator_start_ms")
     assert len(starts) >= 5
+    begun = loader.pop("iterator_start_ns")
+    assert len(begun) == len(starts) and begun == sorted(begun)
     assert all(0 < start < 1000 for start in starts)
     assert loader == {
         **place("habits", "loader"),
@@ -119,6 +121,8 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
         "collate": "__main__.together",
         "worker_info_used": None,
         "batches_per_epoch": 4,
+        "batches_per_step": 1.0,
+        "fed_share": 1.0,
         "batch_type": "Batch",
         "batch_pinnable": False,
     }

@@ -18,6 +18,7 @@ Run = Callable[..., Recorded]
         (("plain", "60"), "optimizer", 1, (1, 1)),
         (("gan",), "optimizer", 2, (2, 2)),
         (("lbfgs",), "optimizer", 1, (1.5, 7)),
+        (("lbfgs", "30", "3"), "backward", 1, (1, 1)),
         (("accumulation",), "optimizer", 1, (4, 4)),
         (("scaler",), "optimizer", 1, (1.2, 1.8)),
         (("by_hand",), "backward", 1, (1, 1)),

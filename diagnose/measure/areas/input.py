@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.own_lines import places_of
+from diagnose.measure.epochs import epoch_begins, steps_since
 from diagnose.measure.ledger import LOADER_NEXT
 from diagnose.measure.measured import (
     NO_FACTS,
@@ -44,11 +45,16 @@ def _input_wait(view: Selection) -> Rows:
 
 
 def feeding_loader(measured: Measured) -> dict[str, Any] | Missing:
-    """The loader that feeds the steps: the one with most batches to give."""
+    """The loader that feeds the steps: the one that brought batches in most of them; where that was not recorded, the largest."""
     if not measured.recording.facts:
         return NO_FACTS
     loaders = measured.recording.facts.get("loaders") or []
-    return max(loaders, key=lambda one: one.get("dataset_length") or 0) if loaders else NO_LOADER
+    return max(loaders, key=_steadiness) if loaders else NO_LOADER
+
+
+def _steadiness(loader: dict[str, Any]) -> tuple[float, ...]:
+    """Of two loaders that feed the same steps, or that were not counted, the larger one is told of."""
+    return tuple(loader.get(name) or 0 for name in ("fed_share", "batches_per_step", "dataset_length"))
 
 
 @metric("loader_worker_count", "count", "worker processes of the DataLoader that feeds the steps")
@@ -269,21 +275,23 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
-    starts_ms, batches = loader.get("iterator_start_ms") or [], loader.get("batches_per_epoch")
     if not loader["num_workers"]:
         return []
-    if not batches or len(starts_ms) < 2:  # the first start includes what is loaded only once, and may be the only one
+    epoch_steps, starts_ms = measured.needed("epoch_step_count"), loader.get("iterator_start_ms") or []
+    if len(starts_ms) < 2:  # the first start includes what is loaded only once, and may be the only one
         return NO_SECOND_EPOCH
     fetch_ms = measured.number("fetch_ms")
     beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
-    per_step = measured.fetches_per_step / batches
-    cost_ms = max(beyond_ms * per_step, _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(1 / per_step)))
-    return [FactPlace(*loop_line(measured), per_step, cost_ms)]
+    cost_ms = max(beyond_ms / epoch_steps, _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(epoch_steps)))
+    return [FactPlace(*loop_line(measured), 1 / epoch_steps, cost_ms)]
 
 
 @metric("epoch_step_count", "steps", "of one epoch of the loader that feeds the steps, of which a second one began during the recording")
 def _epoch_step_count(measured: Measured) -> Value | Missing:
     loader = known(feeding_loader(measured))
+    if "iterator_start_ns" in loader:
+        begins = epoch_begins(measured.recording, loader)
+        return float(np.median(np.diff(begins))) if len(begins) > 1 else NO_SECOND_EPOCH
     batches, begun = loader.get("batches_per_epoch"), len(loader.get("iterator_start_ms") or [])
     return batches / measured.fetches_per_step if batches and begun > 1 else NO_SECOND_EPOCH
 
@@ -300,7 +308,9 @@ def steps_into_epoch(measured: Measured) -> np.ndarray:
     if length < SHORTEST_EPOCH:
         raise Unknown(Missing("the epochs are too short to tell their ends from the rest"))
     first = phase["first_tick"] // measured.recording.ticks_per_step + 1
-    return np.asarray(np.mod(first + np.arange(len(measured.recording.step_ns("plain"))), length))
+    numbers = first + np.arange(len(measured.recording.step_ns("plain")))
+    begins = epoch_begins(measured.recording, known(feeding_loader(measured)))
+    return steps_since(begins, numbers) if len(begins) else np.asarray(np.mod(numbers, length))
 
 
 def at_epoch_ends(measured: Measured) -> np.ndarray:

@@ -1,5 +1,5 @@
 """The step clock: what the script itself calls a step, else optimizer steps, else outermost backward calls, else outermost forwards of
-modules that own parameters.
+modules that own parameters. Where one step of the optimizer evaluates the model many times, as LBFGS does, each evaluation ticks.
 
 Nothing but the hooks that can still matter is installed: an optimizer that steps removes the wrappers of backward and forward.
 """
@@ -19,6 +19,7 @@ import torch
 from torch.optim.optimizer import Optimizer, _global_optimizer_post_hooks, register_optimizer_step_post_hook
 
 from .closer import compiler_in_use
+from .evaluations import Evaluations
 from .patching import Patches
 
 graph_entry: Any = torch.autograd  # its `_engine_run_backward` is private, and the one name that all backward calls go through
@@ -38,6 +39,9 @@ class Listener(Protocol):
 
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None: ...
 
+    def optimizer_stepped(self) -> None:
+        """An optimizer's step has ended that is no tick, because the evaluations within it are."""
+
 
 class Clock:
     """Tells a listener of ticks, of better clocks, and of the optimizers it sees on the way."""
@@ -47,6 +51,8 @@ class Clock:
         self._listener = listener
         self._optimizer_constructed = False
         self._backwards = 0
+        self._evaluations = Evaluations()
+        self._waits = False  # for the end of the step in which it was seen that evaluations tick
         # what our wrappers call; marks go here, inside the wrapper, so that they have ended when the tick comes
         self.calls = SimpleNamespace(forward=torch.nn.Module.__call__, backward=graph_entry._engine_run_backward, step_ended=None)
         self._nesting = threading.local()
@@ -57,6 +63,7 @@ class Clock:
     def install(self, called: type = torch.nn.Module) -> None:
         """`called`: the class whose calls may be forwards."""
         self._hook = register_optimizer_step_post_hook(self._after_step)
+        self._evaluations.install()
         self._construction.replace(Optimizer, "__init__", self._noticing_optimizers(Optimizer.__init__))
         self._backward.replace(graph_entry, "_engine_run_backward", self._ticking("backward"))
         self.calls.forward = called.__call__
@@ -82,6 +89,7 @@ class Clock:
         if self._hook is not None and self._hook.id in _global_optimizer_post_hooks:
             # torch may be iterating over the hooks right now, so this one can be replaced but not taken out
             _global_optimizer_post_hooks[self._hook.id] = _no_hook
+        self._evaluations.remove()
         for patches in (self._forward, self._backward, self._construction):
             patches.restore()
 
@@ -95,7 +103,12 @@ class Clock:
         step_ended = self.calls.step_ended
         if step_ended is not None:
             step_ended()
-        self._tick("optimizer", optimizer)
+        if self._evaluations.many:
+            self._evaluations.step_ended()
+            self._waits = False
+            self._listener.optimizer_stepped()
+        else:
+            self._tick("optimizer", optimizer)
 
     def step(self) -> None:
         """The script's own word that a step ends here; from the first one on nothing else ticks."""
@@ -119,13 +132,20 @@ class Clock:
             self._forward.restore()
         if kind in ("optimizer", "step"):
             self._backward.restore()
+            self._evaluations.remove()
         self._listener.clock_upgraded(kind)
 
     def _may_tick(self, kind: str) -> bool:
         self._backwards += kind == "backward"
         if kind == "forward":
             return not self._backwards
-        return not self._optimizer_constructed or self._backwards > _PATIENCE
+        decided, is_new = self._evaluations.many, self._evaluations.is_new()
+        if not self._evaluations.many:
+            return not self._optimizer_constructed or self._backwards > _PATIENCE
+        if not decided:
+            # The recording of a clock of forwards is discarded, and what it saw begin must end before another one starts.
+            self._waits = self.kind == "forward"
+        return is_new and not self._waits
 
     def _ticking(self, kind: str) -> Callable[..., Any]:
         nesting, calls = self._nesting, self.calls

@@ -39,7 +39,7 @@ class Facts:
         self.profiler_costs: dict[str, int] | None = None  # see `measured_costs`
         self.recorded_steps = 0.0
         self._fetches = FetchLog(run_folder, live)
-        self._loaders, self._distributed = Loaders(places), Distributed(places)
+        self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
 
     def install(self) -> None:
@@ -78,7 +78,7 @@ class Facts:
             "mark_overhead_ns": self.profiler_costs["range_ns"] if self.profiler_costs else None,
             "profiler_costs": self.profiler_costs,
             "forward": self.calls.forward_facts(),
-            "loaders": self._loaders.facts(),
+            "loaders": self._loaders.facts(self.recorded_steps),
             "optimizers": [optimizer_facts(optimizer, place) for optimizer, place in self._known_optimizers()],
             "models": [model_facts(model, place, self.calls.pairs) for model, place in models],
             "zero_grad": self.zero_grads.facts(),

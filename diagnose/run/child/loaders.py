@@ -16,20 +16,23 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, dataloader
 from torch.utils.data._utils import collate
 
+from .feeding import Feeding
 from .patching import Patches
 from .places import NOWHERE, Place, Places
 
 _EPOCHS_AT_MOST = 20
+_STARTS_AT_MOST = 1000
+_RECORDS_AT_MOST = 50
 _ITEMS_LOOKED_AT = 16
 
 
 class Loaders:
     """Notices where loaders are made and every iterator over them."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, places: Places, feeding: Feeding) -> None:
+        self._places, self._feeding = places, feeding
         self._made: list[tuple[weakref.ref[Any], Place]] = []
-        self._iterated: dict[Any, dict[str, Any]] = {}  # by where it was made, else by its settings
+        self._iterated: dict[Any, dict[str, Any]] = {}  # by where it was made and its settings: one line can make several
         self._iterators: weakref.WeakSet[Any] = weakref.WeakSet()
         self._patches = Patches()
 
@@ -42,8 +45,8 @@ class Loaders:
     def remove(self) -> None:
         self._patches.restore()
 
-    def facts(self) -> list[dict[str, Any]]:
-        return list(self._iterated.values())
+    def facts(self, recorded_steps: float) -> list[dict[str, Any]]:
+        return [record | self._feeding.facts(key, recorded_steps) for key, record in self._iterated.items()]
 
     def ticks_left(self, ticks: int) -> int | None:
         """How many more there are at least, after so many, in the epochs that are not over; None where no loader tells its length."""
@@ -67,7 +70,7 @@ class Loaders:
     def _noticing_iterator(self, original: Callable[..., None]) -> Callable[..., None]:
         def __init__(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
             with contextlib.suppress(Exception):  # loaders that are only like torch's
-                self._record_of(loader).update(_loader_facts(loader))
+                self._feeding.introduce(iterator, self._key_of(loader))
                 self._iterators.add(iterator)
             original(iterator, loader, *args, **kwargs)
 
@@ -79,15 +82,21 @@ class Loaders:
             begin = perf_counter_ns()
             iterator = original(loader)
             with contextlib.suppress(Exception):
-                self._await_first_batch(iterator, self._record_of(loader), begin)
+                self._await_first_batch(iterator, self._iterated[self._key_of(loader)], begin)
             return iterator
 
         return __iter__
 
-    def _record_of(self, loader: Any) -> dict[str, Any]:
+    def _key_of(self, loader: Any) -> tuple[Any, ...]:
+        """Of its record, which there is from then on."""
         place = next((place for known, place in self._made if known() is loader), NOWHERE)
-        key = place if place.file else tuple(_loader_facts(loader).items())
-        return self._iterated.setdefault(key, {**place._asdict(), "batch_type": None, "batch_pinnable": None, "iterator_start_ms": []})
+        settings = _loader_facts(loader)
+        key = place, *map(str, settings.values())
+        if len(self._iterated) >= _RECORDS_AT_MOST:  # made anew all the time, always a little different
+            key = next((known for known in self._iterated if known[0] == place), key)
+        observed: dict[str, Any] = {"batch_type": None, "batch_pinnable": None, "iterator_start_ms": [], "iterator_start_ns": []}
+        self._iterated.setdefault(key, {**place._asdict(), **observed, **settings})
+        return key
 
     def _await_first_batch(self, iterator: Any, record: dict[str, Any], begin_ns: int) -> None:
         """Shadow the iterator's own method until it has been called once: later batches cost nothing."""
@@ -101,6 +110,8 @@ class Loaders:
             with contextlib.suppress(Exception):
                 if len(record["iterator_start_ms"]) < _EPOCHS_AT_MOST:
                     record["iterator_start_ms"].append(took_ms)
+                if len(record["iterator_start_ns"]) < _STARTS_AT_MOST:
+                    record["iterator_start_ns"].append(begin_ns)
                 record.update(batch_type=_type_name(batch), batch_pinnable=_pinnable(batch))
             return batch
 

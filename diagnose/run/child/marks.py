@@ -39,11 +39,11 @@ _OPERATORS = tuple(
 
 
 class Observer:
-    """What the facts want to know of the marked calls, told before each call; a forward may be run inside a context."""
+    """What the facts want to know of the marked calls, told before each call; a forward or a fetch may be run inside a context."""
 
     def forward(self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AbstractContextManager[None] | None: ...
     def backward(self) -> None: ...
-    def fetch(self) -> None: ...
+    def fetch(self, iterator: Any) -> AbstractContextManager[None] | None: ...
     def optimizer(self, optimizer: Any) -> None: ...
 
 
@@ -92,7 +92,7 @@ class Marks:
             owner, name = self._place_for(kind)
             replace(owner, name, wrap(kind, kind, getattr(owner, name), notice))
         iterator = dataloader._BaseDataLoaderIter
-        replace(iterator, "__next__", wrap("next", "next", iterator.__next__, lambda *_: observer.fetch()))
+        replace(iterator, "__next__", wrap("next", "next", iterator.__next__, lambda frame, args, kwargs: observer.fetch(args[0])))
         replace(dataloader.DataLoader, "__iter__", wrap("iter", "iter", dataloader.DataLoader.__iter__))
         gc.callbacks.append(self._collecting)
         owner, name = self._place_for("step_ended")
@@ -115,6 +115,7 @@ class Marks:
 
     def remove(self) -> None:
         self._patches.restore()
+        self._step_ended()  # where a step is one of the evaluations within the optimizer's, that is still open
         for other in self._beside:
             other.remove()
         with contextlib.suppress(ValueError):

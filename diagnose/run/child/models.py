@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from .closer import CONVOLUTIONS, NORMS, Pair, compiler_in_use, convolutions_before_norms, pair_of, saved_for_backward
+from .feeding import Arrival, Feeding
 from .marks import Observer
 from .places import NOWHERE, Place, Places
 
@@ -28,6 +29,7 @@ class CallCounts(Observer):
         self._places = places
         self.look_closely = False
         self.autocast = self.anomaly_mode = False
+        self.feeding = Feeding()
         self.forget()
         self._models: dict[int, tuple[weakref.ref[nn.Module], Place]] = {}
         self._optimizers: dict[int, weakref.ref[Any]] = {}
@@ -36,7 +38,8 @@ class CallCounts(Observer):
 
     def forget(self) -> None:
         """Start counting again: what was counted belongs to no step."""
-        self._forwards = self._with_grad = self._inference = self._training = self._backwards = self._fetches = 0
+        self._forwards = self._with_grad = self._inference = self._training = self._backwards = 0
+        self.feeding.forget()
         self._shapes: Counter[tuple[int, tuple[int, ...]]] = Counter()  # of the first tensor given, by model
         self._elements = 0  # given since they were taken last
 
@@ -75,8 +78,8 @@ class CallCounts(Observer):
         self._backwards += 1
         self.anomaly_mode = self.anomaly_mode or torch.is_anomaly_enabled()
 
-    def fetch(self) -> None:
-        self._fetches += 1
+    def fetch(self, iterator: Any) -> Arrival:
+        return self.feeding.fetch(iterator)
 
     def optimizer(self, optimizer: Any) -> None:
         known = self._optimizers.get(id(optimizer))
@@ -90,7 +93,7 @@ class CallCounts(Observer):
 
     def per_step(self, steps: float) -> dict[str, float | None]:
         """Calls of each kind per step, over the steps with marks; None if there was none."""
-        counts = {"backward": self._backwards, "fetch": self._fetches, "forward": self._forwards}
+        counts = {"backward": self._backwards, "fetch": self.feeding.batches(), "forward": self._forwards}
         return {name: count / steps if steps else None for name, count in counts.items()}
 
     def forward_facts(self) -> dict[str, int | None]:

@@ -132,6 +132,7 @@ class Phases:
             self._ticks_recorded += 1
             self._facts.calls.look_closely = False  # one step is enough
             self._facts.uploads.step_ended()
+            self._facts.calls.feeding.tick()
             self._input_elements.append(self._facts.calls.taken_elements())
         elif self._name in ("warmup", "plain", "parts"):
             self._ticks_watched += 1
@@ -246,6 +247,16 @@ class Phases:
             self._begin_early("detail", number)
         else:
             self._settle_from_here(perf_counter_ns() - now_ns)
+
+    def end_early_recording(self) -> None:
+        """An optimizer's step has ended between two ticks. The next one is not to begin in the early recording: it may end in a later one,
+        and torch would write that into memory that is freed."""
+        if self._recording is None or self._name != "warmup":
+            return
+        try:
+            self._close_cold()
+        except Exception as error:
+            self.abandon(error)
 
     # plain, timeline, detail
 

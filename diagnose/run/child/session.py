@@ -134,6 +134,10 @@ class Session:
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
         self.facts.optimizer_constructed(optimizer, frame)
 
+    def optimizer_stepped(self) -> None:
+        if self._phases is not None and not self._finished:
+            self._phases.end_early_recording()
+
     # which process is recorded
 
     def _elect(self) -> None:

@@ -119,6 +119,8 @@ class Trial:
 
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None: ...
 
+    def optimizer_stepped(self) -> None: ...
+
     def forked(self) -> None:
         """In a forked child, which is not timed unless it is the first to tick."""
         self._timed, self._crew, self._written = None, None, False

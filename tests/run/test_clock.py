@@ -1,0 +1,173 @@
+"""What is taken for a step where an optimizer is given a closure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.optim.optimizer import Optimizer, _global_optimizer_pre_hooks
+
+from diagnose.run.child.clock import Clock
+
+
+class Listener:
+    """Counts the ticks of the clock in use, and the optimizer's steps that were none."""
+
+    def __init__(self) -> None:
+        self.ticks = self.others = 0
+        self.kinds: list[str] = []
+
+    def tick(self, source: object) -> None:
+        self.ticks += 1
+
+    def clock_upgraded(self, kind: str) -> None:
+        self.ticks = 0
+        self.kinds.append(kind)
+
+    def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None: ...
+
+    def optimizer_stepped(self) -> None:
+        self.others += 1
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    heard = Listener()
+    clock = Clock(heard)
+    clock.install()
+    yield heard
+    clock.remove()
+    clock.take_out_hook()
+
+
+class Loop:
+    """A small model, its closure, and how often that was called."""
+
+    def __init__(self, backwards: int = 1) -> None:
+        torch.manual_seed(0)
+        self.model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+        self.x = torch.randn(16, 4, requires_grad=True)
+        self.backwards, self.calls = backwards, 0
+        self.optimizer: Any = None
+
+    def loss(self) -> torch.Tensor:
+        return (self.model(self.x) - self.x.sum(1, keepdim=True).sin()).square().mean()
+
+    def closure(self) -> torch.Tensor:
+        self.calls += 1
+        self.optimizer.zero_grad()
+        for _ in range(self.backwards):
+            loss = self.loss()
+            loss.backward()  # type: ignore[no-untyped-call]
+        return loss
+
+    def train(self, optimizer: Callable[..., Any], steps: int, **settings: Any) -> None:
+        self.optimizer = optimizer(self.model.parameters(), lr=0.1, **settings)
+        for _ in range(steps):
+            self.optimizer.step(self.closure)
+
+
+def lbfgs(parameters: Any, **settings: Any) -> torch.optim.LBFGS:
+    return torch.optim.LBFGS(parameters, tolerance_grad=0, tolerance_change=0, **settings)
+
+
+def test_each_evaluation_of_lbfgs_is_a_step(listener: Listener) -> None:
+    loop = Loop()
+    loop.train(lbfgs, 2, max_iter=20)
+    assert loop.calls == 40
+    assert listener.kinds == ["backward"]
+    assert listener.ticks == 40 - 7  # from the eighth on it is known
+    assert listener.others == 2
+
+
+def test_an_evaluation_is_one_step_however_many_backward_passes_it_makes(listener: Listener) -> None:
+    loop = Loop()
+    derivatives = loop.loss
+
+    def physics() -> torch.Tensor:
+        (slope,) = torch.autograd.grad(loop.model(loop.x).sum(), loop.x, create_graph=True)
+        return derivatives() + slope.square().mean()
+
+    loop.loss = physics  # type: ignore[method-assign]
+    loop.train(lbfgs, 1, max_iter=20)
+    assert (listener.kinds, listener.ticks) == (["backward"], 20 - 7)
+
+
+def test_after_lbfgs_backward_passes_go_on_ticking(listener: Listener) -> None:
+    loop = Loop()
+    loop.train(lbfgs, 1, max_iter=10)
+    ticks = listener.ticks
+    loop.optimizer = torch.optim.SGD(loop.model.parameters(), lr=0.1)
+    for _ in range(5):
+        loop.closure()
+        loop.optimizer.step()
+    assert listener.ticks == ticks + 5
+
+
+class TwoSteps(Optimizer):
+    """As sharpness-aware minimization does: the gradient is taken again, beside the parameters."""
+
+    def __init__(self, parameters: Any, lr: float) -> None:
+        super().__init__(parameters, {"lr": lr})
+
+    def step(self, closure: Any = None) -> Any:
+        for move in (1e-3, -0.1):
+            with torch.enable_grad():
+                loss = closure()
+            with torch.no_grad():
+                for parameter in self.param_groups[0]["params"]:
+                    parameter += move * parameter.grad
+        return loss
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "backwards", "settings"),
+    [
+        (torch.optim.Adam, 1, {}),  # as Lightning does
+        (torch.optim.Adam, 16, {}),  # the gradients of many parts of a batch are summed up inside the closure
+        (TwoSteps, 1, {}),
+        (lbfgs, 1, {"max_iter": 5}),
+    ],
+    ids=["one", "accumulated", "sharpness", "few"],
+)
+def test_an_optimizer_that_evaluates_a_few_times_makes_one_step(
+    listener: Listener, optimizer: Callable[..., Any], backwards: int, settings: dict[str, Any]
+) -> None:
+    Loop(backwards).train(optimizer, 10, **settings)
+    assert (listener.kinds[-1], listener.ticks, listener.others) == ("optimizer", 10, 0)
+
+
+def test_backward_passes_between_the_optimizers_steps_are_accumulation(listener: Listener) -> None:
+    loop = Loop(backwards=12)
+    loop.optimizer = torch.optim.SGD(loop.model.parameters(), lr=0.1)
+    for _ in range(10):
+        loop.closure()
+        loop.optimizer.step()
+    assert (listener.kinds[-1], listener.ticks) == ("optimizer", 10)
+
+
+def test_what_a_clock_of_forwards_recorded_does_not_reach_into_the_next_recording(listener: Listener) -> None:
+    loop = Loop()
+    with torch.no_grad():
+        for _ in range(3):
+            loop.model(loop.x)
+    assert (listener.kinds, listener.ticks) == (["forward"], 3)
+    loop.train(lbfgs, 2, max_iter=20)
+    assert (listener.kinds, listener.ticks) == (["forward", "backward"], 20)  # those of the second step
+
+
+def test_nothing_is_left_in_torch() -> None:
+    before = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
+    hooks = _global_optimizer_pre_hooks
+    clock = Clock(Listener())
+    clock.install()
+    assert hooks
+    Loop().train(torch.optim.SGD, 1)
+    assert torch.autograd._engine_run_backward is before  # type: ignore[attr-defined]
+    assert not hooks
+    clock.remove()
+    clock.take_out_hook()
