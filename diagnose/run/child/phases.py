@@ -233,7 +233,15 @@ class Phases:
         recording.start(number, self._end_with_thread)
 
     def _end_early(self, number: int, now_ns: int) -> None:
-        """Keep it; the detail follows the timeline, unless it may take too long or the compiler is still at work."""
+        """The detail follows the timeline, unless it may take too long or the compiler is still at work."""
+        name, step_ns = self._early, self._keep_early(number)
+        if name == "timeline" and self._stacks and step_ns <= schedule.LONGEST_EARLY_NS and not compiler_in_use():
+            self._begin_early("detail", number)
+        else:
+            self._settle_from_here(perf_counter_ns() - now_ns)
+
+    def _keep_early(self, number: int) -> float:
+        """Write what was recorded until that tick. How long its steps took, ns."""
         name, self._early = self._early, ""
         recording, self._recording = self._recording, None
         assert recording is not None
@@ -242,19 +250,19 @@ class Phases:
         synchronize(self._cuda)
         recording.stop()
         self._write_recording(recording, self._phase(name) | {"first_tick": self._early_from, "tick_ns": tick_ns, "cold": True})
-        step_ns = (tick_ns[-1] - tick_ns[0]) / max(1, (len(tick_ns) - 1) // self._period)
-        if name == "timeline" and self._stacks and step_ns <= schedule.LONGEST_EARLY_NS and not compiler_in_use():
-            self._begin_early("detail", number)
-        else:
-            self._settle_from_here(perf_counter_ns() - now_ns)
+        return (tick_ns[-1] - tick_ns[0]) / max(1, (len(tick_ns) - 1) // self._period)
 
-    def end_early_recording(self) -> None:
-        """An optimizer's step has ended between two ticks. The next one is not to begin in the early recording: it may end in a later one,
-        and torch would write that into memory that is freed."""
-        if self._recording is None or self._name != "warmup":
+    def optimizer_stepped(self) -> None:
+        """An optimizer's step has ended between two ticks. The next one is not to begin in a recording: it may end in a later one, and
+        torch would write that into memory that is freed."""
+        if self._recording is None:
             return
         try:
-            self._close_cold()
+            if self._early:
+                self._close_early()
+                self._settle_from_here(0)
+            else:
+                self._end_recording()
         except Exception as error:
             self.abandon(error)
 
@@ -280,14 +288,21 @@ class Phases:
 
     def _is_used_up(self, number: int, now_ns: int) -> bool:
         """By steps all ranks know it for themselves, for they began at the same tick; by time the one that leads says it."""
-        if number >= self._next_tick:
+        if number >= self._next_tick or self._was_cut:
             return True
         budget, steps = self._rounds[0][self._name], (number - self._first_tick) // self._period
         used_up = now_ns >= self._next_ns and budget.used_up(steps, now_ns - self._tick_ns[0])
         return self._crew.ends(self._clock, self._name, self._period, lambda: used_up)
 
+    @property
+    def _was_cut(self) -> bool:
+        """The phase's recording has been ended already."""
+        return self._recording is None and self._name in ("timeline", "detail")
+
     def _end_phase(self, number: int, now_ns: int) -> None:
-        if self._recording is not None:
+        if self._was_cut and self._finished.get(self._name, {"cold": True})["cold"]:
+            self._names.insert(0, self._name)  # nothing of it was worth keeping
+        elif self._recording is not None:
             self._end_recording()
         elif self._foreign.active and self._names[:1] == ["timeline"]:
             self._wait_for_theirs(number, now_ns)
@@ -381,14 +396,12 @@ class Phases:
             self.note(f"The {self._name} in progress was lost when the script ended: {error}.")
 
     def _close_early(self) -> None:
-        """What is recorded of a whole step is kept."""
-        period = self._find_period()
-        if self._ticks - 1 - self._early_from >= period:
-            self._stacks = False  # nothing follows
-            self._end_early(self._ticks - 1, perf_counter_ns())
+        """Between two ticks: what is recorded of a whole step is kept."""
+        if self._ticks - 1 - self._early_from >= self._find_period():
+            self._keep_early(self._ticks - 1)
         elif self._recording is not None:
             self._recording.discard()
-        self._recording = None
+        self._recording, self._early = None, ""
 
     def abandon(self, error: Exception) -> None:
         """Our own failure: the script runs on, what has been recorded stays."""

@@ -136,7 +136,7 @@ class Session:
 
     def optimizer_stepped(self) -> None:
         if self._phases is not None and not self._finished:
-            self._phases.end_early_recording()
+            self._phases.optimizer_stepped()
 
     # which process is recorded
 
