@@ -20,6 +20,7 @@ from torch.optim.optimizer import Optimizer, _global_optimizer_post_hooks, regis
 
 from .closer import compiler_in_use
 from .evaluations import Evaluations
+from .guard import attempt, guarded
 from .patching import Patches
 
 graph_entry: Any = torch.autograd  # its `_engine_run_backward` is private, and the one name that all backward calls go through
@@ -98,6 +99,7 @@ class Clock:
         if self._hook is not None:
             self._hook.remove()
 
+    @guarded("the step clock")
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         """Every optimizer step, in any thread. What is done here and in `_tick` is done at every tick of the plain phase: little."""
         step_ended = self.calls.step_ended
@@ -110,6 +112,7 @@ class Clock:
         else:
             self._tick("optimizer", optimizer)
 
+    @guarded("the step clock")
     def step(self) -> None:
         """The script's own word that a step ends here; from the first one on nothing else ticks."""
         self._tick("step", "step")
@@ -161,10 +164,14 @@ class Clock:
                 result = getattr(calls, kind)(*args, **kwargs)
             finally:
                 setattr(nesting, kind, False)
+            called(args)
+            return result
+
+        @guarded("the step clock")
+        def called(args: tuple[Any, ...]) -> None:
             counts = kind == "backward" or _owns_parameters(args[0])
             if counts and not getattr(nesting, "backward", False) and self._may_tick(kind):
                 self._tick(kind, kind)
-            return result
 
         return call
 
@@ -172,28 +179,42 @@ class Clock:
         """Compiled modules must be what they are without us, so from then on only the calls of the compiled model are wrapped."""
 
         def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
-            module = getattr(model, "__self__", model)
-            if not isinstance(module, torch.nn.Module):
+            module = attempt("watching `torch.compile`", lambda: _module_of(model), None)
+            if module is None:
                 return original(model, *args, **kwargs)
             ticks_by_forward = bool(self._forward)
             self._forward.restore()
             compiled = original(model, *args, **kwargs)
             if ticks_by_forward:
-                called = type(compiled if isinstance(compiled, torch.nn.Module) else module)
-                self.calls.forward = called.__call__
-                self._forward.replace(called, "__call__", self._forward_wrapper)
+                self._wrap_compiled(compiled if isinstance(compiled, torch.nn.Module) else module)
             return compiled
 
         return functools.wraps(original)(compile)
 
+    @guarded("watching `torch.compile`")
+    def _wrap_compiled(self, module: torch.nn.Module) -> None:
+        called = type(module)
+        self.calls.forward = called.__call__
+        self._forward.replace(called, "__call__", self._forward_wrapper)
+
     def _noticing_optimizers(self, original: Callable[..., None]) -> Callable[..., None]:
         def __init__(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
             original(optimizer, *args, **kwargs)
-            self._optimizer_constructed = True
-            self._forward.restore()
-            self._listener.optimizer_constructed(optimizer, sys._getframe(1))
+            self._constructed(optimizer, sys._getframe(1))
 
         return __init__
+
+    @guarded("watching where optimizers are made")
+    def _constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
+        self._optimizer_constructed = True
+        self._forward.restore()
+        self._listener.optimizer_constructed(optimizer, frame)
+
+
+def _module_of(model: Any) -> torch.nn.Module | None:
+    """The module that is compiled, or whose method is; None for a function."""
+    owner = getattr(model, "__self__", model)
+    return owner if isinstance(owner, torch.nn.Module) else None
 
 
 def _no_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> None:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from .guard import guarded
+
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
 
@@ -44,9 +46,11 @@ def convolutions_before_norms(model: nn.Module, found: list[Pair]) -> Iterator[N
     norms = [module for module in names if isinstance(module, NORMS)] if convolutions else []
     outputs: list[tuple[weakref.ref[torch.Tensor], nn.Module]] = []
 
+    @guarded("looking for convolutions before norms")
     def convolved(module: nn.Module, inputs: Any, output: torch.Tensor) -> None:
         outputs.append((weakref.ref(output), module))
 
+    @guarded("looking for convolutions before norms")
     def normed(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
         for output, convolution in outputs:
             if inputs and output() is inputs[0]:
@@ -69,7 +73,7 @@ def saved_for_backward(model: nn.Module, bytes_by_storage: dict[int, int]) -> It
     own = {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *model.buffers())}
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
-        with contextlib.suppress(RuntimeError, NotImplementedError):  # sparse and wrapped tensors have no storage
+        with contextlib.suppress(Exception):  # sparse and wrapped tensors have no storage
             storage = tensor.untyped_storage()
             if storage.data_ptr() not in own:
                 bytes_by_storage[storage.data_ptr()] = storage.nbytes()

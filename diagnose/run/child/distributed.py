@@ -6,11 +6,13 @@ import functools
 import sys
 import weakref
 from collections.abc import Iterable
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
+from .guard import guarded
 from .patching import Patches
 from .places import NOWHERE, Place, Places
 
@@ -45,9 +47,13 @@ class Distributed:
         @functools.wraps(original)
         def __init__(module: torch.nn.Module, /, *args: Any, **kwargs: Any) -> None:
             original(module, *args, **kwargs)
-            self._made.append((weakref.ref(module), self._places.nearest(sys._getframe(1))))
+            self._remember(module, sys._getframe(1))
 
         return __init__
+
+    @guarded("watching where models are spread")
+    def _remember(self, module: torch.nn.Module, frame: FrameType) -> None:
+        self._made.append((weakref.ref(module), self._places.nearest(frame)))
 
 
 def _ddp_facts(module: Any, place: Place) -> dict[str, Any]:

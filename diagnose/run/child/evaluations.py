@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 
+from .guard import guarded
+
 _MANY = 8  # in one step; fewer are a step of usual length
 
 
@@ -34,6 +36,7 @@ class Evaluations:
             self._hook = None
         self._parameter = None
 
+    @guarded("counting an optimizer's evaluations")
     def _step_begins(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if torch.compiler.is_compiling():
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import weakref
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from .cells import cell_sources
 from .compiling import compile_facts
 from .distributed import Distributed
 from .fetch import FetchLog
+from .guard import attempt
 from .live import Live
 from .loaders import Loaders
 from .machine import environment
@@ -70,28 +72,37 @@ class Facts:
         write_json(os.path.join(folder, "facts.json"), {**environment(), **self._observed()})
 
     def _observed(self) -> dict[str, Any]:
-        models = list(self.calls.models())
-        facts: dict[str, Any] = {
-            "autocast": self.calls.autocast,
-            "anomaly_mode": self.calls.anomaly_mode or torch.is_anomaly_enabled(),
-            "own_profiler_share": self.own_profiler_share,
-            "mark_overhead_ns": self.profiler_costs["range_ns"] if self.profiler_costs else None,
-            "profiler_costs": self.profiler_costs,
-            "forward": self.calls.forward_facts(),
-            "loaders": self._loaders.facts(self.recorded_steps),
-            "optimizers": [optimizer_facts(optimizer, place) for optimizer, place in self._known_optimizers()],
-            "models": [model_facts(model, place, self.calls.pairs) for model, place in models],
-            "zero_grad": self.zero_grads.facts(),
-            "repeated_uploads": self.uploads.facts(self.recorded_steps) if self.recorded_steps else None,
-            **self._distributed.facts(model for model, _ in models),
-            **self.plain.facts,
+        models = attempt("looking at models", lambda: list(self.calls.models()), [])
+        optimizers = attempt("looking at optimizers", self._known_optimizers, [])
+        in_steps = self.plain.facts.get("frames_compiled_in_steps")
+        read: dict[str, Callable[[], Any]] = {
+            "autocast": lambda: self.calls.autocast,
+            "anomaly_mode": lambda: self.calls.anomaly_mode or torch.is_anomaly_enabled(),
+            "own_profiler_share": lambda: self.own_profiler_share,
+            "mark_overhead_ns": lambda: self.profiler_costs["range_ns"] if self.profiler_costs else None,
+            "profiler_costs": lambda: self.profiler_costs,
+            "forward": self.calls.forward_facts,
+            "loaders": lambda: self._loaders.facts(self.recorded_steps),
+            "zero_grad": self.zero_grads.facts,
+            "repeated_uploads": lambda: self.uploads.facts(self.recorded_steps) if self.recorded_steps else None,
+            "compile": lambda: compile_facts(self.places, in_steps),
         }
-        if sources := cell_sources(self.places.cells):
-            facts["sources"] = sources
-        return facts | {"compile": compile_facts(self.places, facts.pop("frames_compiled_in_steps", None))}
+        facts = {name: attempt(f"reading the fact {name}", reader, None) for name, reader in read.items()}
+        facts["optimizers"] = _of_each("an optimizer", lambda known: optimizer_facts(known[0], known[1]), optimizers)
+        facts["models"] = _of_each("a model", lambda known: model_facts(known[0], known[1], self.calls.pairs), models)
+        facts |= attempt("reading what is distributed", lambda: self._distributed.facts(model for model, _ in models), {})
+        facts |= {name: value for name, value in self.plain.facts.items() if name != "frames_compiled_in_steps"}
+        sources = attempt("keeping the text of cells", lambda: cell_sources(self.places.cells), {})
+        return facts | ({"sources": sources} if sources else {})
 
     def _known_optimizers(self) -> list[tuple[Any, Place]]:
         """Those that were seen made, and those that step although they were made before we came."""
         made = [(optimizer, place) for known, place in self._optimizers if (optimizer := known()) is not None]
         seen = {id(optimizer) for optimizer, _ in made}
         return made + [(optimizer, NOWHERE) for optimizer in self.calls.optimizers() if id(optimizer) not in seen]
+
+
+def _of_each(what: str, facts_of: Callable[[Any], dict[str, Any]], known: list[Any]) -> list[dict[str, Any]]:
+    """The facts about each, less those that cannot be read."""
+    read = [attempt(f"looking at {what}", functools.partial(facts_of, one), None) for one in known]
+    return [facts for facts in read if facts is not None]

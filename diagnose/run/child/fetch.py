@@ -16,6 +16,7 @@ from torch.utils.data import dataloader, get_worker_info
 from torch.utils.data._utils import fetch
 
 from .crew import own_rank
+from .guard import guarded
 from .live import Live
 from .patching import Patches
 
@@ -76,16 +77,21 @@ class FetchLog:
 
         @functools.wraps(original)
         def __init__(iterator: Any, /, *args: Any, **kwargs: Any) -> None:
-            distributed = torch.distributed
-            if distributed.is_available() and distributed.is_initialized() and not self._live.pid_at(own_rank()):
-                self._live.set_pid(own_rank(), os.getpid())
+            self._take_seat()
             original(iterator, *args, **kwargs)
 
         return __init__
 
+    @guarded("introducing loader workers")
+    def _take_seat(self) -> None:
+        distributed = torch.distributed
+        if distributed.is_available() and distributed.is_initialized() and not self._live.pid_at(own_rank()):
+            self._live.set_pid(own_rank(), os.getpid())
+
     def _rank_of(self, trainer: int) -> int:
         return next((seat.rank for seat in self._live.seats() if seat.pid == trainer), own_rank())
 
+    @guarded("writing how long batches took")
     def write(self) -> None:
         """Write what waits. Harmless when repeated."""
         records = []

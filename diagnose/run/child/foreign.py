@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.autograd import profiler as autograd_profiler
 
+from .guard import guarded
 from .patching import Patches
 
 
@@ -52,15 +53,13 @@ class ForeignProfilers:
         def _prepare_trace(profiler: Any) -> Any:
             if self._silence(profiler):
                 return None
-            if not self.ours_records:
-                self._active.add(profiler)
+            self._notice(profiler)
             return prepare(profiler)
 
         def _start_trace(profiler: Any) -> Any:
             if self._silence(profiler):
                 return None
-            if not self.ours_records:
-                self._active.add(profiler)
+            self._notice(profiler)
             with self._around_start():
                 return start(profiler)
 
@@ -82,6 +81,12 @@ class ForeignProfilers:
     def ours_stops(self) -> None:
         self.ours_records = False
 
+    @guarded("watching the script's own profiler")
+    def _notice(self, profiler: Any) -> None:
+        if not self.ours_records:
+            self._active.add(profiler)
+
+    @guarded("watching the script's own profiler", False)
     def _silence(self, profiler: Any) -> bool:
         """Turn `profiler` into torch's own no-op (`enabled=False`) if ours is recording. True if it is one."""
         if self.ours_records and profiler.enabled:

@@ -7,6 +7,8 @@ import gc
 from time import perf_counter_ns
 from typing import Any
 
+from .guard import guarded
+
 _FULL = 2  # the oldest generation
 
 
@@ -32,6 +34,7 @@ class Garbage:
             }
         }
 
+    @guarded("timing garbage collections")
     def _collecting(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":
             self._began_ns = perf_counter_ns()

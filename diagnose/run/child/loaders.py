@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Number
 from time import perf_counter_ns
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from torch.utils.data import BatchSampler, DataLoader, IterableDataset, dataload
 from torch.utils.data._utils import collate
 
 from .feeding import Feeding
+from .guard import guarded
 from .patching import Patches
 from .places import NOWHERE, Place, Places
 
@@ -48,11 +49,13 @@ class Loaders:
     def facts(self, recorded_steps: float) -> list[dict[str, Any]]:
         return [record | self._feeding.facts(key, recorded_steps) for key, record in self._iterated.items()]
 
+    @guarded("counting the batches to come")
     def ticks_left(self, ticks: int) -> int | None:
         """How many more there are at least, after so many, in the epochs that are not over; None where no loader tells its length."""
         left = [left for iterator in list(self._iterators) if (left := _ticks_left(iterator, ticks)) is not None]
         return max(left, default=None)
 
+    @guarded("counting the batches ahead", 0)
     def batches_ahead(self) -> int:
         """How many batches workers can have loaded before they are asked for."""
         return max(
@@ -63,9 +66,13 @@ class Loaders:
         @functools.wraps(original)  # frameworks make loaders anew from the signature
         def __init__(loader: Any, /, *args: Any, **kwargs: Any) -> None:
             original(loader, *args, **kwargs)
-            self._made.append((weakref.ref(loader), self._places.nearest(sys._getframe(1))))
+            self._remember(loader, sys._getframe(1))
 
         return __init__
+
+    @guarded("watching where loaders are made")
+    def _remember(self, loader: Any, frame: FrameType) -> None:
+        self._made.append((weakref.ref(loader), self._places.nearest(frame)))
 
     def _noticing_iterator(self, original: Callable[..., None]) -> Callable[..., None]:
         def __init__(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:

@@ -10,6 +10,7 @@ import torch
 from torch.amp.grad_scaler import GradScaler
 
 from .closer import compiler_in_use
+from .guard import guarded
 from .patching import Patches
 
 _AT_MOST = 200
@@ -52,11 +53,16 @@ class Losses:
         def scale(scaler: GradScaler, outputs: Any) -> Any:
             scaled = original(scaler, outputs)
             if isinstance(outputs, torch.Tensor):
-                self._unscaled = weakref.ref(scaled), outputs.detach()
+                self._remember(scaled, outputs)
             return scaled
 
         return scale
 
+    @guarded("keeping losses")
+    def _remember(self, scaled: torch.Tensor, loss: torch.Tensor) -> None:
+        self._unscaled = weakref.ref(scaled), loss.detach()
+
+    @guarded("keeping losses")
     def _keep(self, tensors: Any) -> None:
         for root in tensors:
             try:

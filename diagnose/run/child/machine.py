@@ -7,9 +7,13 @@ import math
 import os
 import platform
 import re
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
+
+from .guard import attempt
 
 _VARIABLE_PREFIXES = (
     *("OMP_", "KMP_", "MKL_", "GOMP_", "OPENBLAS_", "CUDA_", "CUBLAS_", "NCCL_", "GLOO_", "PYTORCH_", "TORCH", "MALLOC_"),
@@ -34,34 +38,41 @@ def _usable_cores() -> int:
 
 
 def environment() -> dict[str, Any]:
-    cuda = torch.cuda.is_available()
-    gpu = torch.cuda.get_device_properties(torch.cuda.current_device()) if cuda else None
-    return {
-        "torch_version": str(torch.__version__),
-        "python_version": platform.python_version(),
-        "platform": platform.platform(),
-        "device": f"cuda:{torch.cuda.current_device()}" if cuda else "cpu",
-        "gpu_available": cuda,
-        "gpu_name": gpu.name if gpu else None,
-        "gpu_capability": f"{gpu.major}.{gpu.minor}" if gpu else None,
-        "gpu_memory_bytes": gpu.total_memory if gpu else None,
-        "driver_version": _driver_version(),
-        "cpu_core_count": _usable_cores(),
-        "machine_core_count": os.cpu_count(),
-        "numa_node_count": len(glob.glob("/sys/devices/system/node/node[0-9]*")) or None,
-        "libraries": _libraries(),
-        "thread_count": torch.get_num_threads(),
-        "launch_blocking": os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"),
-        "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "matmul_precision": torch.get_float32_matmul_precision(),
-        "cudnn_benchmark": torch.backends.cudnn.benchmark,
-        "cudnn_allow_tf32": torch.backends.cudnn.allow_tf32,
-        "cudnn_deterministic": torch.backends.cudnn.deterministic,
-        "sync_debug_mode": torch.cuda.get_sync_debug_mode() if torch.cuda.is_initialized() else None,
-        "environment_variables": {
-            name: value for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLE_PREFIXES) or name in _VARIABLES
-        },
-    }
+    """Each fact by itself: one that cannot be read is None, and a note says so."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the script may have made errors of them
+        return {name: attempt(f"reading {name} of this machine", read, None) for name, read in _FACTS.items()}
+
+
+def _gpu() -> Any:
+    """The properties of the current GPU; None without one."""
+    return torch.cuda.get_device_properties(torch.cuda.current_device()) if torch.cuda.is_available() else None
+
+
+def _capability() -> str | None:
+    gpu = _gpu()
+    return f"{gpu.major}.{gpu.minor}" if gpu else None
+
+
+def _matmul_precision() -> str:
+    """In the words of `torch.set_float32_matmul_precision`. Once a script has used the settings that torch 2.9 brought, asking the old one
+    raises an error."""
+    told = str(getattr(torch.backends.cuda.matmul, "fp32_precision", "none"))
+    if told in _PRECISIONS:
+        return _PRECISIONS[told]
+    try:
+        return str(torch.get_float32_matmul_precision())
+    except RuntimeError:
+        return "highest"  # what holds where the new setting says nothing
+
+
+def _cudnn_allow_tf32() -> bool:
+    told = str(getattr(getattr(torch.backends.cudnn, "conv", None), "fp32_precision", "none"))
+    return told == "tf32" if told in _PRECISIONS else bool(torch.backends.cudnn.allow_tf32)
+
+
+def _variables() -> dict[str, str]:
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLE_PREFIXES) or name in _VARIABLES}
 
 
 def _driver_version() -> str | None:
@@ -80,3 +91,30 @@ def _libraries() -> list[str] | None:
             return sorted(set(_LIBRARIES.findall(file.read())))
     except OSError:
         return None
+
+
+_PRECISIONS = {"ieee": "highest", "tf32": "high", "bf16": "medium"}
+_FACTS: dict[str, Callable[[], Any]] = {
+    "torch_version": lambda: str(torch.__version__),
+    "python_version": platform.python_version,
+    "platform": platform.platform,
+    "device": lambda: f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_available() else "cpu",
+    "gpu_available": torch.cuda.is_available,
+    "gpu_name": lambda: gpu.name if (gpu := _gpu()) else None,
+    "gpu_capability": _capability,
+    "gpu_memory_bytes": lambda: gpu.total_memory if (gpu := _gpu()) else None,
+    "driver_version": _driver_version,
+    "cpu_core_count": _usable_cores,
+    "machine_core_count": os.cpu_count,
+    "numa_node_count": lambda: len(glob.glob("/sys/devices/system/node/node[0-9]*")) or None,
+    "libraries": _libraries,
+    "thread_count": torch.get_num_threads,
+    "launch_blocking": lambda: os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"),
+    "deterministic": torch.are_deterministic_algorithms_enabled,
+    "matmul_precision": _matmul_precision,
+    "cudnn_benchmark": lambda: torch.backends.cudnn.benchmark,
+    "cudnn_allow_tf32": _cudnn_allow_tf32,
+    "cudnn_deterministic": lambda: torch.backends.cudnn.deterministic,
+    "sync_debug_mode": lambda: torch.cuda.get_sync_debug_mode() if torch.cuda.is_initialized() else None,
+    "environment_variables": _variables,
+}

@@ -20,6 +20,7 @@ from torch.utils.data import dataloader
 
 from .closer import compiler_in_use
 from .garbage import is_full
+from .guard import guarded, note
 from .patching import Patches
 from .places import Places
 from .processor import PARTS, Processor
@@ -135,27 +136,46 @@ class Marks:
         is_compiling, frame_of = torch.compiler.is_compiling, sys._getframe
         prefix = f"diagnose::{kind}|"
 
+        def begin(frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[AbstractContextManager[Any]]:
+            opened: list[AbstractContextManager[Any]] = []
+            try:
+                context = notice(frame, args, kwargs) if notice is not None else None
+                if border:
+                    sample(border)
+                for entered in (mark(prefix + where(frame)), context):
+                    if entered is not None:
+                        entered.__enter__()
+                        opened.append(entered)
+            except Exception as error:
+                note(f"the mark around {kind}", error)
+            return opened
+
+        def end(opened: list[AbstractContextManager[Any]], *error: Any) -> None:
+            while opened:
+                try:
+                    opened.pop().__exit__(*error)
+                except Exception as ours:
+                    note(f"the mark around {kind}", ours)
+            if border:
+                sample(-border)
+            setattr(inside, group, False)
+
         def marked(*args: Any, **kwargs: Any) -> Any:
             if is_compiling() or getattr(inside, group, False):
                 return original(*args, **kwargs)
             setattr(inside, group, True)
+            opened = begin(frame_of(1), args, kwargs)
             try:
-                frame = frame_of(1)
-                context = notice(frame, args, kwargs) if notice is not None else None
-                if border:
-                    sample(border)
-                with mark(prefix + where(frame)):
-                    if context is None:
-                        return original(*args, **kwargs)
-                    with context:
-                        return original(*args, **kwargs)
-            finally:
-                if border:
-                    sample(-border)
-                setattr(inside, group, False)
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                end(opened, type(error), error, error.__traceback__)
+                raise
+            end(opened, None, None, None)
+            return result
 
         return marked
 
+    @guarded("the mark around the optimizer's step")
     def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if torch.compiler.is_compiling() or getattr(self._inside, "optimizer", None):
             return
@@ -164,6 +184,7 @@ class Marks:
         self._inside.optimizer = opened = mark("diagnose::optimizer|" + self._where(sys._getframe(1)))
         opened.__enter__()
 
+    @guarded("the mark around the optimizer's step")
     def _step_ended(self) -> None:
         """Close the optimizer's mark: called by the clock, whose own hook ends the step."""
         opened = getattr(self._inside, "optimizer", None)
@@ -172,6 +193,7 @@ class Marks:
             opened.__exit__(None, None, None)
             self._sample(-PARTS["optimizer"])
 
+    @guarded("the mark around garbage collections")
     def _collecting(self, phase: str, info: dict[str, int]) -> None:
         """The garbage collector's callback: marks full collections."""
         if phase == "start" and is_full(info):

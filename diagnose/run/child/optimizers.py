@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.optim.optimizer import Optimizer
 
+from .guard import guarded
 from .patching import Patches
 from .places import NOWHERE, Place, Places
 
@@ -61,10 +63,14 @@ class ZeroGrads:
 
     def _counting(self, original: Callable[..., None]) -> Callable[..., None]:
         def zero_grad(owner: Any, /, *args: Any, **kwargs: Any) -> None:
-            to_none = bool(kwargs.get("set_to_none", args[0] if args else True))
-            self._counts[to_none] += 1
-            if not (to_none and self._counts[False]):
-                self._place = self._places.nearest(sys._getframe(1))
+            self._count(args, kwargs, sys._getframe(1))
             original(owner, *args, **kwargs)
 
         return zero_grad
+
+    @guarded("watching `zero_grad`")
+    def _count(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> None:
+        to_none = bool(kwargs.get("set_to_none", args[0] if args else True))
+        self._counts[to_none] += 1
+        if not (to_none and self._counts[False]):
+            self._place = self._places.nearest(frame)

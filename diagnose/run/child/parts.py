@@ -13,6 +13,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils.data import dataloader
 
+from .guard import guarded
 from .patching import Patches
 from .processor import PARTS, Processor
 
@@ -75,11 +76,13 @@ class Parts:
 
         return timed
 
+    @guarded("timing the optimizer's step")
     def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if "optimizer" not in self._open and get_ident() == self._thread and not torch.compiler.is_compiling():
             self._open.add("optimizer")
             self.processor.sample(PARTS["optimizer"])
 
+    @guarded("timing the optimizer's step")
     def _step_ended(self) -> None:
         """Called by the clock, whose own hook ends the step."""
         if "optimizer" in self._open and get_ident() == self._thread:

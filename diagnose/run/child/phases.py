@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from . import schedule
+from . import guard, schedule
 from .calibration import measured_costs
 from .calls import write_calls
 from .closer import compiler_in_use
@@ -444,6 +444,10 @@ class Phases:
         if self._foreign.silenced:
             self.note("The script's own profiler was kept inert while ours recorded; its results of this run are empty.")
         self._facts.recorded_steps = self._ticks_recorded / self._period
+        if self._ticks_watched:
+            self._facts.own_profiler_share = self._ticks_theirs / self._ticks_watched
+        guard.attempt("writing the facts", lambda: self._facts.write(self._folder), None)  # first: what fails there is a note
+        guard.attempt("writing the processor's samples", lambda: self._parts.processor.write(self._folder), None)
         steps = {
             "schema": 1,
             "clock": self._clock,
@@ -454,10 +458,6 @@ class Phases:
             "per_step": self._facts.calls.per_step(self._facts.recorded_steps),
             "phases": sorted(self._finished.values(), key=lambda phase: PHASES.index(phase["name"])),
             "complete": self.over,
-            "notes": self._notes,
+            "notes": [*self._notes, *guard.notes()],
         }
         write_json(os.path.join(self._folder, "steps.json"), steps)
-        if self._ticks_watched:
-            self._facts.own_profiler_share = self._ticks_theirs / self._ticks_watched
-        self._facts.write(self._folder)
-        self._parts.processor.write(self._folder)

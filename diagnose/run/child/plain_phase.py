@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from .compiling import CompiledFrames
 from .garbage import Garbage
+from .guard import note
 from .losses import Losses
 from .memory import Memory
 from .scaling import Scaling
@@ -35,22 +35,31 @@ class PlainPhase:
 
     def begin(self) -> None:
         for watcher in self._all:
-            with contextlib.suppress(Exception):
+            try:
                 watcher.begin()
                 self._watching.append(watcher)
+            except Exception as error:
+                note(_about(watcher), error)
 
     def step(self, number: int, now_ns: int) -> None:
         """That many steps of the phase have ended; not told of every one."""
         if self._memory in self._watching:
             try:
                 self._memory.step(number, now_ns)
-            except Exception:
+            except Exception as error:
+                note(_about(self._memory), error)
                 self._watching.remove(self._memory)
 
     def end(self, steps: int) -> None:
         """Harmless when the phase has ended already. Without a whole step there are no facts."""
         while self._watching:
             watcher = self._watching.pop()
-            with contextlib.suppress(Exception):
+            try:
                 watcher.stop()
                 self.facts.update(watcher.facts(steps) if steps else {})
+            except Exception as error:
+                note(_about(watcher), error)
+
+
+def _about(watcher: _Watcher) -> str:
+    return f"watching plain steps ({type(watcher).__name__.lower()})"

@@ -8,6 +8,7 @@ from typing import Any
 from torch.amp.grad_scaler import GradScaler
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from .guard import guarded
 from .patching import Patches
 
 
@@ -35,18 +36,22 @@ class Scaling:
         def step(scaler: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             if not scaler.is_enabled():
                 return original(scaler, optimizer, *args, **kwargs)
-            before = self._optimizer_steps
-            self._steps += 1
-            self._told_on_host &= not getattr(optimizer, "_step_supports_amp_scaling", False)
-            hook = register_optimizer_step_post_hook(self._optimizer_stepped)  # only here: other scripts are not to pay for it
+            before, hook = self._optimizer_steps, self._begin_step(optimizer)
             try:
                 result = original(scaler, optimizer, *args, **kwargs)
             finally:
-                hook.remove()
+                if hook is not None:
+                    hook.remove()
             self._skipped += self._optimizer_steps == before
             return result
 
         return step
+
+    @guarded("counting the steps of a GradScaler")
+    def _begin_step(self, optimizer: Any) -> Any:
+        self._steps += 1
+        self._told_on_host &= not getattr(optimizer, "_step_supports_amp_scaling", False)
+        return register_optimizer_step_post_hook(self._optimizer_stepped)  # only here: other scripts are not to pay for it
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._optimizer_steps += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from .clock import Clock
 from .crew import Crew, is_first_in, own_rank
 from .facts import Facts
 from .foreign import ForeignProfilers
+from .guard import guarded
 from .leaving import call_at_every_end
 from .live import Live, Stage
 from .marks import Marks
@@ -204,17 +206,20 @@ class Session:
 
     # ends that are not ours
 
+    @guarded("writing the recording")
     def flush(self) -> None:
         """Write what there is. Called at every way out of the process, and harmless when repeated."""
         if self._phases is not None and not self._finished:
             self._finished = True
             try:
                 self._phases.close()
-            except OSError as error:
-                sys.stderr.write(f"diagnose: the recording could not be written: {error}\n")
+            except Exception as error:
+                with contextlib.suppress(Exception):  # nobody reads it any more
+                    sys.stderr.write(f"diagnose: the recording could not be written: {error}\n")
             assert self._crew is not None
             self._crew.written()
 
+    @guarded("ending the recording")
     def leave(self) -> None:
         """The process ends."""
         with self._termination.deferred():
@@ -222,6 +227,7 @@ class Session:
         if self._crew is not None:
             self._crew.ended()
 
+    @guarded("looking after a forked process")
     def forked(self) -> None:
         """In a forked child: what the parent records is not ours, and nothing may be recorded here by its profiler."""
         was_recording = self._phases is not None and self._phases.recording
@@ -240,6 +246,10 @@ class Session:
 def begin(plan: dict[str, Any]) -> None:
     """Start listening in this process; torch has just been imported. Raises TypeError if the parent did not write the plan."""
     session = Session(Plan(**plan))
-    session.install()
+    try:
+        session.install()
+    except Exception:
+        session.remove()
+        raise
     os.register_at_fork(after_in_child=session.forked)
     call_at_every_end(session.leave)
