@@ -34,6 +34,7 @@ _GRACE_AFTER_DONE_S = 15.0  # for the script's own `finally`, atexit and checkpo
 _GRACE_AFTER_ASKING_S = 5.0  # for a stop at the next tick
 _GRACE_AFTER_SIGNAL_S = 3.0
 _GRACE_AFTER_SIGTERM_S = 20.0  # for the script's own way to end; torchrun gives 30, and a report is to follow
+_GRACE_WHILE_WRITING_S = 20.0  # for a recording that the signal interrupts
 _GRACE_LEFTOVERS_S = 2.0  # for loader workers to notice that their parent has gone
 
 
@@ -214,29 +215,35 @@ class Run:
         return "stopped" if self._live.done else None
 
     def _end(self, child: subprocess.Popen[bytes], reason: str) -> None:
-        """Ask for a stop at the next tick, then SIGINT; a SIGTERM of ours is passed on. What is left is swept away afterwards."""
-        if self._terminate and child.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                child.send_signal(signal.SIGTERM)
-            if _ended(child, _GRACE_AFTER_SIGTERM_S):
-                return
-        elif reason in ("interrupted", "timeout") and self._interrupts < 2:
+        """Ask for a stop at the next tick; then a signal, and SIGKILL for a process that goes on. The others are swept away afterwards.
+
+        A second Ctrl-C, or one that only reached us, is passed on as what it is. All other ends are by SIGTERM: a process dies of it
+        without a word, once what it recorded is written, while SIGINT would be an exception in whatever code of the script runs just then.
+        """
+        if reason in ("interrupted", "timeout") and self._interrupts < 2 and not self._terminate:
             self._live.request_stop()
             if _ended(child, _GRACE_AFTER_ASKING_S):
                 return
-        if child.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                child.send_signal(signal.SIGINT)
-        if not _ended(child, _GRACE_AFTER_SIGNAL_S):
-            end_all(processes_of(self._id, child.pid), _GRACE_AFTER_SIGNAL_S)
+        if reason == "interrupted" and not self._terminate:
+            _signal(child, signal.SIGINT)
+            if _ended(child, _GRACE_AFTER_SIGNAL_S):
+                return
+        _signal(child, signal.SIGTERM)
+        if not _ended(child, _GRACE_AFTER_SIGTERM_S if self._terminate else self._grace_s()):
+            child.kill()
             child.wait()
+
+    def _grace_s(self) -> float:
+        """From SIGTERM to SIGKILL: what is recorded is to be written."""
+        recording = any(seat.state == RECORDING for seat in self._live.seats())
+        return _GRACE_WHILE_WRITING_S if recording else _GRACE_AFTER_SIGNAL_S
 
     def _sweep(self, child_pid: int) -> None:
         """No process of a run that did not end by itself is left behind."""
         deadline = time.monotonic() + _GRACE_LEFTOVERS_S
         while leftovers := processes_of(self._id, child_pid):
             if time.monotonic() >= deadline:
-                end_all(leftovers, _GRACE_AFTER_SIGNAL_S)
+                end_all(leftovers, self._grace_s())
                 return
             time.sleep(_POLL_S)
 
@@ -262,6 +269,13 @@ def _interpreter_flags() -> list[str]:
     """The flags we were started with, but for those that would shut out PYTHONPATH."""
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
     return [flag for flag in flags if flag not in ("-I", "-E")]
+
+
+def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Unless it has ended."""
+    if child.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            child.send_signal(number)
 
 
 def _ended(child: subprocess.Popen[bytes], within_s: float) -> bool:

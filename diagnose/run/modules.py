@@ -27,7 +27,7 @@ def folder_of_module(name: str, cwd: str) -> Path:
 
 def _found(name: str, cwd: str) -> _Found:
     """The working directory comes first, unless Python is told to leave it out."""
-    folders = sys.path if getattr(sys.flags, "safe_path", False) else [cwd, *sys.path]
+    folders = sys.path if getattr(sys.flags, "safe_path", False) else list(dict.fromkeys([cwd, *sys.path]))
     spec = None
     parts = name.split(".")
     for depth, part in enumerate(parts, 1):

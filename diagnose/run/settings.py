@@ -42,7 +42,9 @@ class RunOutcome:
 
     @property
     def as_exit_code(self) -> int:
-        """The script's own, as a shell tells it."""
+        """The script's own, as a shell tells it; 0 for one that had to be ended when all was recorded."""
+        if self.ended == "stopped" and self.exit_code is None:
+            return 0
         if self.exit_code is not None:
             return self.exit_code
         return 128 + signal.Signals[self.signal] if self.signal else 1

@@ -55,12 +55,37 @@ def test_sigterm_of_a_child_is_its_own_and_afterwards_all_is_as_it_was(run_scrip
     assert run.steps_in("detail") == 1
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("diagnose.run.launch._GRACE_AFTER_ASKING_S", 0.5)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_time_out_ends_a_script_that_never_ticks(run_script: Run) -> None:
     run = run_script("hang", timeout_s=5.0)
     assert run.outcome.ended == "timeout"
-    assert run.stdout == "2.0\n"
+    assert (run.stdout, run.stderr) == ("2.0\n", "")
     assert run.json("run.json")["torch_imported"] is True
     assert analyse(run.folder)["verdict"].startswith("No step was seen in `")
+
+
+@pytest.mark.parametrize(("how", "signal_"), [("atexit", "SIGTERM"), ("thread", "SIGTERM"), ("workers", "SIGTERM"), ("ignores", "SIGKILL")])
+def test_a_script_that_goes_on_when_it_is_stopped_is_ended_without_a_word(
+    how: str, signal_: str, run_script: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by SIGINT, which would be a KeyboardInterrupt in its `finally` and atexit functions."""
+    monkeypatch.setattr("diagnose.run.launch._GRACE_AFTER_DONE_S", 1.0)
+    run = run_script("lingers", how, steps=1, stacks=False)
+    assert (run.outcome.ended, run.outcome.signal, run.outcome.as_exit_code) == ("stopped", signal_, 0)
+    assert run.stderr == ""
+    assert run.steps_in("timeline") == 1
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_time_out_lets_a_recording_be_written_where_no_line_of_python_is_reached(run_script: Run) -> None:
+    run = run_script("signals", "waits", steps=100000, timeout_s=6.0)
+    assert (run.outcome.ended, run.outcome.signal, run.stderr) == ("timeout", "SIGTERM", "")
+    assert "warmup" in [phase["name"] for phase in run.steps["phases"]]
 
 
 def test_a_script_without_torch_runs_unharmed(run_script: Run) -> None:
