@@ -425,6 +425,7 @@ def test_another_thread_may_train(run: Callable[..., Program]) -> None:
 def test_forked_processes_record_nothing_and_leave_the_recording_alone(run: Callable[..., Program]) -> None:
     program = run(
         """
+        torch.set_num_threads(1)  # a forked process that computes waits for ever for the other threads, with or without us
         with diagnose.record("out", steps=2, stacks=False) as recorder:
             for number, batch in enumerate(loader):
                 if number in (0, 20):  # before the first step, and in the plain phase

@@ -20,11 +20,11 @@ from typing import Any
 
 os.environ["KINETO_LOG_LEVEL"] = "99"  # as `launch` sets it
 
-import torch  # noqa: E402
+import torch
 
-import diagnose.run.child as package  # noqa: E402
+import diagnose.run.child as package
 
-from .scripts import SCRIPTS  # noqa: E402
+from .scripts import SCRIPTS
 
 # Only `verify` and `diagnose.record` use these, or they are what stops the script.
 ELSEWHERE = ("interventions", "trial", "identical", "outputs", "inner_session", "arming", "leaving", "guard", "stop", "site")
@@ -52,8 +52,9 @@ def functions(of: list[ModuleType]) -> Iterator[tuple[str, Any, str]]:
 
 
 def plant(owner: Any, name: str, fail: Callable[..., Any], everywhere: list[ModuleType]) -> None:
-    """Let it raise, in all modules that have it."""
+    """Let it raise, in all modules that have it; inside its guard, if it has one."""
     known = vars(owner)[name]
+    fail = getattr(known, "guard", lambda failing: failing)(fail)
     if not isinstance(owner, ModuleType):
         setattr(owner, name, property(fail) if isinstance(known, property) else fail)
         return
