@@ -18,6 +18,7 @@ from .fetch import FetchLog
 from .live import Live
 from .loaders import Loaders
 from .machine import environment
+from .memory_errors import gpu_out_of_memory_count
 from .models import CallCounts, model_facts
 from .optimizers import ZeroGrads, optimizer_facts
 from .places import NOWHERE, Place, Places
@@ -38,6 +39,7 @@ class Facts:
         self.own_profiler_share = 0.0
         self.mark_overhead_ns: int | None = None
         self.recorded_steps = 0.0
+        self.memory_error: dict[str, Any] | None = None  # that the script died of
         self._fetches = FetchLog(run_folder, live)
         self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
@@ -76,6 +78,8 @@ class Facts:
             "repeated_uploads": self.uploads.facts(self.recorded_steps) if self.recorded_steps else None,
             **self._distributed.facts(model for model, _ in models),
             **self.plain.facts,
+            "out_of_memory_count": gpu_out_of_memory_count(),
+            "memory_error": self.memory_error,
         }
         if sources := cell_sources(self.places.cells):
             facts["sources"] = sources

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from .foreign import ForeignProfilers
 from .leaving import call_at_every_end
 from .live import Live, Stage
 from .marks import Marks
+from .memory_errors import fatal_memory_error
 from .phases import Phases
 from .places import Places
 from .schedule import budgets
@@ -91,6 +93,8 @@ class Session:
         """What this tick means. Raises StopRun."""
         if self._elected is None:
             self._elect()
+            if self._elected:
+                self._termination.install()
         if self._crew is not None:
             self._crew.tick(self._ticks)
         phases = None if self._finished or self._passes_over else self._phases
@@ -145,7 +149,6 @@ class Session:
         self._rank = own_rank()
         if is_first_in(self._rank_folder):
             self.record_this_process()
-            self._termination.install()
 
     def record_this_process(self) -> None:
         self._elected = True
@@ -213,9 +216,21 @@ class Session:
     def leave(self) -> None:
         """The process ends."""
         with self._termination.deferred():
+            self.note_memory_error(getattr(sys, "last_value", None))
             self.flush()
         if self._crew is not None:
             self._crew.ended()
+
+    def note_memory_error(self, error: BaseException | None) -> None:
+        """If that ends the script, it is told of, also where no step has ended yet, or all is recorded already."""
+        with contextlib.suppress(Exception):
+            self.facts.memory_error = fatal_memory_error(error, self._places, None if self._finished else self._ticks)
+            if self.facts.memory_error is None:
+                return
+            if self._elected is None:
+                self._elect()
+            if self._finished and self._crew is not None:
+                self.facts.write(self._rank_folder)
 
     def forked(self) -> None:
         """In a forked child: what the parent records is not ours, and nothing may be recorded here by its profiler."""
