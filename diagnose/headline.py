@@ -15,6 +15,7 @@ from diagnose.report.text import count, share
 
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
 MOST_DISTORTION = 3.0
+OUT_OF_MEMORY = "out-of-memory"  # the rule
 TOO_NOISY_SHARE = 0.05  # the share from which a saving counts as medium: noise above it hides findings worth acting on
 
 
@@ -64,10 +65,22 @@ def _taken(measured: Measured, others: float, *, starved: bool) -> str:
     return f"other processes used {share(others)} of this machine's processor time while no core was idle{from_threads}"
 
 
+def _end_for_lack_of_memory(document: dict[str, Any]) -> str:
+    """Whose memory ran out, when and where, if that ended the run; else empty."""
+    told = document["metrics"].get("memory_error", {}).get("value")
+    where = next((row["where"] for row in document["plan"] if row["rule"] == OUT_OF_MEMORY), "")
+    return f"The run ended for lack of memory ({told}){f', at `{where}`' if where else ''}" if told else ""
+
+
 def verdict_on(document: dict[str, Any], caution: str) -> str:
-    """One sentence: what is at stake and where, or that nothing is; after the caution, and who holds up other ranks, if there are such."""
+    """One sentence: what is at stake and where, or that nothing is; after the caution, and who holds up other ranks, if there are such.
+
+    Before it what ended the run, if that was a lack of memory.
+    """
+    ended = _end_for_lack_of_memory(document)
     if not document["ledger"]:
-        return _nothing_recorded(document)
+        return f"{ended}, before a complete step was recorded." if ended else _nothing_recorded(document)
+    caution = f"{ended}. As recorded until then: {caution}" if ended else caution
     lead = ranks.headline(document)
     if document["plan"]:
         top = document["plan"][0]

@@ -299,6 +299,23 @@ def test_a_block_without_a_step_says_so(run: Callable[..., Program]) -> None:
     assert "No complete step was recorded" in program.told
 
 
+def test_a_block_that_ends_for_lack_of_memory_says_so(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        try:
+            with diagnose.record("out") as recorder:
+                for number, batch in enumerate(loader):
+                    train(batch)
+                    recorder.step()
+                    if number == 1:
+                        torch.empty(10**15)
+        except RuntimeError:
+            json.dump(recorder.document["verdict"], sys.stdout)
+        """
+    )
+    assert program.told.startswith("The run ended for lack of memory (the machine's memory, in step 3), at `program.py:")
+
+
 def test_ctrl_c_in_the_end_of_a_phase_leaves_no_profiler_running(run: Callable[..., Program]) -> None:
     program = run(
         """

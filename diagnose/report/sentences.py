@@ -205,7 +205,7 @@ def remedies(document: Document) -> list[str]:
         tries.append("Mend the failure first; the recording begins after a warm-up of a few steps.")
     if ended == "timeout":
         tries.append("Allow more time: a larger `--timeout`, or none.")
-    if ticks in ("none", "trace"):
+    if ticks in ("none", "trace") and "value" not in document["metrics"].get("memory_error", {}):
         tries.append("Check that the script reaches its training loop in this run, with torch modules or a torch optimizer.")
     if ended == "finished" and not saw_no_step(document):
         fewer = "steps=2" if recorded_inside(document) else "--steps 2"

@@ -205,6 +205,15 @@ def test_a_loader_that_cannot_be_changed(arming: Arming) -> None:
     assert arming.seen == [True]
 
 
+def test_accelerate_is_imported_before_torch(run_script: Callable[..., Recorded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("accelerate", exc_type=ImportError)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    run = run_script("accelerated", "100")
+    assert run.outcome.ended == "stopped"
+    assert run.steps_in("timeline") == 4
+    assert run.facts["optimizers"][0]["class"] == "SGD"
+
+
 def test_libraries_that_look_for_torch_before_it_is_imported(run_script: Callable[..., Recorded]) -> None:
     run = run_script("looked_up")
     assert (run.outcome.ended, run.stderr) == ("stopped", "")

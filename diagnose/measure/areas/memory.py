@@ -6,8 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from diagnose.measure.areas.own_lines import places_of
 from diagnose.measure.ledger import ALLOCATOR_CALL
-from diagnose.measure.measured import NO_FACTS, NO_GPU, Measured, Missing, Value, known, metric
+from diagnose.measure.measured import (
+    NO_FACTS,
+    NO_GPU,
+    NO_STEPS,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    known,
+    metric,
+)
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import Rows, category_matches, lies_in
 
@@ -51,9 +63,33 @@ def _reserved_per_allocated(measured: Measured) -> Value | Missing:
     return _ratio(measured, "peak_reserved_bytes", "peak_allocated_bytes")
 
 
-@metric("out_of_memory_count", "count", "times the GPU had no memory left")
+@metric("out_of_memory_count", "count", "times memory ran out: the GPU's, or any that the script died of")
 def _out_of_memory_count(measured: Measured) -> Value | Missing:
-    return _gpu_memory(measured, "out_of_memory_count")
+    """The plain phase knows of its own time, the facts of all the time until they were written."""
+    facts = measured.recording.facts
+    in_plain_phase = _gpu_memory(measured, "out_of_memory_count")
+    counts = [facts.get("out_of_memory_count"), 1 if facts.get("memory_error") else None]
+    counts += [] if isinstance(in_plain_phase, Missing) else [in_plain_phase]
+    return int(max(known_ones)) if (known_ones := [one for one in counts if one is not None]) else known(in_plain_phase)
+
+
+@metric("memory_error", "", "whose memory ran out when the script died of it, and in which step")
+def _memory_error(measured: Measured) -> Value | Missing:
+    error = measured.recording.facts.get("memory_error")
+    if not error:
+        return Missing("the script did not die of a lack of memory") if measured.recording.facts else NO_FACTS
+    whose = "GPU" if error["device"] == "cuda" else "machine"
+    ticks = error["tick_count"]
+    when = "after the recorded steps" if ticks is None else f"in step {ticks // measured.recording.ticks_per_step + 1}"
+    return f"the {whose}'s memory, {when}"
+
+
+@fact_selector("memory_errors", "the line at which the script died of a lack of memory; else the lines that call the model")
+def _memory_errors(measured: Measured) -> list[FactPlace] | Missing:
+    error, view = measured.recording.facts.get("memory_error"), measured.timeline
+    if error:
+        return [FactPlace(error["file"], error["line"], error["function"], 0.0, None)]
+    return places_of(view, view.named((view.kind == "mark") & (view.name == "forward"))) if view is not None else NO_STEPS
 
 
 @metric("allocator_retry_count_per_step", "count", "times a step that the allocator gave all cached memory back and asked the driver again")

@@ -20,6 +20,7 @@ from .guard import attempt
 from .live import Live
 from .loaders import Loaders
 from .machine import environment
+from .memory_errors import gpu_out_of_memory_count
 from .models import CallCounts, model_facts
 from .optimizers import ZeroGrads, optimizer_facts
 from .places import NOWHERE, Place, Places
@@ -40,6 +41,7 @@ class Facts:
         self.own_profiler_share = 0.0
         self.profiler_costs: dict[str, int] | None = None  # see `measured_costs`
         self.recorded_steps = 0.0
+        self.memory_error: dict[str, Any] | None = None  # that the script died of
         self._fetches = FetchLog(run_folder, live)
         self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
@@ -86,6 +88,8 @@ class Facts:
             "zero_grad": self.zero_grads.facts,
             "repeated_uploads": lambda: self.uploads.facts(self.recorded_steps) if self.recorded_steps else None,
             "compile": lambda: compile_facts(self.places, in_steps),
+            "out_of_memory_count": gpu_out_of_memory_count,
+            "memory_error": lambda: self.memory_error,
         }
         facts = {name: attempt(f"reading the fact {name}", reader, None) for name, reader in read.items()}
         facts["optimizers"] = _of_each("an optimizer", lambda known: optimizer_facts(known[0], known[1]), optimizers)

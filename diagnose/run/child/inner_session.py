@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import time
 
@@ -87,6 +88,7 @@ class InnerSession(Session):
         with self._lock:
             try:
                 if os.getpid() == self._pid:
+                    self.note_memory_error(sys.exc_info()[1])
                     self.flush()
             finally:
                 self.remove()

@@ -21,6 +21,7 @@ from .guard import guarded
 from .leaving import call_at_every_end
 from .live import Live, Stage
 from .marks import Marks
+from .memory_errors import fatal_memory_error
 from .parts import Parts
 from .phases import Phases
 from .places import Places
@@ -97,6 +98,8 @@ class Session:
         """What this tick means. Raises StopRun."""
         if self._elected is None:
             self._elect()
+            if self._elected:
+                self._termination.install()
         if self._crew is not None:
             self._crew.tick(self._ticks)
         phases = None if self._finished or self._passes_over else self._phases
@@ -151,7 +154,6 @@ class Session:
         self._rank = own_rank()
         if is_first_in(self._rank_folder):
             self.record_this_process()
-            self._termination.install()
 
     def record_this_process(self) -> None:
         self._elected = True
@@ -223,9 +225,21 @@ class Session:
     def leave(self) -> None:
         """The process ends."""
         with self._termination.deferred():
+            self.note_memory_error(getattr(sys, "last_value", None))
             self.flush()
         if self._crew is not None:
             self._crew.ended()
+
+    def note_memory_error(self, error: BaseException | None) -> None:
+        """If that ends the script, it is told of, also where no step has ended yet, or all is recorded already."""
+        with contextlib.suppress(Exception):
+            self.facts.memory_error = fatal_memory_error(error, self._places, None if self._finished else self._ticks)
+            if self.facts.memory_error is None:
+                return
+            if self._elected is None:
+                self._elect()
+            if self._finished and self._crew is not None:
+                self.facts.write(self._rank_folder)
 
     @guarded("looking after a forked process")
     def forked(self) -> None:

@@ -3,15 +3,15 @@
 import os
 import sys
 
+import accelerate
 import torch
-from accelerate import Accelerator
 from torch import nn
 from torch.utils.data import DataLoader
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
 
-accelerator = Accelerator(cpu=True)
+accelerator = accelerate.Accelerator(cpu=True)
 model = nn.Linear(16, 4)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
 loader = DataLoader(torch.ones(8 * accelerator.num_processes * int(sys.argv[1]), 16), batch_size=8)
