@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
+from diagnose.measure.own_time import in_own_time
+from diagnose.measure.processor import RECORD as PROCESSOR_RECORD
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from diagnose.trace.source import Source, is_url, shown
@@ -38,6 +40,7 @@ class Recording:
     calls: dict[str, Any] = field(default_factory=dict)
     proof: dict[str, Any] = field(default_factory=dict)  # verify.json: what fixes were measured to gain
     fetches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, FETCH_RECORD)))
+    processor: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, PROCESSOR_RECORD)))  # a row a sample
     notes: tuple[str, ...] = ()
     url: str = ""  # of a trace at one, without secrets
 
@@ -72,6 +75,11 @@ class Recording:
             return told
         every = 2 ** max(0, round(math.log2(max(len(self.step_ns("plain")), 1) / max(count, 1))))
         return every * np.arange(1, count + 1)
+
+    @property
+    def trains_alone(self) -> bool:
+        """No other rank trains with this one."""
+        return ((self.facts.get("process_group") or {}).get("world_size") or 1) <= 1
 
     @property
     def ticks_per_step(self) -> int:
@@ -110,7 +118,8 @@ def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> R
         facts=_json(rank / "facts.json"),
         key_averages=_json(rank / "key_averages.json"),
         proof=_json(folder / "verify.json"),
-        fetches=_fetches(rank / "fetch.bin"),
+        fetches=_records(rank / "fetch.bin", FETCH_RECORD),
+        processor=_records(rank / "processor.bin", PROCESSOR_RECORD),
     )
     timeline = _phase_trace(recording, rank, "timeline", read, notes)
     detail = _phase_trace(recording, rank, "detail", read, notes)
@@ -129,6 +138,7 @@ def _phase_trace(recording: Recording, rank: Path, name: str, read: Callable[...
     except (TraceUnreadable, UsageError) as error:
         notes.append(f"The {name} trace could not be read: {error}")
         return None
+    trace = in_own_time(trace, recording.processor, phase, alone=recording.trains_alone)
     return grouped_steps(trace, recording.ticks_per_step)
 
 
@@ -142,12 +152,12 @@ def grouped_steps(trace: Trace, ticks_per_step: int) -> Trace:
     return replace(trace, steps=joined.reset_index(drop=True))
 
 
-def _fetches(path: Path) -> pd.DataFrame:
+def _records(path: Path, record: np.dtype) -> pd.DataFrame:
     if not path.exists():
-        return pd.DataFrame(np.empty(0, FETCH_RECORD))
+        return pd.DataFrame(np.empty(0, record))
     data = path.read_bytes()
-    whole = len(data) // FETCH_RECORD.itemsize * FETCH_RECORD.itemsize  # a killed worker can leave half a record
-    return pd.DataFrame(np.frombuffer(data[:whole], FETCH_RECORD))
+    whole = len(data) // record.itemsize * record.itemsize  # a killed worker can leave half a record
+    return pd.DataFrame(np.frombuffer(data[:whole], record))
 
 
 def _json(path: Path) -> dict[str, Any]:

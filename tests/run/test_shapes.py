@@ -64,7 +64,7 @@ def test_a_short_script_gets_what_is_possible(run_script: Run, steps: int, plain
 def test_no_stacks_skips_the_detail_phase(run_script: Run) -> None:
     run = run_script("plain", stacks=False)
     assert run.outcome.ended == "stopped"
-    assert [phase["name"] for phase in run.steps["phases"]] == ["warmup", "plain", "timeline"]
+    assert [phase["name"] for phase in run.steps["phases"]] == ["warmup", "plain", "parts", "timeline"]
 
 
 def test_training_in_a_thread(run_script: Run) -> None:
