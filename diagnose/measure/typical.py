@@ -17,6 +17,7 @@ SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
 STUB = 0.5  # times the median
 DELAYED_SHARE = 0.02  # of a step, from which it is delayed: less is what a quiet machine's own threads take now and then
 FEWEST = 3  # steps that are not delayed, to stand for all
+EXCEPTIONS = 1 / 3  # of the steps at most: more are no exception
 LEAST_DELAYED = 0.25  # of the steps, where fewer are not
 
 
@@ -36,9 +37,9 @@ class Typical:
 def typical(steps: Stretches, *, vary: bool = False) -> Typical:
     """The typical ones of at least one step. ``vary``: steps take different times by nature, and none is too long or short."""
     chosen, delayed = least_delayed(steps)
-    if chosen[1:].sum() >= FEWEST:  # the first begins with what ended the phase before it
-        chosen[0] = False
     lengths_ns = steps.lengths_ns
+    if chosen[1:].sum() >= FEWEST and lengths_ns[0] > lengths_ns[1:][chosen[1:]].max():  # it follows what ended the phase before it
+        chosen[0] = False
     return Typical(chosen if vary else chosen & _ordinary(lengths_ns, chosen), lengths_ns, delayed)
 
 
@@ -55,6 +56,7 @@ def least_delayed(steps: Stretches) -> tuple[np.ndarray, bool]:
 
 
 def _ordinary(lengths_ns: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """Which take about as long as the median of those. Of two the longer one may be it."""
-    median_ns = np.sort(lengths_ns[among])[(among.sum() - 1) // 2]
-    return np.asarray((lengths_ns <= SLOW_STEP * median_ns) & (lengths_ns >= STUB * median_ns))
+    """Which take about as long as the median of those."""
+    median_ns = np.median(lengths_ns[among])
+    ordinary = (lengths_ns < SLOW_STEP * median_ns) & (lengths_ns > STUB * median_ns)
+    return ordinary if (among & ~ordinary).sum() <= EXCEPTIONS * among.sum() else np.ones(len(ordinary), bool)
