@@ -181,7 +181,8 @@ def _steps(measured: Measured) -> dict[str, Any]:
     recording = measured.recording
     timeline = measured.timeline
     recorded_ms = (timeline.windows[:, 1] - timeline.windows[:, 0]) / 1e6 if timeline else np.empty(0)
-    plain_ms = recording.step_ns("plain") / 1e6
+    plain = measured.plain_steps
+    plain_ms = plain.lengths_ns / 1e6 if plain else np.empty(0)
     detail = measured.detail
     return {
         "clock": recording.clock.get("clock", "trace"),
@@ -191,6 +192,10 @@ def _steps(measured: Measured) -> dict[str, Any]:
         "phases": {phase["name"]: len(recording.step_ns(phase["name"])) for phase in recording.clock.get("phases", [])},
         "cold": bool((recording.phase("timeline") or {}).get("cold")),
         "per_step": recording.clock.get("per_step", {}),
+        "typical_ms": _plain(measured.number("step_ms")),
+        "untypical_count": int((~plain.chosen).sum()) if plain else 0,
+        "untypical_ms": _plain(measured.number("untypical_ms")),
+        "delayed_share": _plain(measured.number("delayed_share")),
         "plain_ms": _spread(plain_ms),
         "timeline_ms": _spread(recorded_ms),
         "distortion": float(np.median(recorded_ms) / np.median(plain_ms)) if len(plain_ms) and len(recorded_ms) else None,

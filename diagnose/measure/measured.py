@@ -21,7 +21,7 @@ from diagnose.measure.distortion import DETAIL_COSTS, TIMELINE_COSTS, EventCosts
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.parts import PartTimes, part_times
-from diagnose.measure.processor import samples_within, step_stretches
+from diagnose.measure.processor import Stretches, samples_within, step_stretches
 from diagnose.measure.recording import Recording
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.typical import Typical, typical
@@ -228,13 +228,25 @@ class Measured:
         return replace(TIMELINE_COSTS, other=measured["event_ns"] / 1e3, mark=measured["mark_ns"] / 1e3)
 
     @cached_property
+    def _plain_stretches(self) -> Stretches | None:
+        return step_stretches(self.recording.processor, self.recording.phase("plain"), self.recording.ticks_per_step)
+
+    @cached_property
     def plain_steps(self) -> Typical | None:
         """The plain steps, without delays but where a GPU sets the pace; None if there is none."""
-        steps = step_stretches(self.recording.processor, self.recording.phase("plain"), self.recording.ticks_per_step)
+        steps = self._plain_stretches
         if steps is None:
             return None
         found = typical(steps, vary=self.metric("shapes_differ") is True)
         return replace(found, lengths_ns=steps.wall_ns) if self.has_gpu else found  # a GPU does not wait for a delayed thread at once
+
+    @property
+    def delayed_share(self) -> float | Missing:
+        """Of the plain steps' time, in which the script's threads were ready to run and had no core."""
+        steps = self._plain_stretches
+        if steps is None or np.isnan(steps.undelayed_ns).any():
+            return Missing("how long the script's threads waited for a core was not recorded", NO_FACTS.option)
+        return float(1 - steps.undelayed_ns.sum() / steps.wall_ns.sum())
 
     @property
     def has_gpu(self) -> bool:

@@ -4,8 +4,8 @@
 
 A script times its own ranges with nothing of ours in the process. Those in which it had to wait for a core do not count, where the kernel
 tells; a range is the median of the others. All scripts compute with one thread, so that this is sure. The same timer runs in the recorded
-script as well: what it says in the plain steps leaves out how fast the machine is from one process to the next. Beside these stands what the
-report says: of the row of the ledger that the range is, or of the line that it is alone on.
+script as well: what it says in the plain steps leaves out how fast the machine is from one process to the next. Beside these stands what
+the report says: of the row of the ledger that the range is, or of the line that it is alone on.
 """
 
 from __future__ import annotations

@@ -25,6 +25,17 @@ def _plain_step_ms(measured: Measured) -> Value | Missing:
     return parts.step_ms if steps.delayed and parts is not None else steps.mean_ns / 1e6
 
 
+@metric("untypical_ms", "ms", "what the plain steps that are no typical ones add to the average step")
+def _untypical_ms(measured: Measured) -> Value | Missing:
+    steps = measured.plain_steps
+    return max(0.0, float(steps.lengths_ns.mean()) - steps.mean_ns) / 1e6 if steps is not None else NO_STEPS
+
+
+@metric("delayed_share", "share", "of the plain steps' time in which the script's threads were ready to run and had no core")
+def _delayed_share(measured: Measured) -> Value | Missing:
+    return measured.delayed_share
+
+
 @metric("timeline_step_ms", "ms", "mean complete step of the timeline")
 def _timeline_step_ms(measured: Measured) -> Value | Missing:
     return measured.timeline.step_ns / 1e6 if measured.timeline else NO_STEPS
@@ -83,7 +94,7 @@ def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = _settled_ns(measured) / 1e6
     if not len(steps_ms):
         return NO_STEPS
-    if measured.metric("crowded"):
+    if measured.metric("disturbed"):
         return Missing("every core was busy, with other processes too, which makes steps slow at random", "an idle machine")
     if measured.metric("shapes_differ"):
         return Missing("batches differ in shape, so steps take different times by nature")
