@@ -183,6 +183,7 @@ def _steps(measured: Measured) -> dict[str, Any]:
     recorded_ms = (timeline.windows[:, 1] - timeline.windows[:, 0]) / 1e6 if timeline else np.empty(0)
     plain = measured.plain_steps
     plain_ms = plain.lengths_ns / 1e6 if plain else np.empty(0)
+    step_ms = measured.number("plain_step_ms")
     detail = measured.detail
     return {
         "clock": recording.clock.get("clock", "trace"),
@@ -198,8 +199,8 @@ def _steps(measured: Measured) -> dict[str, Any]:
         "delayed_share": _plain(measured.number("delayed_share")),
         "plain_ms": _spread(plain_ms),
         "timeline_ms": _spread(recorded_ms),
-        "distortion": float(np.median(recorded_ms) / np.median(plain_ms)) if len(plain_ms) and len(recorded_ms) else None,
-        "detail_distortion": detail.step_ns / 1e6 / float(np.median(plain_ms)) if detail and len(plain_ms) else None,
+        "distortion": float(np.median(recorded_ms)) / step_ms if step_ms > 0 and len(recorded_ms) else None,
+        "detail_distortion": detail.step_ns / 1e6 / step_ms if detail and step_ms > 0 else None,
         "plain_series_ms": plain_ms.tolist(),
         "timeline_series_ms": recorded_ms.tolist(),
         "noise_ms": _plain(measured.number("noise_ms")),

@@ -71,9 +71,9 @@ def samples_within(table: pd.DataFrame, first_ns: int, last_ns: int) -> Samples 
 
 
 def _stretches(took_ns: np.ndarray, samples: pd.DataFrame, ours: np.ndarray) -> Stretches:
-    wall_ns = np.where(ours, 0, took_ns).astype(float)
-    delay_ns = np.clip(_delays(samples), 0, wall_ns)
-    ran_ns = np.clip(np.diff(samples["ran_ns"]), 0, wall_ns - np.nan_to_num(delay_ns))
+    ran_ns = np.clip(np.diff(samples["ran_ns"]), 0, took_ns)
+    delay_ns = _within(_delays(samples), took_ns - ran_ns)
+    wall_ns, delay_ns, ran_ns = (np.where(ours, 0, column).astype(float) for column in (took_ns, delay_ns, ran_ns))
     others_ns = np.where(_known(samples["pool_delay_ns"]), np.clip(np.diff(samples["pool_delay_ns"]), 0, wall_ns), 0)
     spun_ns = np.divide(ran_ns * others_ns, wall_ns, out=np.zeros(len(wall_ns)), where=wall_ns > 0)
     return Stretches(wall_ns, wall_ns - delay_ns - spun_ns, wall_ns - delay_ns - ran_ns)
@@ -83,6 +83,19 @@ def _delays(samples: pd.DataFrame) -> np.ndarray:
     """Where the kernel does not tell how long a thread was delayed it may tell how often a core was taken from it: never is no delay."""
     taken = np.where(_known(samples["switches"]) & (np.diff(samples["switches"]) == 0), 0.0, np.nan)
     return np.where(_known(samples["delay_ns"]), np.diff(samples["delay_ns"]), taken)
+
+
+def _within(delays_ns: np.ndarray, room_ns: np.ndarray) -> np.ndarray:
+    """The delays where there is room for them; nan stays.
+
+    A delay in the middle of a sample, when the clock has been read, is told of the stretch before although it belongs to the next.
+    """
+    found, late_ns = np.empty(len(delays_ns)), 0.0
+    for index, (delay_ns, most_ns) in enumerate(zip(delays_ns.tolist(), room_ns.tolist(), strict=True)):
+        told_ns = delay_ns + late_ns
+        late_ns = max(0.0, told_ns - most_ns)  # 0 after nan
+        found[index] = told_ns - late_ns
+    return found
 
 
 def _known(column: pd.Series) -> np.ndarray:

@@ -91,7 +91,7 @@ class Steps(TypedDict):
     ]
     plain_ms: Annotated[Spread | None, _is("The steps without a profiler. Null where none was timed.")]
     timeline_ms: Annotated[Spread | None, _is("The step as recorded, with the profiler's cost. Null without a timeline.")]
-    distortion: Annotated[float | None, _is("timeline_ms ÷ plain_ms, by their medians.")]
+    distortion: Annotated[float | None, _is("The median of timeline_ms ÷ the typical plain step.")]
     detail_distortion: NotRequired[Annotated[float | None, _is("The same for the slower recording that finds source lines.")]]
     plain_series_ms: Annotated[list[float], _is("Each plain step, in order, ms; without delays where they are known.")]
     timeline_series_ms: Annotated[list[float], _is("Each recorded step, in order, ms.")]
