@@ -182,7 +182,9 @@ def _steps(measured: Measured) -> dict[str, Any]:
     recording = measured.recording
     timeline = measured.timeline
     recorded_ms = (timeline.windows[:, 1] - timeline.windows[:, 0]) / 1e6 if timeline else np.empty(0)
-    plain_ms = recording.step_ns("plain") / 1e6
+    plain = measured.plain_steps
+    plain_ms = plain.lengths_ns / 1e6 if plain else np.empty(0)
+    step_ms = measured.number("plain_step_ms")
     detail = measured.detail
     return {
         "clock": recording.clock.get("clock", "none" if recording.run else "trace"),
@@ -192,10 +194,14 @@ def _steps(measured: Measured) -> dict[str, Any]:
         "phases": {phase["name"]: len(recording.step_ns(phase["name"])) for phase in recording.clock.get("phases", [])},
         "cold": bool((recording.phase("timeline") or {}).get("cold")),
         "per_step": recording.clock.get("per_step", {}),
+        "typical_ms": _plain(measured.number("step_ms")),
+        "untypical_count": int((~plain.chosen).sum()) if plain else 0,
+        "untypical_ms": _plain(measured.number("untypical_ms")),
+        "delayed_share": _plain(measured.number("delayed_share")),
         "plain_ms": _spread(plain_ms),
         "timeline_ms": _spread(recorded_ms),
-        "distortion": float(np.median(recorded_ms) / np.median(plain_ms)) if len(plain_ms) and len(recorded_ms) else None,
-        "detail_distortion": detail.step_ns / 1e6 / float(np.median(plain_ms)) if detail and len(plain_ms) else None,
+        "distortion": float(np.median(recorded_ms)) / step_ms if step_ms > 0 and len(recorded_ms) else None,
+        "detail_distortion": detail.step_ns / 1e6 / step_ms if detail and step_ms > 0 else None,
         "plain_series_ms": plain_ms.tolist(),
         "timeline_series_ms": recorded_ms.tolist(),
         "noise_ms": _plain(measured.number("noise_ms")),

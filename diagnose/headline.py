@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from diagnose.measure.areas.host import FULL, OTHERS_SHARE
-from diagnose.measure.metrics import Measured
+from diagnose.measure.metrics import Measured, Missing
 from diagnose.predict.plan import HIGH_SHARE
 from diagnose.report import ranks, savings
 from diagnose.report.document import recorded_inside, saw_no_step
@@ -36,16 +36,19 @@ def _noise(measured: Measured) -> str:
 def caution_about(measured: Measured) -> str:
     """The sentence that says why the numbers of this run cannot be trusted; empty if they can."""
     distortion = _least_distortion(measured)
-    if distortion > MOST_DISTORTION:
+    if distortion > MOST_DISTORTION and measured.parts is None:
         return (
             f"Do not trust how this step divides: the profiler made the recorded steps {distortion:.1f} times as long as plain ones (often "
             "memory that is given back and fetched anew). As recorded: "
         )
     busy, others = measured.number("machine_busy_share"), measured.number("others_busy_share")
-    crowded, starved = busy >= FULL and others >= OTHERS_SHARE, measured.metric("starved") is True
+    disturbed = measured.metric("disturbed") is True
+    crowded, starved = disturbed and busy >= FULL and others >= OTHERS_SHARE, disturbed and measured.metric("starved") is True
     noisy = _noise_share(measured) > (TOO_NOISY_SHARE if crowded else HIGH_SHARE) and not measured.metric("shapes_differ")
     if not (starved or noisy):
         return ""
+    if (starved or crowded) and not noisy and (uncertain := _uncertain(measured)):
+        return f"Other programs had the cores, so {uncertain} uncertain. As measured: "
     reasons = [_taken(measured, others, starved=starved)] * (starved or crowded) + [_noise(measured)] * noisy
     # Where other processes are known to have left cores idle, a quieter machine would change nothing.
     how = "on a quiet machine" if starved or not busy < FULL else "with more steps (`--plain-steps 100`)"
@@ -56,6 +59,15 @@ def _least_distortion(measured: Measured) -> float:
     """The shortest recorded step ÷ the plain one; nan where one of them is missing. Of few steps one may be slow by itself."""
     view = measured.timeline
     return float(np.diff(view.windows).min()) / 1e6 / measured.number("plain_step_ms") if view is not None else float("nan")
+
+
+def _uncertain(measured: Measured) -> str:
+    """What delays have done to that cannot be left out, with its verb; empty where delays are not known."""
+    if isinstance(measured.metric("delayed_share"), Missing):
+        return ""
+    if measured.has_gpu:
+        return "what the host does for the GPU is"
+    return "the wait for the loader's workers is" if measured.number("loader_worker_count") > 0 else "all times are"
 
 
 def _taken(measured: Measured, others: float, *, starved: bool) -> str:

@@ -24,6 +24,9 @@ def call_table(calls: dict[str, Any], trace: Trace) -> pd.DataFrame:
         return NO_CALLS
     columns: dict[str, Any] = {name: np.asarray(calls[name], np.int64) for name in _NUMBERS}
     columns["start_ns"] = columns["start_ns"] - trace.origin_ns
+    if trace.own_time is not None:
+        begin_ns, end_ns = (trace.own_time.own(columns["start_ns"] + more_ns) for more_ns in (0, columns["dur_ns"]))
+        columns |= {"start_ns": begin_ns, "dur_ns": end_ns - begin_ns}
     for name, values in _TEXTS.items():
         codes = calls.get(name, np.zeros(len(columns["line"]), np.int64))
         columns[name] = pd.Categorical.from_codes(np.asarray(codes, np.int64), _distinct(calls.get(values, [""])))

@@ -7,7 +7,10 @@ step is not the recorded one on a smaller scale. Of the timeline, by the rows of
    is looked up once), or that times a factor: as far as the recorded step takes longer than the plain one, within what is credible. While
    a GPU is busy, events of the host cost nothing: only those in its idle time count.
 2. Steps are also disturbed. A row that takes longer than in the detail phase, which is slower, was: what is still too long comes off there.
-3. What nothing explains is taken from all rows in proportion. So they always add up to the plain step.
+3. What nothing explains is taken from all rows in proportion, but not from time in which the thread slept: what computes nothing is not
+   slowed. So they always add up to the plain step.
+
+Rows that were timed without the profiler (`diagnose.measure.parts`) are taken as they are; the others share what is left of the step.
 
 Each row of the detail phase takes what the timeline says: the excess is what its events cost, as far as that is credible.
 """
@@ -35,6 +38,7 @@ class EventCosts:
     other: float
     first_frame: float
     first_other: float
+    mark: float = 0.0  # more for a mark of ours, which is made before it begins
 
 
 # Least absolute deviations over the bundled recordings: `python -m sample_traces.overhead`.
@@ -55,8 +59,13 @@ class RecordedEvents:
         first = ~pd.Series(view.name.codes[counted]).duplicated().to_numpy()
         frame = (view.kind == "python")[counted]
         cost_us = np.where(frame, costs.frame, costs.other) + first * np.where(frame, costs.first_frame, costs.first_other)
-        self._start_ns: Rows = view.host["start_ns"].to_numpy()[counted]  # the table is sorted by start
-        self._cost_ms = np.concatenate([[0.0], np.cumsum(cost_us)]) / 1e3 / view.step_count  # of all events before each
+        start_ns = view.host["start_ns"].to_numpy()[counted]  # the table is sorted by start
+        marks = (view.kind == "mark")[counted] if costs.mark else np.zeros(len(counted), bool)
+        costly_ns = np.concatenate([start_ns, start_ns[marks] - 1])
+        order = np.argsort(costly_ns, kind="stable")
+        self._start_ns: Rows = costly_ns[order]
+        all_us = np.concatenate([cost_us, np.full(int(marks.sum()), costs.mark)])[order]
+        self._cost_ms = np.concatenate([[0.0], np.cumsum(all_us)]) / 1e3 / view.step_count  # of all events before each
 
     def cost_ms(self, intervals: Intervals) -> float:
         """What those that start in these (disjoint) intervals usually cost, ms per recorded step."""
@@ -67,6 +76,11 @@ class RecordedEvents:
         """What these intervals take without that part of the usual cost, ms per recorded step."""
         recorded_ms = self.view.ms_per_step(intervals)
         return recorded_ms - min(part * self.cost_ms(intervals), MOST_OF_TIME * recorded_ms) if part else recorded_ms
+
+    def slept_ms(self, intervals: Intervals) -> float:
+        """What of these intervals the training thread slept, ms per recorded step; 0 where that is unknown or a GPU's time counts."""
+        own_time = None if self.view.has_device else self.view.trace.own_time
+        return own_time.slept_in(intervals) / 1e6 / self.view.step_count if own_time is not None else 0.0
 
     @cached_property
     def rows_ms(self) -> dict[str, float]:
@@ -95,9 +109,15 @@ class PlainTime:
         return sum(self._of_row_ms(row, intersect(intervals, within)) for row, within in self.events.view.ledger.rows.items())
 
     def _of_row_ms(self, row: str, intervals: Intervals) -> float:
-        whole_ms = self.events.left_ms(self.events.view.ledger.rows[row], self.parts[row])
-        share = self.events.left_ms(intervals, self.parts[row]) / whole_ms if whole_ms > 0 else 0.0
-        return self.rows_ms[row] * min(1.0, share)
+        whole = self.events.view.ledger.rows[row]
+        whole_ms, asked_ms = (self.events.left_ms(asked, self.parts[row]) for asked in (whole, intervals))
+        if whole_ms <= 0:
+            return 0.0
+        slept_ms, asked_slept_ms = (min(self.events.slept_ms(asked), left) for asked, left in ((whole, whole_ms), (intervals, asked_ms)))
+        if slept_ms >= min(whole_ms, self.rows_ms[row]):  # it slept less in the plain step
+            return self.rows_ms[row] * min(1.0, asked_ms / whole_ms)
+        pace = (self.rows_ms[row] - slept_ms) / (whole_ms - slept_ms)
+        return min(self.rows_ms[row], asked_slept_ms + (asked_ms - asked_slept_ms) * pace)
 
 
 def timeline_time(
@@ -113,8 +133,18 @@ def timeline_time(
         left = _undisturbed(left, detail.rows_ms, sum(left.values()) - wanted_ms)
     if known_ms and (wanted_ms <= 0 or not any(left.values())):  # what is known of single rows does not fit the step
         return timeline_time(timeline, detail, plain_step_ms, {})
-    scale = wanted_ms / sum(left.values()) if any(left.values()) else 0.0
-    return PlainTime(timeline, {row: known_ms[row] if row in known_ms else left[row] * scale for row in parts}, parts)
+    slept = {row: min(timeline.slept_ms(timeline.view.ledger.rows[row]), left[row]) for row in unknown}
+    found = _scaled(left, slept, wanted_ms)
+    return PlainTime(timeline, {row: known_ms[row] if row in known_ms else found[row] for row in parts}, parts)
+
+
+def _scaled(rows_ms: Mapping[str, float], slept_ms: Mapping[str, float], wanted_ms: float) -> dict[str, float]:
+    """The rows made to add up to that: what is slept stays, if that leaves something for the rest."""
+    worked_ms, left_ms = sum(rows_ms.values()) - sum(slept_ms.values()), wanted_ms - sum(slept_ms.values())
+    if worked_ms <= 0 or left_ms <= 0:
+        slept_ms, worked_ms, left_ms = dict.fromkeys(rows_ms, 0.0), sum(rows_ms.values()), wanted_ms
+    pace = left_ms / worked_ms if worked_ms > 0 else 0.0
+    return {row: slept_ms[row] + (ms - slept_ms[row]) * pace for row, ms in rows_ms.items()}
 
 
 def _part(events: RecordedEvents, rows: list[str], excess_ms: float) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -17,11 +17,14 @@ import pandas as pd
 
 from diagnose.errors import DiagnoseError
 from diagnose.measure.calls import NO_CALLS, call_table
-from diagnose.measure.distortion import DETAIL_COSTS, TIMELINE_COSTS, PlainTime, RecordedEvents, detail_time, timeline_time
+from diagnose.measure.distortion import DETAIL_COSTS, TIMELINE_COSTS, EventCosts, PlainTime, RecordedEvents, detail_time, timeline_time
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
+from diagnose.measure.parts import PartTimes, part_times
+from diagnose.measure.processor import Stretches, samples_within, step_stretches
 from diagnose.measure.recording import Recording
 from diagnose.measure.selection import Selection, Selector
+from diagnose.measure.typical import Typical, typical
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.trace.schema import Trace
 
@@ -199,7 +202,10 @@ class Measured:
         plain_ms = self.number("plain_step_ms")
         if self.timeline is None or not plain_ms > 0:
             return None
-        return timeline_time(RecordedEvents(self.timeline, TIMELINE_COSTS), self._detail_events, plain_ms, self._known_rows_ms())
+        known_ms = self._timed_rows_ms(plain_ms)
+        # Rows that were timed are not disturbed, and tell by themselves how much of the excess is anybody else's.
+        slower = None if known_ms else self._detail_events
+        return timeline_time(RecordedEvents(self.timeline, self._timeline_costs), slower, plain_ms, known_ms or self._fetched_rows_ms())
 
     @cached_property
     def _detail_time(self) -> PlainTime | None:
@@ -213,7 +219,56 @@ class Measured:
     def _detail_events(self) -> RecordedEvents | None:
         return RecordedEvents(self.detail, DETAIL_COSTS) if self.detail is not None else None
 
-    def _known_rows_ms(self) -> dict[str, float]:
+    @property
+    def _timeline_costs(self) -> EventCosts:
+        """What was measured in the run itself, where it was."""
+        measured = self.recording.facts.get("profiler_costs")
+        if not measured:
+            return TIMELINE_COSTS
+        return replace(TIMELINE_COSTS, other=measured["event_ns"] / 1e3, mark=measured["mark_ns"] / 1e3)
+
+    @cached_property
+    def _plain_stretches(self) -> Stretches | None:
+        return step_stretches(self.recording.processor, self.recording.phase("plain"), self.recording.ticks_per_step)
+
+    @cached_property
+    def plain_steps(self) -> Typical | None:
+        """The plain steps, without delays but where a GPU sets the pace; None if there is none."""
+        steps = self._plain_stretches
+        if steps is None:
+            return None
+        found = typical(steps, vary=self.metric("shapes_differ") is True)
+        return replace(found, lengths_ns=steps.wall_ns) if self.has_gpu else found  # a GPU does not wait for a delayed thread at once
+
+    @property
+    def delayed_share(self) -> float | Missing:
+        """Of the plain steps' time, in which the script's threads were ready to run and had no core."""
+        steps = self._plain_stretches
+        if steps is None or np.isnan(steps.undelayed_ns).any():
+            return Missing("how long the script's threads waited for a core was not recorded", NO_FACTS.option)
+        return float(1 - steps.undelayed_ns.sum() / steps.wall_ns.sum())
+
+    @property
+    def has_gpu(self) -> bool:
+        return self.timeline is not None and self.timeline.has_device
+
+    @cached_property
+    def parts(self) -> PartTimes | None:
+        """The parts of a step as they were timed; None where they were not, or a GPU computes."""
+        phase = self.recording.phase("parts")
+        samples = (
+            samples_within(self.recording.processor, phase["tick_ns"][0], phase["tick_ns"][-1]) if phase and not self.has_gpu else None
+        )
+        vary = self.metric("shapes_differ") is True
+        return part_times(samples, self.recording.ticks_per_step, vary=vary) if samples is not None else None
+
+    def _timed_rows_ms(self, plain_ms: float) -> dict[str, float]:
+        """Rows of the ledger that are parts of a step and were timed as such."""
+        if self.parts is None or self.ledger is None:
+            return {}
+        return {row: ms for row, ms in self.parts.fitted(plain_ms).items() if len(self.ledger.rows.get(row, NO_INTERVALS))}
+
+    def _fetched_rows_ms(self) -> dict[str, float]:
         """Rows measured in plain steps: the wait for input where there are no workers, as every fetch is timed in every phase."""
         wait_ms = self.timeline.ms_per_step(self.ledger.rows.get("input_wait", NO_INTERVALS)) if self.timeline and self.ledger else 0.0
         plain_fetch, recorded_fetch = self.fetch_ms("plain"), self.fetch_ms("timeline")

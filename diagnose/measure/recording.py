@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
+from diagnose.measure.own_time import in_own_time
+from diagnose.measure.processor import RECORD as PROCESSOR_RECORD
 from diagnose.run.child.ticks import read_ticks
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
@@ -40,6 +42,7 @@ class Recording:
     calls: dict[str, Any] = field(default_factory=dict)
     proof: dict[str, Any] = field(default_factory=dict)  # verify.json: what fixes were measured to gain
     fetches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, FETCH_RECORD)))
+    processor: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, PROCESSOR_RECORD)))  # a row a sample
     notes: tuple[str, ...] = ()
     url: str = ""  # of a trace at one, without secrets
 
@@ -74,6 +77,11 @@ class Recording:
             return told
         every = 2 ** max(0, round(math.log2(max(len(self.step_ns("plain")), 1) / max(count, 1))))
         return every * np.arange(1, count + 1)
+
+    @property
+    def trains_alone(self) -> bool:
+        """No other rank trains with this one."""
+        return ((self.facts.get("process_group") or {}).get("world_size") or 1) <= 1
 
     @property
     def ticks_per_step(self) -> int:
@@ -113,6 +121,7 @@ def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> R
         key_averages=_json(rank / "key_averages.json"),
         proof=_json(folder / "verify.json"),
         fetches=_fetches(rank),
+        processor=_records(rank / "processor.bin", PROCESSOR_RECORD),
     )
     timeline = _phase_trace(recording, rank, "timeline", read, notes)
     detail = _phase_trace(recording, rank, "detail", read, notes)
@@ -143,6 +152,7 @@ def _phase_trace(recording: Recording, rank: Path, name: str, read: Callable[...
     except (TraceUnreadable, UsageError) as error:
         notes.append(f"The {name} trace could not be read: {error}")
         return None
+    trace = in_own_time(trace, recording.processor, phase, alone=recording.trains_alone)
     return grouped_steps(trace, recording.ticks_per_step)
 
 
@@ -158,14 +168,14 @@ def grouped_steps(trace: Trace, ticks_per_step: int) -> Trace:
 
 def _fetches(rank: Path) -> pd.DataFrame:
     """A row a batch; ``cpu_ns``, the processor time of the thread that fetched it, is nan where it was not recorded (before 0.2)."""
-    if (rank / "fetches.bin").exists():
-        return _records(rank / "fetches.bin", FETCH_RECORD)
     if (rank / "fetch.bin").exists():
         return _records(rank / "fetch.bin", _WITHOUT_CPU).assign(cpu_ns=np.nan)
-    return pd.DataFrame(np.empty(0, FETCH_RECORD))
+    return _records(rank / "fetches.bin", FETCH_RECORD)
 
 
 def _records(path: Path, record: np.dtype) -> pd.DataFrame:
+    if not path.exists():
+        return pd.DataFrame(np.empty(0, record))
     data = path.read_bytes()
     whole = len(data) // record.itemsize * record.itemsize  # a killed worker can leave half a record
     return pd.DataFrame(np.frombuffer(data[:whole], record))

@@ -71,7 +71,7 @@ class _Annotated:
 
     def __init__(self, trace: Trace) -> None:
         self.events: list[Event] = []
-        self._first_ns = trace.in_file.first_ns
+        self._first_ns, self._own_time = trace.in_file.first_ns, trace.own_time
         self._pid = next(number for number in count(FIRST_PID) if number not in trace.in_file.pids)
         self._tids = count(self._pid)
         self._arrow_ids = count(self._pid * ARROW_IDS)
@@ -125,12 +125,12 @@ class _Annotated:
         self.events.append({"ph": "M", "name": name, "pid": self._pid, "tid": tid, "args": args})
 
     def _slice(self, track: Track, start_ns: int, end_ns: int, name: str, args: Mapping[str, Any]) -> None:
-        at = {"pid": track[0], "tid": track[1], "ts": self._us(start_ns), "dur": _us(end_ns - start_ns)}
+        at = {"pid": track[0], "tid": track[1], "ts": self._us(start_ns), "dur": self._us(end_ns) - self._us(start_ns)}
         self.events.append({"ph": "X", "cat": CATEGORY, "name": name, **at, "args": args})
 
     def _us(self, ns: int) -> Decimal:
         """A time of the tables as the file writes it."""
-        return _us(self._first_ns + ns)
+        return _us(self._first_ns + (ns if self._own_time is None else int(self._own_time.recorded(np.array(ns)))))
 
 
 def _us(ns: int) -> Decimal:

@@ -50,7 +50,7 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
     width = (high - low) / guess if guess > 0 else np.inf
     sure = width <= NARROW and saving.edit in WELL_KNOWN
     confidence = "high" if sure else "medium" if width <= WIDE else "low"
-    if prediction.measured.metric("crowded") is True:
+    if prediction.measured.metric("disturbed") is True:
         return Saving(guess, low, high, "low", f"{saving.because}; other processes had the machine busy, which may hide or feign it")
     return Saving(guess, low, high, confidence, saving.because)
 

@@ -76,14 +76,16 @@ def alternatives(finding: Finding, document: Document) -> list[Finding]:
 
 
 def step_ms(document: Document) -> float | None:
-    """The median step: plain where it was measured, else as recorded."""
+    """The typical step: plain where it was measured, else as recorded."""
     steps = document["steps"]
+    if steps.get("typical_ms"):
+        return float(steps["typical_ms"])
     best = steps["plain_ms"] or steps["timeline_ms"]
     return best["median"] if best else None
 
 
 def ledger_ms(document: Document) -> float | None:
-    """The step that every share is of, ms: what the ledger adds up to. It is the mean, where `step_ms` is the median."""
+    """The step that every share is of, ms: what the ledger adds up to."""
     return sum(row["ms_per_step"] for row in document["ledger"]) or step_ms(document)
 
 

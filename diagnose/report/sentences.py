@@ -268,6 +268,9 @@ def happened(document: Document) -> str:
 # ---- how it was measured
 
 
+DELAYS_TOLD = 0.02  # of the time; less is what a quiet machine's own threads take now and then
+
+
 def measurement(document: Document) -> list[str]:
     """The clock, how many steps, how long they took, and what analysed them."""
     steps, tool = document["steps"], document["tool"]
@@ -275,12 +278,26 @@ def measurement(document: Document) -> list[str]:
     if phases(document):
         said.append(f"Steps recorded: {phases(document)}.")
     if steps["plain_ms"]:
-        said.append(f"A plain step, without profiler: {_spread(steps['plain_ms'])}.")
+        said.append(f"A plain step, without profiler: {_spread(steps['plain_ms'])}{_typical(steps)}.")
+    if (delayed := steps.get("delayed_share") or 0.0) >= DELAYS_TOLD:
+        said.append(
+            f"Other programs kept the script's threads from the cores for {share(delayed)} of the time; all times are without that."
+        )
     if steps["timeline_ms"]:
         said.append(f"A step while the timeline was recorded: {_spread(steps['timeline_ms'])}.")
     if steps.get("cold"):
         said.append("The script had so few steps that the warm-up itself was recorded: its times include one-time costs.")
     return [*said, f"Analysed by {tool['name']} {tool['version']}, result document schema {document['schema']}."]
+
+
+def _typical(steps: Document) -> str:
+    """The mean that stands for all steps, and what the others add."""
+    if not steps.get("typical_ms"):
+        return ""
+    adds = (
+        f"; the other {count(steps['untypical_count'])} add {ms(steps['untypical_ms'])} to the average" if steps.get("untypical_ms") else ""
+    )
+    return f"; the typical ones take {ms(steps['typical_ms'])} on average{adds}"
 
 
 def _spread(times: dict[str, float]) -> str:

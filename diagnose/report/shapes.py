@@ -78,11 +78,25 @@ class Steps(TypedDict):
     phases: Annotated[dict[str, int], _is("Steps by phase: warmup, plain, timeline, detail; empty for a trace.")]
     cold: NotRequired[Annotated[bool, _is("The timeline comes from the script's very first steps, for there were no others.")]]
     per_step: NotRequired[Annotated[dict[str, float | None], _is("Calls in a step, by kind: backward, fetch, forward.")]]
-    plain_ms: Annotated[Spread | None, _is("The step without a profiler: the true one. Null where none was timed.")]
+    typical_ms: NotRequired[
+        Annotated[
+            float | None,
+            _is("The step that all shares are of: the mean of the typical plain steps; of the recorded ones if none was timed."),
+        ]
+    ]
+    untypical_count: NotRequired[Annotated[int, _is("Plain steps that do not count: far longer or shorter than the others, or delayed.")]]
+    untypical_ms: NotRequired[Annotated[float | None, _is("What those that are far longer add to the average step, ms.")]]
+    delayed_share: NotRequired[
+        Annotated[
+            float | None,
+            _is("Of the plain steps' time: the script's threads were ready to run and had no core, 0–1. Not in any other time here."),
+        ]
+    ]
+    plain_ms: Annotated[Spread | None, _is("The steps without a profiler. Null where none was timed.")]
     timeline_ms: Annotated[Spread | None, _is("The step as recorded, with the profiler's cost. Null without a timeline.")]
-    distortion: Annotated[float | None, _is("timeline_ms ÷ plain_ms, by their medians.")]
+    distortion: Annotated[float | None, _is("The median of timeline_ms ÷ the typical plain step.")]
     detail_distortion: NotRequired[Annotated[float | None, _is("The same for the slower recording that finds source lines.")]]
-    plain_series_ms: Annotated[list[float], _is("Each plain step, in order, ms.")]
+    plain_series_ms: Annotated[list[float], _is("Each plain step, in order, ms; without delays where they are known.")]
     timeline_series_ms: Annotated[list[float], _is("Each recorded step, in order, ms.")]
     noise_ms: NotRequired[Annotated[float | None, _is("A saving below this cannot be told from noise.")]]
 

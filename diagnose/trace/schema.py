@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from diagnose.trace.own_time import OwnTime
+
 
 class Column(NamedTuple):
     """One column: its pandas type, its unit and its one-line meaning."""
@@ -158,6 +160,7 @@ class Trace:
     collectives: pd.DataFrame = field(default_factory=lambda: empty_table(COLLECTIVES))  # empty where torch tells nothing of them
     notes: tuple[str, ...] = ()  # what was repaired, lost or assumed, in words for the report
     in_file: InFile = field(default_factory=InFile)
+    own_time: OwnTime | None = None  # of the training thread: its times are those of the tables
 
     @property
     def complete_steps(self) -> np.ndarray:

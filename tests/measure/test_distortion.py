@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from diagnose.measure import metrics  # noqa: F401  registers the metrics that a Measured asks for
 from diagnose.measure.distortion import EventCosts, PlainTime, RecordedEvents, detail_time, timeline_time
 from diagnose.measure.selection import Selection
+from diagnose.trace.own_time import OwnTime
 from sample_traces.overhead import Slowed, fitted_us
 
 from ..timelines import measured_case, trace_from_text
@@ -151,6 +154,33 @@ def test_a_selectors_time_and_the_row_it_stands_for_agree() -> None:
     measured = measured_case({"timeline": loading, "plain_ms": [0.5] * 4})
     assert measured.metric("input_wait_ms") == pytest.approx(measured.row_ms("input_wait"))
     assert sum(map(measured.row_ms, ("input_wait", "operators", "python"))) == pytest.approx(0.5)
+
+
+def slept(text: str, start: int, end: int) -> RecordedEvents:
+    """The timeline, of which the thread slept from one moment to another (µs)."""
+    trace, moments = trace_from_text(text), np.array([0, start, end, 1000], float) * 1e3
+    own_time = OwnTime(moments, moments, np.array([0, 0, end - start, end - start], float) * 1e3)
+    return RecordedEvents(Selection(replace(trace, own_time=own_time)), COSTS)
+
+
+def test_sleep_is_not_slowed_whatever_nothing_explains() -> None:
+    # 600 µs of Python, 500 of them asleep; 400 of operators. The events explain 200 of 450 µs too many; the rest comes off work alone:
+    # of 100 + 200 µs 50 are left.
+    time = timeline_time(slept(MANY_OPERATORS, 50, 550), None, 0.55, {})
+    assert rows_us(time) == pytest.approx({"python": 500 + 100 / 6, "operators": 200 / 6}, abs=2)
+    assert us(time, 50, 550) == pytest.approx(500, abs=1)
+    assert us(time, 560, 590) == pytest.approx(30 / 6, abs=1)
+
+
+def test_sleep_longer_than_the_plain_step_is_not_believed() -> None:
+    time = timeline_time(slept(MANY_OPERATORS, 0, 600), None, 0.5, {})
+    assert rows_us(time) == pytest.approx({"python": 375, "operators": 125}, abs=2)
+
+
+def test_a_mark_costs_time_before_it_begins() -> None:
+    reads = "main 0 1000 step ProfilerStep#1\nmain 900 9 op aten::add\n" + 'main 100 2 mark item@5 {"repeat": 50, "every": 10}\n'
+    costs = recorded(reads, EventCosts(frame=0.0, other=0.0, first_frame=0.0, first_other=0.0, mark=5.0)).row_costs_ms
+    assert costs == pytest.approx({"python": 0.25, "host_reads": 0.0} | {row: 0.0 for row in costs if row not in ("python", "host_reads")})
 
 
 def test_an_empty_ledger_costs_nothing() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import struct
 import threading
@@ -145,10 +147,8 @@ def test_a_part_that_raises_ends_as_well(tmp_path: Path) -> None:
     parts = Parts(processor, lambda kind: (nn.Module, "__call__") if kind == "forward" else (type("Nothing", (), {kind: None}), kind))
     parts.begin("parts", 0)
     for _ in range(2):
-        try:
+        with contextlib.suppress(RuntimeError):
             nn.Linear(2, 2)(torch.ones(1, 3))
-        except RuntimeError:
-            pass
     parts.end()
     processor.close()
     assert [one[BORDER] for one in written(processor, tmp_path)] == [1, -1, 1, -1]
@@ -164,7 +164,7 @@ def test_a_recorded_run_has_its_samples(run_script: Callable[..., Recorded]) -> 
         inside = [one for one in all_samples if first_ns <= one[NOW_NS] <= last_ns]
         counts = Counter(one[BORDER] for one in inside)
         assert [one[NOW_NS] for one in inside if one[BORDER] == TICK] == phase["tick_ns"]
-        assert all(later[RAN_NS] >= earlier[RAN_NS] for earlier, later in zip(inside, inside[1:], strict=False))
+        assert all(later[RAN_NS] >= earlier[RAN_NS] for earlier, later in itertools.pairwise(inside))
         of_parts = {counts[border] for part in PARTS.values() for border in (part, -part)}
         assert of_parts == ({0} if phase["name"] == "plain" else {steps})
     assert run.facts["profiler_costs"]["mark_ns"] > run.facts["profiler_costs"]["range_ns"] > 0

@@ -40,8 +40,8 @@ def test_all_ranks_record_the_same_steps(run_script: Run, script: tuple[str, ...
     assert sorted(path.name for path in run.folder.glob("rank*")) == [f"rank{rank}" for rank in ranks]
     first = phases_of(run, 0)
     assert list(first) == ["warmup", "plain", "parts", "timeline", "detail"]
-    steps = {name: end - begin for name, (begin, end) in first.items()}
-    assert (steps["plain"], steps["timeline"], steps["detail"]) == (10, 4, 1)
+    assert [end - begin for name, (begin, end) in first.items() if name in ("plain", "timeline", "detail")] == [10, 4, 1]
+    assert 3 <= first["parts"][1] - first["parts"][0] <= 8
     for rank in ranks:
         assert phases_of(run, rank) == first
         assert run.json(f"rank{rank}/steps.json")["notes"] == []

@@ -43,12 +43,8 @@ def test_warm_up_ends_when_patience_is_used_up() -> None:
 def test_budgets_scale_with_the_steps() -> None:
     assert {name: budget.steps for name, budget in budgets(8).items()} == {"plain": 20, "parts": 16, "timeline": 8, "detail": 2}
     assert {name: budget.steps for name, budget in budgets(1).items()} == {"plain": 5, "parts": 2, "timeline": 1, "detail": 1}
-    assert {name: budget.steps for name, budget in budgets(2, plain_steps=40).items()} == {
-        "plain": 40,
-        "parts": 4,
-        "timeline": 2,
-        "detail": 1,
-    }
+    more_plain = budgets(2, plain_steps=40)
+    assert {name: budget.steps for name, budget in more_plain.items()} == {"plain": 40, "parts": 4, "timeline": 2, "detail": 1}
 
 
 def test_without_time_only_steps_count() -> None:

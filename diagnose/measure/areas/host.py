@@ -90,6 +90,23 @@ def _starved(measured: Measured) -> Value | Missing:
     return _machine_core_count(measured) * (1 - others) < ROOM * threads
 
 
+@metric(
+    "disturbed",
+    "yes/no",
+    "every core was busy, with other processes too, and what they took from the steps cannot be left out; no where it was not recorded",
+)
+def _disturbed(measured: Measured) -> Value | Missing:
+    return (measured.metric("crowded") is True or measured.metric("starved") is True) and not _is_left_out(measured)
+
+
+def _is_left_out(measured: Measured) -> bool:
+    """Whether the steps' delays are known and nothing but the script's own threads was delayed in them, some steps or parts not at all."""
+    steps = measured.plain_steps
+    if steps is None or isinstance(measured.metric("delayed_share"), Missing) or measured.has_gpu or not measured.recording.trains_alone:
+        return False
+    return not measured.number("loader_worker_count") > 0 and (not steps.delayed or measured.parts is not None)
+
+
 @metric("threads_per_core", "ratio", "threads torch uses for one operator, for each core at hand")
 def _threads_per_core(measured: Measured) -> Value | Missing:
     return measured.needed("thread_count") / measured.needed("cpu_core_count")

@@ -249,7 +249,7 @@ def _median_wait_ms(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
         return NO_STEPS
-    if measured.metric("crowded"):
+    if measured.metric("disturbed"):
         return Missing("every core was busy, with other processes too, which makes waits long at random", "an idle machine")
     waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
     return measured.plain_ms(float(np.median(waits)) / 1e6, of_input_wait=True) if len(waits) else NO_FETCH

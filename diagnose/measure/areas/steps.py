@@ -16,13 +16,24 @@ from diagnose.trace.intervals import total
 NO_LINE = ("", -1, "")
 
 
-def _median_ms(step_ns: np.ndarray) -> Value | Missing:
-    return float(np.median(step_ns)) / 1e6 if len(step_ns) else NO_STEPS
-
-
-@metric("plain_step_ms", "ms", "median step without a profiler")
+@metric("plain_step_ms", "ms", "mean of the typical steps without a profiler, less the time in which other programs had the cores")
 def _plain_step_ms(measured: Measured) -> Value | Missing:
-    return _median_ms(measured.recording.step_ns("plain"))
+    steps, parts = measured.plain_steps, measured.parts
+    if steps is None:
+        return NO_STEPS
+    # Of steps that were all delayed some parts were not, and these make a whole one.
+    return parts.step_ms if steps.delayed and parts is not None else steps.mean_ns / 1e6
+
+
+@metric("untypical_ms", "ms", "what the plain steps that are no typical ones add to the average step")
+def _untypical_ms(measured: Measured) -> Value | Missing:
+    steps = measured.plain_steps
+    return max(0.0, float(steps.lengths_ns.mean()) - steps.mean_ns) / 1e6 if steps is not None else NO_STEPS
+
+
+@metric("delayed_share", "share", "of the plain steps' time in which the script's threads were ready to run and had no core")
+def _delayed_share(measured: Measured) -> Value | Missing:
+    return measured.delayed_share
 
 
 @metric("timeline_step_ms", "ms", "mean complete step of the timeline")
@@ -38,10 +49,10 @@ def _step_ms(measured: Measured) -> Value | Missing:
 
 @metric("noise_ms", "ms", "twice the standard error of the median plain step, at least 1 % of it: smaller savings are noise")
 def _noise_ms(measured: Measured) -> Value | Missing:
-    steps = measured.recording.step_ns("plain") / 1e6
     step_ms = measured.metric("step_ms")
     if isinstance(step_ms, Missing):
         return step_ms
+    steps = measured.plain_steps.lengths_ns[measured.plain_steps.chosen] / 1e6 if measured.plain_steps else np.empty(0)
     if len(steps) < 3:
         return 0.01 * float(step_ms)
     mad = float(np.median(np.abs(steps - np.median(steps))))
@@ -83,7 +94,7 @@ def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = _settled_ns(measured) / 1e6
     if not len(steps_ms):
         return NO_STEPS
-    if measured.metric("crowded"):
+    if measured.metric("disturbed"):
         return Missing("every core was busy, with other processes too, which makes steps slow at random", "an idle machine")
     if measured.metric("shapes_differ"):
         return Missing("batches differ in shape, so steps take different times by nature")
@@ -96,7 +107,7 @@ def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
 
 def _settled_ns(measured: Measured) -> np.ndarray:
     """The plain steps but the first, into which the end of the recording before it may reach."""
-    return measured.recording.step_ns("plain")[1:]
+    return measured.plain_steps.lengths_ns[1:] if measured.plain_steps else np.empty(0)
 
 
 def _is_slow(measured: Measured) -> np.ndarray:

@@ -26,7 +26,7 @@ from .key_averages import EVENTS_AT_MOST, write_key_averages
 from .live import Stage
 from .marks import Marks
 from .parts import Parts
-from .processor import TICK
+from .processor import TICK, TICK_ENDS
 from .recorder import Recording, mark_tick, synchronize
 from .ticks import PHASES, TickLog
 from .writing import write_json
@@ -145,6 +145,7 @@ class Phases:
             self._warm_up(number, now_ns)
         elif (number - self._first_tick) % self._period == 0 and self._is_used_up(number, now_ns):
             self._end_phase(number, now_ns)
+        self._sample(TICK_ENDS)
 
     def _look_around(self, number: int, now_ns: int) -> None:
         """What need not be done at every plain tick: several ranks have to know each other's ticks, one alone has time."""

@@ -20,7 +20,7 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 FILE = "processor.bin"
-TICK = 0
+TICK, TICK_ENDS = 0, 5  # what the recorder itself does at a tick lies between
 PARTS = {"forward": 1, "backward": 2, "optimizer": 3, "next": 4}  # a part begins at its number and ends at the negative one
 _UNKNOWN = -1
 _THREAD = getattr(resource, "RUSAGE_THREAD", None)  # Linux only
