@@ -8,32 +8,26 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import threading
 from time import perf_counter_ns
 from typing import Any
 
 import torch
 
-from . import guard, schedule
+from . import schedule
 from .calibration import measured_costs
-from .calls import write_calls
 from .closer import compiler_in_use
 from .crew import Crew
 from .facts import Facts
 from .foreign import ForeignProfilers
-from .key_averages import EVENTS_AT_MOST, write_key_averages
 from .live import Stage
 from .marks import Marks
 from .parts import Parts
 from .processor import TICK, TICK_ENDS
 from .recorder import Recording, mark_tick, synchronize
-from .ticks import PHASES, TickLog
-from .writing import write_json
+from .results import Results
+from .ticks import TickLog
 
-TIMELINE_FILE, DETAIL_FILE = "timeline.pt.trace.json.gz", "detail.pt.trace.json.gz"
-CALLS_FILE, AVERAGES_FILE = "detail.calls.json", "key_averages.json"
-_EARLY_EVENTS_AT_MOST = 5_000  # torch's own table of more takes too long while the script waits
 _NEVER = 1 << 62
 _PASSES_NS = 5_000_000  # how long the parent's wish to stop may go unnoticed
 _TEXTS = {
@@ -45,6 +39,7 @@ _TEXTS = {
 }
 _FIRST_LOOK = "taking a first look, in case the script ends soon"  # the short round
 _WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
+_THEIRS_RUNS = "The script's own profiler runs all the time, so nothing could be recorded beside it: switch it off and run again."
 _a_profiler_runs = torch.autograd._profiler_enabled
 
 
@@ -71,8 +66,6 @@ class Phases:
         self._rounds: list[schedule.Round] = []  # the one in progress and those to come
         self._names: list[str] = []  # of its phases to come
         self._parts, self._sample = parts, parts.processor.sample
-        self._notes: list[str] = []
-        self._finished: dict[str, dict[str, Any]] = {}  # by name
         self._ticks = 0
         self._period = 1
         self._step_ns = 0  # how long one took lately; 0 before the first
@@ -90,8 +83,8 @@ class Phases:
         self._next_tick, self._next_ns = 0, 0  # the tick and the time from which the phase's end is considered
         self._wakes_ns = 0  # until then plain ticks are only written down
         self._ticks_watched = self._ticks_theirs = self._ticks_recorded = 0
-        self._thread = threading.current_thread().name
         self.over = False
+        self._results = Results(folder, facts, parts.processor, clock=clock, cuda=cuda, thread=threading.current_thread().name)
         self._log = TickLog(folder)
         parts.processor.forget()
         crew.announce(Stage(_TEXTS["warmup"]))
@@ -99,10 +92,6 @@ class Phases:
     @property
     def recording(self) -> bool:
         return self._recording is not None
-
-    def note(self, sentence: str) -> None:
-        if sentence not in self._notes:
-            self._notes.append(sentence)
 
     def passes(self, now_ns: int) -> bool:
         """Whether this tick needs no more than to be written down, as most of the plain phase do; then that has been done.
@@ -161,7 +150,7 @@ class Phases:
             self._log.begin("warmup", number, now_ns)
             self._facts.profiler_costs = None if self._foreign.active else measured_costs(self._marks, cuda=self._cuda)
             self._parts.begin(self._name, self._step_ns)
-            self._write()
+            self._update().write()
             self._begin_early("timeline", number)
         elif self._recording is not None:
             if number >= self._early_until:
@@ -250,7 +239,7 @@ class Phases:
         tick_ns = self._tick_ns[-(number - self._early_from + 1) :]
         synchronize(self._cuda)
         recording.stop()
-        self._write_recording(recording, self._phase(name) | {"first_tick": self._early_from, "tick_ns": tick_ns, "cold": True})
+        self._update().keep_recording(recording, self._phase(name) | {"first_tick": self._early_from, "tick_ns": tick_ns, "cold": True})
         return (tick_ns[-1] - tick_ns[0]) / max(1, (len(tick_ns) - 1) // self._period)
 
     def optimizer_stepped(self) -> None:
@@ -301,7 +290,7 @@ class Phases:
         return self._recording is None and self._name in ("timeline", "detail")
 
     def _end_phase(self, number: int, now_ns: int) -> None:
-        if self._was_cut and self._finished.get(self._name, {"cold": True})["cold"]:
+        if self._was_cut and not self._results.is_warm(self._name):
             self._names.insert(0, self._name)  # nothing of it was worth keeping
         elif self._recording is not None:
             self._end_recording()
@@ -324,7 +313,9 @@ class Phases:
         budget = self._rounds[0]["plain"]
         steps, elapsed = (number - self._first_tick) // self._period, now_ns - self._tick_ns[0]
         if steps >= 2 * budget.steps or elapsed >= 2 * budget.time_limit_ns:
-            self.note("The script's own profiler runs all the time, so nothing could be recorded beside it: switch it off and run again.")
+            self._results.note(
+                "The script's own profiler runs all the time, so nothing could be recorded beside it: switch it off and run again."
+            )
             self.over = True
 
     def _end_recording(self) -> None:
@@ -338,36 +329,13 @@ class Phases:
         if steps >= 1:
             if len(self._rounds) < 2:
                 self._crew.announce(Stage(_WRITING[name]))
-            self._write_recording(recording, self._phase(name) | {"cold": False})
+            self._update().keep_recording(recording, self._phase(name) | {"cold": False})
         recording.discard()
         self._tick_ns = []
 
     def _phase(self, name: str) -> dict[str, Any]:
         """A phase with a recording, as it stands in steps.json."""
         return {"name": name, "first_tick": self._first_tick, "tick_ns": self._tick_ns, "input_elements": self._input_elements}
-
-    def _write_recording(self, recording: Recording, phase: dict[str, Any]) -> None:
-        """Its files, unless an earlier recording of that name holds more."""
-        if not self._counts(phase):
-            return
-        is_detail, steps = phase["name"] == "detail", max(1, (len(phase["tick_ns"]) - 1) // self._period)
-        phase["trace"] = DETAIL_FILE if is_detail else TIMELINE_FILE
-        recording.export(os.path.join(self._folder, phase["trace"]))
-        if is_detail:
-            phase["calls"] = CALLS_FILE
-            write_calls(recording.profiler, os.path.join(self._folder, CALLS_FILE), self._facts.places)
-        else:
-            most = _EARLY_EVENTS_AT_MOST if phase["cold"] else EVENTS_AT_MOST
-            write_key_averages(recording.profiler, os.path.join(self._folder, AVERAGES_FILE), steps, cuda=self._cuda, most_events=most)
-        self._finished[phase["name"]] = phase
-        self._write()
-
-    def _counts(self, phase: dict[str, Any]) -> bool:
-        """Whether it is to take the place of an earlier phase of that name: if it is warm, or holds as many steps."""
-        earlier = self._finished.get(phase["name"])
-        if earlier is None or (earlier.get("cold") and not phase.get("cold")):
-            return True
-        return phase["name"] != "warmup" and len(phase["tick_ns"]) >= len(earlier["tick_ns"])
 
     # the end
 
@@ -380,9 +348,10 @@ class Phases:
         """Keep what the current phase holds and write everything."""
         self._close_recording()
         self._keep_phase()
-        if self._finished.get("timeline", {}).get("cold"):
-            self.note("The script ended before it had warmed up: the timeline comes from its very first steps.")
-        self._write()
+        results = self._update()
+        if results.is_early("timeline"):
+            results.note("The script ended before it had warmed up: the timeline comes from its very first steps.")
+        results.write()
         with contextlib.suppress(OSError):
             self._log.remove()
 
@@ -394,7 +363,7 @@ class Phases:
                 self._end_recording()
         except Exception as error:
             self._recording = None
-            self.note(f"The {self._name} in progress was lost when the script ended: {error}.")
+            self._results.note(f"The {self._name} in progress was lost when the script ended: {error}.")
 
     def _close_early(self) -> None:
         """Between two ticks: what is recorded of a whole step is kept."""
@@ -406,7 +375,7 @@ class Phases:
 
     def abandon(self, error: Exception) -> None:
         """Our own failure: the script runs on, what has been recorded stays."""
-        self.note(f"The {self._name} failed: {error!r}")
+        self._results.note(f"The {self._name} failed: {error!r}")
         with contextlib.suppress(Exception):
             self.discard()
         self._recording, self._tick_ns, self.over = None, [], True
@@ -427,10 +396,8 @@ class Phases:
         self._note_pace()
         if self._tick_ns:
             phase = {"name": self._name, "first_tick": self._first_tick, "tick_ns": self._tick_ns}
-            if self._counts(phase):
-                self._finished[self._name] = phase
             self._tick_ns = []
-            self._write()
+            self._update().keep(phase)
 
     def _note_pace(self) -> None:
         self._step_ns = self._pace_ns() or self._step_ns
@@ -441,24 +408,12 @@ class Phases:
         step_ns = sorted(later - earlier for later, earlier in itertools.pairwise(borders))
         return step_ns[len(step_ns) // 2] if step_ns else 0
 
-    def _write(self) -> None:
+    def _update(self) -> Results:
+        """The results, told how far the recording is."""
         if self._foreign.silenced:
-            self.note("The script's own profiler was kept inert while ours recorded; its results of this run are empty.")
+            self._results.note("The script's own profiler was kept inert while ours recorded; its results of this run are empty.")
         self._facts.recorded_steps = self._ticks_recorded / self._period
         if self._ticks_watched:
             self._facts.own_profiler_share = self._ticks_theirs / self._ticks_watched
-        guard.attempt("writing the facts", lambda: self._facts.write(self._folder), None)  # first: what fails there is a note
-        guard.attempt("writing the processor's samples", lambda: self._parts.processor.write(self._folder), None)
-        steps = {
-            "schema": 1,
-            "clock": self._clock,
-            "ticks_per_step": self._period,
-            "tick_count": self._ticks,
-            "pid": os.getpid(),
-            "thread": self._thread,
-            "per_step": self._facts.calls.per_step(self._facts.recorded_steps),
-            "phases": sorted(self._finished.values(), key=lambda phase: PHASES.index(phase["name"])),
-            "complete": self.over,
-            "notes": [*self._notes, *guard.notes()],
-        }
-        write_json(os.path.join(self._folder, "steps.json"), steps)
+        self._results.period, self._results.tick_count, self._results.complete = self._period, self._ticks, self.over
+        return self._results
