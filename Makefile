@@ -7,6 +7,7 @@
 #   make docs      the pages made from data: docs/tables.md, docs/coverage.md, docs/report.schema.json, rules/README.md, …
 #   make corpus    docs/corpus.md: what the rules say of the traces in TRACES
 #   make bench     what the recorder costs the script it watches
+#   make robustness  every shape of script that was tried, faults planted in our own code, the cost of a tick, into docs/robustness.md
 #   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
 #   make bench-replay  what predicting costs, on the traces in TRACES
 #   make accuracy  how often the diagnosis of the bundled samples is right, into docs/accuracy.md
@@ -28,7 +29,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-page stories samples
+.PHONY: demo test lint fuzz docs corpus bench robustness bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-page stories samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -50,7 +51,10 @@ corpus: $(ENVIRONMENT)
 	$(BIN)/python -m docs.corpus $(TRACES)
 
 bench: $(ENVIRONMENT)
-	$(BIN)/python tests/benchmarks/hooks.py
+	$(BIN)/python -m tests.benchmarks.hooks
+
+robustness: $(ENVIRONMENT)
+	$(BIN)/python -m tests.benchmarks.robustness --write $(if $(FAULTS),--faults $(FAULTS))
 
 bench-trace: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/trace.py $(if $(SIZE),--size $(SIZE))
