@@ -439,8 +439,9 @@ def test_another_thread_may_train(run: Callable[..., Program]) -> None:
         json.dump(hooks() == before, sys.stdout)
         """
     )
-    assert program.told
-    assert program.json("out/rank0/steps.json")["thread"] == "trainer"
+    assert program.told, program.stderr
+    assert program.json("out/rank0/steps.json")["thread"] == "trainer", program.stderr
+    assert (program.folder / "out" / "report.json").exists(), program.stderr
     assert program.json("out/report.json")["steps"]["complete"] == 2
 
 
@@ -599,7 +600,7 @@ def test_all_ranks_record_into_one_folder_and_rank_0_writes_the_report(run: Call
         ticks = [[(phase["name"], phase["first_tick"], len(phase["tick_ns"])) for phase in phases] for phases in steps]
         assert ticks[0] == ticks[1]
         assert [count - 1 for name, _, count in ticks[0] if name not in ("warmup", "parts")] == [10, 4, 1]
-        assert [phases[2]["input_elements"] for phases in steps] == [[8 * 16] * 4, [16 * 16] * 4]
+        assert [phases[3]["input_elements"] for phases in steps] == [[8 * 16] * 4, [16 * 16] * 4]
         document = program.json(f"{name}/report.json")
         assert problems(document) == []
         assert [row["rank"] for row in document["ranks"]["rows"]] == [0, 1]

@@ -111,6 +111,7 @@ def _in_child(script: str, folder: Path, fault: tuple[Any, str, type[Exception]]
 def main(folder: Path, first: int, every: int, scripts: list[str]) -> None:
     torch.set_num_threads(1)
     expected = {script: run(script, folder / script / "plain", None, watched=False) for script in scripts}
+    assert all(plain["status"] == 0 for plain in expected.values()), expected
     for script in scripts:
         planted = list(functions(modules()))
         for number in range(first, len(planted), every):

@@ -14,6 +14,8 @@ class Hostile:
     """Raises what no `getattr` with a default expects, for every attribute it does not have."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # torch itself asks for these
+            raise AttributeError(name)
         raise RuntimeError(f"{type(self).__name__} does not like to be asked for {name}")
 
 

@@ -76,6 +76,12 @@ def test_workers_have_less_to_load_where_a_cheaper_fetch_comes_beside_them() -> 
     assert [first.cumulative_ms, second.cumulative_ms] == pytest.approx([50, 70])
 
 
+@pytest.mark.parametrize("gain_ms", [-1.0, float("nan")])
+def test_findings_that_gain_nothing_at_all_are_minor(monkeypatch: pytest.MonkeyPatch, gain_ms: float) -> None:
+    monkeypatch.setattr("diagnose.predict.plan._gain_ms", lambda *_: gain_ms)
+    assert [one.group for one in all_of(fired(HIDES, 40), fired(CURES, 40))] == ["minor", "minor"]
+
+
 def test_other_findings_keep_the_order_of_their_savings() -> None:
     assert order(fired(HIDES, 40), fired(ELSEWHERE, 20)) == [HIDES.id, "elsewhere"]
     assert order(fired(ELSEWHERE, 18), fired(CURES, 21)) == ["cure", "elsewhere"]
