@@ -105,15 +105,42 @@ def _known(column: pd.Series) -> np.ndarray:
 
 
 def step_stretches(table: pd.DataFrame, phase: dict[str, Any] | None, ticks_per_step: int) -> Stretches | None:
-    """The whole steps of a phase; their delays are unknown without a sample at every tick. None without a step."""
+    """The whole steps of a phase. None without a step.
+
+    Short steps have no sample each: those between two samples share what these tell. A core is taken away for longer than such a step, so
+    a delay is that of the longest of them. It is unknown behind the last sample.
+    """
     tick_ns = np.asarray(phase["tick_ns"] if phase else [], np.int64)
     borders_ns = tick_ns[::ticks_per_step]
     if len(borders_ns) < 2:
         return None
+    wall_ns = np.diff(borders_ns).astype(float)
+    unknown = np.full(len(wall_ns), np.nan)
     samples = samples_within(table, int(tick_ns[0]), int(tick_ns[-1]))
-    if samples is not None and np.isin(borders_ns, samples.ns[samples.border == TICK]).all():
-        step = np.searchsorted(borders_ns, samples.ns[:-1], side="right") - 1
-        whole = step < len(borders_ns) - 1
-        return samples.stretches.where(whole).summed(step[whole], len(borders_ns) - 1)
-    unknown = np.full(len(borders_ns) - 1, np.nan)
-    return Stretches(np.diff(borders_ns).astype(float), unknown, unknown)
+    sampled = np.isin(borders_ns, samples.ns[samples.border == TICK]) if samples is not None else np.zeros(len(borders_ns), bool)
+    if samples is None or not sampled[0] or sampled.sum() < 2:
+        return Stretches(wall_ns, unknown, unknown)
+    known_ns = borders_ns[sampled]
+    inside = (samples.ns[:-1] >= known_ns[0]) & (samples.ns[:-1] < known_ns[-1])
+    group = np.searchsorted(known_ns, samples.ns[:-1][inside], side="right") - 1
+    groups = samples.stretches.where(inside).summed(group, len(known_ns) - 1)
+    return _shared(wall_ns, groups, np.searchsorted(known_ns, borders_ns[:-1], side="right") - 1)
+
+
+def _shared(wall_ns: np.ndarray, groups: Stretches, group_of: np.ndarray) -> Stretches:
+    """The steps' own parts of their groups' stretches, which lack what the recorder did; steps of no group are unknown."""
+    count = len(groups.wall_ns)
+    is_known = group_of < count
+    of = np.minimum(group_of, count - 1)
+    together_ns = np.bincount(group_of[is_known], weights=wall_ns[is_known], minlength=count)
+    parts = np.divide(wall_ns, together_ns[of], out=np.zeros(len(wall_ns)), where=together_ns[of] > 0)
+    shared_ns = groups.wall_ns[of] * parts
+    lost_ns = (groups.wall_ns - groups.undelayed_ns)[of]
+    order = np.lexsort((wall_ns, group_of))
+    longest = np.zeros(len(wall_ns), bool)
+    longest[order[np.append(np.diff(group_of[order]) > 0, True)]] = True
+    undelayed_ns = np.where(longest, np.maximum(shared_ns - lost_ns, 0.0), np.where(np.isnan(lost_ns), np.nan, shared_ns))
+    slept_ns = groups.slept_ns[of] * parts
+    return Stretches(
+        *(np.where(is_known, column, missing) for column, missing in ((shared_ns, wall_ns), (undelayed_ns, np.nan), (slept_ns, np.nan)))
+    )

@@ -53,8 +53,8 @@ ABOUT_SHAPES = (
 )
 ABOUT_FAULTS = (
     "Of all functions of ours that run inside a script, one in {every} raised an exception in turn (RuntimeError, SystemError, "
-    "MemoryError, AttributeError, OSError), in three scripts whose classes raise on attributes that they do not have. Unharmed: the script printed, "
-    "returned and ended as without us. Told: in a note of the report, or in a line on stderr."
+    "MemoryError, AttributeError, OSError), in three scripts whose classes raise on attributes that they do not have. Unharmed: the "
+    "script printed, returned and ended as without us. Told: in a note of the report, or in a line on stderr."
 )
 ABOUT_COSTS = (
     "A plain training loop with one loader and one optimizer, with and without us, A B B A, in the phase in which no profiler runs."

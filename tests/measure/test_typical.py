@@ -95,20 +95,35 @@ def test_without_the_kernels_file_never_losing_a_core_is_no_delay() -> None:
     assert in_ms(found.lengths_ns) == [10, 20]
 
 
-def test_two_ticks_a_step_are_added_up_and_a_missing_sample_makes_delays_unknown() -> None:
+def test_two_ticks_a_step_are_added_up() -> None:
     samples = table(*((T, at, at, 0, -1) for at in (0, 1, 3, 4, 7)))
     phase = {"tick_ns": [at * MS for at in (0, 1, 3, 4, 7)]}
     found = step_stretches(samples, phase, 2)
     assert found is not None
     assert in_ms(found.undelayed_ns) == [3, 4]
-    found = step_stretches(samples.drop(2), phase, 2)
-    assert found is not None
-    assert in_ms(found.wall_ns) == [3, 4]
-    assert np.isnan(found.undelayed_ns).all()
     assert step_stretches(samples, None, 1) is None
 
 
-# ---- typical steps
+def test_steps_between_two_samples_share_what_they_tell() -> None:
+    # Steps of 2, 3 and 5 ms with a sample at both ends: it ran 4 of the 10 ms, had no core for 3, and slept for 3.
+    phase = {"tick_ns": [0, 2 * MS, 5 * MS, 10 * MS]}
+    found = step_stretches(table((T, 0, 0, 0, -1), (T, 10, 4, 3, -1)), phase, 1)
+    assert found is not None
+    assert in_ms(found.wall_ns) == [2, 3, 5]
+    assert in_ms(found.undelayed_ns) == [2, 3, 2]  # the delay is the longest step's
+    assert in_ms(found.slept_ns) == pytest.approx([0.6, 0.9, 1.5])
+
+
+def test_steps_behind_the_last_sample_are_unknown() -> None:
+    phase = {"tick_ns": [0, 2 * MS, 5 * MS, 10 * MS]}
+    found = step_stretches(table((T, 0, 0, 0, -1), (T, 5, 5, 0, -1)), phase, 1)
+    assert found is not None
+    assert in_ms(found.undelayed_ns[:2]) == [2, 3]
+    assert np.isnan(found.undelayed_ns[2])
+    assert in_ms(found.lengths_ns) == [2, 3, 5]
+    one_sample = step_stretches(table((T, 0, 0, 0, -1)), phase, 1)
+    assert one_sample is not None
+    assert np.isnan(one_sample.undelayed_ns).all()
 
 
 def test_delayed_steps_stand_for_none_as_long_as_others_do() -> None:

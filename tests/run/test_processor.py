@@ -163,7 +163,12 @@ def test_a_recorded_run_has_its_samples(run_script: Callable[..., Recorded]) -> 
         steps = len(phase["tick_ns"]) - 1
         inside = [one for one in all_samples if first_ns <= one[NOW_NS] <= last_ns]
         counts = Counter(one[BORDER] for one in inside)
-        assert [one[NOW_NS] for one in inside if one[BORDER] == TICK] == phase["tick_ns"]
+        at_ticks = [one[NOW_NS] for one in inside if one[BORDER] == TICK]
+        if phase["name"] == "plain":  # these steps are too short for a sample each
+            assert set(at_ticks) < set(phase["tick_ns"])
+            assert {first_ns, last_ns} < set(at_ticks)
+        else:
+            assert at_ticks == phase["tick_ns"]
         assert all(later[RAN_NS] >= earlier[RAN_NS] for earlier, later in itertools.pairwise(inside))
         of_parts = {counts[border] for part in PARTS.values() for border in (part, -part)}
         assert of_parts == ({0} if phase["name"] == "plain" else {steps})

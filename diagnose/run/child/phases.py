@@ -29,6 +29,7 @@ from .results import Results
 from .ticks import TickLog
 
 _NEVER = 1 << 62
+_SAMPLED_NS = 1_000_000  # at least between two samples of plain steps: reading the kernel's files costs a step some 10 µs in its midst
 _PASSES_NS = 5_000_000  # how long the parent's wish to stop may go unnoticed
 _TEXTS = {
     "warmup": "warming up",
@@ -81,7 +82,7 @@ class Phases:
         self._settling_from = self._settles_ticks = 0
         self._is_warm = False  # steps have taken the same time before
         self._next_tick, self._next_ns = 0, 0  # the tick and the time from which the phase's end is considered
-        self._wakes_ns = 0  # until then plain ticks are only written down
+        self._wakes_ns = self._samples_ns = 0  # until then plain ticks are only written down, and no sample is taken
         self._ticks_watched = self._ticks_theirs = self._ticks_recorded = 0
         self.over = False
         self._results = Results(folder, facts, parts.processor, clock=clock, cuda=cuda, thread=threading.current_thread().name)
@@ -103,7 +104,9 @@ class Phases:
         self._ticks += 1
         self._tick_ns.append(now_ns)
         self._log.add(now_ns)
-        self._sample(TICK, now_ns)
+        if now_ns >= self._samples_ns:
+            self._samples_ns = now_ns + _SAMPLED_NS
+            self._sample(TICK, now_ns)
         self._ticks_watched += 1
         self._ticks_theirs += _a_profiler_runs()
         return True
