@@ -7,6 +7,7 @@
 #   make docs      the pages made from data: docs/tables.md, docs/coverage.md, docs/report.schema.json, rules/README.md, …
 #   make corpus    docs/corpus.md: what the rules say of the traces in TRACES
 #   make bench     what the recorder costs the script it watches
+#   make bench-rows  how near the rows of the ledger are to a timer, on small scripts
 #   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
 #   make bench-replay  what predicting costs, on the traces in TRACES
 #   make accuracy  how often the diagnosis of the bundled samples is right, into docs/accuracy.md
@@ -28,7 +29,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-page stories samples
+.PHONY: demo test lint fuzz docs corpus bench bench-rows bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-page stories samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -51,6 +52,9 @@ corpus: $(ENVIRONMENT)
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/hooks.py
+
+bench-rows: $(ENVIRONMENT)
+	$(BIN)/python -m tests.benchmarks.rows
 
 bench-trace: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/trace.py $(if $(SIZE),--size $(SIZE))

@@ -36,7 +36,7 @@ import diagnose
 
 class Slow(Dataset):
     def __len__(self):
-        return 160
+        return 240
     def __getitem__(self, index):
         time.sleep(0.0005)
         return torch.full((64,), float(index))
@@ -174,7 +174,7 @@ def test_blocks_cannot_be_nested(twice: Program) -> None:
 def test_what_was_made_before_the_block_is_known_but_for_its_place(twice: Program) -> None:
     facts = twice.json("with_steps/rank0/facts.json")
     (loader,), (optimizer,), (model,) = facts["loaders"], facts["optimizers"], facts["models"]
-    assert (loader["num_workers"], loader["batch_size"], loader["dataset_length"], loader["file"]) == (0, 4, 160, "")
+    assert (loader["num_workers"], loader["batch_size"], loader["dataset_length"], loader["file"]) == (0, 4, 240, "")
     assert (optimizer["class"], optimizer["tensor_count"], optimizer["file"]) == ("SGD", 2, "")
     assert (model["class"], model["line"]) == ("Linear", twice.line_of("model(batch).sum()"))
     assert "sources" not in facts  # there are no cells
@@ -581,7 +581,7 @@ def test_all_ranks_record_into_one_folder_and_rank_0_writes_the_report(run: Call
         ticks = [[(phase["name"], phase["first_tick"], len(phase["tick_ns"])) for phase in phases] for phases in steps]
         assert ticks[0] == ticks[1]
         assert [count - 1 for name, _, count in ticks[0] if name not in ("warmup", "parts")] == [10, 4, 1]
-        assert [phases[2]["input_elements"] for phases in steps] == [[8 * 16] * 4, [16 * 16] * 4]
+        assert [phases[3]["input_elements"] for phases in steps] == [[8 * 16] * 4, [16 * 16] * 4]
         document = program.json(f"{name}/report.json")
         assert problems(document) == []
         assert [row["rank"] for row in document["ranks"]["rows"]] == [0, 1]
