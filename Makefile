@@ -8,6 +8,7 @@
 #   make corpus    docs/corpus.md: what the rules say of the traces in TRACES
 #   make bench     what the recorder costs the script it watches
 #   make robustness  every shape of script that was tried, faults planted in our own code, the cost of a tick, into docs/robustness.md
+#   make bench-rows  how near the rows of the ledger are to a timer, on small scripts
 #   make bench-trace   what reading and judging a trace costs, as ratios; SIZE=100 stops at 100 MB
 #   make bench-replay  what predicting costs, on the traces in TRACES
 #   make accuracy  how often the diagnosis of the bundled samples is right, into docs/accuracy.md
@@ -29,7 +30,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench robustness bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-page stories samples
+.PHONY: demo test lint fuzz docs corpus bench robustness bench-rows bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-page stories samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -55,6 +56,9 @@ bench: $(ENVIRONMENT)
 
 robustness: $(ENVIRONMENT)
 	$(BIN)/python -m tests.benchmarks.robustness --write $(if $(FAULTS),--faults $(FAULTS))
+
+bench-rows: $(ENVIRONMENT)
+	$(BIN)/python -m tests.benchmarks.rows
 
 bench-trace: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/trace.py $(if $(SIZE),--size $(SIZE))

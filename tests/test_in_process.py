@@ -36,7 +36,7 @@ import diagnose
 
 class Slow(Dataset):
     def __len__(self):
-        return 160
+        return 240
     def __getitem__(self, index):
         time.sleep(0.0005)
         return torch.full((64,), float(index))
@@ -174,7 +174,7 @@ def test_blocks_cannot_be_nested(twice: Program) -> None:
 def test_what_was_made_before_the_block_is_known_but_for_its_place(twice: Program) -> None:
     facts = twice.json("with_steps/rank0/facts.json")
     (loader,), (optimizer,), (model,) = facts["loaders"], facts["optimizers"], facts["models"]
-    assert (loader["num_workers"], loader["batch_size"], loader["dataset_length"], loader["file"]) == (0, 4, 160, "")
+    assert (loader["num_workers"], loader["batch_size"], loader["dataset_length"], loader["file"]) == (0, 4, 240, "")
     assert (optimizer["class"], optimizer["tensor_count"], optimizer["file"]) == ("SGD", 2, "")
     assert (model["class"], model["line"]) == ("Linear", twice.line_of("model(batch).sum()"))
     assert "sources" not in facts  # there are no cells
