@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.processor import Samples, samples_within
+from diagnose.measure.processor import PARTS, Samples, samples_within
 from diagnose.measure.typical import DELAYED_SHARE
 from diagnose.trace.own_time import OwnTime
 from diagnose.trace.schema import Trace
@@ -27,6 +27,7 @@ def in_own_time(trace: Trace, table: pd.DataFrame, phase: dict[str, Any], *, alo
     offset_ns = clock_offset_ns(trace, phase)
     if samples is None or offset_ns is None:
         return trace
+    offset_ns = min([offset_ns, *_offsets_of_parts(trace, samples)])
     own_time = _own_time(samples, offset_ns, moves=alone and not len(trace.device))
     return _moved(trace, own_time)
 
@@ -34,7 +35,7 @@ def in_own_time(trace: Trace, table: pd.DataFrame, phase: dict[str, Any], *, alo
 def clock_offset_ns(trace: Trace, phase: dict[str, Any]) -> int | None:
     """What to add to a moment of the host's clock (`perf_counter_ns`) to have it on the trace's as recorded; None where ticks do not tell.
 
-    A tick is noted in steps.json and marked in the trace, some microseconds apart.
+    A tick is noted in steps.json and marked in the trace, some microseconds later; the smallest difference was disturbed least.
     """
     if trace.step_source != "mark":
         return None
@@ -44,7 +45,19 @@ def clock_offset_ns(trace: Trace, phase: dict[str, Any]) -> int | None:
         return None
     start_ns = trace.steps["start_ns"].to_numpy()[noted]
     recorded_ns = trace.own_time.recorded(start_ns) if trace.own_time else start_ns
-    return int(np.median(recorded_ns - tick_ns[before[noted]]))
+    return int(np.min(recorded_ns - tick_ns[before[noted]]))
+
+
+def _offsets_of_parts(trace: Trace, samples: Samples) -> list[int]:
+    """The same by the marks of the parts, each of which begins right after a sample; none of those that do not tally."""
+    marks = trace.host[(trace.host["kind"] == "mark").to_numpy() & (trace.host["tid"] == trace.training_thread).to_numpy()]
+    begin_ns, name = marks["start_ns"].to_numpy(), marks["name"].to_numpy()
+    found = []
+    for border, part in PARTS.items():
+        noted_ns, marked_ns = samples.ns[samples.border == border], begin_ns[name == part]
+        if len(noted_ns) == len(marked_ns) > 0:
+            found.append(int(np.min(marked_ns - noted_ns)))
+    return found
 
 
 def _own_time(samples: Samples, offset_ns: int, *, moves: bool) -> OwnTime:

@@ -119,9 +119,9 @@ def test_delayed_steps_stand_for_none_as_long_as_others_do() -> None:
 
 def test_where_all_steps_are_delayed_the_least_delayed_stand_for_all_without_their_delays() -> None:
     found = typical(steps_of([20, 40, 15, 12, 80, 90, 30, 25], [10, 29, 5, 2, 68, 81, 19, 14]))
-    assert found.chosen.tolist() == [False, False, True, True, False, False, False, False] or found.chosen.sum() == 3
+    assert found.chosen.tolist() == [True, False, True, True, False, False, False, True]  # half of them
     assert found.delayed
-    assert found.mean_ns == pytest.approx(10 * MS)  # of 20, 15 and 12 with 10, 5 and 2 lost
+    assert found.mean_ns == pytest.approx(10.25 * MS)  # of 20, 15, 12 and 25 with 10, 5, 2 and 14 lost
 
 
 def test_a_step_far_longer_than_the_others_or_a_stub_is_none() -> None:
