@@ -61,11 +61,14 @@ def _offsets_of_parts(trace: Trace, samples: Samples) -> list[int]:
 
 
 def _own_time(samples: Samples, offset_ns: int, *, moves: bool) -> OwnTime:
-    recorded_ns, took_ns = samples.ns + offset_ns, np.diff(samples.ns).astype(float)
-    lengths_ns = np.maximum(samples.stretches.lengths_ns, took_ns / FASTEST)
+    recorded_ns = np.stack([samples.ns, samples.end_ns], axis=1).reshape(-1)[:-1] + offset_ns
+    took_ns = np.diff(recorded_ns).astype(float)
+    lengths_ns, slept_ns = np.zeros(len(took_ns)), np.zeros(len(took_ns))  # a sample, the stretch after it, …
+    lengths_ns[1::2], slept_ns[1::2] = samples.stretches.lengths_ns, np.nan_to_num(samples.stretches.slept_ns)
+    lengths_ns = np.maximum(lengths_ns, took_ns / FASTEST)
     if moves and lengths_ns.sum() <= (1 - DELAYED_SHARE) * took_ns.sum():
         took_ns = lengths_ns
-    slept_ns = np.minimum(np.nan_to_num(samples.stretches.slept_ns), took_ns)
+    slept_ns = np.minimum(slept_ns, took_ns)
     return OwnTime(recorded_ns, recorded_ns[0] + _summed(took_ns), _summed(slept_ns))
 
 

@@ -26,9 +26,10 @@ T, E, F, B, S, N = 0, 5, 1, 2, 3, 4  # a tick, the end of what we do at it, the 
 
 
 def table(*samples: tuple[float, ...]) -> pd.DataFrame:
-    """Rows of border, time, time run, delay, delay of the pool (-1 unknown), all since the beginning, ms."""
+    """Rows of border, time, time run, delay, delay of the pool (-1 unknown), all since the beginning, ms; a sample takes no time."""
     rows = [
-        (border, *(round(ms * MS) if ms >= 0 else -1 for ms in (time, ran, delay, pool)), -1) for border, time, ran, delay, pool in samples
+        (border, *(round(ms * MS) if ms >= 0 else -1 for ms in (time, time, time, ran, delay, pool)), -1)
+        for border, time, ran, delay, pool in samples
     ]
     return pd.DataFrame(np.array(rows, RECORD))
 
@@ -69,11 +70,14 @@ def test_what_it_ran_while_others_were_delayed_counts_in_proportion() -> None:
     assert in_ms(found.undelayed_ns) == pytest.approx([2, 10])
 
 
-def test_a_delay_that_is_told_too_early_belongs_to_the_next_stretch() -> None:
-    # The clock said 10 ms when the first sample's other numbers were read 4 ms later.
-    found = stretches((T, 0, 0, 0, -1), (T, 10, 10, 4, -1), (T, 20, 16, 4, -1))
-    assert in_ms(found.undelayed_ns) == [10, 6]
-    assert in_ms(found.slept_ns) == [0, 0]
+def test_a_delay_in_the_middle_of_a_sample_is_in_no_stretch() -> None:
+    # The second sample lost 4 ms before it asked for the delay, and 3 after; between the samples it sleeps 1 ms, then loses 2 more.
+    samples = table((T, 0, 0, 0, -1), (T, 10, 9, 4, -1), (T, 27, 17, 9, -1))
+    samples.loc[1, ["middle_ns", "end_ns"]] = [14 * MS, 17 * MS]
+    found = within(samples).stretches
+    assert in_ms(found.wall_ns) == [10, 10]
+    assert in_ms(found.undelayed_ns) == pytest.approx([10, 8], abs=0.05)
+    assert in_ms(found.slept_ns) == pytest.approx([1, 0], abs=0.05)
 
 
 def test_what_we_do_at_a_tick_takes_no_time() -> None:
