@@ -13,6 +13,7 @@ from diagnose.measure.typical import DELAYED_SHARE
 from diagnose.trace.own_time import OwnTime
 from diagnose.trace.schema import Trace
 
+NEVER_NS = 1 << 62
 FASTEST = 1000.0  # a stretch lost to delays altogether keeps one part in so many, so that what follows one another stays in order
 
 
@@ -30,6 +31,17 @@ def in_own_time(trace: Trace, table: pd.DataFrame, phase: dict[str, Any], *, alo
     offset_ns = min([offset_ns, *_offsets_of_parts(trace, samples)])
     own_time = _own_time(samples, offset_ns, moves=alone and not len(trace.device))
     return _moved(trace, own_time)
+
+
+def fetches_in_own_time(fetches: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """The batches that the training process fetched itself, as long as they take without delays; those of workers as they are."""
+    samples = samples_within(table, 0, NEVER_NS)
+    if samples is None or not len(fetches):
+        return fetches
+    own_time = _own_time(samples, 0, moves=True)
+    begin_ns, dur_ns = fetches["start_ns"].to_numpy().astype(np.int64), fetches["dur_ns"].to_numpy().astype(np.int64)
+    own_ns = own_time.own(begin_ns + dur_ns) - own_time.own(begin_ns)
+    return fetches.assign(dur_ns=np.where(fetches["in_worker"].to_numpy() > 0, dur_ns, own_ns).astype(np.uint64))
 
 
 def clock_offset_ns(trace: Trace, phase: dict[str, Any]) -> int | None:

@@ -12,10 +12,10 @@ import pytest
 from diagnose.measure.calls import call_table
 from diagnose.measure.measured import Measured
 from diagnose.measure.metrics import METRICS
-from diagnose.measure.own_time import in_own_time
+from diagnose.measure.own_time import fetches_in_own_time, in_own_time
 from diagnose.measure.parts import part_times
 from diagnose.measure.processor import RECORD, Samples, Stretches, samples_within, step_stretches
-from diagnose.measure.recording import Recording
+from diagnose.measure.recording import FETCH_RECORD, Recording
 from diagnose.measure.typical import typical
 from diagnose.trace.schema import Trace
 
@@ -258,6 +258,14 @@ def test_calls_move_with_their_trace() -> None:
     }
     calls = {**columns, "start_ns": [ZERO_NS + 10_000], "dur_ns": [10 * MS]}
     assert call_table(calls, own)["dur_ns"].tolist() == pytest.approx([4 * MS], abs=10)
+
+
+def test_a_batch_takes_what_it_takes_without_delays_and_that_of_a_worker_what_it_took() -> None:
+    # 10 ms, of which 6 without a core; the fetch is 5 of them.
+    fetches = pd.DataFrame(np.array([(2 * MS, 5 * MS, 1, 0), (2 * MS, 5 * MS, 2, 1)], FETCH_RECORD))
+    found = fetches_in_own_time(fetches, table((T, 0, 0, 0, -1), (T, 10, 4, 6, -1)))
+    assert found["dur_ns"].tolist() == [2 * MS, 5 * MS]
+    assert fetches_in_own_time(fetches, table()).equals(fetches)
 
 
 @pytest.mark.parametrize("alone", [True, False])
