@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-RECORD = np.dtype([(name, "<i8") for name in ("border", "ns", "ran_ns", "delay_ns", "pool_delay_ns", "switches")])
+RECORD = np.dtype([(name, "<i8") for name in ("border", "ns", "middle_ns", "end_ns", "ran_ns", "delay_ns", "pool_delay_ns", "switches")])
 PARTS = {1: "forward", 2: "backward", 3: "optimizer", 4: "next"}  # begins at its number, ends at the negative one
 TICK, TICK_ENDS = 0, 5
+SAMPLE_NS = 20_000  # half a sample takes no longer by itself
 
 
 @dataclass(frozen=True)
 class Stretches:
-    """Stretches of a thread's time, ns; what the recorder itself did at a tick takes none."""
+    """Stretches of a thread's time, ns; what the recorder itself did at a tick, and the taking of samples, is in none."""
 
     wall_ns: np.ndarray
     undelayed_ns: np.ndarray  # without delays; nan where they are unknown
@@ -54,7 +55,8 @@ class Samples:
 
     border: np.ndarray
     ns: np.ndarray
-    stretches: Stretches  # from each sample to the next
+    end_ns: np.ndarray
+    stretches: Stretches  # from the end of each sample to the next
 
     def __len__(self) -> int:
         return len(self.ns)
@@ -66,13 +68,17 @@ def samples_within(table: pd.DataFrame, first_ns: int, last_ns: int) -> Samples 
     if len(inside) < 2:
         return None
     border, ns = inside["border"].to_numpy(), inside["ns"].to_numpy()
+    return Samples(border, ns, inside["end_ns"].to_numpy(), _stretches(inside))
+
+
+def _stretches(samples: pd.DataFrame) -> Stretches:
+    border, begin_ns, middle_ns, end_ns = (samples[name].to_numpy() for name in ("border", "ns", "middle_ns", "end_ns"))
     ours = (border[:-1] == TICK) & (border[1:] == TICK_ENDS)
-    return Samples(border, ns, _stretches(np.diff(ns), inside, ours))
-
-
-def _stretches(took_ns: np.ndarray, samples: pd.DataFrame, ours: np.ndarray) -> Stretches:
+    took_ns = begin_ns[1:] - end_ns[:-1]
     ran_ns = np.clip(np.diff(samples["ran_ns"]), 0, took_ns)
-    delay_ns = _within(_delays(samples), took_ns - ran_ns)
+    # The delay is asked for in the second half of a sample. What the halves next to a stretch took is delay as well, if it is much.
+    beside_ns = _delayed(end_ns - middle_ns)[:-1] + _delayed(middle_ns - begin_ns)[1:]
+    delay_ns = np.clip(_delays(samples) - beside_ns, 0, took_ns - ran_ns)
     wall_ns, delay_ns, ran_ns = (np.where(ours, 0, column).astype(float) for column in (took_ns, delay_ns, ran_ns))
     others_ns = np.where(_known(samples["pool_delay_ns"]), np.clip(np.diff(samples["pool_delay_ns"]), 0, wall_ns), 0)
     spun_ns = np.divide(ran_ns * others_ns, wall_ns, out=np.zeros(len(wall_ns)), where=wall_ns > 0)
@@ -85,17 +91,9 @@ def _delays(samples: pd.DataFrame) -> np.ndarray:
     return np.where(_known(samples["delay_ns"]), np.diff(samples["delay_ns"]), taken)
 
 
-def _within(delays_ns: np.ndarray, room_ns: np.ndarray) -> np.ndarray:
-    """The delays where there is room for them; nan stays.
-
-    A delay in the middle of a sample, when the clock has been read, is told of the stretch before although it belongs to the next.
-    """
-    found, late_ns = np.empty(len(delays_ns)), 0.0
-    for index, (delay_ns, most_ns) in enumerate(zip(delays_ns.tolist(), room_ns.tolist(), strict=True)):
-        told_ns = delay_ns + late_ns
-        late_ns = max(0.0, told_ns - most_ns)  # 0 after nan
-        found[index] = told_ns - late_ns
-    return found
+def _delayed(halves_ns: np.ndarray) -> np.ndarray:
+    """What halves of samples took beyond what they take without a delay."""
+    return np.maximum(halves_ns - SAMPLE_NS, 0)
 
 
 def _known(column: pd.Series) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
-from diagnose.measure.own_time import in_own_time
+from diagnose.measure.own_time import fetches_in_own_time, in_own_time
 from diagnose.measure.processor import RECORD as PROCESSOR_RECORD
 from diagnose.run.child.ticks import read_ticks
 from diagnose.trace.reader import read_trace
@@ -123,6 +123,8 @@ def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> R
         fetches=_fetches(rank),
         processor=_records(rank / "processor.bin", PROCESSOR_RECORD),
     )
+    if recording.trains_alone and recording.facts.get("device") == "cpu":
+        recording = replace(recording, fetches=fetches_in_own_time(recording.fetches, recording.processor))
     timeline = _phase_trace(recording, rank, "timeline", read, notes)
     detail = _phase_trace(recording, rank, "detail", read, notes)
     calls_name = (recording.phase("detail") or {}).get("calls")

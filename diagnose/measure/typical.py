@@ -18,7 +18,7 @@ STUB = 0.5  # times the median
 DELAYED_SHARE = 0.02  # of a step, from which it is delayed: less is what a quiet machine's own threads take now and then
 FEWEST = 3  # steps that are not delayed, to stand for all
 EXCEPTIONS = 1 / 3  # of the steps at most: more are no exception
-LEAST_DELAYED = 0.25  # of the steps, where fewer are not
+LEAST_DELAYED = 0.5  # of the steps, where fewer are not
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from diagnose.run.child.processor import FILE, PARTS, TICK, Processor
 
 from .running import Recorded
 
-BORDER, NOW_NS, RAN_NS, DELAY_NS, POOL_DELAY_NS, SWITCHES = range(6)
+BORDER, NOW_NS, MIDDLE_NS, END_NS, RAN_NS, DELAY_NS, POOL_DELAY_NS, SWITCHES = range(8)
 
 
 def samples(folder: Path) -> list[tuple[int, ...]]:
-    return list(struct.iter_unpack("<qqqqqq", (folder / FILE).read_bytes()))
+    return list(struct.iter_unpack("<qqqqqqqq", (folder / FILE).read_bytes()))
 
 
 def written(processor: Processor, folder: Path) -> list[tuple[int, ...]]:
@@ -93,6 +93,7 @@ def test_without_the_kernels_file_only_the_delay_is_unknown(tmp_path: Path, monk
     processor.sample(now_ns=7)
     (one,) = written(processor, tmp_path)
     assert (one[BORDER], one[NOW_NS], one[DELAY_NS], one[POOL_DELAY_NS]) == (TICK, 7, -1, -1)
+    assert 7 < one[MIDDLE_NS] <= one[END_NS]
     assert one[RAN_NS] > 0
     assert one[SWITCHES] >= 0
 

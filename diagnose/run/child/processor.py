@@ -1,7 +1,8 @@
 """What the thread that trains had of the processor: how long it ran, and how long it was ready to run and had no core.
 
 Read at every tick, and where the parts of a step begin and end while these are timed or recorded. A sample is two or three system calls,
-about 1.5 µs; what the kernel answered is only read when the samples are written.
+about 1.5 µs; what the kernel answered is only read when the samples are written. A system call is also where the kernel likes to give the
+core to somebody else, so a sample notes the time before, in the middle and after.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PARTS = {"forward": 1, "backward": 2, "optimizer": 3, "next": 4}  # a part begin
 _UNKNOWN = -1
 _THREAD = getattr(resource, "RUSAGE_THREAD", None)  # Linux only
 
-_RECORD = struct.Struct("<qqqqqq")  # see docs/architecture.md, *processor.bin*
+_RECORD = struct.Struct("<qqqqqqqq")  # see docs/architecture.md, *processor.bin*
 _SAMPLES_AT_MOST = 50_000  # a phase
 _ANSWER_BYTES = 64
 _READ_NS = 1_000  # one file of the kernel's
@@ -39,7 +40,7 @@ class Processor:
         self._thread = 0
         self._own = -1  # the kernel's file about this thread
         self._pool: tuple[int, ...] = ()  # and those about the threads that compute beside it
-        self._raw: list[tuple[int, int, int, bytes, int, tuple[bytes, ...]]] = []
+        self._raw: list[tuple[int, int, int, int, int, bytes, int, tuple[bytes, ...]]] = []
         self._packed = bytearray()
         self._pool_before: tuple[int, ...] = ()
         self._pool_delay_ns = 0
@@ -59,11 +60,13 @@ class Processor:
         if get_ident() != self._thread:
             return
         try:
+            begin_ns = now_ns or perf_counter_ns()
             ran_ns = thread_time_ns()
+            middle_ns = perf_counter_ns()
             own = os.pread(self._own, _ANSWER_BYTES, 0) if self._own >= 0 else b""
             switches = resource.getrusage(_THREAD).ru_nivcsw if not own and _THREAD is not None else _UNKNOWN
             pool = self._answers_of_pool() if self._pool else ()
-            self._raw.append((border, now_ns or perf_counter_ns(), ran_ns, own, switches, pool))
+            self._raw.append((border, begin_ns, middle_ns, perf_counter_ns(), ran_ns, own, switches, pool))
         except Exception:  # the script closed our files
             self._thread = 0
         if len(self._raw) >= _SAMPLES_AT_MOST:
@@ -103,12 +106,12 @@ class Processor:
     def _pack(self) -> None:
         """Read what the kernel answered since the last time. Of several threads beside this one the one that waited longest counts."""
         raw, self._raw = self._raw, []
-        for border, now_ns, ran_ns, own, switches, pool in raw:
+        for *moments, ran_ns, own, switches, pool in raw:
             delays = tuple(map(_delay_ns, pool))
             if len(self._pool_before) == len(delays):
                 self._pool_delay_ns += max((later - earlier for later, earlier in zip(delays, self._pool_before, strict=True)), default=0)
             self._pool_before = delays
-            self._packed += _RECORD.pack(border, now_ns, ran_ns, _delay_ns(own), self._pool_delay_ns if pool else _UNKNOWN, switches)
+            self._packed += _RECORD.pack(*moments, ran_ns, _delay_ns(own), self._pool_delay_ns if pool else _UNKNOWN, switches)
 
 
 def _delay_ns(answer: bytes) -> int:
