@@ -21,7 +21,7 @@ import numpy as np
 from diagnose.measure.recording import load_recording
 from diagnose.run.launch import _with_hooks
 from diagnose.run.settings import Settings
-from sample_traces.conductor import called, diagnosed
+from sample_traces.conductor import called, recorded
 from sample_traces.samples import FOLDER
 from sample_traces.tables import table
 
@@ -72,7 +72,7 @@ def _step_us(kind: str, folder: Path, hooks: bool, seconds: float) -> float:
 
 
 def _phases(kind: str, out: Path, seconds: float) -> dict[str, float]:
-    diagnosed("--quiet", "--out", str(out), LOOP.name, kind, cwd=LOOP.parent, seconds=seconds)
+    recorded("--out", str(out), LOOP.name, kind, cwd=LOOP.parent, seconds=seconds)
     recording = load_recording(out)
     steps = {name: recording.step_ns(name) for name in ("plain", "timeline", "detail")}
     return {name: float(np.median(step_ns)) / 1e6 for name, step_ns in steps.items() if len(step_ns)}

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from diagnose.measure.recording import load_recording
-from sample_traces.conductor import diagnosed
+from sample_traces.conductor import recorded
 from sample_traces.machine import cpu_name
 from sample_traces.samples import FOLDER, SAMPLES, Sample, samples_for
 from sample_traces.torch_patterns import said_by_torch
@@ -71,7 +71,7 @@ def run_recorder(sample: Sample, out: Path, seconds: float = 3600.0) -> None:
     """Raises RuntimeError, with what was said on stderr, if it fails or takes longer."""
     options = [f"--steps={STEPS}", f"--plain-steps={PLAIN_STEPS}", f"--timeout={TIMEOUT_S}", f"--out={out}"]
     options += [] if sample.stacks else ["--no-stacks"]
-    diagnosed(*options, sample.script.name, cwd=sample.script.parent, seconds=seconds)
+    recorded(*options, sample.script.name, cwd=sample.script.parent, seconds=seconds)
 
 
 def relative_deviation(out: Path) -> float:
