@@ -19,7 +19,8 @@ INSTALL_S = 120.0
 
 def provide(wheels: Path, folder: Path) -> str:
     """See to it that they can be imported, if the wheels are there. Returns what went wrong; empty if nothing did."""
-    _add_to_path(folder)
+    if folder.is_dir():  # of an earlier call
+        _add_to_path(folder)
     missing = [name for name in BROUGHT if find_spec(name) is None]
     if not missing or not list(wheels.glob("*.whl")):
         return ""
@@ -29,8 +30,11 @@ def provide(wheels: Path, folder: Path) -> str:
         done = called(command, Path.cwd(), os.environ, INSTALL_S)
     except (OSError, RuntimeError) as error:
         return f"{' and '.join(missing)} could not be installed from {wheels}: {error}"
+    if done.returncode:
+        return f"{' and '.join(missing)} could not be installed from {wheels}: {done.stderr.strip()[-600:]}"
+    _add_to_path(folder)
     importlib.invalidate_caches()
-    return f"{' and '.join(missing)} could not be installed from {wheels}: {done.stderr.strip()[-600:]}" if done.returncode else ""
+    return ""
 
 
 def _add_to_path(folder: Path) -> None:

@@ -48,7 +48,7 @@ QUESTIONS = (
     Question("kernel-names", "kernel_names", 15),
     Question("graphs", "graphs", 8, needs_gpu=True),
     Question("synchronisation-events", "synchronisation_events", 8),
-    Question("compiled", "compiled", 60, needs_gpu=True),
+    Question("compiled", "compiled", 45, needs_gpu=True),
 )
 
 

@@ -118,12 +118,12 @@ def _claimed(out: Path, known: dict[str, Any], file: Path | None = None) -> str:
     """
     from sample_traces.results import MACHINE, machine_of
 
-    begun = {str(out): machine_of(out)} if (out / MACHINE).is_file() else {}
+    begun = {("folder", out): machine_of(out)} if (out / MACHINE).is_file() else {}
     if file is not None and (told := pack.told_by(file, MACHINE)) is not None:
-        begun[str(file)] = told
-    for name, before in begun.items():
+        begun["pack", file] = told
+    for (kind, name), before in begun.items():
         if any(before[which] != known[which] for which in ("gpu", "torch")):
-            return f"{name} was begun on {in_words(before)}; this is {in_words(known)}: choose another one"
+            return f"{name} was begun on {in_words(before)}; this is {in_words(known)}: choose another {kind}"
     (out / RECORDS).mkdir(parents=True, exist_ok=True)
     first, *others = [*begun.values(), known]
     (out / MACHINE).write_text(json.dumps(_with_others(first, others), indent=1), encoding="utf-8")

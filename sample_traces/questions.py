@@ -329,7 +329,7 @@ def waits(keep: Path) -> Answer:
         case()
         finish()
         events = recorded(case, keep / f"waits-{name}.json.gz")
-        calls = of(events, *CALLS, "overhead")[:-1]  # without the synchronisation at the end, which is ours
+        calls = of(events, *CALLS, "overhead")  # the last synchronisations are ours and the profiler's
         telling = [call for call in calls if not call["name"].startswith(_TELL_NOTHING)]
         answer[name] = {
             "calls": [[call["name"], round(call["dur"], 1)] for call in telling[:12]],

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from diagnose.measure.recording import load_recording
+from diagnose.measure.recording import Recording, load_recording
 from diagnose.report.verification import verdict
 from sample_traces import first_light, hook_costs, storytelling
 from sample_traces.conductor import Piece, diagnosed, recorded
@@ -30,7 +30,7 @@ from sample_traces.samples import SAMPLES, Sample, is_recorded
 from sample_traces.verified import Verified, against_itself, against_twin, automatic, verified
 
 # Guesses, before one was timed. Those of the costs and of all that is verified are limits as well.
-RECORDING_S, COSTS_S, VERIFY_S, TWIN_S, UNCHANGED_S, PATTERNS_S = 20.0, 90.0, 110.0, 100.0, 70.0, 60.0
+RECORDING_S, COSTS_S, VERIFY_S, TWIN_S, UNCHANGED_S, PATTERNS_S = 15.0, 75.0, 110.0, 100.0, 70.0, 60.0
 VERIFY_BUDGET_S, TWIN_BUDGET_S, UNCHANGED_BUDGET_S = 75.0, 75.0, 50.0
 STORY_S, STORY_DUELS_S = 90.0, 200.0
 UNCHANGED_CASES = 8
@@ -97,7 +97,8 @@ def _recording(stage: str, sample: Sample, out: Path) -> Piece:
             run = Path(folder) / "run"
             run_recorder(sample, run, seconds)
             keep(run, sample, folder_of(sample, out))
-            said = f"{device_events(run)}, plain steps deviate by {relative_deviation(run):.1%}"
+            recording = load_recording(run)
+            said = f"{device_events(recording)}, plain steps deviate by {relative_deviation(recording):.1%}"
         size = size_of(folder_of(sample, out))
         too_large = why_too_large(size)
         said = f"{size // 1000} kB, {said}"
@@ -106,9 +107,9 @@ def _recording(stage: str, sample: Sample, out: Path) -> Piece:
     return Piece(stage, str(sample), RECORDING_S, record)
 
 
-def device_events(run: Path) -> str:
-    """How many the timeline holds: none of a script that uses a GPU, and all that is said of it is wrong."""
-    timeline = load_recording(run).timeline
+def device_events(recording: Recording) -> str:
+    """How many the timeline holds: if there are none of a script that uses a GPU, all that is said of it is wrong."""
+    timeline = recording.timeline
     return "no timeline" if timeline is None else f"{len(timeline.device)} events of the GPU"
 
 
