@@ -18,7 +18,8 @@
 #   make bench-compare  how often `compare` sees a change between runs of one script
 #   make bench-fleet  what `fleet` costs a rank, from 8 to 256 synthetic ranks made from those in TRACES; RANKS=10000 compares summaries of so many
 #   make pictures  the pictures in README.md, from recorded runs in a real browser
-#   make gpu       all that a CUDA device is needed to measure, into OUT (PYTHON needs a torch with CUDA); BUDGET=540 stops in time; docs/gpu.md
+#   make gpu       all that a CUDA device is needed to measure, into OUT and the file PACK (PYTHON needs a torch with CUDA); BUDGET=540 stops in time; docs/gpu.md
+#   make gpu-wheels  what an image with CUDA lacks beside torch, into wheels/, for a machine without a network
 #   make gpu-page  what was measured there, into docs/accuracy.md, on any machine
 #   make stories   the scripts of sample_traces/stories recorded, verified and told of, on this machine, into OUT
 #   make samples   record the bundled samples again
@@ -30,7 +31,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench robustness bench-rows bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-page stories samples
+.PHONY: demo test lint fuzz docs corpus bench robustness bench-rows bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-wheels gpu-page stories samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -89,10 +90,15 @@ verify-samples: $(ENVIRONMENT)
 
 # The environment of `make` has no CUDA: this one uses PYTHON as it is, which needs torch with CUDA and the package's dependencies.
 gpu:
-	$(PYTHON) -m sample_traces.gpu --out $(or $(OUT),diagnosis/gpu) $(if $(BUDGET),--budget $(BUDGET)) $(if $(ONLY),--only $(ONLY))
+	$(PYTHON) -m sample_traces.gpu --out $(or $(OUT),diagnosis/gpu) $(if $(PACK),--pack $(PACK)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(ONLY),--only $(ONLY)) $(if $(REHEARSE),--rehearse)
+
+gpu-wheels:
+	for version in 3.10 3.11 3.12 3.13; do $(PYTHON) -m pip download --quiet --no-deps --only-binary=:all: --python-version $$version \
+		$(foreach platform,manylinux2014 manylinux_2_17 manylinux_2_28,--platform $(platform)_$(or $(ARCHITECTURE),x86_64)) \
+		-c constraints.txt -d wheels msgspec libcst || exit 1; done
 
 gpu-page: $(ENVIRONMENT)
-	$(BIN)/python -m sample_traces.gpu --write $(or $(OUT),diagnosis/gpu)
+	$(BIN)/python -m sample_traces.gpu --write $(or $(OUT),diagnosis/gpu) $(if $(PACK),--pack $(PACK))
 
 stories: $(ENVIRONMENT)
 	$(BIN)/python -m sample_traces.storytelling --out $(or $(OUT),diagnosis/stories)

@@ -1,6 +1,7 @@
 """Pieces of work, one after the other, as far as the time goes. What was done is written down, so that the next call goes on from there.
 
-A piece that fails costs only itself. It is tried again by the next call, after all that was not tried yet.
+A piece that fails costs only itself. It is tried again by the next call, after all that was not tried yet. One that is still at work when
+the time is over is ended, with all that it started.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 RECORDS = "pieces"
 TRACEBACK_CHARACTERS = 1500
+SAID_CHARACTERS = 600  # of a piece's line, on the screen
 LONGEST_S = 1200.0  # of a piece, where there is all the time in the world
+TO_END_S = 3.0  # that a piece is given to end by itself, before it is ended
 
 ALL_DONE, SOME_FAILED, SOME_LEFT = 0, 1, 3  # exit codes; 2 is wrong usage
 
@@ -66,7 +70,11 @@ class Conducted:
         return SOME_LEFT if self.left else SOME_FAILED if self.failed else ALL_DONE
 
 
-def conduct(pieces: Sequence[Piece], out: Path, seconds: float) -> Conducted:
+class OutOfTime(BaseException):
+    """The time is over. Not an Exception, so that what a piece does about its own failures does not hold it up."""
+
+
+def conduct(pieces: Sequence[Piece], out: Path, seconds: float, after_each: Callable[[], object] = lambda: None) -> Conducted:
     """Do what is not done yet, in the pieces' order; of those that take too long for the time left, none is started."""
     ends_at = time.monotonic() + seconds
     known = {str(record): record for record in records(out)}
@@ -76,6 +84,7 @@ def conduct(pieces: Sequence[Piece], out: Path, seconds: float) -> Conducted:
         if left_s >= expected_s(piece, known.values()):
             known[str(piece)] = _done(piece, min(left_s, LONGEST_S))
             _keep(known[str(piece)], out)
+            after_each()
     mine = [(piece, known.get(str(piece))) for piece in pieces]
     return Conducted(
         list(dict.fromkeys(piece.stage for piece in pieces)),
@@ -86,19 +95,49 @@ def conduct(pieces: Sequence[Piece], out: Path, seconds: float) -> Conducted:
 
 
 def expected_s(piece: Piece, known: Iterable[Record]) -> float:
-    """As long as the longest of its stage so far; one that failed says nothing of how long the others take."""
-    return max((record.seconds for record in known if record.stage == piece.stage and record.ok), default=piece.guess_s)
+    """As long as the longest of its stage so far, and as it was given itself when it failed; another's failure says nothing of it."""
+    took = [record.seconds for record in known if str(record) == str(piece) or (record.stage == piece.stage and record.ok)]
+    return max(took, default=piece.guess_s)
 
 
 def _done(piece: Piece, left_s: float) -> Record:
     started = time.monotonic()
     try:
-        ok, said = True, piece.do(left_s)
+        with _ended_after(left_s):
+            ok, said = True, piece.do(max(1.0, left_s - TO_END_S))
+    except OutOfTime:
+        _end_children()
+        ok, said = False, f"ended after {left_s:.0f} s, when the time was over"
     except Exception as error:
         ok, said = False, f"{type(error).__name__}: {error}"[-TRACEBACK_CHARACTERS:]
     record = Record(piece.stage, piece.name, ok, said, round(time.monotonic() - started, 1))
-    print(f"{record}: {'' if ok else 'FAILED: '}{said} ({record.seconds:.0f} s)", flush=True)
+    print(f"{record}: {'' if ok else 'FAILED: '}{said[:SAID_CHARACTERS]} ({record.seconds:.0f} s)", flush=True)
     return record
+
+
+@contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """Raises OutOfTime in the midst of whatever is done."""
+
+    def over(number: int, frame: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _end_children() -> None:
+    """What the piece started goes with it."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            child.kill()
 
 
 def records(out: Path) -> list[Record]:
@@ -132,7 +171,7 @@ def summary(conducted: Conducted) -> str:
     return "\n".join(lines)
 
 
-def called(command: Sequence[str], cwd: Path, environment: dict[str, str], seconds: float) -> subprocess.CompletedProcess[str]:
+def called(command: Sequence[str], cwd: Path, environment: Mapping[str, str], seconds: float) -> subprocess.CompletedProcess[str]:
     """Run a command that may take so long; then it and all that it started are ended. Raises RuntimeError, with stderr's end, for that."""
     with subprocess.Popen(
         command,
@@ -147,17 +186,38 @@ def called(command: Sequence[str], cwd: Path, environment: dict[str, str], secon
         try:
             printed, complained = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            _end_group(process)
             _, complained = process.communicate()
             raise RuntimeError(f"took longer than {seconds:.0f} s\n{complained[-TRACEBACK_CHARACTERS:]}") from None
+        except BaseException:
+            _end_group(process)
+            raise
     return subprocess.CompletedProcess(command, process.returncode, printed, complained)
+
+
+def _end_group(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def diagnosed(*arguments: str, cwd: Path, seconds: float) -> subprocess.CompletedProcess[str]:
     """`python -m diagnose` with these arguments, from this source tree whether or not it is installed. Raises RuntimeError if it fails."""
-    paths = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    done = called([sys.executable, "-m", "diagnose", *arguments], cwd, environment, seconds)
+    return _of_this_tree("diagnose", *arguments, cwd=cwd, seconds=seconds)
+
+
+def recorded(*arguments: str, cwd: Path, seconds: float, judged: bool = False) -> subprocess.CompletedProcess[str]:
+    """The same as far as the recording: no report, or with ``judged`` report.json only (`recorder.py`)."""
+    return _of_this_tree("sample_traces.recorder", *["--judged"][: int(judged)], *arguments, cwd=cwd, seconds=seconds)
+
+
+def _of_this_tree(module: str, *arguments: str, cwd: Path, seconds: float) -> subprocess.CompletedProcess[str]:
+    done = called([sys.executable, "-m", module, *arguments], cwd, environment_here(), seconds)
     if done.returncode:
-        raise RuntimeError(f"exit code {done.returncode} of diagnose {' '.join(arguments)}\n{done.stderr[-TRACEBACK_CHARACTERS:]}")
+        raise RuntimeError(f"exit code {done.returncode} of {module} {' '.join(arguments)}\n{done.stderr[-TRACEBACK_CHARACTERS:]}")
     return done
+
+
+def environment_here() -> dict[str, str]:
+    """Ours, with this source tree on Python's path."""
+    paths = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

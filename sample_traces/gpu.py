@@ -1,37 +1,55 @@
 """Everything that is to be measured on a machine with a GPU, in one go, as far as the time goes.
 
-    python -m sample_traces.gpu --out FOLDER [--budget SECONDS] [--only 'stor*' …]
-    python -m sample_traces.gpu --tables FOLDER     the tables once more, anywhere
-    python -m sample_traces.gpu --write FOLDER      … into docs/accuracy.md, anywhere
-    python -m sample_traces.gpu --keep FOLDER       the recordings of samples that need a GPU beside their scripts, anywhere
+    python -m sample_traces.gpu --out FOLDER [--pack FILE] [--budget SECONDS] [--only 'stor*' …]
+    python -m sample_traces.gpu --tables FOLDER [--pack FILE]    what was measured as tables, anywhere
+    python -m sample_traces.gpu --write FOLDER [--pack FILE]     … in docs/accuracy.md, anywhere
+    python -m sample_traces.gpu --keep FOLDER [--pack FILE]      the recordings of samples that need a GPU beside their scripts, anywhere
 
-Run the first again with the same FOLDER to go on where it stopped; what failed is tried again last. docs/gpu.md says what to do with the
-results. --rehearse goes through all of it on a machine without a GPU, with what shows there. Exit codes: 0 all done, 1 something
-failed, 2 this machine cannot, 3 something is left.
+Run the first again with the same FOLDER, or on another machine with the same pack, to go on where it stopped; what failed is tried
+again last. docs/gpu.md says what to do with the results. --rehearse goes through all of it on a machine without a GPU, with what shows
+there. Exit codes: 0 all done, 1 something failed, 2 this machine cannot, 3 something is left.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from sample_traces.conductor import LONGEST_S, RECORDS, called, conduct, summary
+from sample_traces import pack
+from sample_traces.brought import provide
+from sample_traces.conductor import RECORDS, conduct, summary
 from sample_traces.machine import in_words, machine, obstacles, shortcomings
 
-ROOT = Path(__file__).parent.parent
 CANNOT = 2
-TABLES_S = 60.0  # kept for the tables at the end
 UNLIMITED_S = 1e9
+PACKAGES = "packages"
+WHEELS = Path(__file__).parent.parent / "wheels"
 
 
 def main(arguments: list[str] | None = None) -> int:
     started = time.monotonic()
+    given = _parsed(arguments)
+    if given.out is not None and (wrong := provide(given.wheels, given.out / PACKAGES)):
+        print(wrong, file=sys.stderr)
+    if found := obstacles(without_gpu=given.rehearse or given.out is None):
+        print("This cannot be done here:\n" + "\n".join(f"- {one}" for one in found), file=sys.stderr)
+        return CANNOT
+    try:
+        if given.out is None:
+            return _written(given)
+        return _measured(given, started + given.budget)
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return CANNOT
+
+
+def _parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m sample_traces.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -39,63 +57,88 @@ def main(arguments: list[str] | None = None) -> int:
     what.add_argument("--out", type=Path, metavar="FOLDER", help="measure")
     for name in ("--tables", "--write", "--keep"):
         what.add_argument(name, type=Path, metavar="FOLDER", help="of what was measured")
+    parser.add_argument("--pack", type=Path, metavar="FILE", help="a .tar.gz to go on from, and to keep all results in after every piece")
     parser.add_argument("--budget", type=float, default=UNLIMITED_S, metavar="SECONDS", help="end before this time is over")
     parser.add_argument("--only", nargs="+", default=["*"], metavar="PIECES", help="only pieces so named: 'samples/mnist/*', 'stor*'")
+    parser.add_argument("--wheels", type=Path, default=WHEELS, metavar="FOLDER", help="of packages that are missing (default wheels/)")
     parser.add_argument("--rehearse", action="store_true", help="without a GPU, with what shows on a CPU")
     given = parser.parse_args(arguments)
-    if found := obstacles(without_gpu=given.rehearse or given.out is None):
-        print("This cannot be done here:\n" + "\n".join(f"- {one}" for one in found), file=sys.stderr)
-        return CANNOT
-    if given.out is None:
-        return _written(given)
-    return _measured(given.out, started + given.budget, given.only, given.rehearse)
+    folder = given.out or given.tables or given.write or given.keep
+    if given.pack is not None and given.pack.resolve().is_relative_to(folder.resolve()):
+        parser.error(f"--pack: a pack of {folder} lies outside it")
+    return given
 
 
-def _measured(out: Path, ends_at: float, only: list[str], rehearse: bool) -> int:
+def _measured(given: argparse.Namespace, ends_at: float) -> int:
+    """Raises OSError, ValueError for a pack that cannot be read."""
     known = machine()
-    if rehearse and known["gpu"]:
+    if given.rehearse and known["gpu"]:
         print("--rehearse is for a machine without a GPU", file=sys.stderr)
         return CANNOT
-    if differs := _claimed(out, known):
+    if differs := _claimed(given.out, known, given.pack):
         print(differs, file=sys.stderr)
         return CANNOT
     print(in_words(known), *shortcomings(), sep="\n", flush=True)
+    if given.pack is not None:
+        print(f"{given.pack}: {pack.take_up(given.pack, given.out)} files taken up", flush=True)
 
     from sample_traces.stages import all_pieces
 
-    pieces = [piece for piece in all_pieces(out, "cpu" if rehearse else "cuda") if any(fnmatch(str(piece), one) for one in only)]
+    device = "cpu" if given.rehearse else "cuda"
+    pieces = [piece for piece in all_pieces(given.out, device) if any(fnmatch(str(piece), one) for one in given.only)]
     if not pieces:
-        print(f"no piece is called {' or '.join(only)}", file=sys.stderr)
+        print(f"no piece is called {' or '.join(given.only)}", file=sys.stderr)
         return CANNOT
-    conducted = conduct(pieces, out, ends_at - time.monotonic() - TABLES_S)
-    print(f"\n{_tables(out, ends_at - time.monotonic())}\n")
-    print(summary(conducted))
+    conducted = conduct(pieces, given.out, ends_at - time.monotonic(), _packing(given.pack, given.out))
+    print(f"\n{summary(conducted)}")
     if conducted.left:
         print("to go on: the same command again")
+    print(f"tables, on any machine: python -m sample_traces.gpu --tables {given.out}")
     return conducted.exit_code
 
 
-def _tables(out: Path, seconds: float) -> str:
-    """Written by a process of its own, so that they are ended in time; they can be written anywhere later."""
-    command = [sys.executable, "-m", "sample_traces.gpu", "--tables", str(out.resolve())]
-    try:
-        return called(command, ROOT, dict(os.environ), min(seconds, LONGEST_S)).stdout
-    except RuntimeError as error:
-        return f"no tables: {error}"
+def _packing(file: Path | None, out: Path) -> Callable[[], None]:
+    """What is done after each piece; a file that is too large is named once."""
+    named: set[str] = set()
+
+    def packed() -> None:
+        if file is not None:
+            too_large = set(pack.refresh(file, out)) - named
+            named.update(too_large)
+            for one in sorted(too_large):
+                print(f"too large for the pack: {one}", flush=True)
+
+    return packed
 
 
-def _claimed(out: Path, known: dict[str, Any]) -> str:
-    """Write down whose results these are. Returns why they cannot be: the folder was begun on another machine, but for its processor."""
+def _claimed(out: Path, known: dict[str, Any], file: Path | None = None) -> str:
+    """Write down whose results these are. Returns why they cannot be: folder or pack was begun with another GPU or torch.
+
+    Raises OSError, ValueError for a pack that cannot be read.
+    """
     from sample_traces.results import MACHINE, machine_of
 
-    names = ("gpu", "torch", "python")
-    if (out / MACHINE).is_file():
-        before = machine_of(out)
-        same = all(before[name] == known[name] for name in names)
-        return "" if same else f"{out} was begun on {in_words(before)}; this is {in_words(known)}: choose another folder"
+    begun = {("folder", out): machine_of(out)} if (out / MACHINE).is_file() else {}
+    if file is not None and (told := pack.told_by(file, MACHINE)) is not None:
+        begun["pack", file] = told
+    for (kind, name), before in begun.items():
+        if any(before[which] != known[which] for which in ("gpu", "torch")):
+            return f"{name} was begun on {in_words(before)}; this is {in_words(known)}: choose another {kind}"
     (out / RECORDS).mkdir(parents=True, exist_ok=True)
-    (out / MACHINE).write_text(json.dumps(known, indent=1), encoding="utf-8")
+    first, *others = [*begun.values(), known]
+    (out / MACHINE).write_text(json.dumps(_with_others(first, others), indent=1), encoding="utf-8")
     return ""
+
+
+def _with_others(first: dict[str, Any], others: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The first machine, and under ``also`` those that went on and differ in something: its driver, its processor."""
+    also = list(first.get("also", ()))
+    itself = {name: value for name, value in first.items() if name != "also"}
+    for other in others:
+        one = {name: value for name, value in other.items() if name != "also"}
+        if one != itself and one not in also:
+            also.append(one)
+    return itself | ({"also": also} if also else {})
 
 
 def _written(given: argparse.Namespace) -> int:
@@ -104,6 +147,8 @@ def _written(given: argparse.Namespace) -> int:
 
     folder = given.tables or given.write or given.keep
     try:
+        if given.pack is not None:
+            pack.take_up(given.pack, folder)
         machine_of(folder)
         if given.tables:
             print(write_tables(folder))

@@ -21,7 +21,7 @@ import numpy as np
 from diagnose.measure.recording import load_recording
 from diagnose.run.launch import _with_hooks
 from diagnose.run.settings import Settings
-from sample_traces.conductor import called, diagnosed
+from sample_traces.conductor import called, recorded
 from sample_traces.samples import FOLDER
 from sample_traces.tables import table
 
@@ -32,16 +32,18 @@ PLAIN_FOR_EVER = 1_000_000
 TARGET = 1.02  # of the hooks' ratio
 
 
-def costs(kind: str, seconds: float) -> dict[str, Any]:
+def costs(kind: str, seconds: float, enough_s: float) -> dict[str, Any]:
     """Of one of `KINDS`: µs a step without and with the hooks, the ratio of each quartet, and ms a step in each phase of a recording.
-    Raises RuntimeError if a run fails or takes longer.
+    Of quartets there is one, and more as far as they fit into ``enough_s``. Raises RuntimeError if a run fails, or all take longer than
+    ``seconds``.
     """
-    ends_at = time.monotonic() + seconds
+    began = time.monotonic()
+    ends_at, enough_at = began + seconds, began + enough_s
     with tempfile.TemporaryDirectory() as name:
         phases = _phases(kind, Path(name) / "recorded", seconds)
         plain, hooked, ratios = [], [], []
         longest_s = 0.0
-        while len(ratios) < QUARTETS and (not ratios or time.monotonic() + longest_s < ends_at):
+        while len(ratios) < QUARTETS and (not ratios or time.monotonic() + longest_s < min(ends_at, enough_at)):
             started = time.monotonic()
             us = [_step_us(kind, Path(name), hooks, ends_at - started) for hooks in (False, True, True, False)]
             plain += [us[0], us[3]]
@@ -72,7 +74,7 @@ def _step_us(kind: str, folder: Path, hooks: bool, seconds: float) -> float:
 
 
 def _phases(kind: str, out: Path, seconds: float) -> dict[str, float]:
-    diagnosed("--quiet", "--out", str(out), LOOP.name, kind, cwd=LOOP.parent, seconds=seconds)
+    recorded("--out", str(out), LOOP.name, kind, cwd=LOOP.parent, seconds=seconds)
     recording = load_recording(out)
     steps = {name: recording.step_ns(name) for name in ("plain", "timeline", "detail")}
     return {name: float(np.median(step_ns)) / 1e6 for name, step_ns in steps.items() if len(step_ns)}

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sample_traces.brought import BROUGHT
+
 # pyproject.toml's, as they are imported; a test holds the two together. The second ones are for what the samples do not touch.
 NEEDED = ("torch", "pandas", "numpy", "tensorboard", "tabulate", "msgspec", "rich", "jinja2", "psutil", "libcst", "typing_extensions")
 NOT_NEEDED_HERE = ("zstandard", "fsspec", "tomli")
@@ -26,8 +28,8 @@ def obstacles(*, without_gpu: bool = False) -> list[str]:
         found.append(f"Python {platform.python_version()} is too old: {'.'.join(map(str, OLDEST_PYTHON))} is the oldest that will do")
     if others := [name.replace("_", "-") for name in missing if name != "torch"]:
         found.append(
-            f"missing packages: python -m pip install {' '.join(others)} (without a network: --no-index --find-links FOLDER, with the "
-            "wheels and what they need)"
+            f"missing packages: python -m pip install {' '.join(others)} (without a network: `make gpu-wheels` where there is one leaves "
+            f"{' and '.join(BROUGHT)} in wheels/, which --wheels FOLDER takes; others need --no-index --find-links FOLDER)"
         )
     if "torch" in missing:
         found.append(
@@ -79,7 +81,8 @@ def machine() -> dict[str, Any]:
 
 def in_words(known: dict[str, Any]) -> str:
     gpu = f"{known['gpu']} (driver {known['driver'] or 'not known'}, CUDA {known['cuda']})" if known["gpu"] else "no GPU"
-    return f"torch {known['torch']}, Python {known['python']}, {gpu}, {known['cores']} cores of {known['cpu']}"
+    others = "".join(f"; and on {in_words(one)}" for one in known.get("also", ()))
+    return f"torch {known['torch']}, Python {known['python']}, {gpu}, {known['cores']} cores of {known['cpu']}{others}"
 
 
 def driver() -> str | None:

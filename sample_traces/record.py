@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diagnose.measure.recording import load_recording
-from sample_traces.conductor import diagnosed
+from diagnose.measure.recording import Recording, load_recording
+from sample_traces.conductor import recorded
 from sample_traces.machine import cpu_name
 from sample_traces.samples import FOLDER, SAMPLES, Sample, samples_for
 from sample_traces.torch_patterns import said_by_torch
@@ -43,7 +43,7 @@ def record_in_quiet(sample: Sample) -> str:
         while len(deviations) < ATTEMPTS and min(deviations.values(), default=1.0) > QUIET_DEVIATION:
             out = Path(folder) / str(len(deviations))
             run_recorder(sample, out)
-            deviations[out] = relative_deviation(out)
+            deviations[out] = relative_deviation(load_recording(out))
         quietest = min(deviations, key=lambda out: deviations[out])
         if deviations[quietest] > LARGEST_DEVIATION:
             raise RuntimeError(f"{sample}: the plain steps never deviated by less than {deviations[quietest]:.0%}: close other programs")
@@ -71,12 +71,12 @@ def run_recorder(sample: Sample, out: Path, seconds: float = 3600.0) -> None:
     """Raises RuntimeError, with what was said on stderr, if it fails or takes longer."""
     options = [f"--steps={STEPS}", f"--plain-steps={PLAIN_STEPS}", f"--timeout={TIMEOUT_S}", f"--out={out}"]
     options += [] if sample.stacks else ["--no-stacks"]
-    diagnosed(*options, sample.script.name, cwd=sample.script.parent, seconds=seconds)
+    recorded(*options, sample.script.name, cwd=sample.script.parent, seconds=seconds)
 
 
-def relative_deviation(out: Path) -> float:
+def relative_deviation(recording: Recording) -> float:
     """The median deviation from the median plain step, as a share of it; infinite if the script had no step left for that phase."""
-    step_ns = load_recording(out).step_ns("plain")
+    step_ns = recording.step_ns("plain")
     if not len(step_ns):
         return float("inf")
     median = np.median(step_ns)

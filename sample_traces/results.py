@@ -18,7 +18,7 @@ import numpy as np
 
 from diagnose.measure.recording import load_recording
 from diagnose.report.verification import verdict
-from sample_traces import hook_costs, storytelling, verified
+from sample_traces import first_light, hook_costs, storytelling, verified
 from sample_traces.accuracy import HEADING as RULES
 from sample_traces.accuracy import Answer, answers_of, torch_answers
 from sample_traces.accuracy import page as rules_page
@@ -83,8 +83,8 @@ def parts(results: Results) -> dict[str, str]:
 def write_tables(out: Path) -> str:
     """Write tables.md and tables.json into the folder; returns what is in tables.md."""
     results = Results(out)
-    made = [part.strip() for part in parts(results).values()]
-    text = "\n\n".join([f"Recorded on {machine_in_words(results.machine)}.", *made, _cost_of_diseases(out)])
+    made = [*(part.strip() for part in parts(results).values()), _cost_of_diseases(out), first_light.page(out / "first-light")]
+    text = "\n\n".join([f"Recorded on {machine_in_words(results.machine)}.", *made])
     (out / "tables.md").write_text(text + "\n", encoding="utf-8")
     (out / "tables.json").write_text(json.dumps(_numbers(results), indent=1), encoding="utf-8")
     return text
@@ -204,6 +204,7 @@ def _numbers(results: Results) -> dict[str, Any]:
     return {
         "schema": 1,
         "machine": results.machine,
+        "first_light": first_light.answers(out / "first-light"),
         "pieces": [asdict(record) for record in records(out)],
         "samples": [_answer(answer) for answer in results.answers],
         "steps_ms": [{"case": case, "sick": sick, "healthy": healthy} for case, sick, healthy in _steps(out)],

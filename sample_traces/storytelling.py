@@ -22,7 +22,7 @@ from typing import Any
 from diagnose.report.text import ms, share, signed_span
 from diagnose.report.verification import verdict
 from diagnose.verify.duel import RunFailed
-from sample_traces import duels
+from sample_traces import conductor, duels
 from sample_traces.conductor import ALL_DONE, SOME_FAILED, diagnosed
 from sample_traces.samples import FOLDER, tomllib
 from sample_traces.tables import table
@@ -74,12 +74,13 @@ def _read(file: Path) -> Story:
 
 
 def recorded(story: Story, part: str, out: Path, seconds: float = RECORDING_S) -> str:
-    """Record "before" or "after", and keep its report. Raises RuntimeError if it fails."""
+    """Record "before" or "after", and keep the recording and what is said of it. Raises RuntimeError if it fails."""
     folder = _work(story, part, out)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     shutil.copy(story.script(part), folder)
-    diagnosed("--quiet", "--out", "run", f"{part}.py", cwd=folder, seconds=seconds)
+    conductor.recorded("--out", "run", f"{part}.py", cwd=folder, seconds=seconds, judged=True)
+    _keep_recording(story, part, out)
     _keep_reports(story, part, out)
     document = json.loads((folder / "run" / "report.json").read_text(encoding="utf-8"))
     return f"{ms(document['steps']['plain_ms']['median'])} a step; {len(document['plan'])} fixes in the plan"
@@ -126,9 +127,20 @@ def _was_changed(story: Story, out: Path) -> bool:
     return applied.is_file() and applied.read_bytes() != story.script("before").read_bytes()
 
 
+def _keep_recording(story: Story, part: str, out: Path) -> None:
+    """`python -m diagnose` makes all reports of it again, anywhere."""
+    run, kept = _work(story, part, out) / "run", _told(story, out) / part
+    shutil.rmtree(kept, ignore_errors=True)
+    for source in [*run.glob("rank*/*"), run / "run.json"]:
+        (kept / source.relative_to(run)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, kept / source.relative_to(run))
+
+
 def _keep_reports(story: Story, part: str, out: Path) -> None:
+    """Those that were written: without a verification it is report.json."""
     for name in ("report.json", "report.md", "report.html"):
-        shutil.copy(_work(story, part, out) / "run" / name, _told(story, out) / f"{part}.{name}")
+        if (_work(story, part, out) / "run" / name).is_file():
+            shutil.copy(_work(story, part, out) / "run" / name, _told(story, out) / f"{part}.{name}")
 
 
 def _was_elsewhere(folder: Path) -> bool:

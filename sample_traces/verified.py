@@ -35,7 +35,7 @@ from diagnose.verify.accuracy import pairs_of
 from diagnose.verify.duel import Bench, RunFailed
 from diagnose.verify.store import Store
 from diagnose.verifying import duration
-from sample_traces.conductor import diagnosed
+from sample_traces.conductor import diagnosed, recorded
 from sample_traces.duels import PRECISION as UNCHANGED_PRECISION
 from sample_traces.duels import arm, duel
 from sample_traces.machine import in_words, machine
@@ -82,7 +82,7 @@ def verified(sick: Sample, folder: Path, budget_s: float = BUDGET_S, seconds: fl
     Raises RuntimeError if either fails, or there was no time to measure.
     """
     run = folder / sick.case
-    diagnosed("--out", str(run), sick.script.name, cwd=sick.script.parent, seconds=seconds)
+    recorded("--out", str(run), sick.script.name, cwd=sick.script.parent, seconds=seconds, judged=True)
     if sick.rule not in {row["rule"] for row in json.loads((run / "report.json").read_text())["plan"]}:
         return "the rule is not in the plan of this recording"
     options = ["--allow", "numerics", "--budget", f"{budget_s:.0f}s", "--precision", str(PRECISION), "--only", sick.rule]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from diagnose.measure.recording import load_recording
 from sample_traces import gpu, machine, results, stages, storytelling
 from sample_traces.conductor import ALL_DONE, SOME_FAILED, SOME_LEFT, Piece, called, conduct, records, summary
 from sample_traces.record import LARGEST_BYTES, why_too_large
@@ -105,13 +106,14 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path):
 
 
 def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
-    """With pieces of our own: the first call has no time for the second piece, and leaves tables all the same."""
+    """With pieces of our own: the first call has no time for the second piece; tables of what there is can be made all the same."""
     calls = []
     pieces = [*pieces_that(calls, quick="well"), Piece("other", "slow", 600.0, lambda seconds: calls.append("slow") or "well")]
     monkeypatch.setattr(stages, "all_pieces", lambda out, device: pieces)
     command = ["--rehearse", "--out", str(tmp_path / "out")]
     assert gpu.main([*command, "--budget", "300"]) == SOME_LEFT
     assert "other: 0 done, 0 failed, 1 left (at most about 10 minutes)" in capsys.readouterr().out
+    assert gpu.main(["--tables", str(tmp_path / "out")]) == 0
     assert json.loads((tmp_path / "out" / "tables.json").read_text())["pieces"][0]["name"] == "quick"
     assert gpu.main([*command, "--budget", "1000"]) == ALL_DONE
     assert calls == ["quick", "slow"]
@@ -160,17 +162,33 @@ def test_results_of_two_machines_do_not_mix(tmp_path):
 def test_every_sample_is_recorded_once_and_every_remedy_with_a_sample_verified(device, tmp_path):
     pieces = stages.all_pieces(tmp_path, device)
     assert len({str(piece) for piece in pieces}) == len(pieces)
-    recorded = [piece.name for piece in pieces if piece.stage in ("samples", "cpu-samples")]
+    recorded = [piece.name for piece in pieces if piece.stage in ("pairs", "samples", "cpu-samples")]
     assert sorted(recorded) == sorted(str(sample) for sample in SAMPLES if device == "cuda" or sample.needs != "gpu")
     assert {piece.name for piece in pieces if piece.stage in ("verify", "cpu-verify")} == {one.case for one in stages.automatic(device)}
     assert {piece.name.partition("/")[0] for piece in pieces if piece.stage == "stories"} == {"gpt", "resnet"}
 
 
-def test_samples_that_need_a_gpu_come_first(tmp_path):
+def test_the_pieces_come_in_the_order_of_what_they_tell_in_a_minute(tmp_path):
     pieces = stages.all_pieces(tmp_path, "cuda")
-    first = [piece.name for piece in pieces[:52]]
-    assert {sample.needs for sample in SAMPLES if str(sample) in first} == {"gpu"}
-    assert pieces[52].stage == "stories"
+    in_turn = list(dict.fromkeys(piece.stage for piece in pieces))
+    assert in_turn[:6] == ["first-light", "costs", "pairs", "samples", "verify", "unchanged"]
+    assert {stage for stage in in_turn[-3:]} == {"stories", "story-verify", "story-duels"}
+    assert str(pieces[0]) == "first-light/environment"
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_six_pairs_and_four_verifications_come_before_their_like(device, tmp_path):
+    """A name in the tables that no sample has would be left out without a word."""
+    pieces = stages.all_pieces(tmp_path, device)
+    assert len([piece for piece in pieces if piece.stage == "pairs"]) == 12
+    verified = [piece.name for piece in pieces if piece.stage == "verify"]
+    assert verified[:4] == list(stages.VERIFIED_FIRST[device])
+
+
+def test_samples_that_need_a_gpu_come_first(tmp_path):
+    recorded = [piece.name for piece in stages.all_pieces(tmp_path, "cuda") if piece.stage in ("pairs", "samples", "cpu-samples")]
+    needs = {str(sample): sample.needs for sample in SAMPLES}
+    assert [needs[name] for name in recorded] == sorted((needs[name] for name in recorded), reverse=True)
 
 
 def test_a_recording_too_large_to_commit_is_named(tmp_path, monkeypatch):
@@ -203,6 +221,7 @@ def test_a_verified_fix_leaves_what_its_twin_is_held_against(plan, state, left, 
             (run / "verify.json").write_text(json.dumps({"tried": [tried_out() | {"state": state}]}))
 
     monkeypatch.setattr("sample_traces.verified.diagnosed", diagnosed)
+    monkeypatch.setattr("sample_traces.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where))
     (piece,) = [one for one in stages.all_pieces(tmp_path, "cpu") if str(one) == "verify/gc-pauses"]
     said = piece.do(300.0)
     kept = json.loads((tmp_path / "verified" / "gc-pauses.json").read_text())
@@ -219,6 +238,7 @@ def test_a_fix_for_which_there_was_no_time_is_tried_again(tmp_path, monkeypatch)
         (run / "verify.json").write_text(json.dumps({"tried": [tried_out() | {"state": "no_time"}]}))
 
     monkeypatch.setattr("sample_traces.verified.diagnosed", diagnosed)
+    monkeypatch.setattr("sample_traces.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where))
     pieces = [one for one in stages.all_pieces(tmp_path, "cpu") if str(one) == "verify/gc-pauses"]
     assert conduct(pieces, tmp_path, 1000).exit_code == SOME_FAILED
 
@@ -343,3 +363,5 @@ def test_a_story_from_end_to_end(tmp_path):
     assert "`after.py`, made by hand" in text
     assert (tmp_path / "gpt" / "applied.py").read_bytes() == story.script("before").read_bytes()
     assert json.loads((tmp_path / "gpt" / "after.report.json").read_text())["run"]["target"] == "after.py"
+    assert not (tmp_path / "gpt" / "after.report.html").exists()  # it can be made anywhere of the recording
+    assert load_recording(tmp_path / "gpt" / "after").timeline is not None
