@@ -229,7 +229,7 @@ def _ledger(measured: Measured) -> list[dict[str, Any]]:
             "noise_ms": row_noise_ms(measured, row),
         }
         for row, intervals in ledger.rows.items()
-        if len(intervals)
+        if len(intervals) or measured.row_ms(row) > 0
     ]
 
 

@@ -52,11 +52,11 @@ class Recording:
         return found[-1] if found else None
 
     def step_ns(self, phase_name: str) -> np.ndarray:
-        """Durations of the whole steps of a phase on the host clock, ns; empty if the phase is missing."""
+        """Durations of the whole steps of a phase, ns; empty if the phase is missing. A step ends when host and GPUs are through with it."""
         phase = self.phase(phase_name)
         if phase is None:
             return np.empty(0, np.int64)
-        return np.diff(np.asarray(phase["tick_ns"], np.int64)[:: self.ticks_per_step])
+        return np.diff(done_ns(phase)[:: self.ticks_per_step])
 
     def input_elements(self, phase_name: str) -> np.ndarray:
         """How many elements the tensors had that models were given in each whole step of a phase; empty where that is not known.
@@ -86,6 +86,16 @@ class Recording:
     @property
     def ticks_per_step(self) -> int:
         return int(self.clock.get("ticks_per_step") or 1)
+
+
+def done_ns(phase: dict[str, Any]) -> np.ndarray:
+    """When both the host and the GPUs were through with what came before each tick of a phase, ns after its first.
+
+    A host that runs ahead of a GPU ticks long before that. Without a GPU, or where its times were not recorded, the host's time counts.
+    """
+    tick_ns = np.asarray(phase["tick_ns"], np.int64)
+    on_devices = [np.asarray(ns, np.int64) for ns in (phase.get("device_tick_ns") or {}).values() if len(ns) == len(tick_ns)]
+    return np.maximum.reduce([tick_ns - tick_ns[:1], *on_devices])
 
 
 def rank_folders(run: Path) -> dict[int, Path]:

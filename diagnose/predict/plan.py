@@ -95,7 +95,7 @@ def _next(
     """The finding to act on next; all that refine the same if together they gain more: without one of two syncs the other waits."""
     ordered = sorted(left, key=lambda one: _by_gain(one, gains_ms))
     most = gains_ms[ordered[0].finding.rule.id]
-    best = min((one for one in ordered if gains_ms[one.finding.rule.id] >= (1 - LITTLE) * most), key=_effort)
+    best = min((one for one in ordered if gains_ms[one.finding.rule.id] >= most - LITTLE * abs(most)), key=_effort)
     families = {
         one.finding.rule.refines: [other for other in ordered if other.finding.rule.refines == one.finding.rule.refines] for one in ordered
     }

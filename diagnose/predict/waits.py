@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diagnose.measure.device_steps import FULL_QUEUE
 from diagnose.measure.ledger import dispatching_threads, is_sync_call
 from diagnose.measure.selection import Selection
 from diagnose.predict.device_lanes import DeviceLanes
@@ -14,7 +15,6 @@ CALL_NS = 5_000  # what a call that waits takes where there is nothing to wait f
 RETURN_CAP_NS = 100_000  # a wait that returns later than this after the GPU was done waited for something else too
 LONG_CALL_NS = 50_000  # a runtime call of this length that returns just when the GPU is drained has waited for it
 DRAINED_NS = 50_000
-FULL_QUEUE = 900  # CUDA takes some 1,024 launches ahead; then a launch waits until an earlier one has run
 WHOLE_DEVICE = r"^(cuda|hip)(Device|Ctx)Synchronize|^cuCtxSynchronize"
 
 

@@ -1,0 +1,88 @@
+"""Steps on the clock of a GPU. Where the host runs ahead, its steps end long before the GPU is done with what was launched in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from diagnose.trace.schema import Trace
+
+Rows = np.ndarray
+Intervals = np.ndarray  # int64 ns, shape (n, 2)
+
+FULL_QUEUE = 900  # CUDA takes some 1,024 launches ahead; then a launch waits until an earlier one has run
+AHEAD = 1.01  # steps on the GPU ÷ steps on the host, from which the host runs ahead: the last event's latency is less
+
+
+def device_windows(trace: Trace) -> Intervals:
+    """The complete steps, ns: on the GPU where the host runs ahead of it, else on the host.
+
+    A step is over when both the host and the GPU are through with all that was launched in it and before.
+    """
+    on_host = trace.complete_steps
+    if trace.step_source == "repetition" or not len(trace.device) or not len(on_host):
+        return on_host
+    on_device = np.maximum(on_host, _done_ns(trace, on_host))
+    return on_device if _length(on_device) > AHEAD * _length(on_host) else on_host
+
+
+def host_ahead(phase: dict[str, Any], launches_per_tick: float) -> bool:
+    """Whether the host ran ahead of a GPU in a phase: its lead grew from tick to tick, or the queue was full.
+
+    False where the GPU's times were not recorded.
+    """
+    host_ns = np.asarray(phase["tick_ns"], np.int64)
+    return any(
+        _runs_ahead(host_ns - host_ns[0], np.asarray(device_ns, np.int64), launches_per_tick)
+        for device_ns in (phase.get("device_tick_ns") or {}).values()
+        if len(device_ns) == len(host_ns) > 1
+    )
+
+
+def _runs_ahead(host_ns: np.ndarray, device_ns: np.ndarray, launches_per_tick: float) -> bool:
+    lead_ns = device_ns - host_ns
+    first = 1 if len(host_ns) > 2 else 0  # the queue was empty before
+    grows = lead_ns[-1] - lead_ns[first] > (AHEAD - 1) * (host_ns[-1] - host_ns[first])
+    waiting = lead_ns[-1] / max(1, device_ns[-1]) * (len(device_ns) - 1) * launches_per_tick
+    return bool(grows or waiting >= FULL_QUEUE)
+
+
+def _length(windows: Intervals) -> int:
+    return int((windows[:, 1] - windows[:, 0]).sum())
+
+
+def _done_ns(trace: Trace, moments: np.ndarray) -> np.ndarray:
+    """When the busiest device has done what was launched before each of these moments of the host; 0 where that is nothing."""
+    device = trace.device[(trace.device["device"] == busiest_first(trace.device)[0]).to_numpy()]
+    launched_ns = np.append(trace.host["start_ns"].to_numpy(), -1)[inherited_launches(device)]
+    by_launch = np.argsort(launched_ns, kind="stable")
+    end_ns = (device["start_ns"] + device["dur_ns"]).to_numpy()[by_launch]
+    done_ns = np.append(0, np.maximum.accumulate(end_ns))
+    return np.asarray(done_ns[np.searchsorted(launched_ns[by_launch], moments)])
+
+
+def busiest_first(device: pd.DataFrame) -> list[int]:
+    """Ordinals of the devices that did anything."""
+    busy = device.groupby("device")["dur_ns"].sum().sort_values(ascending=False)
+    return [int(ordinal) for ordinal in busy.index]
+
+
+def inherited_launches(device: pd.DataFrame) -> Rows:
+    """Host row of the call that launched each event; -1 for what was launched before the recording.
+
+    Kernels of a graph, and those whose launch was not recorded, came with or after the one before them on their stream.
+    """
+    launch, stream = device["launch"].to_numpy().astype(np.int64), streams(device)
+    order = np.lexsort((device["start_ns"].to_numpy(), stream))
+    opens = np.diff(stream[order], prepend=-1) != 0
+    known = np.where((launch[order] >= 0) | opens, np.arange(len(order)), 0)
+    filled = np.empty_like(launch)
+    filled[order] = launch[order][np.maximum.accumulate(known)]
+    return filled
+
+
+def streams(device: pd.DataFrame) -> np.ndarray:
+    """The stream each event runs on, numbered over all devices."""
+    return np.unique(device[["device", "stream"]].to_numpy(), axis=0, return_inverse=True)[1].reshape(-1)
