@@ -11,7 +11,7 @@ step is not the recorded one on a smaller scale. Of the timeline, by the rows of
    slowed. So they always add up to the plain step.
 
 4. A GPU's kernels take as long without a profiler: what a step is too long comes off the GPU's idle time, and off its work only where
-   that alone is longer than the plain step.
+   that alone is longer than the plain step. Where the host runs ahead in plain steps, none of the idle time is its doing.
 
 Rows that were timed without the profiler (`diagnose.measure.parts`) are taken as they are; the others share what is left of the step.
 
@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
+from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads, turns_ms
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, Rows
 from diagnose.trace.intervals import intersect
@@ -149,8 +149,16 @@ def timeline_time(
     if timed_ms and (wanted_ms <= 0 or not any(left.values())):  # what is known of single rows does not fit the step
         return timeline_time(timeline, detail, plain_step_ms, {})
     slept = {row: min(timeline.slept_ms(timeline.view.ledger.rows[row]), left[row]) for row in unknown}
-    found = _scaled(left, slept, wanted_ms)
-    return PlainTime(timeline, {row: known_ms[row] if row in known_ms else found[row] for row in parts}, parts)
+    found = {**_scaled(left, slept, wanted_ms), **known_ms}
+    return PlainTime(timeline, _without_turns({row: found[row] for row in parts}, timeline.view), parts)
+
+
+def _without_turns(rows_ms: dict[str, float], view: Selection) -> dict[str, float]:
+    """The rows, where nothing is launch-bound if that is no more than a GPU takes from each event to the next: no host can shorten that."""
+    launch_bound_ms = rows_ms.get("launch_bound", 0.0)
+    if not launch_bound_ms or launch_bound_ms > turns_ms(view):
+        return rows_ms
+    return rows_ms | {"launch_bound": 0.0, "unattributed": rows_ms["unattributed"] + launch_bound_ms}
 
 
 def _busy_ms(timeline: RecordedEvents, plain_step_ms: float) -> dict[str, float]:

@@ -42,6 +42,7 @@ LOADING_LAUNCH_NS = 500_000
 BLOCKING_COPY_NS = 100_000
 # A device takes some microseconds from one event to the next. Where that one was launched this long before, a faster host would gain nothing.
 TURN_NS, QUEUED_NS = 10_000, 10_000
+USUAL_TURN_NS = 1_500  # between kernels that were queued, in recordings of various GPUs
 QUEUE_FULL = r"^Command Buffer Full$"  # of the overhead category: the host waits in a launch, because it is as far ahead as it can be
 BUSY_ROWS = ("compute", "exposed_communication", "exposed_copies")  # of a ledger with GPU events; its other rows are idle time
 READ_MARKS = ("item", "tolist", "cpu", "numpy", "bool", "float", "int", "index", "repr", "format", "nonzero")
@@ -178,6 +179,14 @@ def _between_queued(view: View, rows: Rows, idle: Intervals) -> np.ndarray:
     launch = launch[np.minimum(following, len(rows) - 1)]
     launched = np.append(view.host["start_ns"].to_numpy(), 0)[launch]
     return np.asarray(known & (launch >= 0) & (launched <= idle[:, 0] - QUEUED_NS) & (idle[:, 1] - idle[:, 0] <= TURN_NS))
+
+
+def turns_ms(view: View) -> float:
+    """What the busiest device takes per step to get from each of its events to the next, if all are queued: it need not show in a recording
+    in which the host is slow.
+    """
+    here = (view.device["device"].to_numpy() == view.devices[0]) & view.device_in_steps
+    return float(np.count_nonzero(here)) * USUAL_TURN_NS / view.step_count / 1e6
 
 
 def _queued(view: View) -> Intervals:
