@@ -54,7 +54,7 @@ def caution_about(measured: Measured) -> str:
     if measured.metric("gpu_unseen") is True:
         return f"Do not trust this report. {_unseen(measured)}. What the host did: "
     distortion = _least_distortion(measured)
-    if distortion > MOST_DISTORTION and measured.parts is None:
+    if distortion > MOST_DISTORTION and measured.parts is None and not measured.host_ahead:
         return (
             f"Do not trust how this step divides: the profiler made the recorded steps {distortion:.1f} times as long as plain ones (often "
             "memory that is given back and fetched anew). As recorded: "

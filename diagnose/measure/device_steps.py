@@ -42,11 +42,11 @@ def host_ahead(phase: dict[str, Any], launches_per_tick: float) -> bool:
 
 
 def _runs_ahead(host_ns: np.ndarray, device_ns: np.ndarray, launches_per_tick: float) -> bool:
-    lead_ns = device_ns - host_ns
-    first = 1 if len(host_ns) > 2 else 0  # the queue was empty before
-    grows = lead_ns[-1] - lead_ns[first] > (AHEAD - 1) * (host_ns[-1] - host_ns[first])
-    waiting = lead_ns[-1] / max(1, device_ns[-1]) * (len(device_ns) - 1) * launches_per_tick
-    return bool(grows or waiting >= FULL_QUEUE)
+    lead_ns, third = device_ns - host_ns, max(1, len(host_ns) // 3)
+    early, late = slice(1, 1 + third), slice(-third, None)  # at the first tick the queue was empty
+    grown_ns, took_ns = (np.median(of[late]) - np.median(of[early]) for of in (lead_ns, host_ns))
+    waiting = np.median(lead_ns[late]) / max(1, device_ns[-1]) * (len(device_ns) - 1) * launches_per_tick
+    return bool(grown_ns > (AHEAD - 1) * took_ns or waiting >= FULL_QUEUE)
 
 
 def _length(windows: Intervals) -> int:

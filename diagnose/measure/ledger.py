@@ -40,7 +40,7 @@ LAUNCH_GAP_NS = 1_000_000
 LOADING_LAUNCH_NS = 500_000
 # And a call that enqueues a copy. One that takes this long waits for the copy, which pageable memory makes it do.
 BLOCKING_COPY_NS = 100_000
-# A device takes some microseconds from one event to the next. Where that one was launched this long before, a faster host would gain nothing.
+# A device takes some microseconds from one event to the next. Where that was launched so long before, a faster host would gain nothing.
 TURN_NS, QUEUED_NS = 10_000, 10_000
 USUAL_TURN_NS = 1_500  # between kernels that were queued, in recordings of various GPUs
 QUEUE_FULL = r"^Command Buffer Full$"  # of the overhead category: the host waits in a launch, because it is as far ahead as it can be
@@ -172,7 +172,7 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
 
 
 def _between_queued(view: View, rows: Rows, idle: Intervals) -> np.ndarray:
-    """Which of these idle times are the device's own, on its way from one of its events (``rows``) to the next, which had long been queued."""
+    """Which of these idle times are the device's own, from one of its events (``rows``) to the next, which had long been queued."""
     start, launch = view.device["start_ns"].to_numpy()[rows], view.device["launch"].to_numpy()[rows]
     following = np.searchsorted(start, idle[:, 1])
     known = following < len(rows)

@@ -52,7 +52,7 @@ class Recording:
         return found[-1] if found else None
 
     def step_ns(self, phase_name: str) -> np.ndarray:
-        """Durations of the whole steps of a phase, ns; empty if the phase is missing. A step ends when host and GPUs are through with it."""
+        """Durations of the whole steps of a phase, ns; empty if the phase is missing. See `done_ns` for where a GPU computes."""
         phase = self.phase(phase_name)
         if phase is None:
             return np.empty(0, np.int64)

@@ -43,7 +43,7 @@ def _gpu(runs: Sequence[tuple[str, Trial]]) -> list[str]:
 
 
 def _slowed_by(state: dict) -> list[str]:
-    """Why the clock was lowered; not by the power limit alone, at which a GPU at full load always runs, while the clock is what that allows."""
+    """Why the clock was lowered; the power limit alone, at which a GPU at full load runs, is no reason unless the clock is low."""
     reasons = list(state.get("throttle_reasons") or [])
     clock, highest = state.get("sm_clock_mhz_median"), state.get("sm_clock_mhz_max_supported")
     return [] if reasons == [POWER_CAP] and clock and highest and clock >= FULL_LOAD_CLOCK * highest else reasons

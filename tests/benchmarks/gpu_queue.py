@@ -36,6 +36,7 @@ KERNELS, KERNEL_US, HOST_US = (10, 30, 100, 300, 1000, 2000), (1, 5, 10, 20, 45,
 QUICK = (10, 100, 1200), (1, 10, 45), (2, 10)
 MOST_ERROR = 0.03
 GPU_IS_LIMIT, HOST_IS_LIMIT = 0.05, 0.3  # the GPU's true idle time for the host, below and above which a report has to say so
+NOISE = 0.1  # of the grid's times
 START_US = 100.0
 
 
@@ -48,11 +49,19 @@ class Job:
     host_us: float
     waits: bool = False  # for the GPU, at each step's end
     turn_us: float = 1.2  # of the GPU, from one kernel to the next
+    noise: float = 0.0  # standard deviation of each time, as a share of it
+    profiler_us: float = 3.0  # more for each launch under the profiler, and 30 %
+    last_us: float = 0.0  # so much longer is the last kernel of each step
+
+    @property
+    def gpu_us(self) -> float:
+        """A step of a GPU that waits for nothing."""
+        return self.kernels * (self.kernel_us + self.turn_us) + self.last_us
 
     @property
     def profiled_us(self) -> float:
         """What the host needs for each launch under the profiler."""
-        return 1.3 * self.host_us + 3
+        return 1.3 * self.host_us + self.profiler_us
 
     def __str__(self) -> str:
         return f"synthetic: {self.kernels} kernels of {self.kernel_us:g} µs, {self.host_us:g} µs a launch{', waits' * self.waits}"
@@ -60,10 +69,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Steps from a drained GPU on, µs. A row a launch: when its operator begins, when its call begins and returns, its kernel's begin and end.
+    """Steps from a drained GPU on, µs.
 
-    ``ticks_us``, ``done_us``: the steps' borders on the host, and when the GPU has reached them. ``waits_us``: begin and end of calls that
-    wait.
+    ``launches_us``: a row a launch: when its operator begins, when its call begins and returns, its kernel's begin and end. ``ticks_us``,
+    ``done_us``: the steps' borders on the host, and when the GPU has reached them. ``waits_us``: begin and end of calls that wait.
     """
 
     launches_us: np.ndarray
@@ -73,16 +82,19 @@ class Simulated:
 
 
 def simulated(job: Job, launch_us: float, steps: int) -> Simulated:
-    now, free_at = START_US, 0.0
+    now, free_at, random = START_US, 0.0, np.random.default_rng(steps)
+    noise = np.maximum(1 + job.noise * random.standard_normal((2, steps, job.kernels)), 0.2).tolist()
+    usual_us, kernels_us = launch_us, [job.kernel_us] * (job.kernels - 1) + [job.kernel_us + job.last_us]
     launches: list[tuple[float, float, float, float, float]] = []
     ticks, done, waits = [now], [now], []
-    for _ in range(steps):
-        for _ in range(job.kernels):
+    for of_launches, of_kernels in zip(*noise, strict=True):
+        for of_launch, of_kernel, kernel_us in zip(of_launches, of_kernels, kernels_us, strict=True):
+            launch_us = usual_us * of_launch
             begin, call = now, now + 0.6 * launch_us
             may_return = launches[-QUEUE_DEPTH][4] if len(launches) >= QUEUE_DEPTH else 0.0
             returns = max(call + 0.3 * launch_us, may_return)
             start = max(returns - 0.3 * launch_us + LATENCY_US, free_at + job.turn_us if launches else 0.0)
-            free_at = start + job.kernel_us
+            free_at = start + kernel_us * of_kernel
             launches.append((begin, call, returns, start, free_at))
             now = returns + 0.1 * launch_us
         if job.waits:
@@ -132,16 +144,16 @@ def _events(job: Job, steps: Simulated) -> Iterator[dict[str, Any]]:
     for number, tick_us in enumerate(steps.ticks_us.tolist()):
         yield _event("user_annotation", f"diagnose::tick|{number}", tick_us - 1, tick_us)
     for correlation, (begin, call, returns, start, end) in enumerate(steps.launches_us.tolist(), 1):
-        usual_us = 0.3 * job.profiled_us
-        yield _event("cpu_op", "aten::mul", begin, returns + 0.05 * job.profiled_us)
+        yield _event("cpu_op", "aten::mul", begin, returns + 0.02 * job.profiled_us)
         yield _event("cuda_runtime", "cudaLaunchKernel", call, returns, correlation=correlation)
-        if returns - call > usual_us + 1:
+        if returns - call > job.profiled_us:
             yield _event("overhead", "Command Buffer Full", call, returns)
         yield _event("kernel", "mul", start, end, pid=0, tid=7, device=0, stream=7, correlation=correlation)
     for number, (begin, end) in enumerate(steps.waits_us.tolist()):
         yield _event("cuda_runtime", "cudaStreamSynchronize", begin, end, correlation=10**6 + number)
-    drained_us = max(float(steps.launches_us[-1, 4]), float(steps.ticks_us[-1]))
-    yield _event("cuda_runtime", "cudaDeviceSynchronize", float(steps.ticks_us[-1]) + 5, drained_us + 5 + RETURN_US, correlation=2 * 10**6)
+    last_us, drained_us = float(steps.ticks_us[-1]), float(steps.launches_us[-1, 4])
+    returns_us = max(last_us, drained_us) + 5 + RETURN_US
+    yield _event("cuda_runtime", "cudaDeviceSynchronize", last_us + 5, returns_us, correlation=2 * 10**6)
 
 
 def _event(category: str, name: str, begin: float, end: float, *, pid: int = 100, tid: int = 100, **args: int) -> dict[str, Any]:
@@ -173,7 +185,7 @@ def said_of(job: Job) -> Said:
     measured = Measured(recording(job))
     document = Analysis(measured).document
     true_us = true_step_us(job)
-    idle = max(0.0, 1 - (job.kernels * (job.kernel_us + job.turn_us) + job.waits * (LATENCY_US + RETURN_US)) / true_us)
+    idle = max(0.0, 1 - (job.gpu_us + job.waits * (LATENCY_US + RETURN_US)) / true_us)
     said = Said(
         true_us / 1e3,
         document["steps"]["typical_ms"],
@@ -203,9 +215,11 @@ def _wrong(job: Job, said: Said, *, sums_up: bool) -> Iterator[str]:
         yield "not launch-bound, where the host is the limit"
 
 
-def grid(kernels: tuple[int, ...] = KERNELS, kernel_us: tuple[float, ...] = KERNEL_US, host_us: tuple[float, ...] = HOST_US) -> Iterator[Job]:
+def grid(
+    kernels: tuple[int, ...] = KERNELS, kernel_us: tuple[float, ...] = KERNEL_US, host_us: tuple[float, ...] = HOST_US
+) -> Iterator[Job]:
     for waits, count, long_us, launch_us in itertools.product((False, True), kernels, kernel_us, host_us):
-        yield Job(count, long_us, launch_us, waits)
+        yield Job(count, long_us, launch_us, waits, noise=NOISE)
 
 
 def main() -> None:

@@ -113,6 +113,7 @@ def test_a_recording_that_the_profiler_made_another_one_is_not_trusted() -> None
 
 # ---- a GPU that was used and not seen
 
+ON_GPU = 'main 110 5 runtime cudaLaunchKernel {"correlation": 1}\ngpu 120 800 kernel gemm {"correlation": 1}'
 ALLOCATED = {"accelerator": {"initialized": True, "allocated_bytes": 3 * 2**30, "devices": ["cuda:0"], "parameters_on": []}}
 
 
@@ -137,9 +138,9 @@ def test_a_gpu_that_was_used_and_not_recorded_makes_the_report_worthless(facts: 
         ({"accelerator": {"initialized": True, "allocated_bytes": 0}}, TIMELINE, {}),
         ({"accelerator": {"initialized": False, "allocated_bytes": None}}, TIMELINE, {}),
         (ALLOCATED, TIMELINE, {"device": "cpu"}),  # nothing else was asked for
-        (ALLOCATED, TIMELINE + "main 110 5 runtime cudaLaunchKernel {\"correlation\": 1}\ngpu 120 800 kernel gemm {\"correlation\": 1}", {}),
+        (ALLOCATED, TIMELINE + ON_GPU, {}),
     ],
-)  # fmt: skip
+)
 def test_a_gpu_that_was_recorded_or_not_used_makes_no_caution(facts: dict[str, Any], timeline: str, settings: dict[str, str]) -> None:
     document = of_gpu(facts, timeline, **settings)
     assert not document["verdict"].startswith("Do not trust")
