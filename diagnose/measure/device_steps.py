@@ -28,17 +28,28 @@ def device_windows(trace: Trace) -> Intervals:
     return on_device if _length(on_device) > AHEAD * _length(on_host) else on_host
 
 
+def done_ns(phase: dict[str, Any]) -> np.ndarray:
+    """When both the host and the GPUs were through with what came before each tick of a phase, ns after its first.
+
+    A host that runs ahead of a GPU ticks long before that. Without a GPU, or where its times were not recorded, the host's time counts.
+    """
+    tick_ns = np.asarray(phase["tick_ns"], np.int64)
+    return np.maximum.reduce([tick_ns - tick_ns[:1], *_on_devices(phase)])
+
+
+def _on_devices(phase: dict[str, Any]) -> list[np.ndarray]:
+    """When each GPU was through with what came before each tick, ns after the first; none where that was not recorded of every tick."""
+    recorded = (phase.get("device_tick_ns") or {}).values()
+    return [np.asarray(ns, np.int64) for ns in recorded if len(ns) == len(phase["tick_ns"]) and None not in ns]
+
+
 def host_ahead(phase: dict[str, Any], launches_per_tick: float) -> bool:
     """Whether the host ran ahead of a GPU in a phase: its lead grew from tick to tick, or the queue was full.
 
     False where the GPU's times were not recorded.
     """
     host_ns = np.asarray(phase["tick_ns"], np.int64)
-    return any(
-        _runs_ahead(host_ns - host_ns[0], np.asarray(device_ns, np.int64), launches_per_tick)
-        for device_ns in (phase.get("device_tick_ns") or {}).values()
-        if len(device_ns) == len(host_ns) > 1
-    )
+    return len(host_ns) > 1 and any(_runs_ahead(host_ns - host_ns[0], ns, launches_per_tick) for ns in _on_devices(phase))
 
 
 def _runs_ahead(host_ns: np.ndarray, device_ns: np.ndarray, launches_per_tick: float) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
+from diagnose.measure.device_steps import done_ns
 from diagnose.measure.own_time import in_own_time
 from diagnose.measure.processor import RECORD as PROCESSOR_RECORD
 from diagnose.run.child.ticks import read_ticks
@@ -86,16 +87,6 @@ class Recording:
     @property
     def ticks_per_step(self) -> int:
         return int(self.clock.get("ticks_per_step") or 1)
-
-
-def done_ns(phase: dict[str, Any]) -> np.ndarray:
-    """When both the host and the GPUs were through with what came before each tick of a phase, ns after its first.
-
-    A host that runs ahead of a GPU ticks long before that. Without a GPU, or where its times were not recorded, the host's time counts.
-    """
-    tick_ns = np.asarray(phase["tick_ns"], np.int64)
-    on_devices = [np.asarray(ns, np.int64) for ns in (phase.get("device_tick_ns") or {}).values() if len(ns) == len(tick_ns)]
-    return np.maximum.reduce([tick_ns - tick_ns[:1], *on_devices])
 
 
 def rank_folders(run: Path) -> dict[int, Path]:

@@ -165,7 +165,7 @@ def _event(category: str, name: str, begin: float, end: float, *, pid: int = 100
 
 @dataclass(frozen=True)
 class Said:
-    """``idle``: the share of the true step in which the GPU waits for the host; ``launch_bound``: the share that the report says it does."""
+    """``idle``: the share of the true step in which the GPU waits for the host; ``launch_bound``: what the report says of it."""
 
     true_ms: float
     step_ms: float

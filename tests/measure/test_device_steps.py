@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from diagnose.analyse import result_document
-from diagnose.measure.device_steps import device_windows, host_ahead
+from diagnose.measure.device_steps import device_windows, done_ns, host_ahead
 from diagnose.measure.ledger import step_ledger
 from diagnose.measure.metrics import Measured
-from diagnose.measure.recording import done_ns
 from diagnose.measure.selection import Selection
 from diagnose.picture.drawn import recorded_step
 
@@ -80,6 +79,7 @@ def test_a_plain_step_is_over_when_host_and_gpu_are() -> None:
     assert done_ns({"tick_ns": [10, 20, 30], "device_tick_ns": {"cuda:0": [0, 4, 25], "cuda:1": [0, 3, 21]}}).tolist() == [0, 10, 25]
     assert done_ns({"tick_ns": [10, 20, 30]}).tolist() == [0, 10, 20]
     assert done_ns({"tick_ns": [10, 20, 30], "device_tick_ns": {"cuda:0": [0, 40]}}).tolist() == [0, 10, 20]  # not of the same ticks
+    assert done_ns({"tick_ns": [10, 20], "device_tick_ns": {"cuda:0": [0, None]}}).tolist() == [0, 10]  # nor of all of them
     assert done_ns({"tick_ns": []}).tolist() == []
 
 
