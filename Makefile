@@ -14,6 +14,7 @@
 #   make accuracy  how often the diagnosis of the bundled samples is right, into docs/accuracy.md
 #   make prediction-accuracy  how well savings are predicted, into docs/accuracy.md (TRACES: a folder of traces that others recorded)
 #   make verify-samples  what the samples' fixes gain when they are made, and what is said of no change (UNCHANGED times), into docs/accuracy.md
+#   make bench-queue  what is said of steps of a simulated GPU with a launch queue, over a grid
 #   make bench-verdicts  how often the verdicts of `verify` are wrong, by simulation
 #   make bench-compare  how often `compare` sees a change between runs of one script
 #   make bench-fleet  what `fleet` costs a rank, from 8 to 256 synthetic ranks made from those in TRACES; RANKS=10000 compares summaries of so many
@@ -31,7 +32,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: demo test lint fuzz docs corpus bench robustness bench-rows bench-trace bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-wheels gpu-page stories samples
+.PHONY: demo test lint fuzz docs corpus bench robustness bench-rows bench-trace bench-queue bench-replay bench-verdicts bench-compare bench-fleet accuracy prediction-accuracy verify-samples pictures gpu gpu-wheels gpu-page stories samples
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
@@ -63,6 +64,9 @@ bench-rows: $(ENVIRONMENT)
 
 bench-trace: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/trace.py $(if $(SIZE),--size $(SIZE))
+
+bench-queue: $(ENVIRONMENT)
+	$(BIN)/python -m tests.benchmarks.gpu_queue
 
 bench-replay: $(ENVIRONMENT)
 	$(BIN)/python tests/benchmarks/replay.py $(wildcard $(TRACES)/*.gz)

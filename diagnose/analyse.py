@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from diagnose import __version__
-from diagnose.headline import caution_about, noise_notes, verdict_on
+from diagnose.headline import caution_about, gpu_notes, noise_notes, verdict_on
 from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding, judge
@@ -91,7 +91,7 @@ class Analysis:
             "lines": _lines(measured, self._sources),
             "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
             "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
-            "notes": [*recording.notes, *_rank_notes(recording), *_trace_notes(recording), *noise_notes(measured)],
+            "notes": [*recording.notes, *_rank_notes(recording), *_trace_notes(recording), *gpu_notes(measured), *noise_notes(measured)],
         }
         verdict = verdict_on(document, caution_about(measured))
         return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
@@ -168,7 +168,9 @@ def _loader(loader: dict[str, Any]) -> str:
 
 
 def _device(recording: Recording) -> str:
-    return "cuda" if recording.timeline is not None and len(recording.timeline.device) else "cpu"
+    if recording.timeline is None or not len(recording.timeline.device):
+        return "cpu"
+    return str(recording.timeline.info.get("device_type") or "cuda")
 
 
 def _gpu_name(recording: Recording) -> str | None:
@@ -229,7 +231,7 @@ def _ledger(measured: Measured) -> list[dict[str, Any]]:
             "noise_ms": row_noise_ms(measured, row),
         }
         for row, intervals in ledger.rows.items()
-        if len(intervals)
+        if len(intervals) or measured.row_ms(row) > 0
     ]
 
 

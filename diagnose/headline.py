@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from diagnose.measure.areas.gpu_state import gpu_bytes
 from diagnose.measure.areas.host import FULL, OTHERS_SHARE
 from diagnose.measure.metrics import Measured, Missing
 from diagnose.predict.plan import HIGH_SHARE
 from diagnose.report import ranks, savings
 from diagnose.report.document import recorded_inside, saw_no_step
-from diagnose.report.text import count, share
+from diagnose.report.text import count, share, size
 
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at 21 times had a ledger that was wrong.
 MOST_DISTORTION = 3.0
@@ -33,10 +34,27 @@ def _noise(measured: Measured) -> str:
     return f"the plain steps differ so much that savings below {share(_noise_share(measured))} of the step cannot be told from noise"
 
 
+def gpu_notes(measured: Measured) -> list[str]:
+    """What to do about a GPU of which nothing was recorded."""
+    if measured.metric("gpu_unseen") is not True:
+        return []
+    return [
+        f"{_unseen(measured)}: all times here are the host's alone. Often another profiler was at work in the same process (one of the "
+        "script's own for the CPU only, Nsight), or the driver refuses access to performance counters. Switch the other profiler off, see "
+        "what torch and Kineto print at the start, and run again."
+    ]
+
+
+def _unseen(measured: Measured) -> str:
+    return f"The script allocated {size(gpu_bytes(measured))} on a GPU, and the profiler recorded nothing that ran there"
+
+
 def caution_about(measured: Measured) -> str:
     """The sentence that says why the numbers of this run cannot be trusted; empty if they can."""
+    if measured.metric("gpu_unseen") is True:
+        return f"Do not trust this report. {_unseen(measured)}. What the host did: "
     distortion = _least_distortion(measured)
-    if distortion > MOST_DISTORTION and measured.parts is None:
+    if distortion > MOST_DISTORTION and measured.parts is None and not measured.host_ahead:
         return (
             f"Do not trust how this step divides: the profiler made the recorded steps {distortion:.1f} times as long as plain ones (often "
             "memory that is given back and fetched anew). As recorded: "

@@ -10,6 +10,9 @@ step is not the recorded one on a smaller scale. Of the timeline, by the rows of
 3. What nothing explains is taken from all rows in proportion, but not from time in which the thread slept: what computes nothing is not
    slowed. So they always add up to the plain step.
 
+4. A GPU's kernels take as long without a profiler: what a step is too long comes off the GPU's idle time, and off its work only where
+   that alone is longer than the plain step. Where the host runs ahead in plain steps, none of the idle time is its doing.
+
 Rows that were timed without the profiler (`diagnose.measure.parts`) are taken as they are; the others share what is left of the step.
 
 Each row of the detail phase takes what the timeline says: the excess is what its events cost, as far as that is credible.
@@ -24,7 +27,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
+from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads, turns_ms
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, Rows
 from diagnose.trace.intervals import intersect
@@ -121,21 +124,51 @@ class PlainTime:
 
 
 def timeline_time(
-    timeline: RecordedEvents, detail: RecordedEvents | None, plain_step_ms: float, known_ms: Mapping[str, float]
+    timeline: RecordedEvents,
+    detail: RecordedEvents | None,
+    plain_step_ms: float,
+    timed_ms: Mapping[str, float],
+    *,
+    host_ahead: bool = False,
 ) -> PlainTime:
-    """The timeline in ms of the plain step. ``known_ms``: rows that were measured in plain steps."""
+    """The timeline in ms of the plain step. ``timed_ms``: rows that were measured in plain steps. ``host_ahead``: in plain steps the host
+    runs ahead of the GPU, so that none of its idle time is the host's doing.
+    """
+    known_ms = {**timed_ms, **_busy_ms(timeline, plain_step_ms)}
     wanted_ms = plain_step_ms - sum(known_ms.values())
+    if host_ahead and timeline.view.has_device:
+        rows_ms = {row: known_ms.get(row, 0.0) if row in BUSY_ROWS else 0.0 for row in timeline.rows_ms}
+        rest_ms = {"unattributed": max(0.0, plain_step_ms - sum(rows_ms.values()))}
+        return PlainTime(timeline, rows_ms | rest_ms, dict.fromkeys(rows_ms, 0.0))
     unknown = [row for row in timeline.rows_ms if row not in known_ms]
     part = _part(timeline, unknown, sum(timeline.rows_ms[row] for row in unknown) - wanted_ms)
     parts = {row: 0.0 if row in BUSY_ROWS else part for row in timeline.rows_ms}
     left = {row: timeline.left_ms(timeline.view.ledger.rows[row], parts[row]) for row in unknown}
     if detail is not None and sum(detail.rows_ms.values()) > plain_step_ms:  # else its steps were not like those
         left = _undisturbed(left, detail.rows_ms, sum(left.values()) - wanted_ms)
-    if known_ms and (wanted_ms <= 0 or not any(left.values())):  # what is known of single rows does not fit the step
+    if timed_ms and (wanted_ms <= 0 or not any(left.values())):  # what is known of single rows does not fit the step
         return timeline_time(timeline, detail, plain_step_ms, {})
     slept = {row: min(timeline.slept_ms(timeline.view.ledger.rows[row]), left[row]) for row in unknown}
-    found = _scaled(left, slept, wanted_ms)
-    return PlainTime(timeline, {row: known_ms[row] if row in known_ms else found[row] for row in parts}, parts)
+    found = {**_scaled(left, slept, wanted_ms), **known_ms}
+    return PlainTime(timeline, _without_turns({row: found[row] for row in parts}, timeline.view), parts)
+
+
+def _without_turns(rows_ms: dict[str, float], view: Selection) -> dict[str, float]:
+    """The rows, where nothing is launch-bound if that is no more than a GPU takes from each event to the next: no host can shorten that."""
+    launch_bound_ms = rows_ms.get("launch_bound", 0.0)
+    if not launch_bound_ms or launch_bound_ms > turns_ms(view):
+        return rows_ms
+    return rows_ms | {"launch_bound": 0.0, "unattributed": rows_ms["unattributed"] + launch_bound_ms}
+
+
+def _busy_ms(timeline: RecordedEvents, plain_step_ms: float) -> dict[str, float]:
+    """The rows of a busy GPU in the plain step, if there is one: as recorded, if they fit; longer where the plain step is."""
+    if not timeline.view.has_device:
+        return {}
+    recorded_ms = {row: ms for row, ms in timeline.rows_ms.items() if row in BUSY_ROWS}
+    busy_ms, step_ms = sum(recorded_ms.values()), sum(timeline.rows_ms.values())
+    pace = plain_step_ms / min(max(plain_step_ms, busy_ms), step_ms) if step_ms > 0 else 0.0
+    return {row: ms * pace for row, ms in recorded_ms.items()}
 
 
 def _scaled(rows_ms: Mapping[str, float], slept_ms: Mapping[str, float], wanted_ms: float) -> dict[str, float]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diagnose.measure.view import NO_INTERVALS, Intervals, View
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View
 from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 
 LOADER_NEXT = r"^enumerate\(DataLoader\)#"
@@ -40,6 +40,10 @@ LAUNCH_GAP_NS = 1_000_000
 LOADING_LAUNCH_NS = 500_000
 # And a call that enqueues a copy. One that takes this long waits for the copy, which pageable memory makes it do.
 BLOCKING_COPY_NS = 100_000
+# A device takes some microseconds from one event to the next. Where that was launched so long before, a faster host would gain nothing.
+TURN_NS, QUEUED_NS = 10_000, 10_000
+USUAL_TURN_NS = 1_500  # between kernels that were queued, in recordings of various GPUs
+QUEUE_FULL = r"^Command Buffer Full$"  # of the overhead category: the host waits in a launch, because it is as far ahead as it can be
 BUSY_ROWS = ("compute", "exposed_communication", "exposed_copies")  # of a ledger with GPU events; its other rows are idle time
 READ_MARKS = ("item", "tolist", "cpu", "numpy", "bool", "float", "int", "index", "repr", "format", "nonzero")
 
@@ -140,6 +144,7 @@ def _device_ledger(view: View) -> Ledger:
 
     busy = {"compute": of(kernel & ~communication), "exposed_communication": of(communication), "exposed_copies": of(~kernel)}
     idle = subtract(view.span, of(np.ones(len(here), bool)))
+    idle = idle[~_between_queued(view, np.flatnonzero(here), idle)]
     rows = _peeled(view.span, {**busy, **_idle_claims(view, idle)}, rest="unattributed")
     return Ledger(f"GPU {ordinal}", view.span, rows)
 
@@ -157,13 +162,31 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
         "input_wait": of(((view.kind == "mark") & (view.name == "next")) | view.name_matches(LOADER_NEXT)),
         "compilation": np.concatenate([of(view.name_matches(COMPILATION) | _is_loading(view)), intersect(idle, _captures(view))]),
         "allocator": of(view.name_matches(ALLOCATOR_CALL) & _after_start_up(view)),
-        "profiler": of(view.kind == "overhead"),
+        "profiler": of((view.kind == "overhead") & ~view.name_matches(QUEUE_FULL)),
         "host_sync": np.concatenate([of(is_sync_call(view)), intersect(after_sync(view, idle, sync_calls), work)]),
         "launch_bound": intersect(work, idle[idle[:, 1] - idle[:, 0] <= LAUNCH_GAP_NS]),
         "host_work": work,
         # Without operators in the recording, nothing tells Python from dispatching.
         "python": subtract(idle, _queued(view)) if (dispatching & (view.kind == "op")).any() else NO_INTERVALS,
     }
+
+
+def _between_queued(view: View, rows: Rows, idle: Intervals) -> np.ndarray:
+    """Which of these idle times are the device's own, from one of its events (``rows``) to the next, which had long been queued."""
+    start, launch = view.device["start_ns"].to_numpy()[rows], view.device["launch"].to_numpy()[rows]
+    following = np.searchsorted(start, idle[:, 1])
+    known = following < len(rows)
+    launch = launch[np.minimum(following, len(rows) - 1)]
+    launched = np.append(view.host["start_ns"].to_numpy(), 0)[launch]
+    return np.asarray(known & (launch >= 0) & (launched <= idle[:, 0] - QUEUED_NS) & (idle[:, 1] - idle[:, 0] <= TURN_NS))
+
+
+def turns_ms(view: View) -> float:
+    """What the busiest device takes per step to get from each of its events to the next, if all are queued: it need not show in a recording
+    in which the host is slow.
+    """
+    here = (view.device["device"].to_numpy() == view.devices[0]) & view.device_in_steps
+    return float(np.count_nonzero(here)) * USUAL_TURN_NS / view.step_count / 1e6
 
 
 def _queued(view: View) -> Intervals:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from diagnose.errors import DiagnoseError
 from diagnose.measure.calls import NO_CALLS, call_table
+from diagnose.measure.device_steps import host_ahead
 from diagnose.measure.distortion import DETAIL_COSTS, TIMELINE_COSTS, EventCosts, PlainTime, RecordedEvents, detail_time, timeline_time
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
@@ -205,7 +206,8 @@ class Measured:
         known_ms = self._timed_rows_ms(plain_ms)
         # Rows that were timed are not disturbed, and tell by themselves how much of the excess is anybody else's.
         slower = None if known_ms else self._detail_events
-        return timeline_time(RecordedEvents(self.timeline, self._timeline_costs), slower, plain_ms, known_ms or self._fetched_rows_ms())
+        events = RecordedEvents(self.timeline, self._timeline_costs)
+        return timeline_time(events, slower, plain_ms, known_ms or self._fetched_rows_ms(), host_ahead=self.host_ahead)
 
     @cached_property
     def _detail_time(self) -> PlainTime | None:
@@ -237,8 +239,12 @@ class Measured:
         steps = self._plain_stretches
         if steps is None:
             return None
+        on_device = bool((self.recording.phase("plain") or {}).get("device_tick_ns"))
+        if on_device:
+            steps = steps.lasting(self.recording.step_ns("plain"))
         found = typical(steps, vary=self.metric("shapes_differ") is True)
-        return replace(found, lengths_ns=steps.wall_ns) if self.has_gpu else found  # a GPU does not wait for a delayed thread at once
+        # a GPU does not wait for a delayed thread at once
+        return replace(found, lengths_ns=steps.wall_ns) if on_device or self.has_gpu else found
 
     @property
     def delayed_share(self) -> float | Missing:
@@ -251,6 +257,15 @@ class Measured:
     @property
     def has_gpu(self) -> bool:
         return self.timeline is not None and self.timeline.has_device
+
+    @cached_property
+    def host_ahead(self) -> bool:
+        """In plain steps the host ran ahead of the GPU, which sets the pace; False where that is not known."""
+        phase, view = self.recording.phase("plain"), self.timeline
+        if phase is None or view is None or not view.has_device:
+            return False
+        launches_per_step = np.count_nonzero(view.device_in_steps) / view.step_count
+        return host_ahead(phase, launches_per_step / self.recording.ticks_per_step)
 
     @cached_property
     def parts(self) -> PartTimes | None:

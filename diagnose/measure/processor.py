@@ -40,6 +40,11 @@ class Stretches:
         lost_ns = self.wall_ns - self.undelayed_ns
         return np.divide(lost_ns, self.wall_ns, out=np.where(np.isnan(lost_ns), np.nan, 0.0), where=self.wall_ns > 0)
 
+    def lasting(self, wall_ns: np.ndarray) -> Stretches:
+        """The same stretches where they last so long: until a GPU is through with them."""
+        undelayed_ns = np.maximum(wall_ns - (self.wall_ns - self.undelayed_ns), 0)
+        return Stretches(wall_ns.astype(float), undelayed_ns, self.slept_ns)
+
     def where(self, chosen: np.ndarray) -> Stretches:
         return Stretches(self.wall_ns[chosen], self.undelayed_ns[chosen], self.slept_ns[chosen])
 

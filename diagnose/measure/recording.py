@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
+from diagnose.measure.device_steps import done_ns
 from diagnose.measure.own_time import fetches_in_own_time, in_own_time
 from diagnose.measure.processor import RECORD as PROCESSOR_RECORD
 from diagnose.run.child.ticks import read_ticks
@@ -52,11 +53,11 @@ class Recording:
         return found[-1] if found else None
 
     def step_ns(self, phase_name: str) -> np.ndarray:
-        """Durations of the whole steps of a phase on the host clock, ns; empty if the phase is missing."""
+        """Durations of the whole steps of a phase, ns; empty if the phase is missing. See `done_ns` for where a GPU computes."""
         phase = self.phase(phase_name)
         if phase is None:
             return np.empty(0, np.int64)
-        return np.diff(np.asarray(phase["tick_ns"], np.int64)[:: self.ticks_per_step])
+        return np.diff(done_ns(phase)[:: self.ticks_per_step])
 
     def input_elements(self, phase_name: str) -> np.ndarray:
         """How many elements the tensors had that models were given in each whole step of a phase; empty where that is not known.

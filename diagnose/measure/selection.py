@@ -64,7 +64,7 @@ class Selection(View):
     @cached_property
     def calls_in_steps(self) -> np.ndarray:
         """Which calls start inside a complete step."""
-        return started_in(self.calls, self.span)
+        return started_in(self.calls, self.host_span)
 
     @cached_property
     def in_library_work(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.device_steps import busiest_first, device_windows
 from diagnose.trace.intervals import as_intervals, intersect, total, union
 from diagnose.trace.schema import Trace
 
@@ -24,13 +25,18 @@ NO_ROWS: Rows = np.empty(0, np.int64)
 
 
 class View:
-    """One trace and the windows that count. All times int64 ns."""
+    """One trace and the windows that count. All times int64 ns.
+
+    ``windows``: the complete steps, which begin and end later than on the host where it runs ahead of a GPU (`device_steps`). What the
+    host does counts where it belongs to a step, by ``host_windows``; what a GPU does, and the ledger, by ``windows``.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.host = trace.host
         self.device = trace.device
-        self.windows = trace.complete_steps
+        self.host_windows = trace.complete_steps
+        self.windows = device_windows(trace)
         self.step_count = len(self.windows)
         self._matches: dict[str, np.ndarray] = {}
         self.found_once: dict[Callable[..., Any], Any] = {}  # see `once`
@@ -46,8 +52,7 @@ class View:
     @cached_property
     def devices(self) -> list[int]:
         """Ordinals of the devices that did anything, busiest first."""
-        busy = self.device.groupby("device")["dur_ns"].sum().sort_values(ascending=False)
-        return [int(ordinal) for ordinal in busy.index]
+        return busiest_first(self.device)
 
     @cached_property
     def step_ns(self) -> float:
@@ -58,6 +63,11 @@ class View:
     def span(self) -> Intervals:
         """The complete steps as one set of intervals."""
         return union(self.windows)
+
+    @cached_property
+    def host_span(self) -> Intervals:
+        """The same on the host."""
+        return union(self.host_windows)
 
     @cached_property
     def kind(self) -> pd.Categorical:
@@ -74,7 +84,7 @@ class View:
     @cached_property
     def in_steps(self) -> np.ndarray:
         """Which host events start inside a complete step."""
-        return started_in(self.host, self.span)
+        return started_in(self.host, self.host_span)
 
     @cached_property
     def device_in_steps(self) -> np.ndarray:
@@ -100,7 +110,7 @@ class View:
     def clipped(self, table: pd.DataFrame, rows: Rows) -> Intervals:
         """Union of the rows' intervals inside complete steps."""
         start, dur = table["start_ns"].to_numpy()[rows], table["dur_ns"].to_numpy()[rows]
-        return intersect(union(as_intervals(start, dur)), self.span)
+        return intersect(union(as_intervals(start, dur)), self.span if table is self.device else self.host_span)
 
     def ms_per_step(self, intervals: Intervals) -> float:
         """Length of the intervals per complete step, ms of the recorded (not the plain) step."""

@@ -81,7 +81,7 @@ class _Annotated:
     def add_steps(self, view: Selection) -> None:
         steps = view.trace.steps[view.trace.steps["complete"]]
         track = self._thread("Steps, as recorded")
-        for number, (start, end) in zip(steps["number"].tolist(), view.windows.tolist(), strict=True):
+        for number, (start, end) in zip(steps["number"].tolist(), view.host_windows.tolist(), strict=True):
             self._slice(track, start, end, f"step {number}: {text.ms((end - start) / 1e6)}", {})
 
     def add_ledger(self, view: Selection) -> None:

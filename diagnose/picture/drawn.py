@@ -68,14 +68,17 @@ def recorded_step(measured: Measured) -> DrawnStep | None:
     if view is None:
         return None
     lengths = view.windows[:, 1] - view.windows[:, 0]
-    begin, end = view.windows[np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2]].tolist()
+    median = np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2]
+    (begin, end), (host_begin, host_end) = view.windows[median].tolist(), view.host_windows[median].tolist()
+    host_end = min(host_end, host_begin + end - begin)
     rows = np.flatnonzero(dispatching_threads(view)) if len(view.host) else NO_ROWS
     return DrawnStep(
         length_ns=end - begin,
-        host=_spans(view.host, rows).between(begin, end),
+        host=_spans(view.host, rows).between(host_begin, host_end),
         device=_spans(view.device, np.arange(len(view.device))).between(begin, end),
         causes={row: clip(there, begin, end) - begin for row, there in view.ledger.rows.items()},
-        fetches=Spans(*worker_fetches(measured.recording)).between(begin, end),
+        fetches=Spans(*worker_fetches(measured.recording)).between(host_begin, host_end),
+        is_ahead=bool(end > host_end),
     )
 
 

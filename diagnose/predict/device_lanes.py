@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diagnose.measure.device_steps import inherited_launches, streams
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows
 from diagnose.predict.graph import Builder
@@ -41,12 +42,12 @@ class DeviceLanes:
 def device_lanes(view: Selection) -> DeviceLanes:
     device, host_start = view.device, np.append(view.host["start_ns"].to_numpy(), -1)
     start = device["start_ns"].to_numpy()
-    stream = np.unique(device[["device", "stream"]].to_numpy(), axis=0, return_inverse=True)[1].reshape(-1)
+    stream = streams(device)
     order = np.lexsort((start, stream))
     follows = np.diff(stream[order], prepend=-1) == 0
     before = np.full(len(device), -1)
     before[order[follows]] = order[np.flatnonzero(follows) - 1]
-    launch = _inherited(device["launch"].to_numpy().astype(np.int64), order, ~follows)
+    launch = inherited_launches(device)
     return DeviceLanes(
         start_ns=start,
         end_ns=start + device["dur_ns"].to_numpy(),
@@ -58,14 +59,6 @@ def device_lanes(view: Selection) -> DeviceLanes:
         order=order,
         position=np.argsort(order),
     )
-
-
-def _inherited(launch: Rows, order: Rows, opens: np.ndarray) -> Rows:
-    """Kernels of a graph, and those whose launch was not recorded, came with or after the one before them on their stream."""
-    known = np.where((launch[order] >= 0) | opens, np.arange(len(order)), 0)
-    filled = np.empty_like(launch)
-    filled[order] = launch[order][np.maximum.accumulate(known)]
-    return filled
 
 
 class Border:

@@ -136,7 +136,7 @@ class Prediction:
         view = self._view
         if not view.has_device:
             return None
-        whole = np.array([[view.windows[0, 0], view.windows[-1, 1]]])
+        whole = np.array([[view.host_windows[0, 0], view.host_windows[-1, 1]]])
         lanes = np.unique(self.replay.graph.edges.lane)
         calls = np.unique(self.replay.graph.edges.wait)
         return self._replayed_ms([Edit(unblocked=calls[calls >= 0]), *(Edit(host=whole, lane=int(lane)) for lane in lanes if lane >= 0)])

@@ -15,7 +15,7 @@ from diagnose.predict.waits import waits_of
 def host_windows(view: Selection, lanes: DeviceLanes) -> Intervals:
     """The complete steps on the host's clock, ns: a border that is the start of a kernel (steps found by repetition) becomes its launch."""
     if view.trace.step_source != "repetition" or not len(lanes.order):
-        return view.windows
+        return view.host_windows
     order = np.argsort(lanes.start_ns, kind="stable")
     row = order[np.minimum(np.searchsorted(lanes.start_ns[order], view.windows), len(order) - 1)]
     launched = np.where((lanes.start_ns[row] == view.windows) & (lanes.launched_ns[row] >= 0), lanes.launched_ns[row], view.windows)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diagnose.measure.ledger import dispatching_threads, is_sync_call
+from diagnose.measure.device_steps import FULL_QUEUE
+from diagnose.measure.ledger import QUEUE_FULL, dispatching_threads, is_sync_call
 from diagnose.measure.selection import Selection
 from diagnose.predict.device_lanes import DeviceLanes
 
@@ -14,7 +15,6 @@ CALL_NS = 5_000  # what a call that waits takes where there is nothing to wait f
 RETURN_CAP_NS = 100_000  # a wait that returns later than this after the GPU was done waited for something else too
 LONG_CALL_NS = 50_000  # a runtime call of this length that returns just when the GPU is drained has waited for it
 DRAINED_NS = 50_000
-FULL_QUEUE = 900  # CUDA takes some 1,024 launches ahead; then a launch waits until an earlier one has run
 WHOLE_DEVICE = r"^(cuda|hip)(Device|Ctx)Synchronize|^cuCtxSynchronize"
 
 
@@ -56,6 +56,7 @@ class _Targets:
         self._by_end = np.argsort(lanes.end_ns, kind="stable")
         self._ends, self._launches = lanes.end_ns[self._by_end], np.sort(lanes.launched_ns)
         self._whole = view.name_matches(WHOLE_DEVICE)
+        self._full_ns = view.host["start_ns"].to_numpy()[view.name_matches(QUEUE_FULL)]
         self._recorded = _recorded_streams(view, lanes)
 
     def wait(self, row: int, begin_ns: int, end_ns: int, named: bool) -> Wait | None:
@@ -101,7 +102,8 @@ class _Targets:
         lanes = self._lanes
         ended = int(np.searchsorted(self._ends, end_ns, side="right"))
         pending = int(np.searchsorted(self._launches, begin_ns, side="right")) - ended
-        if pending >= FULL_QUEUE and ended:
+        told_full = np.searchsorted(self._full_ns, begin_ns) < np.searchsorted(self._full_ns, end_ns)
+        if (pending >= FULL_QUEUE or told_full) and ended:
             return self._by_end[[ended - 1]]
         latest = lanes.end_ns[last].max(initial=0)
         drained = len(last) and begin_ns + LONG_CALL_NS < latest <= end_ns and end_ns - latest < DRAINED_NS

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 
 # Kineto's categories, lower case. torch 1.8–1.11 wrote Operator, Kernel, Memcpy, Memset and Runtime.
 HOST_KINDS = {
@@ -27,6 +28,7 @@ HOST_KINDS = {
     "privateuse1_runtime": "runtime",
     "privateuse1_driver": "runtime",
 }
+OTHER_DEVICES = ("xpu", "mtia", "hpu", "privateuse1")  # what their categories begin with
 DEVICE_KINDS = {
     "kernel": "kernel",
     "gpu_memcpy": "memcpy",
@@ -35,6 +37,13 @@ DEVICE_KINDS = {
     "memset": "memset",
     "mtia_ccp_events": "kernel",
 }
+
+
+def device_type(categories: Iterable[str]) -> str:
+    """torch's word for the devices of a recording, by the categories of its events; those of AMD are "cuda" in torch as well."""
+    vendors = {category.lower().partition("_")[0] for category in categories}
+    return next((vendor for vendor in OTHER_DEVICES if vendor in vendors), "cuda")
+
 
 SYNC_CATEGORY = "cuda_sync"
 SYNC_KINDS = {"Stream Wait Event": "stream wait", "Event Sync": "event sync", "Stream Sync": "stream sync", "Context Sync": "context sync"}

@@ -22,6 +22,7 @@ from diagnose.trace.foreign_files import RECORD_HINT
 from diagnose.trace.host import Threads, host_table, number_threads
 from diagnose.trace.lines import Calls, read_calls
 from diagnose.trace.memory import Memory
+from diagnose.trace.quirks import device_type
 from diagnose.trace.schema import InFile, Trace
 from diagnose.trace.source import Readable
 from diagnose.trace.steps import find_steps
@@ -75,7 +76,7 @@ def read_trace(
         waits=wait_table(lanes.waits, first, host.table),
         memory=memory_table(memory_lane),
         collectives=collective_table(collective, list(lanes.device.collectives)),
-        info=_info(file) | {"line_source": host.line_source},
+        info=_info(file) | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
         notes=(*notes, *steps.notes, *doubts(host.table, device, steps.table)),
         in_file=_in_file(first, threads, lanes),
     )

@@ -193,3 +193,34 @@ def test_fitted_costs_pass_over_a_disturbed_step() -> None:
     steps = [Slowed("", 2 * one + 30 * other + 90_000 * (one == 800), {"one": one, "other": other}) for one, other in counts]
     assert fitted_us(steps, ["one", "other"]) == pytest.approx({"one": 2, "other": 30}, rel=0.05)
     assert fitted_us(steps, ["other"], known_us={"one": 2}) == pytest.approx({"other": 30}, rel=0.05)
+
+
+# ---- a GPU
+
+# Ten kernels of 60 µs, 100 µs apart: each is launched 5 µs before it starts, while the GPU waits for it.
+SLOW_HOST = """
+main  0    1000  step     ProfilerStep#1
+main  0    1000  op       aten::mul
+main  35   5     runtime  cudaLaunchKernel  {"correlation": 1, "repeat": 10, "every": 100}
+gpu   40   60    kernel   mul               {"correlation": 1, "repeat": 10, "every": 100}
+"""
+
+
+@pytest.mark.parametrize(
+    ("plain_us", "rows"),
+    [
+        (800, {"compute": 600, "launch_bound": 200}),  # 200 µs too long: the GPU waits as much less
+        (1000, {"compute": 600, "launch_bound": 400}),
+        (2000, {"compute": 1200, "launch_bound": 800}),  # plain steps are slower for a reason that no recording shows
+        (612, {"compute": 600, "unattributed": 12}),  # 1.2 µs from one kernel to the next: no host can shorten that
+        (600, {"compute": 600}),
+        (500, {"compute": 500}),
+    ],
+)
+def test_the_profiler_slows_the_host_and_not_the_gpu(plain_us: float, rows: dict[str, float]) -> None:
+    assert rows_us(plain(SLOW_HOST, plain_us)) == pytest.approx(rows)
+
+
+def test_nothing_is_launch_bound_where_the_host_runs_ahead_in_plain_steps() -> None:
+    time = timeline_time(recorded(SLOW_HOST), None, 0.7, {}, host_ahead=True)
+    assert rows_us(time) == pytest.approx({"compute": 600, "unattributed": 100})

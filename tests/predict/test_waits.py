@@ -103,8 +103,15 @@ def test_a_copy_that_blocks_waits_for_itself(call_us: int, names: list[list[str]
     assert targets(trace) == names
 
 
-@pytest.mark.parametrize(("ahead", "found"), [(FULL_QUEUE + 20, True), (FULL_QUEUE - 20, False)])
-def test_a_launch_that_takes_long_waits_for_a_place_in_the_queue(ahead: int, found: bool) -> None:
+@pytest.mark.parametrize(
+    ("ahead", "beside", "found"),
+    [
+        (FULL_QUEUE + 20, "python train.py(5): main", True),
+        (FULL_QUEUE - 20, "python train.py(5): main", False),
+        (FULL_QUEUE - 20, "overhead Command Buffer Full", True),  # the profiler says so
+    ],
+)
+def test_a_launch_that_takes_long_waits_for_a_place_in_the_queue(ahead: int, beside: str, found: bool) -> None:
     # Launches of 2 each come first; the GPU begins when they are all made and needs 60 for each. Then a launch takes 56, until the third
     # kernel's end and 3 more.
     begin = 2 * ahead
@@ -112,6 +119,7 @@ def test_a_launch_that_takes_long_waits_for_a_place_in_the_queue(ahead: int, fou
     main 0              2  runtime cudaLaunchKernel {{"correlation": 1, "repeat": {ahead}, "every": 2}}
     gpu  {begin - 127}  60 kernel  a                {{"correlation": 1, "repeat": {ahead + 1}, "every": 60}}
     main {begin}        56 runtime cudaLaunchKernel {{"correlation": {ahead + 1}}}
+    main {begin + 1}    50 {beside}
     main 0 {begin + 100} step ProfilerStep#1
     main 0 {begin + 100} annotation train
     """

@@ -109,3 +109,39 @@ def test_a_recording_that_the_profiler_made_another_one_is_not_trusted() -> None
     assert said.startswith("Do not trust how this step divides: the profiler made the recorded steps 4.0 times as long as plain ones")
     assert "Nothing worth fixing" not in said
     assert not result_document(measured_case({"timeline": once, "plain_ms": [10, 10, 10]}))["verdict"].startswith("Do not trust")
+
+
+# ---- a GPU that was used and not seen
+
+ON_GPU = 'main 110 5 runtime cudaLaunchKernel {"correlation": 1}\ngpu 120 800 kernel gemm {"correlation": 1}'
+ALLOCATED = {"accelerator": {"initialized": True, "allocated_bytes": 3 * 2**30, "devices": ["cuda:0"], "parameters_on": []}}
+
+
+def of_gpu(facts: dict[str, Any], timeline: str = TIMELINE, **settings: str) -> dict[str, Any]:
+    run = {"target": "train.py", "settings": settings}
+    return result_document(measured_case({"timeline": timeline, "plain_ms": STEADY, "facts": facts, "run": run}))
+
+
+@pytest.mark.parametrize("facts", [ALLOCATED, {"cuda_memory": {"peak_allocated_bytes": 3 * 2**30}}])
+def test_a_gpu_that_was_used_and_not_recorded_makes_the_report_worthless(facts: dict[str, Any]) -> None:
+    document = of_gpu({"gpu_available": True, **facts})
+    said = "The script allocated 3.00 GiB on a GPU, and the profiler recorded nothing that ran there"
+    assert document["verdict"].startswith(f"Do not trust this report. {said}. What the host did: ")
+    assert [note for note in document["notes"] if note.startswith(said)]
+    assert not [row for row in document["plan"] if row["rule"] == "gpu-not-used"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "timeline", "settings"),
+    [
+        ({}, TIMELINE, {}),  # a recording of an older version
+        ({"accelerator": {"initialized": True, "allocated_bytes": 0}}, TIMELINE, {}),
+        ({"accelerator": {"initialized": False, "allocated_bytes": None}}, TIMELINE, {}),
+        (ALLOCATED, TIMELINE, {"device": "cpu"}),  # nothing else was asked for
+        (ALLOCATED, TIMELINE + ON_GPU, {}),
+    ],
+)
+def test_a_gpu_that_was_recorded_or_not_used_makes_no_caution(facts: dict[str, Any], timeline: str, settings: dict[str, str]) -> None:
+    document = of_gpu(facts, timeline, **settings)
+    assert not document["verdict"].startswith("Do not trust")
+    assert not [note for note in document["notes"] if "allocated" in note]

@@ -27,7 +27,7 @@ def _from_first_to_last(view: Selection, rows: Rows) -> Intervals:
     start = view.host["start_ns"].to_numpy()[rows]
     ends = start + view.host["dur_ns"].to_numpy()[rows]
     runs = pd.DataFrame({"start": start, "end": ends}).groupby(_turns(view, rows)).agg({"start": "min", "end": "max"})
-    spans = intersect(union(runs.to_numpy(np.int64)), view.span)
+    spans = intersect(union(runs.to_numpy(np.int64)), view.host_span)
     if not view.has_device:
         return spans
     launch = view.device["launch"].to_numpy()

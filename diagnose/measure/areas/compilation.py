@@ -37,7 +37,7 @@ def _between_regions(view: Selection, rows: Rows) -> Intervals:
     opens = np.concatenate(([True], np.diff(slot) > 0))
     closes = np.concatenate((opens[1:], [True]))
     spans = np.stack([regions[opens, 0], regions[closes, 1]], axis=1)
-    between = intersect(subtract(union(spans), regions), view.span)
+    between = intersect(subtract(union(spans), regions), view.host_span)
     return in_rows(view, between, "launch_bound", "python", "host_work") if view.has_device else between
 
 

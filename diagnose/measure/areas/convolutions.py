@@ -23,7 +23,7 @@ def _layout_kernels(view: Selection) -> Rows:
 @selector("convolution_trials", "convolutions that try out algorithms, after the first recorded step", needs="device")
 def _convolution_trials(view: Selection) -> Rows:
     """Convolutions that wait for the GPU: only a trial, which takes the time, has to. The first step may be a warm-up."""
-    late = view.host["start_ns"].to_numpy() >= (view.windows[0, 1] if view.step_count else 0)
+    late = view.host["start_ns"].to_numpy() >= (view.host_windows[0, 1] if view.step_count else 0)
     waits = view.sync_calls[late[view.sync_calls]]
     outer = view.outermost_ops(waits[inside(view, waits, view.name_matches(CONVOLUTION_OP))])
     return np.unique(outer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, known, metric
+from diagnose.measure.measured import NO_FACTS, FactPlace, Measured, Missing, Value, fact_metric, fact_selector, known, metric
 
 NO_STATE = Missing("the GPU's clocks and throttling were not sampled", "python -m diagnose train.py, on a machine with nvidia-smi")
 # As NVML names them. The software power cap is no fault: a GPU at full load runs at its power limit.
@@ -87,6 +87,30 @@ def _gpu_sharing(measured: Measured) -> list[FactPlace] | Missing:
 # ---- a GPU that is there and not used
 
 fact_metric("gpu_available", "yes/no", "torch sees a GPU")
+
+
+def gpu_bytes(measured: Measured) -> int:
+    """What the script allocated on GPUs, as far as that was recorded."""
+    told = ("accelerator", "allocated_bytes"), ("cuda_memory", "peak_allocated_bytes")
+    return max(int((measured.recording.facts.get(fact) or {}).get(key) or 0) for fact, key in told)
+
+
+@metric("gpu_holds_data", "yes/no", "a model or an optimizer lives on a GPU, or memory was allocated there")
+def _gpu_holds_data(measured: Measured) -> Value | Missing:
+    facts = measured.recording.facts
+    if not facts:
+        return NO_FACTS
+    devices = {str(one.get("device")) for one in [*(facts.get("models") or []), *(facts.get("optimizers") or [])] if one.get("device")}
+    return bool(devices - {"cpu", "meta"}) or gpu_bytes(measured) > 0
+
+
+@metric("gpu_unseen", "yes/no", "the script allocated memory on a GPU, and nothing that ran there was recorded")
+def _gpu_unseen(measured: Measured) -> Value | Missing:
+    in_use, initialized = measured.metric("gpu_in_use"), (measured.recording.facts.get("accelerator") or {}).get("initialized")
+    if isinstance(in_use, Missing):
+        return in_use
+    asked_for_cpu = measured.metric("device_asked_for") == "cpu"
+    return not in_use and not asked_for_cpu and initialized is not False and gpu_bytes(measured) > 0
 
 
 @metric("device_asked_for", "", "the device that --device asked for (`auto` if it was not given)")

@@ -23,7 +23,7 @@ FEEDBACK_OP = rf"^aten::({LAYERS}|item)$"
 
 def waiting_for_host(view: Selection, spans: Intervals) -> Intervals:
     """These times whole; with a GPU, the part of them in which the GPU idles for the host."""
-    spans = intersect(spans, view.span)
+    spans = intersect(spans, view.host_span)
     return in_rows(view, spans, *IDLE_FOR_HOST) if view.has_device else spans
 
 
@@ -65,7 +65,7 @@ def _cell_runs(view: Selection) -> list[Rows]:
     feeding = feeding[~inside(view, feeding, is_cell)]
     start = view.host["start_ns"].to_numpy()
     fed = np.searchsorted(start[feeding], start[cells])
-    step = np.searchsorted(view.windows[:, 0], start[cells], side="right")
+    step = np.searchsorted(view.host_windows[:, 0], start[cells], side="right")
     borders = np.flatnonzero((np.diff(fed) > 0) | (np.diff(step) > 0)) + 1
     return [run for run in np.split(cells, borders) if len(run) >= MIN_REPEATS]
 
@@ -102,7 +102,7 @@ def dispatch_time(view: Selection) -> Intervals:
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
     near = union(as_intervals(start[own], dur[own] + BETWEEN_NS))
     large = own[_large_ops(view)[own]]
-    return subtract(intersect(near, view.span), union(as_intervals(start[large], dur[large])))
+    return subtract(intersect(near, view.host_span), union(as_intervals(start[large], dur[large])))
 
 
 def _small_op_time(view: Selection, rows: Rows) -> Intervals:

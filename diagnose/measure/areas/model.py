@@ -119,8 +119,8 @@ def _calls_per_sample(view: Selection) -> Rows:
     start, dur = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns"))
     reads = start[view.named((view.kind == "mark") & view.name.isin(READ_MARKS) & view.on_training_thread)]
     following = np.append(start[forwards[1:]], np.iinfo(np.int64).max)
-    ends = np.searchsorted(view.windows[:, 1], following, side="right") != np.searchsorted(
-        view.windows[:, 1], start[forwards], side="right"
+    ends = np.searchsorted(view.host_windows[:, 1], following, side="right") != np.searchsorted(
+        view.host_windows[:, 1], start[forwards], side="right"
     )
     free = np.searchsorted(reads, following) == np.searchsorted(reads, start[forwards] + dur[forwards])
     return forwards[free | ends]

@@ -176,7 +176,7 @@ def _growing_cats(view: Selection) -> Rows:
     growths = np.array([_growth(text) for text in shapes.categories] + [Growth(0, 0)], np.int64).reshape(-1, 2)
     before, after = growths[shapes.codes[cats]].T
     cats, before, after = cats[before > 0], before[before > 0], after[before > 0]
-    step = np.searchsorted(view.windows[:, 0], view.host["start_ns"].to_numpy()[cats], side="right")
+    step = np.searchsorted(view.host_windows[:, 0], view.host["start_ns"].to_numpy()[cats], side="right")
     # Sizes only grow, so an output of this many elements was made earlier or belongs to another chain of the same kind.
     sizes, code = np.unique(np.concatenate([before, after]), return_inverse=True)
     key_before, key_after = step * len(sizes) + code[: len(cats)], step * len(sizes) + code[len(cats) :]

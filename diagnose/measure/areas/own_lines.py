@@ -104,7 +104,7 @@ def _outside_loader(pattern: str) -> Callable[[Selection], Rows]:
 
 def steps_of(view: Selection, start_ns: np.ndarray) -> np.ndarray:
     """The number, from 0, of the complete step in which each of these events starts."""
-    return np.searchsorted(view.windows[:, 0], start_ns, side="right") - 1
+    return np.searchsorted(view.host_windows[:, 0], start_ns, side="right") - 1
 
 
 def _steps_share(name: str) -> Callable[[Measured], Value | Missing]:

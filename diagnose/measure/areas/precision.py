@@ -106,6 +106,12 @@ def _has_unaligned_dimension(shapes: str) -> bool:
 fact_metric("matmul_precision", "", "torch.get_float32_matmul_precision()")
 
 
+@metric("tf32_allowed", "yes/no", "the settings let 32-bit matrix multiplications and convolutions use TF32; no where they are not known")
+def _tf32_allowed(measured: Measured) -> Value | Missing:
+    facts = measured.recording.facts
+    return facts.get("matmul_precision") in ("high", "medium") and facts.get("cudnn_allow_tf32") is not False
+
+
 @metric("skipped_step_count", "count", "optimizer steps that the GradScaler skipped in the plain phase")
 def _skipped_step_count(measured: Measured) -> Value | Missing:
     scaler = measured.fact("grad_scaler")

@@ -145,15 +145,15 @@ def _line_of_the_slow_step(measured: Measured) -> tuple[str, int, str]:
     view = measured.detail
     if view is None or not len(view.calls) or view.step_count < 2:
         return NO_LINE
-    took = view.windows[:, 1] - view.windows[:, 0]
+    took = view.host_windows[:, 1] - view.host_windows[:, 0]
     beyond = int(took.max() - np.median(took)) if view.step_count > 2 else int(took.max() - took.min())
     if took.max() < SLOW_STEP * took.min():
         return NO_LINE
-    slowest = view.windows[[int(np.argmax(took))]]
-    there, all_there = ({(one.file, one.line, one.function): one for one in _times_in(view, span)} for span in (slowest, view.span))
+    slowest = view.host_windows[[int(np.argmax(took))]]
+    there, all_there = ({(one.file, one.line, one.function): one for one in _times_in(view, span)} for span in (slowest, view.host_span))
     for key, one in there.items():
         own_ns = one.share * total(slowest)
-        elsewhere_ns = all_there[key].share * total(view.span) - own_ns if key in all_there else 0.0
+        elsewhere_ns = all_there[key].share * total(view.host_span) - own_ns if key in all_there else 0.0
         if own_ns - elsewhere_ns / (view.step_count - 1) >= beyond / 2:
             return key
     return NO_LINE

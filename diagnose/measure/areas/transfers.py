@@ -167,7 +167,7 @@ def _round_trips(view: Selection) -> tuple[Rows, Rows]:
     found = np.searchsorted(key_up, key_down, side="left")
     down, back = down[found < len(up)], up[found[found < len(up)]]
     fetches = np.sort(view.host["start_ns"].to_numpy()[view.named(_fetches(view))])
-    borders = np.sort(np.concatenate([view.windows[:, 0], fetches]))
+    borders = np.sort(np.concatenate([view.host_windows[:, 0], fetches]))
     together = (size[down] == size[back]) & (_slot(borders, start[down]) == _slot(borders, start[back]))
     return down[together], back[together]
 
