@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import weakref
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import Optimizer
 
+from . import accelerator
 from .cells import cell_sources
 from .compiling import compile_facts
 from .distributed import Distributed
@@ -89,6 +91,7 @@ class Facts:
             "repeated_uploads": lambda: self.uploads.facts(self.recorded_steps) if self.recorded_steps else None,
             "compile": lambda: compile_facts(self.places, in_steps),
             "out_of_memory_count": gpu_out_of_memory_count,
+            "accelerator": lambda: accelerator.facts(_devices_of(models, optimizers)),
             "memory_error": lambda: self.memory_error,
         }
         facts = {name: attempt(f"reading the fact {name}", reader, None) for name, reader in read.items()}
@@ -104,6 +107,13 @@ class Facts:
         made = [(optimizer, place) for known, place in self._optimizers if (optimizer := known()) is not None]
         seen = {id(optimizer) for optimizer, _ in made}
         return made + [(optimizer, NOWHERE) for optimizer in self.calls.optimizers() if id(optimizer) not in seen]
+
+
+def _devices_of(models: list[Any], optimizers: list[Any]) -> set[torch.device]:
+    """Where these have their parameters."""
+    of_models = (parameter for model, _ in models for parameter in model.parameters())
+    of_optimizers = (parameter for optimizer, _ in optimizers for group in optimizer.param_groups for parameter in group["params"])
+    return {parameter.device for parameter in itertools.chain(of_models, of_optimizers)}
 
 
 def _of_each(what: str, facts_of: Callable[[Any], dict[str, Any]], known: list[Any]) -> list[dict[str, Any]]:
