@@ -5,7 +5,7 @@ CUDA and ROCm are asked through `torch.cuda`; XPU, MPS and others through `torch
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -129,8 +129,14 @@ def allocated_bytes(device: torch.device) -> int:
 
 def peaks(statistic: str) -> int | None:
     """The most of all devices in use; None before use, or where no allocator tells."""
-    found = [statistics[statistic] for device in devices() if statistic in (statistics := memory_statistics(device))]
-    return max(found, default=None)
+    return max(_peaks(statistic), default=None)
+
+
+def _peaks(statistic: str) -> Iterator[int]:
+    for device in devices():
+        statistics = memory_statistics(device)
+        if statistic in statistics:
+            yield int(statistics[statistic])
 
 
 def out_of_memory_count() -> int | None:
@@ -144,11 +150,11 @@ def sync_debug_mode() -> int | None:
 
 
 def facts(parameters_on: Iterable[torch.device]) -> dict[str, Any]:
-    """Of facts.json. `parameters_on`: where models and optimizers have theirs."""
+    """Of facts.json. `parameters_on`: where models and optimizers have theirs. The bytes are the most that were allocated."""
     used = devices()
     return {
         "initialized": bool(used),
-        "allocated_bytes": sum(peak_bytes(device) for device in used),
+        "allocated_bytes": sum(known) if (known := list(_peaks(_PEAK))) or not used else None,
         "devices": [name(device) for device in used],
         "parameters_on": sorted({name(device) for device in parameters_on}),
     }
