@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 import re
@@ -79,6 +80,9 @@ def test_on_a_gpu_plain_steps_come_first_and_are_timed_on_it(on_stubs: Callable[
     parts_end = run.phase("parts")["first_tick"] + len(run.phase("parts")["tick_ns"]) - 1
     assert timeline["dropped_ticks"] == 1 and timeline["first_tick"] == parts_end + 1
     assert len(timeline["tick_ns"]) == 5 == len(timeline["input_elements"]) + 1
+    with gzip.open(run.folder / "rank0" / "timeline.pt.trace.json.gz", "rt") as file:
+        marked = re.findall(r"diagnose::tick\|(\d+)", file.read())
+    assert sorted(map(int, marked)) == list(range(timeline["first_tick"], timeline["first_tick"] + 5))
 
     # The host does not wait for its GPU, so the GPU's clock tells what a step takes.
     (device_ns,) = plain["device_tick_ns"].values()
@@ -194,8 +198,8 @@ def test_a_device_that_falls_far_behind_is_not_waited_for(monkeypatch: pytest.Mo
     assert ticks.end() == {} and failures == ["cuda:0 is 8 ticks behind the host"]
 
 
-@pytest.mark.parametrize(("by_nvml", "told"), [(2, 2), (0, 0), (-1, None)])
-def test_gpus_are_counted_without_their_driver(monkeypatch: pytest.MonkeyPatch, by_nvml: int, told: int | None) -> None:
+@pytest.mark.parametrize(("by_nvml", "has_driver", "told"), [(2, True, 2), (0, True, 0), (-1, True, None), (-1, False, 0)])
+def test_gpus_are_counted_without_their_driver(monkeypatch: pytest.MonkeyPatch, by_nvml: int, has_driver: bool, told: int | None) -> None:
     def ask_driver() -> int:
         assert by_nvml >= 0, "the driver was started"
         return by_nvml
@@ -203,6 +207,7 @@ def test_gpus_are_counted_without_their_driver(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: True)
     monkeypatch.setattr(torch.cuda, "_device_count_nvml", lambda: by_nvml)
     monkeypatch.setattr(torch.cuda, "device_count", ask_driver)
+    monkeypatch.setattr(accelerator, "_has_driver", lambda: has_driver)
     assert accelerator.gpu_count() == told
 
 

@@ -5,6 +5,9 @@ CUDA and ROCm are asked through `torch.cuda`; XPU, MPS and others through `torch
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -34,9 +37,21 @@ def gpu_count() -> int | None:
     if kind_in_use() == "cuda" or not torch.backends.cuda.is_built():
         return _other_count() or int(torch.cuda.device_count())
     peek = getattr(torch.cuda, "_device_count_amdsmi" if torch.version.hip else "_device_count_nvml", None)
-    if peek is None or peek() < 0:  # `device_count` would ask the driver itself, and forked children could not use CUDA any more
-        return None
-    return int(torch.cuda.device_count())
+    if peek is not None and peek() >= 0:
+        return int(torch.cuda.device_count())
+    # `device_count` would ask the driver itself, and forked children could not use CUDA any more.
+    return None if _has_driver() else 0
+
+
+def _has_driver() -> bool:
+    """Whether the machine could have a GPU that CUDA or ROCm can use."""
+    if torch.version.hip:
+        return os.path.exists("/dev/kfd")
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def _other_kind() -> str:
@@ -56,13 +71,16 @@ def _other_count() -> int:
 
 def devices() -> list[torch.device]:
     """Those that hold memory of the script's, the one that held most first; the current one where that cannot be told; none before use."""
+    peak = {device: peak_bytes(device) for device in _all_devices()}
+    filled = sorted((device for device in peak if peak[device]), key=lambda device: -peak[device])
     kind = kind_in_use()
-    if not kind:
-        return []
-    found = [torch.device(kind, index) for index in range(int(_calls(kind).device_count()))]
-    peaks = {device: peak_bytes(device) for device in found}
-    filled = sorted((device for device in found if peaks[device]), key=lambda device: -peaks[device])
-    return filled or [torch.device(kind, _current_index(kind))]
+    return filled or ([torch.device(kind, _current_index(kind))] if kind else [])
+
+
+def _all_devices() -> list[torch.device]:
+    """Of the kind in use."""
+    kind = kind_in_use()
+    return [torch.device(kind, index) for index in range(int(_calls(kind).device_count()))] if kind else []
 
 
 def name(device: torch.device) -> str:
@@ -140,8 +158,8 @@ def _peaks(statistic: str) -> Iterator[int]:
 
 
 def out_of_memory_count() -> int | None:
-    """How often a device in use had no memory left; None before use."""
-    found = devices()
+    """How often a device had no memory left; None before use."""
+    found = _all_devices()
     return sum(int(memory_statistics(device).get("num_ooms", 0)) for device in found) if found else None
 
 
