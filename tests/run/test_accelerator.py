@@ -19,7 +19,7 @@ from torch import nn
 
 from diagnose.run.child import accelerator, device_ticks
 from diagnose.run.child.device_ticks import DeviceTicks
-from diagnose.run.child.facts import _devices_of
+from diagnose.run.child.facts import Facts
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
 from diagnose.run.trial import Job, TrialSettings, run_trial
@@ -100,15 +100,10 @@ def test_on_a_gpu_plain_steps_come_first_and_are_timed_on_it(on_stubs: Callable[
 
 def test_a_script_of_unknown_length_has_a_short_round_with_plain_steps_first(on_stubs: Callable[..., Logged]) -> None:
     run = on_stubs("uncounted", 14)
-    assert run.outcome.ended == "finished"
+    assert run.outcome.ended == "finished" and run.facts["accelerator"]["parameters_on"] == ["cpu"]  # where they were, now they are gone
     assert [phase["name"] for phase in run.steps["phases"]][:4] == ["warmup", "plain", "parts", "timeline"]
     assert run.phase("plain")["device_tick_ns"]["cuda:0"][0] == 0
-    assert {tuple(line["activities"]) for line in run.asked("profile")} == {("CPU", "CUDA")}
-
-
-def test_a_model_tried_out_on_the_cpu_does_not_keep_the_gpu_from_being_recorded(on_stubs: Callable[..., Logged]) -> None:
-    run = on_stubs("tried_out", 100, steps=2)
-    assert run.steps["clock"] == "optimizer" and run.outcome.ended == "stopped"
+    # The model was tried out on the CPU first: had that been recorded, torch would record no GPU any more.
     assert {tuple(line["activities"]) for line in run.asked("profile")} == {("CPU", "CUDA")}
 
 
@@ -129,6 +124,13 @@ def test_replays_of_a_captured_step_tick_and_the_capture_is_left_alone(on_stubs:
     assert (run.steps["clock"], run.outcome.ended, run.steps["notes"]) == ("replay", "stopped", [])
     assert run.steps_in("plain") >= 10 and run.steps_in("timeline") == 4
     assert [line for line in run.log if line["capturing"]] == []
+
+
+def test_captures_between_steps_are_left_alone_in_every_phase(on_stubs: Callable[..., Logged]) -> None:
+    run = on_stubs("recaptured", 400, steps=4)
+    assert (run.steps["clock"], run.steps["ticks_per_step"], run.outcome.ended, run.steps["notes"]) == ("optimizer", 1, "stopped", [])
+    assert [line for line in run.log if line["capturing"]] == []
+    assert len(run.phase("plain")["device_tick_ns"]["cuda:0"]) == len(run.phase("plain")["tick_ns"])
 
 
 def test_a_trial_is_timed_where_its_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,6 +266,9 @@ def test_mps_is_waited_for_and_is_no_gpu_that_the_profiler_sees(monkeypatch: pyt
 
 
 def test_parameters_are_where_models_and_optimizers_have_them() -> None:
+    facts = Facts.__new__(Facts)
+    facts._parameter_devices = set()
     model = nn.Linear(2, 2, device="meta")
     optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=0.1)
-    assert _devices_of([(model, None)], [(optimizer, None)]) == {torch.device("meta"), torch.device("cpu")}
+    assert facts._parameters_on([(model, None)], []) == {torch.device("meta")}
+    assert facts._parameters_on([], [(optimizer, None)]) == {torch.device("meta"), torch.device("cpu")}

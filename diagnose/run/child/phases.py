@@ -82,7 +82,7 @@ class Phases:
         self._dropped_ticks = 0  # at the begin of the recording
         self._device_ticks = DeviceTicks()
         self._tick_devices: Callable[[], None] | None = None  # in a plain phase where a device is in use
-        self._calibrated = False
+        self._calibrated = self._after_session = False
         self._early = ""  # the phase that is recorded while the script warms up
         self._early_from = self._early_until = 0  # ticks
         self._settling_from = self._settles_ticks = 0
@@ -295,6 +295,7 @@ class Phases:
         elif name == "plain":
             self._facts.plain.begin()
             if self._activities.device:
+                self._after_session = self._activities.has_device
                 self._device_ticks.begin()
                 self._tick_devices = self._device_ticks.tick if self._device_ticks else None
         self._tick_ns[0] = begin_ns = perf_counter_ns()
@@ -443,8 +444,9 @@ class Phases:
             return {}
         self._tick_devices = None
         synchronize(self._activities.device)
+        told: dict[str, Any] = {"after_session": True} if self._after_session else {}
         device_tick_ns = self._device_ticks.end()
-        return {"device_tick_ns": device_tick_ns} if device_tick_ns else {}
+        return told | ({"device_tick_ns": device_tick_ns} if device_tick_ns else {})
 
     def _note_pace(self) -> None:
         self._step_ns = self._pace_ns() or self._step_ns

@@ -36,9 +36,7 @@ def train(device: int | None, *, counted: bool = False) -> None:
 
 if HOW == "counted":  # so many steps as a loader tells, on the GPU that is not the current one
     train(1, counted=True)
-elif HOW == "uncounted":
-    train(0)
-elif HOW == "tried_out":  # on the CPU, before it moves to the GPU
+elif HOW == "uncounted":  # and the model is tried out on the CPU before it moves to the GPU
     model()(torch.ones(1, 4))
     train(0)
 elif HOW == "cpu":
@@ -59,6 +57,14 @@ elif HOW == "captured":
         step(net, optimizer, None)
     for _ in range(STEPS):
         graph.replay()
+elif HOW == "recaptured":
+    net = model()
+    gpu.use()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for _ in range(STEPS):
+        step(net, optimizer, 0)
+        with gpu.capture() as graph:
+            step(net, optimizer, None)
 elif HOW == "both":
     gpu.use(0, 500)
     train(1)
