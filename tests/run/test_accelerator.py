@@ -17,9 +17,12 @@ import pytest
 import torch
 from torch import nn
 
+from diagnose import in_process
+from diagnose.errors import UsageError
 from diagnose.run.child import accelerator, device_ticks
 from diagnose.run.child.device_ticks import DeviceTicks
 from diagnose.run.child.facts import Facts
+from diagnose.run.gpu_state import GpuState
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
 from diagnose.run.trial import Job, TrialSettings, run_trial
@@ -272,3 +275,28 @@ def test_parameters_are_where_models_and_optimizers_have_them() -> None:
     optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=0.1)
     assert facts._parameters_on([(model, None)], []) == {torch.device("meta")}
     assert facts._parameters_on([], [(optimizer, None)]) == {torch.device("meta"), torch.device("cpu")}
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("hip", [None, "6.4"])
+def test_a_driver_is_looked_for_and_not_started(monkeypatch: pytest.MonkeyPatch, hip: str | None, there: bool) -> None:
+    def load(library: str) -> None:
+        assert hip is None
+        if not there:
+            raise OSError(f"{library}: cannot open shared object file")
+
+    monkeypatch.setattr(torch.version, "hip", hip)
+    monkeypatch.setattr(accelerator.ctypes, "CDLL", load)
+    monkeypatch.setattr(accelerator.os.path, "exists", lambda path: there)
+    assert accelerator._has_driver() is there
+
+
+def test_a_block_that_is_to_be_recorded_on_a_gpu_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accelerator, "gpu_count", lambda: 0)
+    with pytest.raises(UsageError, match="no GPU"), in_process.record(device="cuda"):
+        pass
+    assert in_process._watched_gpu(Settings()) is None
+    monkeypatch.setattr(accelerator, "gpu_count", lambda: None)  # perhaps there is one
+    watched = in_process._watched_gpu(Settings())
+    assert isinstance(watched, GpuState)
+    watched.stop()
