@@ -72,7 +72,7 @@ def test_on_a_gpu_plain_steps_come_first_and_are_timed_on_it(on_stubs: Callable[
     assert not timeline["cold"] and not detail["cold"]
 
     waits = [line["ns"] for line in run.asked("synchronize")]
-    assert len(waits) == 7  # before plain, parts, timeline and detail, after plain and after the two recordings
+    assert len(waits) == 6  # before plain, parts, timeline and detail, and after the two recordings
     assert not any(plain["tick_ns"][0] < ns < plain["tick_ns"][-1] for ns in waits)
 
     # All sessions of the process ask for the same.
@@ -173,8 +173,13 @@ class Queue:
         event = SimpleNamespace()
         event.record = lambda stream: setattr(event, "number", self.record())
         event.query = lambda: self.recorded - event.number >= self.behind
-        event.elapsed_time = lambda end: 1.5 * (end.number - event.number)
+        event.elapsed_time = lambda end: self.elapsed_ms(event, end)
         return event
+
+    def elapsed_ms(self, begin: SimpleNamespace, end: SimpleNamespace) -> float:
+        if not end.query():
+            raise RuntimeError("device not ready")
+        return 1.5 * (end.number - begin.number)
 
     def record(self) -> int:
         self.recorded += 1
@@ -187,6 +192,7 @@ def test_a_long_plain_phase_takes_no_more_events_than_there_is_room_for(monkeypa
     ticks.begin()
     for _ in range(2_000):  # over the 667 ticks after which times are counted from another event
         ticks.tick()
+    queue.behind = 0
     assert ticks.end() == {"cuda:0": [1_500_000 * number for number in range(2_001)]}
     assert queue.events <= 32 + 2 and not ticks
 
@@ -201,6 +207,17 @@ def test_a_device_that_falls_far_behind_is_not_waited_for(monkeypatch: pytest.Mo
     for _ in range(50):
         ticks.tick()
     assert ticks.end() == {} and failures == ["cuda:0 is 8 ticks behind the host"]
+
+
+def test_a_device_that_hangs_is_not_waited_for_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_ticks, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(device_ticks, "note", lambda what, error: failures.append(str(error)))
+    failures: list[str] = []
+    Queue(monkeypatch, behind=2)
+    ticks = DeviceTicks()
+    ticks.begin()
+    ticks.tick()
+    assert ticks.end() == {} and failures == ["device not ready"]
 
 
 @pytest.mark.parametrize(("by_nvml", "has_driver", "told"), [(2, True, 2), (0, True, 0), (-1, True, None), (-1, False, 0)])

@@ -1,8 +1,9 @@
-"""When the devices reached the ticks of the clock: the host may be many steps ahead of them. Nothing here waits for a device."""
+"""When the devices reached the ticks of the clock: the host may be many steps ahead of them. Nothing waits for a device before `end`."""
 
 from __future__ import annotations
 
 from collections import deque
+from time import perf_counter, sleep
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from . import accelerator
 from .guard import note
 
 _EVENTS_AT_MOST = 2_048  # of a device; then those that it has passed are read and used again
+_PATIENCE_S, _POLL_S = 5.0, 0.0005
 _ANCHOR_MS = 1_000.0  # times between events come as 32-bit floats: exact to a tenth of a µs only so far
 
 
@@ -39,9 +41,15 @@ class DeviceTicks:
             self._fail(error)
 
     def end(self) -> dict[str, list[int]]:
-        """By device, ns from the first tick to each, the first included; empty where that is not known. The devices must be through."""
+        """By device, ns from the first tick to each, the first included; empty where that is not known.
+
+        Waits for the last tick, though not for long: a device that hangs must not keep the script from being ended.
+        """
         clocks, self._clocks = self._clocks, []
         try:
+            deadline = perf_counter() + _PATIENCE_S
+            while not all(clock.is_through() for clock in clocks) and perf_counter() < deadline:
+                sleep(_POLL_S)
             return {accelerator.name(clock.device): clock.read() for clock in clocks}
         except Exception as error:
             self._fail(error)
@@ -69,6 +77,9 @@ class _DeviceClock:
         event = self._free.pop() if self._free else accelerator.timing_event(self.device)
         event.record(accelerator.current_stream(self.device))
         self._waiting.append(event)
+
+    def is_through(self) -> bool:
+        return bool(self._waiting[-1].query())
 
     def read(self) -> list[int]:
         while self._waiting:

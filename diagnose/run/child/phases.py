@@ -283,12 +283,12 @@ class Phases:
     # plain, timeline, detail
 
     def _begin(self, name: str, number: int, now_ns: int) -> None:
+        synchronize(self._activities.device)
         self._keep_phase()
         self._name, self._first_tick, self._tick_ns = name, number, [now_ns]
         budget = self._rounds[0][name]
         is_short = len(self._rounds) > 1
         self._crew.announce(Stage(_FIRST_LOOK) if is_short else Stage(_TEXTS[name], budget, self._period, self._step_ns))
-        synchronize(self._activities.device)
         self._parts.begin(name, self._step_ns)
         if name in ("timeline", "detail"):
             self._begin_recording(name, number)
@@ -443,7 +443,6 @@ class Phases:
         if self._tick_devices is None:
             return {}
         self._tick_devices = None
-        synchronize(self._activities.device)
         told: dict[str, Any] = {"after_session": True} if self._after_session else {}
         device_tick_ns = self._device_ticks.end()
         return told | ({"device_tick_ns": device_tick_ns} if device_tick_ns else {})

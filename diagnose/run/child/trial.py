@@ -161,7 +161,6 @@ class Trial:
         """When the last of the devices in use ended each step, from the first one on; None without one, or if it was first used later."""
         if not self._device_ticks:
             return None
-        accelerator.synchronize()
         device_ns = self._device_ticks.end().values()
         return [max(ends) / 1e6 for ends in zip(*device_ns, strict=True)] or None
 
