@@ -85,10 +85,10 @@ class Recorder:
         if reason := _left_alone():
             self._said = reason
             return self
-        import torch
+        from diagnose.run.child.accelerator import gpu_count
 
-        if self._settings.device == "cuda" and not torch.cuda.is_available():
-            raise UsageError("There is no GPU to record on.", saw="torch.cuda.is_available() is False", do="Leave out device='cuda'.")
+        if self._settings.device == "cuda" and gpu_count() == 0:
+            raise UsageError("There is no GPU to record on.", saw="torch sees no GPU", do="Leave out device='cuda'.")
         from diagnose.run.meeting import Meeting, NoMeeting
 
         try:
@@ -253,9 +253,9 @@ def _own_folder(caller: str) -> str:
 
 
 def _watched_gpu(settings: Settings) -> GpuState | None:
-    import torch
+    from diagnose.run.child.accelerator import gpu_count
 
-    if settings.device == "cpu" or not torch.cuda.is_available():
+    if settings.device == "cpu" or gpu_count() == 0:
         return None
     import psutil
 

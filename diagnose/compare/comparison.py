@@ -97,6 +97,7 @@ _END = {
     "optimizer": "the optimizer's step",
     "backward": "the backward pass",
     "forward": "the model's forward",
+    "replay": "the replay of a CUDA graph",
     "none": "nothing that was seen",
 }
 

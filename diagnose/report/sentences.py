@@ -52,6 +52,7 @@ _CLOCKS = {
     "step": "a step ends where the program itself says so, with `step()`",
     "optimizer": "a step ends with `optimizer.step()`",
     "backward": "a step ends with `backward()`: no optimizer was used, or each of its steps makes many backward passes, as LBFGS does",
+    "replay": "a step ends with the replay of a CUDA graph: what runs in the graph calls no Python",
     "forward": "nothing was trained, so a step is one outermost module call",
     "none": "no optimizer step, backward pass or module call was seen",
 }

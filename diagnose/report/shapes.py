@@ -66,10 +66,10 @@ class Steps(TypedDict):
     """Which steps were seen, and how long they took."""
 
     clock: Annotated[
-        Literal["step", "optimizer", "backward", "forward", "none", "trace"],
+        Literal["step", "optimizer", "backward", "forward", "replay", "none", "trace"],
         _is(
-            "What ended a step: the loop's own word (step), optimizer.step(), backward(), the model's forward, nothing that was seen, or "
-            "what the trace says."
+            "What ended a step: the loop's own word (step), optimizer.step(), backward(), the model's forward, a CUDA graph's replay, "
+            "nothing that was seen, or what the trace says."
         ),
     ]
     step_source: NotRequired[Annotated[str | None, _is("What the timeline's steps were read from; null without a timeline.")]]

@@ -82,7 +82,7 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
     if job is None:
         tidy(out)
     if run.found_no_gpu:
-        raise UsageError("There is no GPU to record on.", saw="torch.cuda.is_available() is False", do="Leave out --device cuda.")
+        raise UsageError("There is no GPU to record on.", saw="torch sees no GPU", do="Leave out --device cuda.")
     return outcome
 
 

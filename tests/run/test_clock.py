@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.optim.optimizer import Optimizer, _global_optimizer_pre_hooks
 
+from diagnose.run.child import clock as clock_module
 from diagnose.run.child.clock import Clock
 
 
@@ -171,3 +172,46 @@ def test_nothing_is_left_in_torch() -> None:
     assert not hooks
     clock.remove()
     clock.take_out_hook()
+
+
+# captured graphs
+
+
+class Graph:
+    def replay(self) -> None: ...
+
+
+@pytest.fixture
+def graph(monkeypatch: pytest.MonkeyPatch) -> Graph:
+    """To be asked for before `listener`."""
+    monkeypatch.setattr(clock_module, "graph_classes", lambda: [Graph])
+    return Graph()
+
+
+def optimizer_step() -> None:
+    torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1).step()
+
+
+def test_replays_tick_once_nothing_else_does(graph: Graph, listener: Listener) -> None:
+    optimizer_step()
+    for _ in range(50):
+        graph.replay()
+    assert (listener.kinds, listener.ticks) == (["optimizer"], 1)
+    graph.replay()
+    graph.replay()
+    assert (listener.kinds, listener.ticks) == (["optimizer", "replay"], 2)
+
+
+def test_replays_between_steps_of_an_optimizer_do_not_tick_for_long(graph: Graph, listener: Listener) -> None:
+    for _ in range(4):
+        for _ in range(60):
+            graph.replay()
+        optimizer_step()
+    assert (listener.kinds, listener.ticks) == (["replay", "optimizer"], 4)
+
+
+def test_what_happens_while_a_graph_is_captured_is_no_step(graph: Graph, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock_module, "is_capturing", lambda: True)
+    optimizer_step()
+    nn.Linear(2, 2)(torch.ones(2, requires_grad=True)).sum().backward()
+    assert (listener.kinds, listener.ticks) == ([], 0)

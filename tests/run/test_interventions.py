@@ -314,7 +314,7 @@ def test_pinned_memory_without_a_gpu_is_refused_and_the_rest_is_done(apply: Appl
 
 
 def test_pinned_memory_with_a_gpu(apply: Apply, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     loaders = apply("dataloader", pin_memory=True)
     assert DataLoader(NUMBERS).pin_memory
     assert told(loaders) == (1, "")
@@ -337,7 +337,7 @@ class Copies:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[Any, ...]] = []
-        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
         for name in ("to", "cuda"):
             monkeypatch.setattr(torch.Tensor, name, lambda tensor, *args, **kwargs: self.asked.append((args, kwargs)))
 

@@ -121,6 +121,7 @@ def test_ticks_with_nothing_to_decide_are_only_written_down(tmp_path: Path) -> N
     phases = Phases.__new__(Phases)
     phases._ticks, phases._tick_ns, phases._wakes_ns, phases._next_tick = 7, [100], 200, 9
     phases._ticks_watched = phases._ticks_theirs = 0
+    phases._tick_devices = None
     phases._sample = lambda border, now_ns: None
     phases._samples_ns = 0
     phases._log = TickLog(str(tmp_path))

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .accelerator import Activities
 from .marks import Marks, mark
 from .recorder import recording_session
 
@@ -15,18 +16,18 @@ _REPEATS = 200
 _EVENTS_OF_ITEM = 2  # aten::item and what it calls
 
 
-def measured_costs(marks: Marks, *, cuda: bool) -> dict[str, int] | None:
+def measured_costs(marks: Marks, activities: Activities) -> dict[str, int] | None:
     """ns an operator takes longer because it is recorded, a call because it is marked, and the range of such a mark by itself.
 
     Medians, so that what else the machine does hardly counts. Takes some 10 ms. None where the calls fail.
     """
     try:
-        return _measured_costs(marks, cuda=cuda)
+        return _measured_costs(marks, activities)
     except Exception:  # a mode of the script's own may refuse tensors that it does not know
         return None
 
 
-def _measured_costs(marks: Marks, *, cuda: bool) -> dict[str, int]:
+def _measured_costs(marks: Marks, activities: Activities) -> dict[str, int]:
     tensor = torch.ones(4, device="cpu")
     item, marked_item = torch.Tensor.item, marks.marked_read("item", torch.Tensor.item)
     number = torch.ones((), device="cpu")
@@ -39,7 +40,7 @@ def _measured_costs(marks: Marks, *, cuda: bool) -> dict[str, int]:
         torch.add(tensor, tensor)
 
     plain_ns = [_median_ns(operator), _median_ns(lambda: item(number))]
-    with recording_session(cuda=cuda):
+    with recording_session(activities):
         operator_ns, item_ns = _median_ns(operator), _median_ns(lambda: marked_item(number))
         range_ns = _median_ns(range_alone)
     event_ns = max(0, operator_ns - plain_ns[0])

@@ -1,6 +1,8 @@
 """The step clock: what the script itself calls a step, else optimizer steps, else outermost backward calls, else outermost forwards of
 modules that own parameters. Where one step of the optimizer evaluates the model many times, as LBFGS does, each evaluation ticks.
 
+A step captured as a CUDA graph calls no Python: where only replays of graphs come any more, they tick. While one is captured, nothing does.
+
 Nothing but the hooks that can still matter is installed: an optimizer that steps removes the wrappers of backward and forward.
 """
 
@@ -18,6 +20,7 @@ from typing import Any, Protocol
 import torch
 from torch.optim.optimizer import Optimizer, _global_optimizer_post_hooks, register_optimizer_step_post_hook
 
+from .accelerator import graph_classes, is_capturing
 from .closer import compiler_in_use
 from .evaluations import Evaluations
 from .guard import attempt, guarded
@@ -25,8 +28,9 @@ from .patching import Patches
 
 graph_entry: Any = torch.autograd  # its `_engine_run_backward` is private, and the one name that all backward calls go through
 
-_TRUST = {"none": 0, "forward": 1, "backward": 2, "optimizer": 3, "step": 4}
+_TRUST = {"none": 0, "replay": 1, "forward": 2, "backward": 3, "optimizer": 4, "step": 5}
 _PATIENCE = 50  # backward calls without a step before an optimizer that was constructed is taken for unused
+_REPLAYS = 50  # of captured graphs without anything else that ticks, before they are taken for the steps
 
 
 class Listener(Protocol):
@@ -58,7 +62,8 @@ class Clock:
         self.calls = SimpleNamespace(forward=torch.nn.Module.__call__, backward=graph_entry._engine_run_backward, step_ended=None)
         self._nesting = threading.local()
         self._thread: threading.Thread | None = None
-        self._construction, self._backward, self._forward = Patches(), Patches(), Patches()
+        self._construction, self._backward, self._forward, self._replay = Patches(), Patches(), Patches(), Patches()
+        self._replays, self._replays_least = 0, _REPLAYS  # since anything else ticked
         self._hook: Any = None
 
     def install(self, called: type = torch.nn.Module) -> None:
@@ -70,6 +75,8 @@ class Clock:
         self.calls.forward = called.__call__
         self._forward_wrapper = self._ticking("forward")
         self._forward.replace(called, "__call__", self._forward_wrapper)
+        for graph in graph_classes():
+            self._replay.replace(graph, "replay", self._noticing_replays(graph.replay))  # type: ignore[attr-defined]
         self._construction.replace(torch, "compile", self._noticing_compilation(torch.compile))
 
     def place_for(self, kind: str) -> tuple[Any, str]:
@@ -91,7 +98,7 @@ class Clock:
             # torch may be iterating over the hooks right now, so this one can be replaced but not taken out
             _global_optimizer_post_hooks[self._hook.id] = _no_hook
         self._evaluations.remove()
-        for patches in (self._forward, self._backward, self._construction):
+        for patches in (self._forward, self._backward, self._replay, self._construction):
             patches.restore()
 
     def take_out_hook(self) -> None:
@@ -105,7 +112,7 @@ class Clock:
         step_ended = self.calls.step_ended
         if step_ended is not None:
             step_ended()
-        if self._evaluations.many:
+        if self._evaluations.many and not is_capturing():
             self._evaluations.step_ended()
             self._waits = False
             self._listener.optimizer_stepped()
@@ -118,9 +125,15 @@ class Clock:
         self._tick("step", "step")
 
     def _tick(self, kind: str, source: object) -> None:
+        if is_capturing():
+            return
+        if kind != "replay":
+            self._replays = 0
         if kind != self.kind:
-            if _TRUST[kind] < _TRUST[self.kind]:
+            if kind != "replay" and _TRUST[kind] < _TRUST[self.kind]:
                 return
+            if self.kind == "replay":  # too early: what ticks better does so seldom
+                self._replays_least *= 10
             self._upgrade(kind)
         thread = threading.current_thread()
         if thread is not self._thread:  # one thread trains; another one takes over only when it has ended
@@ -131,11 +144,13 @@ class Clock:
 
     def _upgrade(self, kind: str) -> None:
         self.kind, self._thread = kind, None
-        if kind != "forward":
+        if kind not in ("forward", "replay"):
             self._forward.restore()
         if kind in ("optimizer", "step"):
             self._backward.restore()
             self._evaluations.remove()
+        if kind == "step":
+            self._replay.restore()
         self._listener.clock_upgraded(kind)
 
     def _may_tick(self, kind: str) -> bool:
@@ -174,6 +189,20 @@ class Clock:
                 self._tick(kind, kind)
 
         return call
+
+    def _noticing_replays(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @guarded("the step clock")
+        def replayed(graph: Any) -> None:
+            self._replays += 1
+            if self._replays > self._replays_least:
+                self._tick("replay", graph)
+
+        def replay(graph: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(graph, *args, **kwargs)
+            replayed(graph)
+            return result
+
+        return replay
 
     def _noticing_compilation(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Compiled modules must be what they are without us, so from then on only the calls of the compiled model are wrapped."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import weakref
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import Optimizer
 
+from . import accelerator
 from .cells import cell_sources
 from .compiling import compile_facts
 from .distributed import Distributed
@@ -45,6 +47,7 @@ class Facts:
         self._fetches = FetchLog(run_folder, live)
         self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
+        self._parameter_devices: set[torch.device] = set()
 
     def install(self) -> None:
         for observer in (self._fetches, self._loaders, self._distributed):
@@ -89,6 +92,7 @@ class Facts:
             "repeated_uploads": lambda: self.uploads.facts(self.recorded_steps) if self.recorded_steps else None,
             "compile": lambda: compile_facts(self.places, in_steps),
             "out_of_memory_count": gpu_out_of_memory_count,
+            "accelerator": lambda: accelerator.facts(self._parameters_on(models, optimizers)),
             "memory_error": lambda: self.memory_error,
         }
         facts = {name: attempt(f"reading the fact {name}", reader, None) for name, reader in read.items()}
@@ -98,6 +102,13 @@ class Facts:
         facts |= {name: value for name, value in self.plain.facts.items() if name != "frames_compiled_in_steps"}
         sources = attempt("keeping the text of cells", lambda: cell_sources(self.places.cells), {})
         return facts | ({"sources": sources} if sources else {})
+
+    def _parameters_on(self, models: list[Any], optimizers: list[Any]) -> set[torch.device]:
+        """Where these have their parameters, and those had that are gone."""
+        of_models = (parameter for model, _ in models for parameter in model.parameters())
+        of_optimizers = (parameter for optimizer, _ in optimizers for group in optimizer.param_groups for parameter in group["params"])
+        self._parameter_devices |= {parameter.device for parameter in itertools.chain(of_models, of_optimizers)}
+        return self._parameter_devices
 
     def _known_optimizers(self) -> list[tuple[Any, Place]]:
         """Those that were seen made, and those that step although they were made before we came."""

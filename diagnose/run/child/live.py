@@ -11,7 +11,7 @@ from .schedule import Budget
 from .ticks import PHASES
 
 _SIZE = 4096
-_STATE, _STOP, _ATTENTION, _TORCH, _WORDS, _STAGE, _ORDERS, _SEATS = 0, 1, 2, 3, 8, 64, 320, 512
+_STATE, _STOP, _ATTENTION, _TORCH, _WORDS, _STAGE, _ORDERS, _SEATS = 0, 1, 2, 3, 8, 64, 320, 528
 _WORD = struct.Struct("<q")
 _TEXT_ROOM = 200
 _STAGE_LAYOUT = struct.Struct(f"<qqqqqqq{_TEXT_ROOM}s")  # a budget, ticks a step, ns a step, text
@@ -21,7 +21,7 @@ _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
 
 _SEAT = struct.Struct("<qqqq")
 _SEATS_AT_MOST = 64  # the ranks of one machine have numbers in a row
-_CLOCKS = ("forward", "backward", "optimizer", "step")
+_CLOCKS = ("replay", "forward", "backward", "optimizer", "step")
 RECORDING, WRITTEN, ENDED = 1, 2, 3  # of a seat; 0: a rank that has not ticked yet
 
 

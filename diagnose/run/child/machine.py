@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from . import accelerator
 from .guard import attempt
 
 _VARIABLE_PREFIXES = (
@@ -44,14 +45,25 @@ def environment() -> dict[str, Any]:
         return {name: attempt(f"reading {name} of this machine", read, None) for name, read in _FACTS.items()}
 
 
-def _gpu() -> Any:
-    """The properties of the current GPU; None without one."""
-    return torch.cuda.get_device_properties(torch.cuda.current_device()) if torch.cuda.is_available() else None
+def _device() -> str:
+    used = accelerator.devices()
+    return accelerator.name(used[0]) if used else "cpu"
+
+
+def _gpu_available() -> bool | None:
+    count = accelerator.gpu_count()
+    return None if count is None else count > 0
+
+
+def _gpu(what: str) -> Any:
+    """One of the properties of the GPU in use; None where none is, or torch does not tell."""
+    used = accelerator.devices()
+    return getattr(accelerator.properties(used[0]), what, None) if used else None
 
 
 def _capability() -> str | None:
-    gpu = _gpu()
-    return f"{gpu.major}.{gpu.minor}" if gpu else None
+    major, minor = _gpu("major"), _gpu("minor")
+    return f"{major}.{minor}" if major is not None else None
 
 
 def _matmul_precision() -> str:
@@ -98,11 +110,11 @@ _FACTS: dict[str, Callable[[], Any]] = {
     "torch_version": lambda: str(torch.__version__),
     "python_version": platform.python_version,
     "platform": platform.platform,
-    "device": lambda: f"cuda:{torch.cuda.current_device()}" if torch.cuda.is_available() else "cpu",
-    "gpu_available": torch.cuda.is_available,
-    "gpu_name": lambda: gpu.name if (gpu := _gpu()) else None,
+    "device": _device,
+    "gpu_available": _gpu_available,
+    "gpu_name": lambda: _gpu("name"),
     "gpu_capability": _capability,
-    "gpu_memory_bytes": lambda: gpu.total_memory if (gpu := _gpu()) else None,
+    "gpu_memory_bytes": lambda: _gpu("total_memory"),
     "driver_version": _driver_version,
     "cpu_core_count": _usable_cores,
     "machine_core_count": os.cpu_count,
@@ -115,6 +127,6 @@ _FACTS: dict[str, Callable[[], Any]] = {
     "cudnn_benchmark": lambda: torch.backends.cudnn.benchmark,
     "cudnn_allow_tf32": _cudnn_allow_tf32,
     "cudnn_deterministic": lambda: torch.backends.cudnn.deterministic,
-    "sync_debug_mode": lambda: torch.cuda.get_sync_debug_mode() if torch.cuda.is_initialized() else None,
+    "sync_debug_mode": accelerator.sync_debug_mode,
     "environment_variables": _variables,
 }

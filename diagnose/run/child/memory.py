@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
-import torch
+from . import accelerator
 
 _SAMPLES_AT_MOST = 200
 _COST_SHARE = 100  # looking takes no more than one part in this many of the time
@@ -31,7 +31,8 @@ class Memory:
         self._stride = 1  # steps from one look to the next, at least
         self._next_ns, self._cost_ns = 0, _SECOND
         self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
-        self._device = torch.cuda.current_device() if torch.cuda.is_initialized() else None
+        used = accelerator.devices()
+        self._device = used[0] if used and accelerator.memory_statistics(used[0]) else None
         self._heap_in_use = _heap_reader() if self._device is None else None
         self._before = self._statistics()
 
@@ -50,7 +51,7 @@ class Memory:
         if self._heap_in_use is not None:
             self._heap.append(self._heap_in_use())
         if self._device is not None:
-            self._allocated.append(_allocated(self._device))
+            self._allocated.append(accelerator.allocated_bytes(self._device))
         if len(self._steps) > _SAMPLES_AT_MOST:
             self._stride = 2 * math.ceil(number / len(self._steps))
             del self._steps[::2], self._resident[::2], self._heap[::2], self._allocated[::2]
@@ -68,7 +69,7 @@ class Memory:
         }
 
     def _statistics(self) -> dict[str, Any]:
-        return torch.cuda.memory_stats(self._device) if self._device is not None else {}
+        return accelerator.memory_statistics(self._device) if self._device is not None else {}
 
     def _cuda_memory(self, steps: int) -> dict[str, Any] | None:
         before, after = self._before, self._statistics()
@@ -81,7 +82,7 @@ class Memory:
         return {
             "peak_allocated_bytes": after["allocated_bytes.all.peak"],
             "peak_reserved_bytes": after["reserved_bytes.all.peak"],
-            "capacity_bytes": torch.cuda.get_device_properties(self._device).total_memory,
+            "capacity_bytes": accelerator.properties(self._device).total_memory,
             "retries_per_step": per_step("num_alloc_retries"),
             "segment_allocations_per_step": per_step("segment.all.allocated"),
             "out_of_memory_count": after.get("num_ooms", 0),
@@ -114,8 +115,3 @@ def _heap_reader() -> Callable[[], int] | None:
     begin = perf_counter_ns()
     too_little = in_use() < _HEAP_BYTES_AT_LEAST
     return None if too_little or perf_counter_ns() - begin > _HEAP_NS_AT_MOST else in_use
-
-
-def _allocated(device: int) -> int:
-    """`torch.cuda.memory_allocated` without flattening some hundred other numbers."""
-    return int(torch._C._cuda_memoryStats(device)["allocated_bytes"]["all"]["current"])

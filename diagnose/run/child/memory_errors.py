@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import torch
-
+from . import accelerator
 from .places import NOWHERE, Place, Places
 
 _CHAIN_AT_MOST = 20
 _LENGTH_AT_MOST = 300
-_OF_GPU: tuple[type[BaseException], ...] = (torch.cuda.OutOfMemoryError,)
 _GPU_TEXT = re.compile(r"CUDA out of memory|CUDA error: out of memory|CU(BLAS|DNN|SPARSE|SOLVER)_STATUS_ALLOC_FAILED")
 _HOST_TEXT = re.compile(r"DefaultCPUAllocator: (can't allocate|not enough) memory|Cannot allocate memory")
 
@@ -38,7 +36,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _device(error: BaseException) -> str:
     """Whose memory it was, `cuda` or `cpu`; empty for any other error."""
-    if isinstance(error, _OF_GPU):
+    if isinstance(error, accelerator.OutOfMemory):
         return "cuda"
     if isinstance(error, MemoryError):
         return "cpu"
@@ -58,8 +56,7 @@ def _raised_at(error: BaseException, places: Places) -> Place:
 
 
 def gpu_out_of_memory_count() -> int | None:
-    """How often the GPU had no memory left so far; None where CUDA is not in use, which stays as it is."""
+    """How often the GPU had no memory left so far; None where none is in use, which stays as it is."""
     with contextlib.suppress(Exception):
-        if torch.cuda.is_initialized():
-            return sum(int(torch.cuda.memory_stats(device).get("num_ooms", 0)) for device in range(torch.cuda.device_count()))
+        return accelerator.out_of_memory_count()
     return None

@@ -9,22 +9,25 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
 import torch
 
 from . import schedule
+from .accelerator import Activities, synchronize
 from .calibration import measured_costs
 from .closer import compiler_in_use
 from .crew import Crew
+from .device_ticks import DeviceTicks
 from .facts import Facts
 from .foreign import ForeignProfilers
 from .live import Stage
 from .marks import Marks
 from .parts import Parts
 from .processor import TICK, TICK_ENDS
-from .recorder import Recording, mark_tick, synchronize
+from .recorder import Recording, mark_tick
 from .results import Results
 from .ticks import TickLog
 
@@ -59,10 +62,10 @@ class Phases:
         clock: str,
         budgets: schedule.Round,
         stacks: bool,
-        cuda: bool,
+        activities: Activities,
     ) -> None:
         self._folder, self._crew, self._marks, self._foreign, self._facts = folder, crew, marks, foreign, facts
-        self._clock, self._cuda, self._stacks = clock, cuda, stacks
+        self._clock, self._activities, self._stacks = clock, activities, stacks
         self._full_round = budgets
         self._rounds: list[schedule.Round] = []  # the one in progress and those to come
         self._names: list[str] = []  # of its phases to come
@@ -77,6 +80,10 @@ class Phases:
         self._tick_ns: list[int] = []
         self._input_elements: list[int] = []  # of each tick of a recording
         self._recording: Recording | None = None
+        self._dropped_ticks = 0  # at the begin of the recording
+        self._device_ticks = DeviceTicks()
+        self._tick_devices: Callable[[], None] | None = None  # in a plain phase where a device is in use
+        self._calibrated = self._after_session = False
         self._early = ""  # the phase that is recorded while the script warms up
         self._early_from = self._early_until = 0  # ticks
         self._settling_from = self._settles_ticks = 0
@@ -85,7 +92,7 @@ class Phases:
         self._wakes_ns = self._samples_ns = 0  # until then plain ticks are only written down, and no sample is taken
         self._ticks_watched = self._ticks_theirs = self._ticks_recorded = 0
         self.over = False
-        self._results = Results(folder, facts, parts.processor, clock=clock, cuda=cuda, thread=threading.current_thread().name)
+        self._results = Results(folder, facts, parts.processor, clock=clock, activities=activities, thread=threading.current_thread().name)
         self._log = TickLog(folder)
         parts.processor.forget()
         crew.announce(Stage(_TEXTS["warmup"]))
@@ -103,6 +110,8 @@ class Phases:
             return False
         self._ticks += 1
         self._tick_ns.append(now_ns)
+        if self._tick_devices is not None:
+            self._tick_devices()
         self._log.add(now_ns)
         if now_ns >= self._samples_ns:
             self._samples_ns = now_ns + _SAMPLED_NS
@@ -116,16 +125,22 @@ class Phases:
         number = self._ticks
         self._ticks += 1
         self._tick_ns.append(now_ns)
+        if self._tick_devices is not None:
+            self._tick_devices()
         self._log.add(now_ns)
         self._sample(TICK, now_ns)
         self._crew.count(len(self._tick_ns) - 1)
         if self._recording is not None:
-            mark_tick(number)
+            if number >= self._first_tick:
+                mark_tick(number)
             self._ticks_recorded += 1
             self._facts.calls.look_closely = False  # one step is enough
             self._facts.uploads.step_ended()
             self._facts.calls.feeding.tick()
             self._input_elements.append(self._facts.calls.taken_elements())
+            if self._dropped_ticks and number == self._first_tick:
+                self._tick_ns, self._input_elements = [now_ns], []
+                self._log.begin(self._name, number, now_ns)
         elif self._name in ("warmup", "plain", "parts"):
             self._ticks_watched += 1
             self._ticks_theirs += _a_profiler_runs()
@@ -151,15 +166,24 @@ class Phases:
     def _warm_up(self, number: int, now_ns: int) -> None:
         if number == 0:
             self._log.begin("warmup", number, now_ns)
-            self._facts.profiler_costs = None if self._foreign.active else measured_costs(self._marks, cuda=self._cuda)
+            plain_first = self._activities.come_late(trained=self._clock in ("optimizer", "step"))
+            if not plain_first:
+                self._calibrate()
             self._parts.begin(self._name, self._step_ns)
             self._update().write()
-            self._begin_early("timeline", number)
+            if plain_first:
+                self._step_begins_now()
+            else:
+                self._begin_early("timeline", number)
         elif self._recording is not None:
             if number >= self._early_until:
                 self._end_early(number, now_ns)
         else:
             self._settle(number, now_ns)
+
+    def _calibrate(self) -> None:
+        self._calibrated = True
+        self._facts.profiler_costs = None if self._foreign.active else measured_costs(self._marks, self._activities)
 
     def _settle(self, number: int, now_ns: int) -> None:
         self._period = self._find_period()
@@ -215,7 +239,7 @@ class Phases:
             return
         ticks = schedule.EARLY_STEPS[name] * (min(len(set(self._sources)), 16) if name == "timeline" else self._period)
         self._early, self._early_from, self._early_until = name, number, number + ticks
-        self._start(Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail"), number)
+        self._start(Recording(self._marks, self._foreign, self._activities, stacks=name == "detail"), number)
         self._step_begins_now()
 
     def _start(self, recording: Recording, number: int) -> None:
@@ -223,7 +247,7 @@ class Phases:
         self._input_elements = []
         self._facts.calls.taken_elements()
         self._facts.calls.look_closely = recording.stacks
-        recording.start(number, self._end_with_thread)
+        recording.start(None if self._dropped_ticks else number, self._end_with_thread)
 
     def _end_early(self, number: int, now_ns: int) -> None:
         """The detail follows the timeline, unless it may take too long or the compiler is still at work."""
@@ -240,7 +264,7 @@ class Phases:
         assert recording is not None
         self._period = self._find_period()
         tick_ns = self._tick_ns[-(number - self._early_from + 1) :]
-        synchronize(self._cuda)
+        synchronize(self._activities.device)
         recording.stop()
         self._update().keep_recording(recording, self._phase(name) | {"first_tick": self._early_from, "tick_ns": tick_ns, "cold": True})
         return (tick_ns[-1] - tick_ns[0]) / max(1, (len(tick_ns) - 1) // self._period)
@@ -262,22 +286,35 @@ class Phases:
     # plain, timeline, detail
 
     def _begin(self, name: str, number: int, now_ns: int) -> None:
+        synchronize(self._activities.device)
         self._keep_phase()
         self._name, self._first_tick, self._tick_ns = name, number, [now_ns]
         budget = self._rounds[0][name]
         is_short = len(self._rounds) > 1
         self._crew.announce(Stage(_FIRST_LOOK) if is_short else Stage(_TEXTS[name], budget, self._period, self._step_ns))
-        synchronize(self._cuda)
         self._parts.begin(name, self._step_ns)
         if name in ("timeline", "detail"):
-            self._start(Recording(self._marks, self._foreign, cuda=self._cuda, stacks=name == "detail"), number)
+            self._begin_recording(name, number)
         elif name == "plain":
             self._facts.plain.begin()
+            if self._activities.device:
+                self._after_session = self._activities.has_device
+                self._device_ticks.begin()
+                self._tick_devices = self._device_ticks.tick if self._device_ticks else None
         self._tick_ns[0] = begin_ns = perf_counter_ns()
         self._log.begin(name, number, begin_ns)
         self._sample(TICK, begin_ns)
-        self._next_tick = _NEVER if budget.least_ns else number + budget.steps * self._period
+        self._next_tick = _NEVER if budget.least_ns else self._first_tick + budget.steps * self._period
         self._next_ns = begin_ns + min(budget.least_ns or budget.time_ns, budget.time_ns, budget.time_limit_ns)
+
+    def _begin_recording(self, name: str, number: int) -> None:
+        """A device's work may be missing at the begin of a session (pytorch#192021): one step more, which does not count."""
+        if not self._calibrated:
+            self._calibrate()
+        recording = Recording(self._marks, self._foreign, self._activities, stacks=name == "detail")
+        self._dropped_ticks = self._period if self._activities.has_device else 0
+        self._first_tick = number + self._dropped_ticks
+        self._start(recording, number)
 
     def _is_used_up(self, number: int, now_ns: int) -> bool:
         """By steps all ranks know it for themselves, for they began at the same tick; by time the one that leads says it."""
@@ -325,9 +362,9 @@ class Phases:
         """Stop the recording of the current phase and write its files; the phase is kept if it holds a whole step."""
         recording, self._recording = self._recording, None
         assert recording is not None
-        name, steps = self._name, (len(self._tick_ns) - 1) // self._period
+        name, steps = self._name, (len(self._tick_ns) - 1) // self._period if self._ticks > self._first_tick else 0
         self._note_pace()
-        synchronize(self._cuda)
+        synchronize(self._activities.device)
         recording.stop()
         if steps >= 1:
             if len(self._rounds) < 2:
@@ -338,7 +375,8 @@ class Phases:
 
     def _phase(self, name: str) -> dict[str, Any]:
         """A phase with a recording, as it stands in steps.json."""
-        return {"name": name, "first_tick": self._first_tick, "tick_ns": self._tick_ns, "input_elements": self._input_elements}
+        phase = {"name": name, "first_tick": self._first_tick, "tick_ns": self._tick_ns, "input_elements": self._input_elements}
+        return phase | ({"dropped_ticks": self._dropped_ticks} if self._dropped_ticks else {})
 
     # the end
 
@@ -386,6 +424,7 @@ class Phases:
     def discard(self) -> None:
         """Forget everything: a better clock has been found."""
         self._wakes_ns = 0
+        self._tick_devices, self._device_ticks = None, DeviceTicks()
         self._facts.plain.end(0)
         self._parts.end()
         if self._recording is not None:
@@ -398,9 +437,18 @@ class Phases:
         self._facts.plain.end((len(self._tick_ns) - 1) // self._period)
         self._note_pace()
         if self._tick_ns:
-            phase = {"name": self._name, "first_tick": self._first_tick, "tick_ns": self._tick_ns}
+            phase = {"name": self._name, "first_tick": self._first_tick, "tick_ns": self._tick_ns} | self._on_devices()
             self._tick_ns = []
             self._update().keep(phase)
+
+    def _on_devices(self) -> dict[str, Any]:
+        """What the devices tell of the ticks of the plain phase."""
+        if self._tick_devices is None:
+            return {}
+        self._tick_devices = None
+        told: dict[str, Any] = {"after_session": True} if self._after_session else {}
+        device_tick_ns = self._device_ticks.end()
+        return told | ({"device_tick_ns": device_tick_ns} if device_tick_ns else {})
 
     def _note_pace(self) -> None:
         self._step_ns = self._pace_ns() or self._step_ns

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile, python_tracer
+from torch.profiler import profile, python_tracer
 
+from .accelerator import Activities
 from .foreign import ForeignProfilers
 from .marks import Marks, mark
 from .patching import Patches
@@ -54,9 +55,9 @@ def _full_paths() -> Iterator[None]:
         patches.restore()
 
 
-def _profiler(*, cuda: bool, stacks: bool, one_thread: bool) -> profile:
+def _profiler(activities: Activities, *, stacks: bool, one_thread: bool) -> profile:
     return profile(
-        activities=[ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if cuda else []),
+        activities=activities.decided(),
         record_shapes=True,
         with_stack=stacks,
         with_modules=stacks,
@@ -65,25 +66,27 @@ def _profiler(*, cuda: bool, stacks: bool, one_thread: bool) -> profile:
 
 
 @contextlib.contextmanager
-def recording_session(*, cuda: bool) -> Iterator[None]:
+def recording_session(activities: Activities) -> Iterator[None]:
     """A recording without stacks or marks, of which nothing is kept."""
-    with _without_needless_import(), _profiler(cuda=cuda, stacks=False, one_thread=_ALL_THREADS is None):
+    with _without_needless_import(), _profiler(activities, stacks=False, one_thread=_ALL_THREADS is None):
         yield
 
 
 class Recording:
     """A profiler with the marks that belong to it, from `start` to `stop`; `export` may follow later, or never."""
 
-    def __init__(self, marks: Marks, foreign: ForeignProfilers, *, cuda: bool, stacks: bool) -> None:
+    def __init__(self, marks: Marks, foreign: ForeignProfilers, activities: Activities, *, stacks: bool) -> None:
         self.running = False
         self._thread = 0
         self._marks, self._foreign = marks, foreign
         self.stacks = stacks
         self._one_thread = stacks or _ALL_THREADS is None  # stacks of all threads crash torch 2.13 in the garbage collector
-        self.profiler: profile | None = _profiler(cuda=cuda, stacks=stacks, one_thread=self._one_thread)
+        self.profiler: profile | None = _profiler(activities, stacks=stacks, one_thread=self._one_thread)
 
-    def start(self, tick: int, thread_ends: Callable[[], None]) -> None:
-        """`thread_ends` is called by this thread at its end, if it is not the main one and ends while the recording runs."""
+    def start(self, tick: int | None, thread_ends: Callable[[], None]) -> None:
+        """`tick`: the one that the recording begins with, None if its first step is not to count.
+
+        `thread_ends` is called by this thread at its end, if it is not the main one and ends while the recording runs."""
         assert self.profiler is not None
         self._thread = threading.get_ident()
         self._call_at_end_of_thread(thread_ends)
@@ -92,7 +95,8 @@ class Recording:
         self._foreign.ours_started(self.profiler.profiler)
         self.running = True
         self._marks.install(operators=self.stacks)
-        mark_tick(tick)
+        if tick is not None:
+            mark_tick(tick)
 
     def stop(self) -> None:
         """Stop recording. Raises RuntimeError in another thread than the one that started, where that would crash torch."""
@@ -156,9 +160,3 @@ def export_trace(profiler: Any, path: str) -> None:
             shutil.copyfileobj(source, packed, 1 << 20)
     finally:
         os.remove(plain)
-
-
-def synchronize(cuda: bool) -> None:
-    """At phase borders only: what the GPU still has to do belongs to the phase that enqueued it."""
-    if cuda:
-        torch.cuda.synchronize()

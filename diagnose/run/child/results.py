@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from . import guard
+from .accelerator import Activities
 from .calls import write_calls
 from .facts import Facts
 from .key_averages import EVENTS_AT_MOST, write_key_averages
@@ -24,9 +25,9 @@ Phase = dict[str, Any]  # as it stands in steps.json
 class Results:
     """`thread`: the name of the one that trains. Of two phases of a name the later one counts, unless it holds fewer steps."""
 
-    def __init__(self, folder: str, facts: Facts, processor: Processor, *, clock: str, cuda: bool, thread: str) -> None:
+    def __init__(self, folder: str, facts: Facts, processor: Processor, *, clock: str, activities: Activities, thread: str) -> None:
         self._folder, self._facts, self._processor = folder, facts, processor
-        self._clock, self._cuda, self._thread = clock, cuda, thread
+        self._clock, self._activities, self._thread = clock, activities, thread
         self._phases: dict[str, Phase] = {}  # by name
         self._notes: list[str] = []
         self.period = 1  # ticks a step
@@ -55,7 +56,8 @@ class Results:
         """A phase with a recording, whose files are written. Raises OSError, RuntimeError."""
         if not self._counts(phase):
             return
-        is_detail, steps = phase["name"] == "detail", max(1, (len(phase["tick_ns"]) - 1) // self.period)
+        recorded_ticks = len(phase["tick_ns"]) - 1 + phase.get("dropped_ticks", 0)
+        is_detail, steps = phase["name"] == "detail", max(1, recorded_ticks // self.period)
         phase["trace"] = DETAIL_FILE if is_detail else TIMELINE_FILE
         recording.export(os.path.join(self._folder, phase["trace"]))
         if is_detail:
@@ -63,7 +65,8 @@ class Results:
             write_calls(recording.profiler, os.path.join(self._folder, CALLS_FILE), self._facts.places)
         else:
             most = _EARLY_EVENTS_AT_MOST if phase["cold"] else EVENTS_AT_MOST
-            write_key_averages(recording.profiler, os.path.join(self._folder, AVERAGES_FILE), steps, cuda=self._cuda, most_events=most)
+            path = os.path.join(self._folder, AVERAGES_FILE)
+            write_key_averages(recording.profiler, path, steps, cuda=self._activities.has_device, most_events=most)
         self._phases[phase["name"]] = phase
         self.write()
 

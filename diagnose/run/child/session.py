@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import Optimizer
 
+from . import accelerator
 from .clock import Clock
 from .crew import Crew, is_first_in, own_rank
 from .facts import Facts
@@ -63,6 +64,7 @@ class Session:
         self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, processor, beside)
         self._parts = Parts(processor, self._clock.place_for)
         self._foreign = ForeignProfilers(self._clock.forward_unwrapped)
+        self._activities = accelerator.Activities(device=plan.device != "cpu")
         self._ticks = 0
         self._elected: bool | None = None  # None: nobody has ticked in this process yet
         self._rank = 0
@@ -73,7 +75,7 @@ class Session:
 
     def install(self) -> None:
         """Raises StopRun if the run is to be recorded on a GPU and there is none."""
-        if self.plan.device == "cuda" and not torch.cuda.is_available():
+        if self.plan.device == "cuda" and accelerator.gpu_count() == 0:
             self._live.set_no_gpu()
             raise StopRun
         self._clock.install(self.called_class())
@@ -165,7 +167,6 @@ class Session:
         return os.path.join(self.plan.folder, f"rank{self._rank}")
 
     def _new_phases(self) -> Phases:
-        cuda = self.plan.device != "cpu" and torch.cuda.is_available()
         assert self._crew is not None
         return Phases(
             self._rank_folder,
@@ -177,7 +178,7 @@ class Session:
             clock=self._clock.kind,
             budgets=budgets(self.plan.steps, self.plan.plain_steps, timed=not self._crew.spread),
             stacks=self.plan.stacks,
-            cuda=cuda,
+            activities=self._activities,
         )
 
     def _finish(self, *, stop: bool) -> None:

@@ -13,8 +13,10 @@ from typing import Any
 import torch
 from torch.optim.optimizer import Optimizer
 
+from . import accelerator
 from .clock import Clock
 from .crew import Crew, is_first_in, own_rank
+from .device_ticks import DeviceTicks
 from .identical import SEED, BatchHashes, SeededBatches, seed_everything
 from .interventions import Intervention, build
 from .leaving import call_at_every_end
@@ -106,11 +108,10 @@ class Trial:
 
     def _note_time(self) -> None:
         self._tick_ns.append(perf_counter_ns())
-        if torch.cuda.is_initialized():
-            # When the GPU is through with the step: the host may be many steps ahead of it.
-            event = torch.cuda.Event(enable_timing=True)
-            event.record()
-            self._events.append(event)
+        if len(self._tick_ns) == 1:
+            self._device_ticks.begin()
+        else:
+            self._device_ticks.tick()
 
     def clock_upgraded(self, kind: str) -> None:
         self._losses.stop()
@@ -142,7 +143,6 @@ class Trial:
         self._crew.written()
 
     def _result(self, device_ms: list[float] | None) -> dict[str, Any]:
-        cuda = torch.cuda.is_initialized()
         return {
             "clock": self._clock.kind,
             "tick_ns": self._tick_ns,
@@ -152,26 +152,22 @@ class Trial:
             "losses": self._losses.facts(1)["losses"] if self._tick_ns else None,
             "outputs": self._outputs.seen or None,
             "interventions": [{"held": one.held, "why_not": one.why_not} for one in self._interventions],
-            "peak_allocated_bytes": torch.cuda.max_memory_allocated() if cuda else None,
-            "peak_reserved_bytes": torch.cuda.max_memory_reserved() if cuda else None,
+            "peak_allocated_bytes": accelerator.peaks("allocated_bytes.all.peak"),
+            "peak_reserved_bytes": accelerator.peaks("reserved_bytes.all.peak"),
             "peak_resident_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         }
 
     def _device_ms(self) -> list[float] | None:
-        """When the GPU ended each step, from the first one on; None without a GPU, or if it was first used later."""
-        if not self._events or len(self._events) < len(self._tick_ns):
+        """When the last of the devices in use ended each step, from the first one on; None without one, or if it was first used later."""
+        if not self._device_ticks:
             return None
-        torch.cuda.synchronize()
-        first = self._events[0]
-        try:
-            return [float(first.elapsed_time(event)) for event in self._events]
-        except RuntimeError:  # the script uses several GPUs in turn
-            return None
+        device_ns = self._device_ticks.end().values()
+        return [max(ends) / 1e6 for ends in zip(*device_ns, strict=True)] or None
 
     def _forget(self) -> None:
         self._ticks = 0
         self._tick_ns: list[int] = []
-        self._events: list[Any] = []
+        self._device_ticks = DeviceTicks()
 
     def _is_first_of_its_rank(self) -> bool:
         """One process of each rank is timed, the first that ticks; a loader worker never is."""

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, IterableDataset, dataloader
 
+from .. import accelerator
 from ..loaders import uses_worker_info
 from .base import Sites
 from .constructors import ConstructorIntervention
@@ -52,7 +53,7 @@ class LoaderArguments(ConstructorIntervention):
 
     def replacements(self, instance: Any, arguments: dict[str, Any]) -> dict[str, Any]:
         wanted = dict(self.wanted)
-        if wanted.get("pin_memory") and not torch.cuda.is_available():
+        if wanted.get("pin_memory") and accelerator.gpu_count() == 0:
             self.pass_over("Pinned memory needs a CUDA GPU, and there is none.")
             del wanted["pin_memory"]
         if "batch_size" in wanted and (arguments.get("batch_sampler") is not None or arguments.get("batch_size", 1) is None):

@@ -10,8 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
+from .. import accelerator
 from .base import Intervention, Sites
 
 BEFORE = "DIAGNOSE_ENVIRONMENT_BEFORE"  # what the variables that were changed were before, as JSON
@@ -61,7 +60,7 @@ class ExpandableSegments(Intervention):
 
     @property
     def held(self) -> int:
-        return int(not self._already and torch.cuda.is_initialized() and _expandable(os.environ.get))
+        return int(not self._already and accelerator.kind_in_use() == "cuda" and _expandable(os.environ.get))
 
     @property
     def why_not(self) -> str:

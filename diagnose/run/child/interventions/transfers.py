@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from .. import accelerator
 from .base import Intervention
 
 
@@ -18,7 +19,7 @@ class NonBlocking(Intervention):
     idle = "No tensor was copied from the host to the GPU there."
 
     def install(self) -> None:
-        if not torch.cuda.is_available():
+        if accelerator.gpu_count() == 0:
             self.refuse("There is no CUDA GPU to copy to.")
             return
         for name in ("to", "cuda"):
