@@ -94,7 +94,8 @@ verify-samples: $(ENVIRONMENT)
 
 # The environment of `make` has no CUDA: this one uses PYTHON as it is, which needs torch with CUDA and the package's dependencies.
 gpu:
-	$(PYTHON) -m sample_traces.gpu --out $(or $(OUT),diagnosis/gpu) $(if $(PACK),--pack $(PACK)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(ONLY),--only $(ONLY)) $(if $(REHEARSE),--rehearse)
+	$(PYTHON) -m sample_traces.gpu --out $(or $(OUT),diagnosis/gpu) $(if $(PACK),--pack $(PACK)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(ONLY),--only $(ONLY)) \
+		$(if $(WHEELS),--wheels $(WHEELS)) $(if $(REHEARSE),--rehearse)
 
 gpu-wheels:
 	for version in 3.10 3.11 3.12 3.13; do $(PYTHON) -m pip download --quiet --no-deps --only-binary=:all: --python-version $$version \

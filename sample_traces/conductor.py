@@ -117,13 +117,13 @@ def _done(piece: Piece, left_s: float) -> Record:
 
 @contextmanager
 def _ended_after(seconds: float) -> Iterator[None]:
-    """Raises OutOfTime in the midst of whatever is done."""
+    """Raises OutOfTime in the midst of whatever is done; and again, should that be where Python lets nothing through."""
 
     def over(number: int, frame: object) -> None:
         raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, TO_END_S)
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from sample_traces import brought, conductor, first_light, gpu, pack, stages
+from sample_traces import brought, conductor, first_light, gpu, pack, recorder, stages
 from sample_traces.conductor import SOME_FAILED, SOME_LEFT, Piece, conduct, records
 from sample_traces.machine import obstacles
 from sample_traces.results import MACHINE
@@ -210,6 +210,23 @@ def test_wheels_that_do_not_fit_are_said_to(tmp_path, monkeypatch):
     said = brought.provide(tmp_path, tmp_path / "packages")
     assert said.startswith("brought_here could not be installed")
     assert not (tmp_path / "packages").exists()
+
+
+# ---- recordings without reports
+
+
+@pytest.mark.parametrize(("ended", "steps", "code"), [("crashed", True, 3), ("finished", False, 1), ("stopped", True, 0)])
+def test_a_recorder_that_recorded_nothing_says_so(ended, steps, code, tmp_path, monkeypatch, capsys):
+    def launch(target, settings, out):
+        assert (target.script, target.args, settings.steps) == ("train.py", ("--fast",), 2)
+        if steps:
+            written(out, rank0__steps=b"{}")
+            (out / "rank0" / "steps").rename(out / "rank0" / "steps.json")
+        return SimpleNamespace(ended=ended)
+
+    monkeypatch.setattr(recorder, "launch", launch)
+    assert recorder.main(["--out", str(tmp_path), "--steps", "2", "train.py", "--fast"]) == code
+    assert ("nothing was recorded" in capsys.readouterr().err) == (code == 1)
 
 
 # ---- first light, and a rehearsal
