@@ -100,8 +100,9 @@ def reading_window(trace: Trace) -> tuple[int, int]:
 
 
 def in_one_window(trace: Trace, start: int, end: int) -> Selection:
-    """The trace as if the window were its only step."""
-    return Selection(replace(trace, steps=pd.DataFrame({"number": [0], "start_ns": [start], "end_ns": [end], "complete": [True]})))
+    """The trace as if the window were its only step, which no host marks: the reading's windows end there, whatever the GPU still does."""
+    steps = pd.DataFrame({"number": [0], "start_ns": [start], "end_ns": [end], "complete": [True]})
+    return Selection(replace(trace, steps=steps, step_source="whole trace"))
 
 
 def of_device(device: pd.DataFrame) -> Iterator[tuple[str, float]]:

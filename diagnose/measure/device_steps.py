@@ -12,6 +12,7 @@ from diagnose.trace.schema import Trace
 Rows = np.ndarray
 Intervals = np.ndarray  # int64 ns, shape (n, 2)
 
+MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer")  # `Trace.step_source`; the windows of others reach over what the GPU did
 FULL_QUEUE = 900  # CUDA takes some 1,024 launches ahead; then a launch waits until an earlier one has run
 AHEAD = 1.01  # steps on the GPU ÷ steps on the host, from which the host runs ahead: the last event's latency is less
 
@@ -22,7 +23,7 @@ def device_windows(trace: Trace) -> Intervals:
     A step is over when both the host and the GPU are through with all that was launched in it and before.
     """
     on_host = trace.complete_steps
-    if trace.step_source == "repetition" or not len(trace.device) or not len(on_host):
+    if trace.step_source not in MARKED_BY_HOST or not len(trace.device) or not len(on_host):
         return on_host
     on_device = np.maximum(on_host, _done_ns(trace, on_host))
     return on_device if _length(on_device) > AHEAD * _length(on_host) else on_host
