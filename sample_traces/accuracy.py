@@ -20,7 +20,7 @@ import numpy as np
 from diagnose.analyse import analyse
 from sample_traces.pages import on_machine, write_part
 from sample_traces.record import PATTERNS, device, run_recorder
-from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded, samples_for
+from sample_traces.samples import FOLDER, SAMPLES, Sample, advised, is_recorded, samples_for
 from sample_traces.side_by_side import mapped
 from sample_traces.tables import table
 
@@ -42,10 +42,11 @@ RULE_OF_PATTERN = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What a tool said of a sample: rules, best first.
+    """What a tool said of a sample: rules, best first, each with its alternatives behind it.
 
-    ``where``: the place of the first rule. ``stable``: those of the rules that are stable. ``on``: what the sample was recorded on.
-    ``gpu``: its name, None without one. ``replay_error``: how far the replay of the steps as they are ends from the recording, a share.
+    ``where``: the place of the first rule, or of the one behind it where the sample's easier fix leads. ``stable``: those of the rules
+    that are stable. ``on``: what the sample was recorded on. ``gpu``: its name, None without one. ``replay_error``: how far the replay of
+    the steps as they are ends from the recording, a share.
     """
 
     sample: Sample
@@ -71,7 +72,8 @@ class Answer:
 
     @property
     def first(self) -> bool:
-        return self.rules[:1] == (self.sample.rule,)
+        """On top, or the alternative to the one fix that gains as much with less effort."""
+        return self.rules[:1] == (self.sample.rule,) or self.rules[:2] == (self.sample.easier, self.sample.rule)
 
     @property
     def at_its_line(self) -> bool:
@@ -138,11 +140,13 @@ def share_of_sick(answers: Iterable[Answer], is_right: Callable[[Answer], bool])
 
 def answer_of(sample: Sample, document: dict[str, Any]) -> Answer:
     fires = [one for one in document["findings"] if one["state"] == "fires"]
+    rows = advised(document)
+    looked_at = 1 if len(rows) > 1 and rows[0][0] == sample.easier else 0
     environment = document["run"]["environment"]
     return Answer(
         sample,
-        rules=tuple(row["rule"] for row in document["plan"]),
-        where=document["plan"][0]["where"] if document["plan"] else None,
+        rules=tuple(rule for rule, _ in rows),
+        where=rows[looked_at][1] if rows else None,
         stable=frozenset(one["rule"] for one in fires if one["status"] == "stable" and one["group"] == "plan"),
         abstained=frozenset(one["rule"] for one in document["findings"] if one["state"] == "abstains"),
         on=f"torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, {environment.get('cores')} cores",

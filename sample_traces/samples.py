@@ -3,6 +3,10 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from diagnose.report import text
+from diagnose.report.document import place
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,7 +22,8 @@ class Sample:
     no recording can be expected to tell it. ``also``: rules that are true of the script as well and may stand in its plan. ``what``
     describes the case; ``other_fix`` says what the healthy twin does instead of the advised fix, empty if it is that; ``twin_steps`` is how
     many steps of the sick script one of the twin's does the work of; ``needs`` is "gpu" where the disease shows on a GPU only; ``stacks``
-    is false where the detail phase would be too large to keep.
+    is false where the detail phase would be too large to keep. ``easier``: the rule whose fix gains as much with less effort and so comes
+    first, with the expected finding as its alternative; empty if there is none.
     """
 
     case: str
@@ -31,6 +36,7 @@ class Sample:
     stacks: bool
     other_fix: str = ""
     twin_steps: int = 1
+    easier: str = ""
 
     @property
     def script(self) -> Path:
@@ -50,6 +56,18 @@ class Sample:
 
     def __str__(self) -> str:
         return f"{self.case}/{self.name}"
+
+
+def advised(document: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Rule and place of each row of the plan, followed by those of its alternatives."""
+    rows: list[tuple[str, str | None]] = []
+    for row in document["plan"]:
+        rows.append((row["rule"], row["where"]))
+        for one in document["findings"]:
+            if one.get("alternative_to") == row["rule"]:
+                line = place(one)
+                rows.append((one["rule"], text.place(line) if line else None))
+    return rows
 
 
 def is_recorded(run: Path) -> bool:
@@ -77,6 +95,7 @@ def _read(path: Path) -> list[Sample]:
             stacks,
             other_fix,
             twin_steps,
+            top.get("easier", ""),
         )
         for name, top in expected.items()
     ]

@@ -1,5 +1,7 @@
 """How answers are counted, compared with targets and laid out, on hand-made answers."""
 
+from dataclasses import replace
+
 import pytest
 
 from sample_traces.accuracy import (
@@ -119,6 +121,29 @@ def test_an_answer_is_read_from_a_document():
         "NVIDIA Test",
         0.004,
     )
+
+
+def test_an_alternative_to_the_easier_fix_counts_as_first():
+    document = {
+        "run": {"environment": {}},
+        "self_replay_error": None,
+        "plan": [{"rule": "easy", "where": "sick.py:9"}, {"rule": "other", "where": None}],
+        "findings": [
+            {"rule": "easy", "status": "preview", "state": "fires", "group": "plan", "culprits": [], "fix": {}},
+            {
+                "rule": "slow",
+                "status": "preview",
+                "state": "fires",
+                "group": "alternative",
+                "alternative_to": "easy",
+                "culprits": [{"file": "sick.py", "line": 3}],
+                "fix": {},
+            },
+        ],
+    }
+    answer = answer_of(replace(SICK, easier="easy"), document)
+    assert (answer.rules, answer.where, answer.first) == (("easy", "slow", "other"), "sick.py:3", True)
+    assert not answer_of(SICK, document).first
 
 
 def test_torchs_patterns_are_read_as_our_rules_once_each():
