@@ -75,14 +75,15 @@ def _stretches(samples: pd.DataFrame) -> Stretches:
     border, begin_ns, middle_ns, end_ns = (samples[name].to_numpy() for name in ("border", "ns", "middle_ns", "end_ns"))
     ours = (border[:-1] == TICK) & (border[1:] == TICK_ENDS)
     took_ns = begin_ns[1:] - end_ns[:-1]
-    ran_ns = np.clip(np.diff(samples["ran_ns"]), 0, took_ns)
+    ran_known = _known(samples["ran_ns"])
+    ran_ns = np.where(ran_known, np.clip(np.diff(samples["ran_ns"]), 0, took_ns), 0)
     # The delay is asked for in the second half of a sample. What the halves next to a stretch took is delay as well, if it is much.
     beside_ns = _delayed(end_ns - middle_ns)[:-1] + _delayed(middle_ns - begin_ns)[1:]
     delay_ns = np.clip(_delays(samples) - beside_ns, 0, took_ns - ran_ns)
     wall_ns, delay_ns, ran_ns = (np.where(ours, 0, column).astype(float) for column in (took_ns, delay_ns, ran_ns))
     others_ns = np.where(_known(samples["pool_delay_ns"]), np.clip(np.diff(samples["pool_delay_ns"]), 0, wall_ns), 0)
     spun_ns = np.divide(ran_ns * others_ns, wall_ns, out=np.zeros(len(wall_ns)), where=wall_ns > 0)
-    return Stretches(wall_ns, wall_ns - delay_ns - spun_ns, wall_ns - delay_ns - ran_ns)
+    return Stretches(wall_ns, wall_ns - delay_ns - spun_ns, np.where(ran_known, wall_ns - delay_ns - ran_ns, np.nan))
 
 
 def _delays(samples: pd.DataFrame) -> np.ndarray:

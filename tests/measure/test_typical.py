@@ -91,6 +91,12 @@ def test_what_we_do_at_a_tick_takes_no_time() -> None:
     assert in_ms(found.undelayed_ns) == [9, 7]
 
 
+def test_without_the_time_it_ran_the_delay_is_known_and_sleep_is_not() -> None:
+    found = stretches((T, 0, -1, 0, -1), (T, 10, -1, 4, -1))
+    assert in_ms(found.undelayed_ns) == [6]
+    assert np.isnan(found.slept_ns).all()
+
+
 def test_without_the_kernels_file_never_losing_a_core_is_no_delay() -> None:
     samples = table((T, 0, 0, -1, -1), (T, 10, 10, -1, -1), (T, 30, 20, -1, -1)).assign(switches=[3, 3, 5])
     found = within(samples).stretches

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -120,7 +121,7 @@ def test_ticks_with_nothing_to_decide_are_only_written_down() -> None:
     phases = Phases.__new__(Phases)
     phases._ticks, phases._tick_ns, phases._wakes_ns, phases._next_tick = 7, [100], 200, 9
     phases._ticks_watched = phases._ticks_theirs = 0
-    phases._sample = lambda border, now_ns: None
+    phases._parts = SimpleNamespace(processor=SimpleNamespace(tick=lambda now_ns: None))
     assert phases.passes(110)
     assert phases.passes(199)
     assert not phases.passes(199)  # the phase has its steps

@@ -99,7 +99,7 @@ class Phases:
             return False
         self._ticks += 1
         self._tick_ns.append(now_ns)
-        self._sample(TICK, now_ns)
+        self._parts.processor.tick(now_ns)
         self._ticks_watched += 1
         self._ticks_theirs += _a_profiler_runs()
         return True

@@ -55,6 +55,18 @@ class Processor:
                 self._pool = tuple(file for name in names if (file := _opened(f"self/task/{name}")) >= 0)
             self._thread = get_ident()
 
+    def tick(self, now_ns: int) -> None:
+        """A sample of a plain tick, as little as can be: of a lone thread's delay alone. In the thread of the last `begin`."""
+        if self._pool or self._own < 0:
+            self.sample(TICK, now_ns)
+        elif self._thread:
+            try:
+                answer = os.pread(self._own, _ANSWER_BYTES, 0)
+            except OSError:
+                self._thread = 0
+                return
+            self._raw.append((TICK, now_ns, now_ns, now_ns, _UNKNOWN, answer, _UNKNOWN, ()))
+
     def sample(self, border: int = TICK, now_ns: int = 0) -> None:
         """Now; `now_ns` if that has just been read."""
         if get_ident() != self._thread:
