@@ -89,7 +89,7 @@ def test_one_folder_and_one_report(tmp_path: Path) -> None:
         "run.json",
     ]
     assert phases_of(run, 0) == phases_of(run, 1)
-    assert list(phases_of(run, 0)) == ["warmup", "plain", "timeline", "detail"]
+    assert list(phases_of(run, 0)) == ["warmup", "plain", "parts", "timeline", "detail"]
     assert json.loads((run / "run.json").read_text())["ended"] == "finished"
     assert stderr.count("diagnose: waiting for the first step") <= 1
     assert stderr.count("diagnose: analysing") == 1
@@ -158,7 +158,7 @@ def test_machines_record_into_one_folder_and_one_reports(tmp_path: Path, out: tu
         "run.json",
     ]
     assert [phases_of(run, rank) for rank in range(2 * ranks)] == [phases_of(run, 0)] * 2 * ranks
-    assert list(phases_of(run, 0)) == ["warmup", "plain", "timeline", "detail"]
+    assert list(phases_of(run, 0)) == ["warmup", "plain", "parts", "timeline", "detail"]
     assert json.loads((run / "report.json").read_text())["ranks"]["missing"] == []
 
 
@@ -166,6 +166,10 @@ def test_a_machine_that_is_lost_is_named_and_not_waited_for(tmp_path: Path) -> N
     options = ("-m", "diagnose", "--device", "cpu", "--plain-steps", "1000000", "--out", "here")
     first, lost = machines([tmp_path, tmp_path], 1, *options, RANKS, "launched", "2", "plain", "1000000")
     wait_for(*(tmp_path / f"here/rank{rank}/steps.json" for rank in (0, 1)))
+    for _ in range(600):  # until the plain phase begins
+        if all("warmup" in phases_of(tmp_path / "here", rank) for rank in (0, 1)):
+            break
+        time.sleep(0.1)
     agent = psutil.Process(lost.pid)
     of_ranks = agent.children(recursive=True)
     agent.suspend()  # or the other machine's torchrun may hear of the loss, and end its rank, before that fails by itself
@@ -252,7 +256,7 @@ def test_accelerate_launch(tmp_path: Path) -> None:
     code, stdout, stderr = ended(job, tmp_path)
     assert (code, sorted(stdout.split("\n"))) == (0, ["", "rank 0 of 2 ends", "rank 1 of 2 ends"]), stderr
     assert phases_of(tmp_path / "here", 0) == phases_of(tmp_path / "here", 1)
-    assert list(phases_of(tmp_path / "here", 0)) == ["warmup", "plain", "timeline", "detail"]
+    assert list(phases_of(tmp_path / "here", 0)) == ["warmup", "plain", "parts", "timeline", "detail"]
     assert stderr.count("diagnose: analysing") == 1
     report = json.loads((tmp_path / "here" / "report.json").read_text())
     assert [row["rank"] for row in report["ranks"]["rows"]] == [0, 1]

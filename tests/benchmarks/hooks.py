@@ -92,6 +92,10 @@ def _rows(runs: list[list[tuple[float, ...]]]) -> Iterator[list[str]]:
         yield [step_ms, clock, *told, f"{statistics.median(ratios):.3f}", f"{min(ratios):.3f} to {max(ratios):.3f}"]
 
 
-if __name__ == "__main__":
-    for row in measured_costs(int(sys.argv[1]) if len(sys.argv) > 1 else 5):
+def main(quartets: int) -> None:
+    for row in measured_costs(quartets):
         print(" · ".join(row), flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
