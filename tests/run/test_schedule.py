@@ -99,7 +99,7 @@ def test_where_enough_steps_are_left_there_is_one_round() -> None:
         (2, {"plain": 3, "timeline": 2}),
         (5, {"plain": 3, "timeline": 2}),
         (7, {"plain": 3, "parts": 1, "timeline": 2, "detail": 1}),
-        (28, {"plain": 15, "parts": 4, "timeline": 5, "detail": 2}),  # detail has no more in a full round either
+        (28, {"plain": 17, "parts": 4, "timeline": 5, "detail": 2}),  # detail has no more in a full round either
     ],
 )
 def test_a_short_round_comes_first_where_few_steps_are_left_or_nobody_knows(left: int | None, short: dict[str, int]) -> None:
@@ -107,3 +107,13 @@ def test_a_short_round_comes_first_where_few_steps_are_left_or_nobody_knows(left
     first, second = schedule.rounds(full, left, 100_000_000)
     assert (counts(first), second) == (short, full)
     assert not any(budget.least_ns for budget in first.values())
+
+
+def test_rounds_grow_where_the_full_one_is_long() -> None:
+    # Steps of 2 ms: 150 plain ones in 0.3 s, 75 for their parts, 100 in the timeline, 10 in detail are 335. There is a round of 7 and one
+    # of 42; 252 would be more than half of all.
+    full = budgets()
+    assert sum(budget.expected_steps(2_000_000) for budget in full.values()) == 335
+    *short, last = schedule.rounds(full, None, 2_000_000)
+    assert [sum(counts(one).values()) for one in short] == [7, 42]
+    assert last is full

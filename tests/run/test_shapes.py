@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+from diagnose.measure.measured import Measured
+from diagnose.measure.recording import load_recording
+
 from .running import Recorded, run_plain, without_times
 
 Run = Callable[..., Recorded]
@@ -74,6 +77,9 @@ def test_training_in_a_thread(run_script: Run) -> None:
     assert run.stdout == "main thread ends\n"
     assert run.steps["thread"] != "MainThread"
     assert run.steps_in("detail") == 1
+    measured = Measured(load_recording(run.folder))
+    assert measured.detail is not None
+    assert {"train"} == set(measured.detail.calls["function"])  # not the main thread's, which waits
 
 
 def test_a_thread_that_ends_by_itself_leaves_its_recording(run_script: Run) -> None:

@@ -26,6 +26,7 @@ _USUAL_STEPS = 8
 _PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 300_000_000, 150_000_000, 200_000_000, 20_000_000
 _UNKNOWN_LEFT = 7  # as many steps as a short round has where nobody knows how many are left
 _FEWEST_LEFT = 5
+_GROWTH = 6  # times the steps of the round before, as long as the full one is twice that
 _NEVER_NS = 1 << 62
 
 
@@ -87,15 +88,23 @@ def budgets(steps: int | None = None, plain_steps: int | None = None, *, timed: 
 def rounds(full: Round, steps_left: int | None, step_ns: int) -> list[Round]:
     """Which phases to go through, one round after the other, while the script lives.
 
-    `steps_left`: that many are still to come, or more; None if nobody knows. Where the full round may not fit, a short one comes first.
+    `steps_left`: that many are still to come, or more; None if nobody knows. Where the full round may not fit, shorter ones come first.
     """
-    if steps_left is not None and steps_left >= sum(budget.expected_steps(step_ns) for budget in full.values()):
+    steps = sum(budget.expected_steps(step_ns) for budget in full.values())
+    if steps_left is not None and steps_left >= steps:
         return [full]
-    left = max(_FEWEST_LEFT, _UNKNOWN_LEFT if steps_left is None else steps_left)
-    counts = {"parts": left // 7, "timeline": max(2, left // 5), "detail": left // 7}
-    counts["plain"] = left - sum(counts.values())
-    short = {name: replace(full[name], steps=min(counts[name], full[name].steps), least_ns=0) for name in full if counts[name]}
-    return [short, full]
+    sizes = [max(_FEWEST_LEFT, _UNKNOWN_LEFT if steps_left is None else steps_left)]
+    while 2 * _GROWTH * sizes[-1] <= steps:
+        sizes.append(_GROWTH * sizes[-1])
+    return [*(_short_round(full, size) for size in sizes), full]
+
+
+def _short_round(full: Round, steps: int) -> Round:
+    """Of so many steps in all."""
+    counts = {"parts": steps // 7, "timeline": max(2, steps // 5), "detail": steps // 7}
+    counts = {name: min(count, full[name].steps) for name, count in counts.items()}
+    counts["plain"] = steps - sum(counts.values())
+    return {name: replace(full[name], steps=counts[name], least_ns=0) for name in full if counts[name]}
 
 
 def settled(step_ns: Sequence[int], elapsed_ns: int, *, timed: bool = True) -> bool:
