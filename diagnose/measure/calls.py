@@ -18,7 +18,7 @@ NO_CALLS = pd.DataFrame({name: pd.Series(dtype="int64") for name in _NUMBERS} | 
 def call_table(calls: dict[str, Any], trace: Trace) -> pd.DataFrame:
     """The calls of the training thread, by start, enclosing ones first; ns from the trace's start. Empty if none were recorded.
 
-    Where none are its own, as in traces whose numbers of threads differ, those of the thread whose calls take longest.
+    Where that is not told (before 0.2), of the thread whose calls take longest.
 
     ``callee`` is empty in recordings that do not name it.
     """
@@ -34,7 +34,7 @@ def call_table(calls: dict[str, Any], trace: Trace) -> pd.DataFrame:
         columns[name] = pd.Categorical.from_codes(np.asarray(codes, np.int64), _distinct(calls.get(values, [""])))
     tids, thread = np.unique(np.asarray(calls["tid"], np.int64), return_inverse=True)
     took_ns = np.bincount(thread, weights=columns["dur_ns"], minlength=len(tids))
-    wanted = np.argmax(np.where(tids == trace.training_thread, np.inf, took_ns))  # others may do nothing but wait, and take longer
+    wanted = np.argmax(np.where(tids == calls.get("training_tid", -1), np.inf, took_ns))  # others may do nothing but wait, and take longer
     order = np.lexsort((-columns["dur_ns"], columns["start_ns"]))
     return pd.DataFrame(columns).iloc[order[thread[order] == wanted]].reset_index(drop=True)
 

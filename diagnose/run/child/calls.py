@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from threading import get_native_id
 from time import perf_counter
 from typing import Any
 
@@ -53,11 +54,11 @@ class _Table:
 
     def as_json(self, truncated: bool) -> dict[str, Any]:
         names = {"files": list(self._files), "functions": list(self._functions), "callees": list(self._callees)}
-        return {"schema": 1, **names, **self.columns, "truncated": truncated}
+        return {"schema": 1, **names, **self.columns, "training_tid": get_native_id(), "truncated": truncated}
 
 
 def write_calls(profiler: Any, path: str, places: Places) -> None:
-    """Write the calls of `profiler`'s recording, as far as a bounded time allows. Raises OSError."""
+    """Write the calls of `profiler`'s recording, as far as a bounded time allows; to be called by the thread that trains. Raises OSError."""
     table = _Table()
     truncated = True
     try:
