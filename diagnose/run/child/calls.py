@@ -58,7 +58,7 @@ class _Table:
 
 
 def write_calls(profiler: Any, path: str, places: Places) -> None:
-    """Write the calls of `profiler`'s recording, as far as a bounded time allows; to be called by the thread that trains. Raises OSError."""
+    """Write the calls of `profiler`'s recording, as far as a bounded time allows. In the thread that trains. Raises OSError."""
     table = _Table()
     truncated = True
     try:
