@@ -220,6 +220,9 @@ class Prediction:
             return None
         used = (measured.recording.facts.get("plain_usage") or {}).get("cpu_cores_used") or 1.0
         work_ms = used * measured.number("step_ms")
+        fetched_ms, busy = float(np.mean(fetch_ms)) * measured.fetches_per_step, measured.number("fetch_busy_share")
+        if measured.number("loader_worker_count") == 0 and busy >= 0:  # threads that spin while the loader sleeps do no work
+            work_ms = min(work_ms, max(measured.number("step_ms") - fetched_ms, 0.0) * cores + busy * fetched_ms)
         if measured.number("loader_worker_count") > 0:
             work_ms += self._worker_ms(float(np.mean(fetch_ms)) * measured.fetches_per_step, work_ms)
         held = measured.metric("prefetch_factor")
