@@ -25,9 +25,7 @@ class Stretches:
 
     wall_ns: np.ndarray
     undelayed_ns: np.ndarray  # without delays; nan where they are unknown
-    slept_ns: (
-        np.ndarray
-    )  # in which the thread neither ran nor was ready to: it slept, read, waited for a lock or for others; nan if unknown
+    slept_ns: np.ndarray  # in which the thread neither ran nor was ready to: it slept, read or waited; nan if unknown
 
     @property
     def lengths_ns(self) -> np.ndarray:

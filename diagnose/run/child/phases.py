@@ -64,7 +64,7 @@ class Phases:
         stacks: bool,
         activities: Activities,
     ) -> None:
-        self._folder, self._crew, self._marks, self._foreign, self._facts = folder, crew, marks, foreign, facts
+        self._crew, self._marks, self._foreign, self._facts = crew, marks, foreign, facts
         self._clock, self._activities, self._stacks = clock, activities, stacks
         self._full_round = budgets
         self._rounds: list[schedule.Round] = []  # the one in progress and those to come
