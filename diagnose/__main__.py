@@ -1,6 +1,6 @@
 """`python -m diagnose`."""
 
-from diagnose.cli import main
+from diagnose.commands.main import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

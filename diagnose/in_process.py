@@ -24,10 +24,10 @@ from diagnose.run.settings import Settings
 from diagnose.run.tree import MARKER
 
 if TYPE_CHECKING:
-    from diagnose.report.document import Document
+    from diagnose.document.queries import Document
     from diagnose.run.child.inner_session import InnerSession
     from diagnose.run.gpu_state import GpuState
-    from diagnose.run.meeting import Meeting
+    from diagnose.run.job.rendezvous import Meeting
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -89,7 +89,7 @@ class Recorder:
 
         if self._settings.device == "cuda" and gpu_count() == 0:
             raise UsageError("There is no GPU to record on.", saw="torch sees no GPU", do="Leave out device='cuda'.")
-        from diagnose.run.meeting import Meeting, NoMeeting
+        from diagnose.run.job.rendezvous import Meeting, NoMeeting
 
         try:
             self._meeting = Meeting()
@@ -183,10 +183,10 @@ class Recorder:
 
     def _report(self, folder: Path) -> None:
         """A failure of ours must not cost the program what it has computed: it is said, not raised."""
-        from diagnose.report.text import clean
+        from diagnose.document.text import clean
 
         try:
-            from diagnose.reporting import report
+            from diagnose.pipeline import report
 
             self.document = report(folder, folder)
             self.report = next(path for name in ("report.html", "report.md") if (path := folder / name).exists())

@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from diagnose.analyse import analyse
+from diagnose.document import text
+from diagnose.document.queries import in_group, planned
+from diagnose.document.text import code, prose
 from diagnose.errors import DiagnoseError
-from diagnose.report import text
+from diagnose.pipeline import analyse
 from diagnose.report.blocks import table
-from diagnose.report.document import in_group, planned
 from diagnose.report.findings import where
-from diagnose.report.text import code, prose
 
 PAGE = Path(__file__).parent / "corpus.md"
 FIRST = 3

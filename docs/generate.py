@@ -6,12 +6,12 @@ import json
 import sys
 from pathlib import Path
 
+from diagnose.document.schema import json_schema
+from diagnose.document.text import code, prose
+from diagnose.judge.rules import load_rules
 from diagnose.measure.metrics import METRICS
 from diagnose.report.blocks import table
 from diagnose.report.rulebook import rulebook
-from diagnose.report.schema import json_schema
-from diagnose.report.text import code, prose
-from diagnose.rules import load_rules
 from diagnose.trace.schema import markdown as tables
 from sample_traces.tables import readme as samples
 

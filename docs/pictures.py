@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from diagnose.reporting import report
+from diagnose.pipeline import report
 
 FOLDER = Path(__file__).parent / "pictures"
 SAMPLES = Path(__file__).parent.parent / "sample_traces"

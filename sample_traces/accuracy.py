@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.analyse import analyse
+from diagnose.pipeline import analyse
 from sample_traces.pages import on_machine, write_part
 from sample_traces.record import PATTERNS, device, run_recorder
 from sample_traces.samples import FOLDER, SAMPLES, Sample, advised, is_recorded, samples_for

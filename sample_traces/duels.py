@@ -12,8 +12,8 @@ from typing import Any
 from diagnose.run.settings import Target
 from diagnose.run.trial import Job, TrialSettings
 from diagnose.verify import statistics
-from diagnose.verify.duel import Arm, Bench
 from diagnose.verify.lengths import fitted
+from diagnose.verify.paired import Arm, Bench
 from diagnose.verify.store import Store
 
 PRECISION = 0.05

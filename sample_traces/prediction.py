@@ -15,8 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from diagnose.document.text import share
 from diagnose.errors import DiagnoseError
 from diagnose.judge.findings import judge
+from diagnose.judge.rules import load_rules
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.measure.selection import SELECTORS, Selection
@@ -24,8 +26,6 @@ from diagnose.predict.device_lanes import QUEUED_NS, device_lanes
 from diagnose.predict.edits import events_of, unblocked
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.saving import range_ms, saving_of
-from diagnose.report.text import share
-from diagnose.rules import load_rules
 from sample_traces.pages import write_part
 from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded, tomllib
 from sample_traces.side_by_side import mapped

@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from diagnose.analyse import analysis_of
-from diagnose.cli import parse
+from diagnose.commands.launching import RECORDING
+from diagnose.commands.main import parse
+from diagnose.document.queries import recorded_nothing, to_json
 from diagnose.errors import EXIT_FAILURE, EXIT_SCRIPT_FAILED, DiagnoseError
-from diagnose.launching import RECORDING
-from diagnose.report.document import recorded_nothing, to_json
+from diagnose.pipeline import analysis_of
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diagnose.report import text
-from diagnose.report.document import place
+from diagnose.document import text
+from diagnose.document.queries import place
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diagnose.report.text import ms, share, signed_span
+from diagnose.document.text import ms, share, signed_span
 from diagnose.report.verification import verdict
-from diagnose.verify.duel import RunFailed
+from diagnose.verify.paired import RunFailed
 from sample_traces import conductor, duels
 from sample_traces.conductor import ALL_DONE, SOME_FAILED, diagnosed
 from sample_traces.samples import FOLDER, tomllib
@@ -292,7 +292,7 @@ def numbers(story: Story, out: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    from diagnose.verifying import duration
+    from diagnose.commands.verify import duration
 
     parser = argparse.ArgumentParser(prog="python -m sample_traces.storytelling", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="story", help="only these")

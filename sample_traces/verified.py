@@ -23,18 +23,18 @@ from typing import Any
 
 import numpy as np
 
+from diagnose.commands.verify import duration
+from diagnose.document.text import share
 from diagnose.errors import DiagnoseError
+from diagnose.judge.rules import load_rules
 from diagnose.measure.recording import load_recording
 from diagnose.report.accuracy import HEADERS, accuracy_rows, in_sum
-from diagnose.report.text import share
 from diagnose.report.verification import losses, verdict
-from diagnose.rules import load_rules
 from diagnose.run.trial import TrialSettings
 from diagnose.verify import statistics
 from diagnose.verify.accuracy import pairs_of
-from diagnose.verify.duel import Bench, RunFailed
+from diagnose.verify.paired import Bench, RunFailed
 from diagnose.verify.store import Store
-from diagnose.verifying import duration
 from sample_traces.conductor import diagnosed, recorded
 from sample_traces.duels import PRECISION as UNCHANGED_PRECISION
 from sample_traces.duels import arm, duel

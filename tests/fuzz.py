@@ -29,15 +29,15 @@ from typing import NamedTuple
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import diagnose.analyse
-from diagnose.analyse import Analysis
+import diagnose.pipeline
+from diagnose.document.queries import to_json
+from diagnose.document.schema import problems
 from diagnose.errors import TraceUnreadable, UsageError
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
-from diagnose.report.document import to_json
+from diagnose.pipeline import Analysis
 from diagnose.report.markdown import markdown
 from diagnose.report.page import page
-from diagnose.report.schema import problems
 from diagnose.trace.intervals import total
 from tests.mutants import Json, corpus, mutant
 
@@ -84,7 +84,7 @@ def _judge(seed: int, numbers: Sequence[int]) -> list[Verdict]:
     """Verdicts on some mutants, in a process of its own: limited in memory, each mutant in time."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGPROF, _too_slow)
-    diagnose.analyse.load_rules = functools.cache(diagnose.analyse.load_rules)  # a third of the time of a small trace
+    diagnose.pipeline.load_rules = functools.cache(diagnose.pipeline.load_rules)  # a third of the time of a small trace
     traces = corpus()
     with tempfile.TemporaryDirectory() as folder:
         return [_verdict(traces, seed, number, Path(folder)) for number in numbers]

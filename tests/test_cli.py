@@ -15,10 +15,13 @@ from typing import Any
 import fsspec
 import pytest
 
-from diagnose import analyse as analysis
-from diagnose import cli, reporting, targets, verifying
+from diagnose import pipeline as analysis
+from diagnose import reporting
+from diagnose.commands import main as cli
+from diagnose.commands import targets
+from diagnose.commands import verify as verifying
+from diagnose.document.queries import to_json
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
-from diagnose.report.document import to_json
 from diagnose.run import launch as launching
 from diagnose.run.settings import RunOutcome, Settings, Target
 from diagnose.run.stage import Stage
@@ -541,7 +544,7 @@ def test_a_new_rule_is_begun_where_the_rules_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "rules").mkdir()
-    monkeypatch.setattr("diagnose.rules.rules_folder", lambda: tmp_path / "rules")
+    monkeypatch.setattr("diagnose.judge.rules.rules_folder", lambda: tmp_path / "rules")
     assert cli.main(["rules", "new", "pickling-in-loop"]) == 0
     assert sorted(path.name for path in (tmp_path / "rules").iterdir()) == ["pickling-in-loop.cases.toml", "pickling-in-loop.toml"]
     assert "fill in every TODO" in capsys.readouterr().out
@@ -550,7 +553,7 @@ def test_a_new_rule_is_begun_where_the_rules_are(
 def test_an_installed_package_takes_no_new_rules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("diagnose.rules.rules_folder", lambda: tmp_path / "_rules")
+    monkeypatch.setattr("diagnose.judge.rules.rules_folder", lambda: tmp_path / "_rules")
     assert cli.main(["rules", "new", "pickling-in-loop"]) == 2
     assert "CONTRIBUTING.md" in capsys.readouterr().err
 

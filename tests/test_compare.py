@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from diagnose.analyse import analyse
 from diagnose.compare.comparison import compare
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import Recording
 from diagnose.measure.spread import row_noise_ms
+from diagnose.pipeline import analyse
 
 from .report.documents import Document, culprit, empty, evidence, finding, healthy, ledger_row, line, sick
 from .timelines import trace_from_text

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from diagnose import comparing
-from diagnose.analyse import analyse
+from diagnose.commands import compare as comparing
+from diagnose.document.queries import to_json, write_text
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK, UsageError
-from diagnose.report.document import to_json, write_text
+from diagnose.pipeline import analyse
 
 SAMPLES = Path(__file__).parents[1] / "sample_traces"
 SICK, HEALTHY = (str(SAMPLES / "host-reads" / twin) for twin in ("sick", "healthy"))

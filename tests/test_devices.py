@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from diagnose.analyse import result_document
 from diagnose.compare.comparison import compare
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import Recording
+from diagnose.pipeline import Analysis
 
 from .trace.build import event, kernel, read
 
@@ -24,7 +24,7 @@ def document(runtime: str, launch: str, **top: Any) -> dict[str, Any]:
         kernel("gemm_kernel", 20, 60, 1),
         **top,
     )
-    return result_document(Measured(Recording(Path("trace.json"), timeline=trace)))
+    return Analysis(Measured(Recording(Path("trace.json"), timeline=trace))).document
 
 
 def xpu() -> dict[str, Any]:

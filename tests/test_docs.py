@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.rules import load_rules
+from diagnose.judge.rules import load_rules
 from docs.generate import PAGES, ROOT
 
 if sys.version_info >= (3, 11):

@@ -341,7 +341,7 @@ def test_recordings_are_kept_beside_the_scripts_if_they_are_small(tmp_path):
 
 @pytest.mark.parametrize("story", storytelling.stories(), ids=lambda story: story.name)
 def test_every_mistake_is_in_the_script_and_every_rule_exists(story):
-    from diagnose.rules import load_rules
+    from diagnose.judge.rules import load_rules
 
     assert {rule for one in story.mistakes for rule in one.rules} | set(story.also) <= set(load_rules())
     assert all(story.line_number(one.line) for one in story.mistakes if one.line)

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import diagnose
+from diagnose.document.schema import problems
 from diagnose.errors import UsageError
-from diagnose.report.schema import problems
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "sample_traces" / "input-wait" / "sick.py"
@@ -252,10 +252,10 @@ def test_a_loop_of_two_steps_gives_what_is_possible(run: Callable[..., Program])
 def test_a_failure_of_ours_is_said_and_costs_the_program_nothing(run: Callable[..., Program]) -> None:
     program = run(
         """
-        import diagnose.reporting
+        import diagnose.pipeline
         def report(source, out):
             raise ZeroDivisionError("ours")
-        diagnose.reporting.report = report
+        diagnose.pipeline.report = report
         with diagnose.record("out", steps=2, stacks=False) as recorder:
             for batch in loader:
                 train(batch)
@@ -612,7 +612,7 @@ def rank_1(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The store of a process group in which this process is rank 1, and nobody is rank 0."""
     import torch
 
-    from diagnose.run import meeting
+    from diagnose.run.job import rendezvous as meeting
 
     store = torch.distributed.HashStore()
     monkeypatch.setattr(meeting, "_group", lambda: SimpleNamespace(get_rank=lambda: 1))

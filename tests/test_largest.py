@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from diagnose.analyse import analysis_of
 from diagnose.compare.comparison import compare
+from diagnose.pipeline import analysis_of, report
 from diagnose.report.card import finished_card
 from diagnose.report.comparison import comparison_html, comparison_markdown
 from diagnose.report.github import workflow_commands
@@ -21,7 +21,6 @@ from diagnose.report.markdown import markdown
 from diagnose.report.page import MOST_BYTES, page
 from diagnose.report.sarif import sarif
 from diagnose.report.terminal import print_summary
-from diagnose.reporting import report
 
 FILES = sorted((Path(__file__).parents[2] / "shared" / "traces").glob("*.gz"), key=lambda path: path.stat().st_size)
 pytestmark = pytest.mark.skipif(not FILES, reason="no recorded traces in ../shared/traces")

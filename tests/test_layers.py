@@ -16,30 +16,18 @@ ORDER = [
     "trace",
     "run",
     "measure",
-    "rules",
+    "fixes",
     "judge",
     "predict",
     "ranks",
     "verify",
-    "report",
-    "picture",
-    "patch",
-    "headline",
+    "document",
     "compare",
-    "analyse",
-    "reporting",
+    "report",
+    "pipeline",
     "fleet",
-    "tab",
-    "options",
-    "targets",
-    "outputs",
-    "whatif",
-    "verifying",
-    "comparing",
-    "fleeting",
-    "launching",
     "in_process",
-    "cli",
+    "commands",
     "__main__",
 ]
 EXCEPTIONS: set[tuple[str, str]] = set()  # (importing module, imported module)
@@ -101,7 +89,7 @@ def test_code_in_the_users_process_imports_the_standard_library_torch_and_itself
     assert not {other for other in imported_names(name) if other.split(".")[0] not in allowed and not other.startswith(CHILD)}
 
 
-@pytest.mark.parametrize("name", ["diagnose.cli", "diagnose.analyse"])
+@pytest.mark.parametrize("name", ["diagnose.commands.main", "diagnose.pipeline"])
 def test_torch_is_not_imported_by(name):
     code = f"import sys, {name}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent).returncode == 0

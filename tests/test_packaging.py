@@ -39,7 +39,7 @@ def test_every_rule_is_in_the_wheel(wheel):
 
 def test_templates_scripts_and_tables_are_in_the_wheel(wheel):
     there = {str(path.relative_to(ROOT)) for path in (ROOT / "diagnose").rglob("*.*") if path.is_file() and "__pycache__" not in path.parts}
-    assert {"diagnose/tab/index.js", "diagnose/report/page/css/page.css", "diagnose/predict/peaks.toml"} < there
+    assert {"diagnose/report/tab/index.js", "diagnose/report/page/css/page.css", "diagnose/predict/peaks.toml"} < there
     assert there <= set(zipfile.ZipFile(wheel).namelist())
 
 

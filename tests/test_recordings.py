@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.analyse import analyse, result_document
+from diagnose.document.schema import problems
 from diagnose.errors import TraceUnreadable
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
-from diagnose.report.schema import problems
+from diagnose.pipeline import Analysis, analyse
 from diagnose.trace.intervals import total
 from docs import corpus
 
@@ -33,7 +33,7 @@ def test_a_document_or_one_refusal(path: Path) -> None:
         assert CORPUS[corpus.name(path)] == corpus.line(corpus.refusal(path, refusal)), "make corpus"
         return
     measured = Measured(recording)
-    document = result_document(measured)
+    document = Analysis(measured).document
     assert problems(document) == []
     assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "make corpus"
     if measured.ledger is not None:

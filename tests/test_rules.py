@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from diagnose.errors import DiagnoseError
+from diagnose.judge.rules import INTERVENTIONS, load_rules, parse_rule, rules_folder
 from diagnose.measure.metrics import METRICS
-from diagnose.rules import INTERVENTIONS, load_rules, parse_rule, rules_folder
 from diagnose.run.child.interventions import INTERVENTIONS as CHILD_INTERVENTIONS
 from diagnose.run.child.interventions import build
 from diagnose.run.child.places import Places

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from diagnose.analyse import analyse
+from diagnose.judge.rules import load_rules
+from diagnose.pipeline import analyse
 from diagnose.report.markdown import markdown
-from diagnose.rules import load_rules
 from sample_traces.samples import FOLDER, SAMPLES, advised, is_recorded
 
 LIVE = [sample for sample in SAMPLES if str(sample) in ("input-wait/sick", "healthy/gan")]

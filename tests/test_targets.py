@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diagnose import cli, targets
+from diagnose.commands import main as cli
+from diagnose.commands import targets
 from diagnose.errors import UsageError
 
 NCU_CSV = (

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from diagnose import cli, targets, whatif
+from diagnose.commands import main as cli
+from diagnose.commands import targets, whatif
 from diagnose.report.whatif import print_whatif
 
 from .ranks.jobs import write_trace

@@ -8,8 +8,8 @@ from typing import Any
 
 from diagnose import __version__
 from diagnose.compare.noise import FLOOR_SHARE, Change, Run, Runs
+from diagnose.document.queries import Document, Finding, is_complete, place, recorded_by_us
 from diagnose.judge.findings import OPERATORS
-from diagnose.report.document import Document, Finding, is_complete, place, recorded_by_us
 
 SCHEMA = 1
 MOST_CHANGED = 10  # lines and operators listed

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.report.document import Document
+from diagnose.document.queries import Document
 from diagnose.verify.statistics import SD_PER_MAD
 
 # Of the longer step. Five runs each of two steady bundled scripts (input-wait/sick, logger/healthy) differed by 4 and 7 % from the fastest

@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 import fsspec  # type: ignore[import-untyped]
 
-from diagnose.analyse import Analysis
 from diagnose.errors import DiagnoseError
 from diagnose.fleet.recordings import at_hand, trace_bytes
 from diagnose.measure.job import Job
 from diagnose.measure.measured import Measured
+from diagnose.pipeline import Analysis
 from diagnose.ranks.job import job_of
 from diagnose.ranks.load import RankSource
 from diagnose.ranks.summary import RankSummary, read_summary, summary_of, write_summary

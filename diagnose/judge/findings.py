@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from diagnose.judge.culprits import Culprit, culprits
+from diagnose.judge.rules import WHOLE_STEP, Condition, Rule, lineage
 from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Missing, Value
 from diagnose.measure.selection import SELECTORS
-from diagnose.rules import WHOLE_STEP, Condition, Rule, lineage
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from diagnose.judge.findings import Finding
+from diagnose.judge.rules import IN_MS, Saving
 from diagnose.measure.measured import Measured
-from diagnose.rules import IN_MS, Saving
 
 Outcome = Literal["guess", "best", "worst"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from diagnose.judge.causes import better_explained
 from diagnose.judge.findings import Finding
+from diagnose.judge.rules import SAFETIES
 from diagnose.measure.measured import Measured
 from diagnose.predict.bound import at_most_ms
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.saving import Saving, change_of, saving_of
-from diagnose.rules import SAFETIES
 
 Gains = Mapping[str, float]  # by rule, ms per step
 

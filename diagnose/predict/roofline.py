@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from diagnose.judge.rules import FORMATS
 from diagnose.measure.links import bare_name
 from diagnose.predict.flops import Work
-from diagnose.rules import FORMATS
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diagnose.judge.findings import Finding
+from diagnose.judge.rules import IN_MS, Rule
 from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.measure.view import Intervals, Rows
@@ -15,7 +16,6 @@ from diagnose.predict.bound import Outcome, left_of
 from diagnose.predict.edits import EDITS, Events
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
-from diagnose.rules import IN_MS, Rule
 
 OUTCOMES: tuple[Outcome, ...] = ("guess", "best", "worst")
 WELL_KNOWN = ("remove", "unblock", "overlap")  # edits that take away recorded work instead of putting other work in its place

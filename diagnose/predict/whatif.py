@@ -13,6 +13,7 @@ import numpy as np
 
 from diagnose.errors import DiagnoseError, UsageError
 from diagnose.judge.findings import Finding, finding
+from diagnose.judge.rules import Rule, lineage, load_rules
 from diagnose.measure.ledger import BUSY_ROWS, TITLES
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import SELECTORS, Selection, Selector
@@ -24,7 +25,6 @@ from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.ranks import Ranks
 from diagnose.predict.replay import Edit
 from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work, range_ms
-from diagnose.rules import Rule, lineage, load_rules
 from diagnose.trace.intervals import intersect
 
 Kind = Literal["remove", "shrink", "unblock", "workers", "scale_kernels"]

@@ -12,11 +12,11 @@ import numpy as np
 from diagnose.errors import DiagnoseError
 from diagnose.measure.job import CollectiveKind, Job, JobStep, RankState
 from diagnose.ranks.arrivals import covered, inherited_ns, median_of_others, of_same_ranks
+from diagnose.ranks.collective_replay import Rendezvous
 from diagnose.ranks.collectives import COLUMNS
 from diagnose.ranks.critical_path import OneStep, critical_path, passages, path_parts
 from diagnose.ranks.kinds import collective_kinds, meetings
 from diagnose.ranks.matching import Aligned, aligned, names_of
-from diagnose.ranks.rendezvous import Rendezvous
 from diagnose.ranks.summary import RankSummary
 
 # A rank that all wait for less than this is not late: arrivals differ by as much in a healthy job.

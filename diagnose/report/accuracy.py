@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from diagnose.report.text import clean, count, ms, share, signed_span
+from diagnose.document.text import clean, count, ms, share, signed_span
 from diagnose.verify.accuracy import Pair, summary
 
 HEADERS = ("run", "rule", "step", "predicted saving", "measured saving", "error of the step", "inside")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from diagnose.report import savings, text
-from diagnose.report.document import Document, Finding, is_at_least, place, planned, recorded_by_us
+from diagnose.document import savings, text
+from diagnose.document.queries import Document, Finding, is_at_least, place, planned, recorded_by_us
 
 Level = Literal["error", "warning", "note"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
-from diagnose.report.text import prose
+from diagnose.document.text import prose
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> str:

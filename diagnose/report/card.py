@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from urllib.parse import quote
 
-from diagnose.report import savings, sentences, text
-from diagnose.report.document import Document, is_complete, planned
+from diagnose.document import savings, text
+from diagnose.document.queries import Document, is_complete, planned
+from diagnose.report import sentences
 from diagnose.report.templates import environment
 
 _ROWS_AT_MOST = 6  # of the plan and of the ledger; the report has all

@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from diagnose.report import text
-from diagnose.rules import filled
+from diagnose.document import text
+from diagnose.judge.rules import filled
 
 if TYPE_CHECKING:
+    from diagnose.judge.rules import Rule
     from diagnose.measure.measured import Metric
-    from diagnose.rules import Rule
 
 WIDTH = 100
 

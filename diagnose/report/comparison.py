@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diagnose.report import text
+from diagnose.document import text
 from diagnose.report.blocks import bullets, section, table
 from diagnose.report.templates import environment
 

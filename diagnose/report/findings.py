@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnose.report import savings, sentences, text
+from diagnose.document import savings, text
+from diagnose.document.queries import Document, Finding, alternatives, in_group, in_state, lacking, place, planned, saw_no_step
+from diagnose.document.text import code, prose
+from diagnose.report import sentences
 from diagnose.report.blocks import before_after, folded, section, table
-from diagnose.report.document import Document, Finding, alternatives, in_group, in_state, lacking, place, planned, saw_no_step
-from diagnose.report.text import code, prose
 
 
 def found(document: Document) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from diagnose.report.document import Document, to_json
+from diagnose.document.queries import Document, to_json
 from diagnose.report.github import workflow_commands
 from diagnose.report.sarif import sarif
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from diagnose.document.queries import Document
+from diagnose.document.text import clean
 from diagnose.report.alerts import Alert, Level, alerts
-from diagnose.report.document import Document
-from diagnose.report.text import clean
 
 _COMMANDS: dict[Level, str] = {"error": "error", "warning": "warning", "note": "notice"}
 

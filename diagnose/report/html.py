@@ -6,7 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from diagnose.report.text import LONGEST_NAME, clean
+from diagnose.document.text import LONGEST_NAME, clean
 from diagnose.trace.cleaning import LONGEST as LONGEST_PROSE
 
 if TYPE_CHECKING:

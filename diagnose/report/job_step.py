@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from diagnose.report.document import Document
-from diagnose.report.text import clean, ms, share
+from diagnose.document.queries import Document
+from diagnose.document.text import clean, ms, share
 
 MOST_PARTS = 4
 LEAST_SHARE = 0.03  # of the step, of a part that is worth a word

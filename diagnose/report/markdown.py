@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from diagnose.report import findings, ranks, savings, sentences, text, verification
+from diagnose.document import savings, text
+from diagnose.document.queries import Document, alternatives, is_complete, planned, run_command, step_ms
+from diagnose.document.text import code, prose
+from diagnose.report import findings, ranks, sentences, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
-from diagnose.report.document import Document, alternatives, is_complete, planned, run_command, step_ms
-from diagnose.report.text import code, prose
 
 TOP_LINES = 10
 TOP_OPERATORS = 10

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from diagnose.report import text
+from diagnose.document import text
 from diagnose.report.console import obeys, stderr_console
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from diagnose.run.stage import Stage
     from diagnose.trace.content import Content
-    from diagnose.verify.prove import Going
+    from diagnose.verify.verification import Going
 
 REMARK_S = 2  # of reading: long enough to wonder whether anything happens
 STAGE_REMARK_S = 5  # of recording: the lines stand between the script's own

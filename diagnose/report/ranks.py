@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from diagnose.document.queries import Document
+from diagnose.document.ranks import TOLD_SHARE, median_step_ms, row_of, waited_ms
+from diagnose.document.text import UNKNOWN, clean, count, ms, rough, share, significant, size
+from diagnose.document.text import prose as markdown_prose
 from diagnose.report.blocks import bullets, section, table
-from diagnose.report.document import Document
 from diagnose.report.job_step import JobPicture, job_picture, path_sentence
-from diagnose.report.text import UNKNOWN, clean, count, ms, rough, share, significant, size
-from diagnose.report.text import prose as markdown_prose
 
 if TYPE_CHECKING:
-    from diagnose.measure.job import Job
+    pass
 
 LATEST, EARLIEST = 12, 4  # ranks shown where there are more
 MOST_CAUSES = 3
 MOST_COLLECTIVES = 12  # rows of the table; a job with many process groups has hundreds
 MOST_NUMBERS = 12  # of ranks in a sentence
-TOLD_SHARE = 0.05  # of the step, from which waiting is worth a word in the verdict: the rules' own threshold
 FAR_MORE_MEMORY = 1.2  # times the rank in the middle: a fifth more is a batch a fifth larger that the others have room for
 LEAST_FILLED = 0.1  # of the GPU: with less filled nobody runs out
 PROPER = ("Python",)  # titles that keep their capital
@@ -34,84 +33,7 @@ MEANINGS = {
 NAMES = ("Rank", "Host", "Collective", "Group")  # columns of names; all others are of numbers
 
 
-def ranks_document(job: Job | None) -> dict[str, Any] | None:
-    """The result document's key `ranks`; None for one rank."""
-    if job is None:
-        return None
-    return {
-        "world_size": job.world_size,
-        "recorded": [state.rank for state in job.ranks],
-        "missing": list(job.missing),
-        "duplicates": list(job.duplicates),
-        "representative": job.representative,
-        "steps": job.step_count,
-        "matched": job.matched,
-        "unmatched": job.unmatched,
-        "pattern": job.pattern,
-        "late_rank": job.late_rank,
-        "held_up_ms": _known(job.held_up_ms),
-        "cause": job.cause,
-        "cause_ms": job.cause_ms,
-        "causes_ms": dict(job.causes_ms),
-        "gain_ms": job.gain_ms,
-        "longest_last_share": job.longest_last_share,
-        "step": asdict(job.step) if job.step is not None else None,
-        "rows": [
-            {
-                "rank": state.rank,
-                "source": state.source,
-                "host": state.host,
-                "step_ms": _known(state.step_ms),
-                "ledger": dict(state.rows_ms),
-                "offset_ms": _known(state.offset_ms),
-                "offset_error_ms": _known(state.offset_error_ms),
-                "lateness_ms": _known(state.lateness_ms),
-                "held_up_ms": _known(state.held_up_ms),
-                "last_share": _known(state.last_share),
-                "lateness_series_ms": list(state.lateness_series_ms),
-                "peak_memory_bytes": state.peak_memory_bytes,
-                "memory_bytes": state.memory_bytes,
-            }
-            for state in job.ranks
-        ],
-        "collectives": [
-            {
-                "kind": one.kind,
-                "lane": one.lane,
-                "count_per_step": one.count_per_step,
-                "bytes_per_step": one.bytes_per_step,
-                "ms_per_step": one.ms_per_step,
-                "waiting_ms_per_step": one.waiting_ms_per_step,
-                "exposed_ms_per_step": one.exposed_ms_per_step,
-                "bus_gb_per_s": one.bus_gb_per_s,
-                "size": one.size,
-                "best_gb_per_s": one.best_gb_per_s,
-                "on_one_host": one.on_one_host,
-            }
-            for one in job.collectives
-        ],
-        "notes": list(job.notes),
-    }
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 # ---- sentences
-
-
-def headline(document: Document) -> str:
-    """Which rank holds up the others, for the verdict; empty where none does, or by less than is worth a word or than the noise."""
-    ranks = document.get("ranks")
-    if not ranks or ranks["pattern"] != "persistent":
-        return ""
-    waited_ms = _waited_ms(ranks)
-    if waited_ms < max(TOLD_SHARE * (_step_ms(ranks) or math.inf), document["steps"].get("noise_ms") or 0.0):
-        return ""
-    others = [row["rank"] for row in ranks["rows"] if row["rank"] != ranks["late_rank"]]
-    whom = f"rank {others[0]}" if len(others) == 1 else f"the other {len(others)} ranks"
-    return f"Rank {ranks['late_rank']} holds up {whom} by {ms(waited_ms)} a step"
 
 
 def said(document: Document) -> list[str]:
@@ -135,21 +57,21 @@ def said(document: Document) -> list[str]:
 
 def _lateness(document: Document) -> list[str]:
     ranks = document["ranks"]
-    late, waited_ms, steps = ranks["late_rank"], _waited_ms(ranks), ranks["steps"]
+    late, waiting_ms, steps = ranks["late_rank"], waited_ms(ranks), ranks["steps"]
     if ranks["pattern"] == "persistent":
-        often = round(_row(ranks, late)["last_share"] * steps)
-        told = f"Rank {late} holds the others up in {often} of {steps} steps: they wait {ms(waited_ms)} a step for it alone."
+        often = round(row_of(ranks, late)["last_share"] * steps)
+        told = f"Rank {late} holds the others up in {often} of {steps} steps: they wait {ms(waiting_ms)} a step for it alone."
         return [told, _instead(document)]
     if ranks["pattern"] == "rotating":
-        return [f"The ranks wait {ms(waited_ms)} a step for the last of them, and that is another one each time: {_lasts(ranks)}."]
+        return [f"The ranks wait {ms(waiting_ms)} a step for the last of them, and that is another one each time: {_lasts(ranks)}."]
     if ranks["pattern"] == "none":
-        return [f"No rank holds the others up: they wait {ms(waited_ms)} a step for the last of them."]
+        return [f"No rank holds the others up: they wait {ms(waiting_ms)} a step for the last of them."]
     if not steps:
         return ["No collectives were found on all ranks, so who waits for whom cannot be told."]
     few = f"{_steps(steps)} compared {'is' if steps == 1 else 'are'} too few to tell whether one rank is always late"
     if late is None:
         return [f"{few}."]
-    return [f"{few}; there, all waited most for rank {late}, {ms(waited_ms)} a step for it alone.", _instead(document)]
+    return [f"{few}; there, all waited most for rank {late}, {ms(waiting_ms)} a step for it alone.", _instead(document)]
 
 
 def _steps(number: int) -> str:
@@ -176,7 +98,13 @@ def _late_host(ranks: dict[str, Any]) -> str:
     late = max(by_host, key=lambda host: min(by_host[host]))
     others = [value for host, values in by_host.items() if host != late for value in values]
     first_ms = min(by_host[late])
-    if not late or not others or len(by_host[late]) < 2 or first_ms <= max(others) or first_ms < TOLD_SHARE * (_step_ms(ranks) or math.inf):
+    if (
+        not late
+        or not others
+        or len(by_host[late]) < 2
+        or first_ms <= max(others)
+        or first_ms < TOLD_SHARE * (median_step_ms(ranks) or math.inf)
+    ):
         return ""
     return f"All {len(by_host[late])} ranks on {clean(late)} come later than every other rank: look at that machine first."
 
@@ -184,7 +112,7 @@ def _late_host(ranks: dict[str, Any]) -> str:
 def _gain(document: Document) -> list[str]:
     """What all gain if the late rank were as fast as the others; and whose turn it then is."""
     ranks = document["ranks"]
-    gain_ms, step_ms, late = ranks["gain_ms"], _step_ms(ranks), ranks["late_rank"]
+    gain_ms, step_ms, late = ranks["gain_ms"], median_step_ms(ranks), ranks["late_rank"]
     if late is None:
         return []
     about = f"This report is about rank {late}: its ledger, its lines, its fixes."
@@ -192,7 +120,7 @@ def _gain(document: Document) -> list[str]:
         return [about]
     after = step_ms - gain_ms
     part, then = _in_sentence(ranks["cause"], document), f"{rough(after) if after < 100 else count(round(after))} ms"
-    alone = ms(_row(ranks, late)["held_up_ms"])
+    alone = ms(row_of(ranks, late)["held_up_ms"])
     return [
         f"If {part} took rank {late} as long as the others, every rank's step would fall from {ms(step_ms)} to about {then}. "
         f"A fix on rank {late} alone gains the job no more than the {alone} a step that all wait for it alone: then another comes last.",
@@ -241,26 +169,10 @@ def _fullest(ranks: dict[str, Any]) -> str:
     )
 
 
-def _waited_ms(ranks: dict[str, Any]) -> float:
-    """What all wait in a step: for the late rank alone, or for whichever comes last."""
-    late = ranks["late_rank"]
-    return (ranks["held_up_ms"] if late is None else _row(ranks, late)["held_up_ms"]) or 0.0
-
-
 def _lasts(ranks: dict[str, Any]) -> str:
     """The ranks that come last most often."""
     often = sorted((row for row in ranks["rows"] if row["last_share"]), key=lambda row: -row["last_share"])[:MOST_CAUSES]
     return ", ".join(f"rank {row['rank']} in {share(row['last_share'])} of the steps" for row in often)
-
-
-def _step_ms(ranks: dict[str, Any]) -> float | None:
-    """The median rank's step."""
-    steps = sorted(row["step_ms"] for row in ranks["rows"] if row["step_ms"] is not None)
-    return steps[len(steps) // 2] if steps else None
-
-
-def _row(ranks: dict[str, Any], rank: int) -> dict[str, Any]:
-    return next(row for row in ranks["rows"] if row["rank"] == rank)
 
 
 def _title(row: str, document: Document) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
+from diagnose.document import text
+from diagnose.document.text import code, prose
+from diagnose.judge.rules import Rule, filled, lineage
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Metric
-from diagnose.report import text
 from diagnose.report.blocks import before_after, section, table
-from diagnose.report.text import code, prose
-from diagnose.rules import Rule, filled, lineage
 
 WHOLE_STEP_TITLE = "Any part of the step"
 _SAFETIES = {

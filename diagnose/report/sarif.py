@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from diagnose.report import sentences, text
+from diagnose.document import text
+from diagnose.document.queries import Document, Finding, place, planned
+from diagnose.report import sentences
 from diagnose.report.alerts import Alert, alerts, level
-from diagnose.report.document import Document, Finding, place, planned
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"

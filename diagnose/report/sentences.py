@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diagnose.report import savings, text
-from diagnose.report.document import (
+from diagnose.document import savings, text
+from diagnose.document.queries import (
     Document,
     Finding,
     automatic,
@@ -19,7 +19,7 @@ from diagnose.report.document import (
     steady_ms,
     step_ms,
 )
-from diagnose.report.text import count, factor, ms, share
+from diagnose.document.text import count, factor, ms, share
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",

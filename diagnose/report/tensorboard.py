@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diagnose.report.document import Document
+from diagnose.document.queries import Document
+from diagnose.document.text import prose
 from diagnose.report.markdown import markdown, plan_table
-from diagnose.report.text import prose
 from diagnose.trace.source import Source, is_url, opened, shown
 
 if TYPE_CHECKING:

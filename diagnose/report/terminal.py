@@ -7,8 +7,9 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diagnose.report import savings, sentences, text, verification
-from diagnose.report.document import Document, Finding, alternatives, is_complete, place, planned, run_command, saw_no_step, shell_line
+from diagnose.document import savings, text
+from diagnose.document.queries import Document, Finding, alternatives, is_complete, place, planned, run_command, saw_no_step, shell_line
+from diagnose.report import sentences, verification
 from diagnose.report.fitting import Block, fitted
 
 if TYPE_CHECKING:

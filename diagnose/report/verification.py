@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from diagnose.document.queries import Document
+from diagnose.document.text import UNKNOWN, code, count, ms, prose, rough_span, share, signed_span, significant, size
 from diagnose.report.blocks import bullets, section, table
-from diagnose.report.document import Document
-from diagnose.report.text import UNKNOWN, code, count, ms, prose, rough_span, share, signed_span, significant, size
 from diagnose.verify.statistics import LOOKS
 
 Tried = dict[str, Any]

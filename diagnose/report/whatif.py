@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from diagnose.document import text
 from diagnose.measure.ledger import TITLES
 from diagnose.predict.whatif import Answer, Asked, Together
-from diagnose.report import text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

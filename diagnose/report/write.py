@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from diagnose.report.document import Document, to_json, write_text
+from diagnose.document.queries import Document, to_json, write_text
 from diagnose.report.markdown import markdown
 from diagnose.report.page import page
 from diagnose.report.tensorboard import write_tensorboard

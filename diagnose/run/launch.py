@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import UsageError
-from diagnose.run.child.live import RECORDING, Live
+from diagnose.run.child.shared_state import RECORDING, Live
 from diagnose.run.gpu_state import GpuState
-from diagnose.run.job_folder import JobFolder
-from diagnose.run.presence import begin, show_sign, write_end
+from diagnose.run.job.folder import JobFolder
+from diagnose.run.job.heartbeat import begin, show_sign, write_end
 from diagnose.run.record import new_record, write_record
 from diagnose.run.settings import RunOutcome, Settings, Target
 from diagnose.run.stage import Stage, Stages

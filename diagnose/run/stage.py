@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from diagnose.run.child import live
+from diagnose.run.child import shared_state
 
 FEWEST_STEPS = 2  # seen in a phase, before its own pace is believed
 
@@ -25,7 +25,7 @@ class Stage:
 class Stages:
     """Looks at the page that the recording's process writes."""
 
-    def __init__(self, page: live.Live, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, page: shared_state.Live, clock: Callable[[], float] = time.monotonic) -> None:
         self._page, self._clock = page, clock
         self._text, self._since, self._done_then = "", 0.0, 0  # of the stage, when it was first seen
 

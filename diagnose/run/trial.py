@@ -13,10 +13,10 @@ from typing import Any
 import psutil
 
 from diagnose.run.intervention_environment import environment_of
+from diagnose.run.job.results import left_in
+from diagnose.run.job.torchrun import LostRank, lost_rank, printed_by_ranks, started_by_torchrun, without_launcher
 from diagnose.run.launch import Run, command, tidy
-from diagnose.run.ranks_left import left_in
 from diagnose.run.settings import RunOutcome, Target
-from diagnose.run.torchrun import LostRank, lost_rank, printed_by_ranks, started_by_torchrun, without_launcher
 
 Spec = dict[str, Any]  # of an intervention: its name, arguments and sites
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.verify.proof import FASTER, REFUTED
+from diagnose.verify.measured_savings import FASTER, REFUTED
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import DiagnoseError, UsageError
-from diagnose.rules import check_intervention
+from diagnose.judge.rules import check_intervention
 from diagnose.run.trial import Spec
 
 # Arguments with a number that is searched for: the rule's own is where the search begins.

@@ -9,7 +9,7 @@ from typing import Any
 from diagnose.errors import DiagnoseError
 from diagnose.run.settings import FEWEST_STEPS
 from diagnose.run.trial import TrialSettings
-from diagnose.verify.proof import REFUTED
+from diagnose.verify.measured_savings import REFUTED
 from diagnose.verify.timing import Trial, step_ms
 
 # Of one run: steps that are not timed (and whose batches are hashed), and steps that are.

@@ -27,9 +27,9 @@ from diagnose.fleet.fleet import analyse_fleet, job_of_futures
 from diagnose.fleet.recordings import fleet_ranks
 from diagnose.fleet.tasks import Ranks, Reading, analysed, packed_summary
 from diagnose.measure.job import Job
+from diagnose.pipeline import written
 from diagnose.ranks.load import RankSource
 from diagnose.ranks.summary import RankSummary
-from diagnose.reporting import written
 from tests.fleet.rank_set import STEPS, simulated, template, write_set
 from tests.fleet.rank_summaries import RankSummaries, RankTimes, made_summary
 

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.analyse import Analysis
-from diagnose.headline import caution_about
+from diagnose.document.headline import caution_about
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
+from diagnose.pipeline import Analysis
 from diagnose.report.blocks import table
 from diagnose.trace.reader import read_trace
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from diagnose.run.child.live import Live
+from diagnose.run.child.shared_state import Live
 from diagnose.run.launch import _with_hooks
 from diagnose.run.settings import Settings
 

@@ -15,9 +15,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from diagnose.analyse import analyse
 from diagnose.compare.comparison import compare
-from diagnose.report.document import step_ms
+from diagnose.document.queries import step_ms
+from diagnose.pipeline import analyse
 from sample_traces.samples import FOLDER
 
 SCRIPTS = ("input-wait/sick.py", "logger/healthy.py", "host-reads/sick.py", "small-ops/sick.py", "healthy/train.py")

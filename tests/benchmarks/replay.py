@@ -11,12 +11,12 @@ import numpy as np
 
 from diagnose.errors import DiagnoseError
 from diagnose.judge.findings import judge
+from diagnose.judge.rules import load_rules
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.predict.plan import assess
 from diagnose.predict.prediction import Prediction
 from diagnose.predict.replay import Edit
-from diagnose.rules import load_rules
 
 REPETITIONS = 5
 TARGET_MS, TARGET_EVENTS = 50, 20_000

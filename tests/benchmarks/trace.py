@@ -61,7 +61,7 @@ def decode(path: Path) -> float:
 
 def document(path: Path) -> float:
     """From the bytes in memory: what `analyse` does with a path, less opening the file."""
-    from diagnose import analyse
+    from diagnose import pipeline as analyse
     from diagnose.measure.recording import Recording
     from diagnose.trace.reader import read_trace
 
@@ -72,7 +72,7 @@ def document(path: Path) -> float:
 
 def report(path: Path) -> float:
     """Once, from the file as a user has it: for its peak memory."""
-    from diagnose.analyse import analyse
+    from diagnose.pipeline import analyse
 
     started = time.process_time()
     analyse(path)
@@ -80,7 +80,7 @@ def report(path: Path) -> float:
 
 
 def start(path: Path) -> float:
-    importlib.import_module("diagnose.analyse")
+    importlib.import_module("diagnose.pipeline")
     return time.process_time()
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from diagnose.document import text
 from diagnose.report import page as page_module
-from diagnose.report import text
 from diagnose.report.page import page
 
 from ..report import documents

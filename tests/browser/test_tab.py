@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from diagnose.reporting import report
+from diagnose.pipeline import report
 from docs.pictures import tensorboard
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"

@@ -27,7 +27,7 @@ import diagnose.run.child as package
 from .scripts import SCRIPTS
 
 # Only `verify` and `diagnose.record` use these, or they are what stops the script.
-ELSEWHERE = ("interventions", "trial", "identical", "outputs", "inner_session", "arming", "leaving", "guard", "stop", "site")
+ELSEWHERE = ("interventions", "trial", "identical", "outputs", "inner_session", "import_hook", "exit_hooks", "guard", "stop", "site")
 EXCEPTIONS: tuple[type[Exception], ...] = (RuntimeError, SystemError, MemoryError, AttributeError, OSError)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from diagnose.analyse import analysis_of
 from diagnose.errors import DiagnoseError
 from diagnose.fleet import fleet as fleet_module
 from diagnose.fleet.cluster import cluster
@@ -22,6 +21,7 @@ from diagnose.fleet.recordings import fleet_ranks
 from diagnose.fleet.tasks import READING_SHARE, _limited, merged, reduced
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
+from diagnose.pipeline import analysis_of
 from diagnose.ranks.job import job_of
 from diagnose.ranks.load import RankSource
 from diagnose.ranks.summary import read_summary, summary_of

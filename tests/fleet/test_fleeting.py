@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from diagnose import fleeting
-from diagnose.cli import main
+from diagnose.commands import fleet as fleeting
+from diagnose.commands.main import main
 from diagnose.errors import EXIT_OK, EXIT_USAGE
 from tests.fleet.rank_files import write_ranks
 

@@ -9,7 +9,7 @@ import pytest
 from diagnose.judge.causes import better_explained
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Finding
-from diagnose.rules import Rule, load_rules
+from diagnose.judge.rules import Rule, load_rules
 
 from ..timelines import measured_case
 

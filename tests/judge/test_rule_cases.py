@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from diagnose.judge.findings import finding, holds
+from diagnose.judge.rules import Condition, Rule, load_rules, rules_folder
 from diagnose.measure.measured import Measured, Missing
-from diagnose.rules import Condition, Rule, load_rules, rules_folder
 
 from ..timelines import measured_case
 

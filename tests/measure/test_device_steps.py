@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diagnose.analyse import result_document
 from diagnose.measure.device_steps import device_windows, done_ns, host_ahead
 from diagnose.measure.ledger import step_ledger
 from diagnose.measure.metrics import Measured
 from diagnose.measure.selection import Selection
-from diagnose.picture.drawn import recorded_step
+from diagnose.pipeline import Analysis
+from diagnose.report.timeline.drawn import recorded_step
 
 from ..timelines import measured_case, trace_from_text
 from ..trace.build import event, kernel, launch, read
@@ -86,7 +86,7 @@ def test_a_plain_step_is_over_when_host_and_gpu_are() -> None:
 def test_the_step_is_the_gpu_s_where_the_host_runs_ahead() -> None:
     # 70 µs on the host, 204 on the GPU, the first 210; the recorded kernels take 200 of it, and nothing waits for the host.
     one = measured(AHEAD, [0, 70, 140, 210, 280], [0, 210, 414, 618, 822])
-    document = result_document(one)
+    document = Analysis(one).document
     assert one.metric("plain_step_ms") == pytest.approx(0.204)
     assert document["steps"]["plain_series_ms"] == pytest.approx([0.210, 0.204, 0.204, 0.204])
     rows = {row["row"]: row["ms_per_step"] for row in document["ledger"] if row["ms_per_step"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diagnose.measure.areas.own_lines import _covered_before, self_ns
+from diagnose.measure.areas.user_code import _covered_before, self_ns
 from diagnose.measure.measured import FACT_SELECTORS, Measured
 
 from ..timelines import measured_case

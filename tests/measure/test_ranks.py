@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from diagnose.judge.rules import load_rules
 from diagnose.measure.measured import FACT_SELECTORS, Measured, Missing
 from diagnose.measure.metrics import METRICS
 from diagnose.predict.bound import left_of
-from diagnose.rules import load_rules
 
 from ..timelines import job_of_four, measured_case
 

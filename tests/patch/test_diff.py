@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from diagnose.errors import DiagnoseError
-from diagnose.patch.diff import apply, fixes_diff
-from diagnose.patch.unified import as_bytes
+from diagnose.fixes.patch.diff import apply, fixes_diff
+from diagnose.fixes.patch.unified import as_bytes
 
 WORKERS = {"num_workers": 2, "persistent_workers": True}
 SCRIPT = """\

@@ -5,9 +5,9 @@ import textwrap
 
 import pytest
 
-from diagnose.patch.edits import BY_HAND, KINDS, patched
-from diagnose.patch.script import ANYWHERE, NoPatch
-from diagnose.rules import INTERVENTIONS
+from diagnose.fixes.patch.edits import BY_HAND, KINDS, patched
+from diagnose.fixes.patch.script import ANYWHERE, NoPatch
+from diagnose.judge.rules import INTERVENTIONS
 
 WORKERS = {"num_workers": 2, "persistent_workers": True}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.analyse import analyse
-from diagnose.patch.diff import apply, fixes_diff
+from diagnose.fixes.patch.diff import apply, fixes_diff
+from diagnose.pipeline import analyse
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 FIXES = {

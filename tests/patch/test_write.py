@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from diagnose import verifying
-from diagnose.analyse import analyse
-from diagnose.patch.write import patches_of, verified_patches, with_patch
+from diagnose.commands import verify as verifying
+from diagnose.pipeline import analyse
+from diagnose.report.patch import patches_of, verified_patches, with_patch
 from sample_traces.samples import FOLDER
 
 RULE = "input-wait-no-workers"

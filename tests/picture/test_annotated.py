@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from diagnose.errors import TraceUnreadable, UsageError
-from diagnose.picture import annotated as module
-from diagnose.picture.annotated import list_start, write_annotated
+from diagnose.report.timeline import annotated as module
+from diagnose.report.timeline.annotated import list_start, write_annotated
 
 OURS: list[dict[str, Any]] = [
     {"ph": "X", "name": 'a "quoted" \\ name\u2028', "pid": 9, "tid": 9, "ts": Decimal("1700000000000000.123"), "dur": Decimal("0.001")}

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from diagnose.analyse import analysis_of
-from diagnose.picture.annotated import write_annotated
-from diagnose.picture.annotations import FIRST_PID, annotation_events
+from diagnose.pipeline import analysis_of
+from diagnose.report.timeline.annotated import write_annotated
+from diagnose.report.timeline.annotations import FIRST_PID, annotation_events
 from tests.picture.viewer import seen, thread_names
 from tests.trace.test_recorded import FOLDER
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from diagnose.analyse import Analysis
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
-from diagnose.picture.annotations import FIRST_PID, annotation_events
-from diagnose.picture.arrows import longest
+from diagnose.pipeline import Analysis
+from diagnose.report.timeline.annotations import FIRST_PID, annotation_events
+from diagnose.report.timeline.arrows import longest
 from diagnose.trace.reader import read_trace
 from tests.picture.viewer import Slice, seen, thread_names
 from tests.trace.build import Json, encoded, event, kernel, launch

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from diagnose.measure.recording import Recording
-from diagnose.picture import memory
-from diagnose.picture.memory import SLOTS, memory_series
+from diagnose.report.timeline import memory
+from diagnose.report.timeline.memory import SLOTS, memory_series
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from tests.trace.build import Json, block, encoded, event, kernel, launch

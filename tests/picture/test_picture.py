@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 
 from diagnose.judge.findings import Finding, judge
+from diagnose.judge.rules import load_rules
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD, Recording, load_recording
 from diagnose.measure.sources import Sources
-from diagnose.picture.picture import AHEAD, FAILED, RECORDED, UNEVEN, WAITS, picture, read_picture, write_picture
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
-from diagnose.rules import load_rules
+from diagnose.report.timeline.timeline import AHEAD, FAILED, RECORDED, UNEVEN, WAITS, picture, read_picture, write_picture
 from diagnose.trace.schema import Trace
 from sample_traces.samples import SAMPLES, is_recorded
 
@@ -225,7 +225,7 @@ def test_a_failing_replay_leaves_the_recorded_step(step: Trace, monkeypatch: pyt
     def fails(*_: object) -> None:
         raise ValueError("no")
 
-    monkeypatch.setattr("diagnose.picture.picture.replayed", fails)
+    monkeypatch.setattr("diagnose.report.timeline.timeline.replayed", fails)
     one = of_trace(step)
     (version,) = one["versions"]
     assert version["note"] == f"{RECORDED} {FAILED.format(error='ValueError: no')}"
@@ -234,7 +234,7 @@ def test_a_failing_replay_leaves_the_recorded_step(step: Trace, monkeypatch: pyt
 
 
 def test_the_longest_events_are_kept(step: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("diagnose.picture.events.MOST_EVENTS", 5)
+    monkeypatch.setattr("diagnose.report.timeline.events.MOST_EVENTS", 5)
     one = of_trace(step)
     assert sorted(end - begin for *_, begin, end in events(one)) == [20, 20, 30, 100, 100]
     assert one["versions"][0]["left_out"] == {"count": 5, "shorter_than_us": 20}

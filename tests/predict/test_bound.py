@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from diagnose.judge.findings import finding
+from diagnose.judge.rules import load_rules
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD
 from diagnose.predict.bound import at_most_ms
-from diagnose.rules import load_rules
 
 from ..timelines import measured_case
 

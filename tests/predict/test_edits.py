@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from diagnose.judge.findings import Finding
+from diagnose.judge.rules import Saving, load_rules
 from diagnose.predict.prediction import Prediction
 from diagnose.predict.saving import change_of
-from diagnose.rules import Saving, load_rules
 
 from ..timelines import measured_case
 

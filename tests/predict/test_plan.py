@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from diagnose.judge.findings import Finding
+from diagnose.judge.rules import Rule, Saving, load_rules
 from diagnose.measure.measured import Measured
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
-from diagnose.rules import Rule, Saving, load_rules
 
 from ..timelines import measured_case
 

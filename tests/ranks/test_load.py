@@ -5,11 +5,10 @@ import json
 
 import pytest
 
-from diagnose.analyse import analysis_of
-from diagnose.cli import main
+from diagnose.commands.main import main
 from diagnose.errors import DiagnoseError
 from diagnose.measure.recording import load_recording, rank_folders
-from diagnose.reporting import report
+from diagnose.pipeline import analysis_of, report
 from tests.ranks.jobs import write_trace
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from diagnose.ranks.rendezvous import Rendezvous
+from diagnose.ranks.collective_replay import Rendezvous
 
 NONE = np.nan
 

@@ -246,11 +246,11 @@ def hostile(name: str) -> Document:
 
 def verified() -> Document:
     """The sick run after `verify`, with all that verify.json can hold."""
-    from diagnose.report.document import to_json
-    from diagnose.verify.prove import Proof, Tried
+    from diagnose.document.queries import to_json
     from diagnose.verify.results import Results
     from diagnose.verify.statistics import comparison
     from diagnose.verify.tuning import Curve
+    from diagnose.verify.verification import Proof, Tried
 
     measured = Tried("input-wait-no-workers", "Load ahead", "dataloader", {"num_workers": 2}, "exact", "measured", verdict="faster")
     measured.predicted_ms = {"best_guess": 3.6, "low": 2.9, "high": 4.1}

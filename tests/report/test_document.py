@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.report.document import automatic, ledger_ms, on_one_machine, run_command, severest, shell_line, to_json, write_text
+from diagnose.document.queries import automatic, ledger_ms, on_one_machine, run_command, severest, shell_line, to_json, write_text
 
 from . import documents
 

@@ -13,7 +13,7 @@ from diagnose.report import progress as progresses
 from diagnose.report.progress import Progress, ReadingBar, ReadingLines, RecordingProgress, reading_progress, verify_progress
 from diagnose.run.stage import Stage
 from diagnose.trace.content import Content
-from diagnose.verify.prove import Going
+from diagnose.verify.verification import Going
 
 
 class Terminal(io.StringIO):

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from diagnose.analyse import Analysis
-from diagnose.headline import verdict_on
+from diagnose.document.headline import verdict_on
+from diagnose.document.schema import problems
 from diagnose.measure.job import CollectiveKind, Job, RankState
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
+from diagnose.pipeline import Analysis
 from diagnose.ranks.job import job_of
 from diagnose.ranks.summary import summary_of
 from diagnose.report import ranks
 from diagnose.report.markdown import markdown
 from diagnose.report.page import fragment
-from diagnose.report.schema import problems
 
 from .. import timelines
 from . import documents

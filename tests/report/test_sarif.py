@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from diagnose.analyse import analyse
-from diagnose.report.document import to_json
+from diagnose.document.queries import to_json
+from diagnose.pipeline import analyse
 from diagnose.report.sarif import sarif
 from sample_traces.samples import FOLDER
 

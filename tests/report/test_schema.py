@@ -12,9 +12,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from diagnose.analyse import analyse
-from diagnose.report.document import to_json
-from diagnose.report.schema import json_schema, problems
+from diagnose.document.queries import to_json
+from diagnose.document.schema import json_schema, problems
+from diagnose.pipeline import analyse
 from sample_traces.samples import SAMPLES, is_recorded
 
 from . import documents

@@ -9,8 +9,8 @@ import pytest
 
 from diagnose.errors import UsageError
 from diagnose.judge.findings import finding
-from diagnose.report.skeleton import write_skeleton
-from diagnose.rules import load_rules
+from diagnose.judge.rules import load_rules
+from diagnose.judge.skeleton import write_skeleton
 
 from ..timelines import measured_case
 

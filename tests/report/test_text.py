@@ -8,7 +8,7 @@ import math
 import pytest
 from markdown_it import MarkdownIt
 
-from diagnose.report import text
+from diagnose.document import text
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 

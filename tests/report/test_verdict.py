@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from diagnose.analyse import result_document
-from diagnose.report import savings, sentences
+from diagnose.document import savings
+from diagnose.pipeline import Analysis
+from diagnose.report import sentences
 
 from ..timelines import measured_case
 from ..trace.build import launch, read
@@ -28,7 +29,7 @@ QUIET = {"cpu_cores_used": 1.0, "machine_busy_share": 0.5, "involuntary_switches
 
 def verdict(plain_ms: list[float], usage: dict[str, float] | None, **facts: Any) -> str:
     facts = {"cpu_core_count": 2, "machine_core_count": 2, "thread_count": 2, "plain_usage": usage, **facts}
-    document = result_document(measured_case({"timeline": TIMELINE, "plain_ms": plain_ms, "facts": facts}))
+    document = Analysis(measured_case({"timeline": TIMELINE, "plain_ms": plain_ms, "facts": facts})).document
     return str(document["verdict"])
 
 
@@ -72,7 +73,7 @@ def test_steps_that_differ_wildly_are_to_be_measured_again_whoever_is_to_blame()
 
 
 def test_notes_that_make_the_numbers_doubtful_are_known_as_such() -> None:
-    noisy = result_document(measured_case({"timeline": TIMELINE, "plain_ms": UNEVEN}))
+    noisy = Analysis(measured_case({"timeline": TIMELINE, "plain_ms": UNEVEN})).document
     notes = [*noisy["notes"], *read(*steps(500)).notes, *read(launch(5, 1, 1)).notes]
     assert [note.partition(":")[0][:22] for note in notes] == ["The plain steps differ", "The host runs ahead of", "GPU activity was not r"]
     assert sentences.cautions(noisy | {"notes": ["5 events are damaged", *notes]}) == notes
@@ -105,10 +106,10 @@ def test_a_recording_that_the_profiler_made_another_one_is_not_trusted() -> None
     op = "main {at} 30000 op aten::mm\n"
     four_times = "main 0 40000 step ProfilerStep#1\nmain 40000 40000 step ProfilerStep#2\n" + op.format(at=0) + op.format(at=40000)
     once = "main 0 10000 step ProfilerStep#1\nmain 10000 40000 step ProfilerStep#2\nmain 0 9000 op aten::mm\n" + op.format(at=10000)
-    said = result_document(measured_case({"timeline": four_times, "plain_ms": [10, 10, 10]}))["verdict"]
+    said = Analysis(measured_case({"timeline": four_times, "plain_ms": [10, 10, 10]})).document["verdict"]
     assert said.startswith("Do not trust how this step divides: the profiler made the recorded steps 4.0 times as long as plain ones")
     assert "Nothing worth fixing" not in said
-    assert not result_document(measured_case({"timeline": once, "plain_ms": [10, 10, 10]}))["verdict"].startswith("Do not trust")
+    assert not Analysis(measured_case({"timeline": once, "plain_ms": [10, 10, 10]})).document["verdict"].startswith("Do not trust")
 
 
 # ---- a GPU that was used and not seen
@@ -119,7 +120,7 @@ ALLOCATED = {"accelerator": {"initialized": True, "allocated_bytes": 3 * 2**30, 
 
 def of_gpu(facts: dict[str, Any], timeline: str = TIMELINE, **settings: str) -> dict[str, Any]:
     run = {"target": "train.py", "settings": settings}
-    return result_document(measured_case({"timeline": timeline, "plain_ms": STEADY, "facts": facts, "run": run}))
+    return Analysis(measured_case({"timeline": timeline, "plain_ms": STEADY, "facts": facts, "run": run})).document
 
 
 @pytest.mark.parametrize("facts", [ALLOCATED, {"cuda_memory": {"peak_allocated_bytes": 3 * 2**30}}])

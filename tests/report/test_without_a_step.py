@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from diagnose.headline import verdict_on
+from diagnose.document.headline import verdict_on
 from diagnose.report.markdown import markdown
 from diagnose.report.page import fragment
 from diagnose.report.terminal import print_summary

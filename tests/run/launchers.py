@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.run.peers import Peers, peers_of
+from diagnose.run.job.peers import Peers, peers_of
 
 
 def environment(rank: int, **more: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.run.child.arming import _Watcher
+from diagnose.run.child.import_hook import _Watcher
 
 from .running import Recorded
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.run.child.crew import Crew, own_rank
-from diagnose.run.child.live import RECORDING, Live, Seat, Stage
+from diagnose.run.child.coordinator import Crew, own_rank
+from diagnose.run.child.shared_state import RECORDING, Live, Seat, Stage
 
 
 @pytest.fixture

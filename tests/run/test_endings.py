@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.analyse import analyse
 from diagnose.errors import ScriptFailed, UsageError
+from diagnose.pipeline import analyse
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
 

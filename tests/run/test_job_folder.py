@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from diagnose.errors import UsageError
-from diagnose.run.job_folder import JobFolder, common_folder, recorded_before
-from diagnose.run.peers import Peers
-from diagnose.run.presence import begin, close, end, is_last
+from diagnose.run.job.folder import JobFolder, common_folder, recorded_before
+from diagnose.run.job.heartbeat import begin, close, end, is_last
+from diagnose.run.job.peers import Peers
 from diagnose.run.settings import RunOutcome
 
 from .launchers import on_machine, peers

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from diagnose.analyse import analyse
+from diagnose.pipeline import analyse
 from diagnose.run.child.memory_errors import fatal_memory_error, gpu_out_of_memory_count
 from diagnose.run.child.places import Places
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.run.peers import Peers, peers_of
+from diagnose.run.job.peers import Peers, peers_of
 from diagnose.run.settings import RunOutcome
 
 from .launchers import environment, peers

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.run import presence
-from diagnose.run.job_folder import JobFolder, common_folder
-from diagnose.run.presence import begin, close, end, end_record, is_last, is_started_anew, show_sign
+from diagnose.run.job import heartbeat as presence
+from diagnose.run.job.folder import JobFolder, common_folder
+from diagnose.run.job.heartbeat import begin, close, end, end_record, is_last, is_started_anew, show_sign
 from diagnose.run.record import write_record
 from diagnose.run.settings import RunOutcome
 

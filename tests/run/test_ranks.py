@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from diagnose.analyse import analyse
+from diagnose.pipeline import analyse
 
 from .running import Recorded, run_plain
 

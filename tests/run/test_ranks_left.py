@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from diagnose.run.ranks_left import left_in
+from diagnose.run.job.results import left_in
+from diagnose.run.job.torchrun import LostRank, lost_rank, printed_by_ranks, started_by_torchrun, without_launcher
 from diagnose.run.settings import Target
-from diagnose.run.torchrun import LostRank, lost_rank, printed_by_ranks, started_by_torchrun, without_launcher
 
 TOLD = """\
 torch.distributed.elastic.multiprocessing.errors.ChildFailedError:

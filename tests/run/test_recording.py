@@ -15,8 +15,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from diagnose.run.child import fetch
-from diagnose.run.child.live import Live
 from diagnose.run.child.phases import Phases
+from diagnose.run.child.shared_state import Live
 from diagnose.run.child.ticks import TickLog
 
 from .running import SCRIPTS, Recorded

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.run.child import live
-from diagnose.run.child.live import Live
+from diagnose.run.child import shared_state
 from diagnose.run.child.schedule import SECOND, Budget
+from diagnose.run.child.shared_state import Live
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
 from diagnose.run.stage import Stage, Stages
@@ -39,8 +39,8 @@ def test_the_page_carries_the_stage_and_the_ticks(tmp_path: Path) -> None:
     assert (parent.phase, parent.ticks) == ("", 0)
     child.ticks = 7
     budget = Budget(20, at_least=5)
-    child.stage = live.Stage("timing plain steps", budget, 2, 3 * SECOND)
-    assert (parent.stage, parent.ticks) == (live.Stage("timing plain steps", budget, 2, 3 * SECOND), 0)
+    child.stage = shared_state.Stage("timing plain steps", budget, 2, 3 * SECOND)
+    assert (parent.stage, parent.ticks) == (shared_state.Stage("timing plain steps", budget, 2, 3 * SECOND), 0)
     child.ticks = 5
     assert parent.ticks == 5
     child.phase = "é" * 300
@@ -54,7 +54,7 @@ def test_the_pace_is_the_one_before_until_two_steps_of_the_phase_were_seen(tmp_p
     moments = iter([0.0, 1.0, 3.0, 5.0, 41.0, 50.0])
     stages = Stages(page, lambda: next(moments))
     assert stages.now() == Stage("")
-    page.stage = live.Stage("timing plain steps", Budget(20, 5, 10 * SECOND, 30 * SECOND), 2, SECOND // 4)
+    page.stage = shared_state.Stage("timing plain steps", Budget(20, 5, 10 * SECOND, 30 * SECOND), 2, SECOND // 4)
     assert stages.now() == Stage("timing plain steps", 0, 20, 5.0)
     page.ticks = 3
     assert stages.now() == Stage("timing plain steps", 1, 20, 4.75)

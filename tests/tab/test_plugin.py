@@ -16,10 +16,10 @@ from tensorboard.plugins.base_plugin import TBContext
 from werkzeug.test import Client, TestResponse
 
 from diagnose.compare import comparison as comparing
+from diagnose.document.queries import to_json
 from diagnose.report import comparison, page
-from diagnose.report.document import to_json
-from diagnose.tab import folder, plugin, runs
-from diagnose.tab.plugin import DiagnosePlugin
+from diagnose.report.tab import folder, plugin, runs
+from diagnose.report.tab.plugin import DiagnosePlugin
 from tests.report import documents
 
 

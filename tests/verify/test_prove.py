@@ -15,7 +15,7 @@ from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
 from diagnose.run.trial import Job, Spec, TrialSettings
 from diagnose.verify.candidates import Candidate
-from diagnose.verify.prove import Proof, Prover, Wanted
+from diagnose.verify.verification import Proof, Prover, Wanted
 
 STEPS = {"plain_ms": {"median": 10.0, "mad": 0.1}, "timeline_ms": None, "ticks_per_step": 1}
 DOCUMENT = {"run": {"wall_s": 5.0}, "steps": STEPS, "findings": [], "metrics": {}}

@@ -15,7 +15,7 @@ import pytest
 
 from diagnose.run.settings import Target
 from diagnose.run.trial import Job, TrialSettings, run_trial
-from diagnose.verify.duel import Arm, Bench, RunFailed
+from diagnose.verify.paired import Arm, Bench, RunFailed
 from diagnose.verify.results import data_differ, results
 from diagnose.verify.statistics import verdict
 from diagnose.verify.store import Store

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from diagnose.measure.areas.own_lines import READS_FILES, LineTime, line_times, loader_time, short_callee
+from diagnose.measure.areas.user_code import READS_FILES, LineTime, line_times, loader_time, short_callee
 from diagnose.measure.measured import (
     NO_CALLS_SEEN,
     NO_STEPS,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.areas.own_lines import places_of
+from diagnose.measure.areas.user_code import places_of
 from diagnose.measure.epochs import epoch_begins, steps_since
 from diagnose.measure.ledger import LOADER_NEXT
 from diagnose.measure.measured import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diagnose.measure.areas.own_lines import places_of
+from diagnose.measure.areas.user_code import places_of
 from diagnose.measure.ledger import ALLOCATOR_CALL
 from diagnose.measure.measured import (
     NO_FACTS,

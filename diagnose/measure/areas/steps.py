@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from diagnose.measure.areas.input import SLOW_STEP, at_epoch_ends, loop_line, slow_fetches_ms, steps_into_epoch
-from diagnose.measure.areas.own_lines import LineTime, line_times, places_of
+from diagnose.measure.areas.user_code import LineTime, line_times, places_of
 from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, started_in

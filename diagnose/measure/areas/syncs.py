@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diagnose.measure.areas.own_lines import calls_to
 from diagnose.measure.areas.transfers import blocking_htod
+from diagnose.measure.areas.user_code import calls_to
 from diagnose.measure.ledger import READ_MARKS
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once

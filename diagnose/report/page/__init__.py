@@ -11,9 +11,10 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diagnose.report import document as questions
-from diagnose.report import findings, html, ranks, savings, sentences, templates, text, verification
-from diagnose.report.document import Document
+from diagnose.document import queries as questions
+from diagnose.document import savings, text
+from diagnose.document.queries import Document
+from diagnose.report import findings, html, ranks, sentences, templates, verification
 from diagnose.report.page.picture import packed
 from diagnose.report.page.strip import HEIGHT, WIDTH, strip
 

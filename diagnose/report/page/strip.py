@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diagnose.report import text
+from diagnose.document import text
 from diagnose.verify.statistics import SD_PER_MAD
 
 OUTLIER = 3  # scaled deviations from the median

@@ -21,9 +21,9 @@ import torch
 from torch.optim.optimizer import Optimizer, _global_optimizer_post_hooks, register_optimizer_step_post_hook
 
 from .accelerator import graph_classes, is_capturing
-from .closer import compiler_in_use
 from .evaluations import Evaluations
 from .guard import attempt, guarded
+from .inspection import compiler_in_use
 from .patching import Patches
 
 graph_entry: Any = torch.autograd  # its `_engine_run_backward` is private, and the one name that all backward calls go through

@@ -19,7 +19,6 @@ from .compiling import compile_facts
 from .distributed import Distributed
 from .fetch import FetchLog
 from .guard import attempt
-from .live import Live
 from .loaders import Loaders
 from .machine import environment
 from .memory_errors import gpu_out_of_memory_count
@@ -27,6 +26,7 @@ from .models import CallCounts, model_facts
 from .optimizers import ZeroGrads, optimizer_facts
 from .places import NOWHERE, Place, Places
 from .plain_phase import PlainPhase
+from .shared_state import Live
 from .uploads import Uploads
 from .writing import write_json
 

@@ -15,10 +15,10 @@ import torch
 from torch.utils.data import dataloader, get_worker_info
 from torch.utils.data._utils import fetch
 
-from .crew import own_rank
+from .coordinator import own_rank
 from .guard import guarded
-from .live import Live
 from .patching import Patches
+from .shared_state import Live
 
 FILE = "fetches.bin"
 _RECORD = struct.Struct("<QQQII")

@@ -11,8 +11,8 @@ import time
 import torch
 
 from .clock import compiled_model_class
-from .live import Live
 from .session import Plan, Session
+from .shared_state import Live
 
 _NOBODY = -1  # as the process that is recorded
 _POLL_S = 0.02

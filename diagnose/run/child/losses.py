@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch.amp.grad_scaler import GradScaler
 
-from .closer import compiler_in_use
 from .guard import guarded
+from .inspection import compiler_in_use
 from .patching import Patches
 
 _AT_MOST = 200

@@ -18,9 +18,9 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils.data import dataloader
 
-from .closer import compiler_in_use
 from .garbage import is_full
 from .guard import guarded, note
+from .inspection import compiler_in_use
 from .patching import Patches
 from .places import Places
 from .processor import PARTS, Processor

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from .closer import CONVOLUTIONS, NORMS, Pair, compiler_in_use, convolutions_before_norms, pair_of, saved_for_backward
 from .feeding import Arrival, Feeding
+from .inspection import CONVOLUTIONS, NORMS, Pair, compiler_in_use, convolutions_before_norms, pair_of, saved_for_backward
 from .marks import Observer
 from .places import NOWHERE, Place, Places
 

@@ -18,17 +18,17 @@ import torch
 from . import schedule
 from .accelerator import Activities, synchronize
 from .calibration import measured_costs
-from .closer import compiler_in_use
-from .crew import Crew
+from .coordinator import Crew
 from .device_ticks import DeviceTicks
 from .facts import Facts
-from .foreign import ForeignProfilers
-from .live import Stage
+from .inspection import compiler_in_use
 from .marks import Marks
+from .other_profilers import ForeignProfilers
 from .parts import Parts
 from .processor import TICK, TICK_ENDS
 from .recorder import Recording, mark_tick
 from .results import Results
+from .shared_state import Stage
 from .ticks import TickLog
 
 _NEVER = 1 << 62

@@ -13,8 +13,8 @@ import torch
 from torch.profiler import profile, python_tracer
 
 from .accelerator import Activities
-from .foreign import ForeignProfilers
 from .marks import Marks, mark
+from .other_profilers import ForeignProfilers
 from .patching import Patches
 
 

@@ -15,21 +15,21 @@ from torch.optim.optimizer import Optimizer
 
 from . import accelerator
 from .clock import Clock
-from .crew import Crew, is_first_in, own_rank
+from .coordinator import Crew, is_first_in, own_rank
+from .exit_hooks import call_at_every_end
 from .facts import Facts
-from .foreign import ForeignProfilers
 from .guard import guarded
-from .leaving import call_at_every_end
-from .live import Live, Stage
 from .marks import Marks
 from .memory_errors import fatal_memory_error
+from .other_profilers import ForeignProfilers
 from .parts import Parts
 from .phases import Phases
 from .places import Places
 from .processor import Processor
 from .schedule import budgets
+from .shared_state import Live, Stage
+from .sigterm import Termination
 from .stop import Stopper, StopRun
-from .terminated import Termination
 
 
 @dataclass(frozen=True)

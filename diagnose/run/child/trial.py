@@ -15,15 +15,15 @@ from torch.optim.optimizer import Optimizer
 
 from . import accelerator
 from .clock import Clock
-from .crew import Crew, is_first_in, own_rank
+from .coordinator import Crew, is_first_in, own_rank
 from .device_ticks import DeviceTicks
+from .exit_hooks import call_at_every_end
 from .identical import SEED, BatchHashes, SeededBatches, seed_everything
 from .interventions import Intervention, build
-from .leaving import call_at_every_end
-from .live import Live
 from .losses import Losses
 from .outputs import Outputs
 from .places import Places
+from .shared_state import Live
 from .stop import Stopper
 from .writing import write_json
 

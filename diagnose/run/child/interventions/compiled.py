@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..closer import compiler_in_use
+from ..inspection import compiler_in_use
 from .base import Sites
 from .forwards import ForwardIntervention
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..foreign import ForeignProfilers
+from ..other_profilers import ForeignProfilers
 from .base import Intervention, Sites
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from ..closer import Pair, compiler_in_use, convolutions_before_norms
+from ..inspection import Pair, compiler_in_use, convolutions_before_norms
 from .base import Sites
 from .evaluation import EvaluationIntervention
 from .forwards import map_tensors

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.parameter import is_lazy
 
-from ..closer import CONVOLUTIONS
+from ..inspection import CONVOLUTIONS
 from .base import Sites
 from .forwards import ForwardIntervention, map_tensors
 

@@ -16,7 +16,7 @@ def _arm() -> None:
         raise ImportError(package)
     sys.modules[spec.name] = module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    import_module("_diagnose_child.arming").arm()
+    import_module("_diagnose_child.import_hook").arm()
 
 
 sys.path[:] = [entry for entry in sys.path if entry != _FOLDER]

@@ -1,0 +1,132 @@
+"""`python -m diagnose fleet`: a job's many ranks, analysed on a Dask cluster. Heavy imports wait."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diagnose.commands.options import Parser, add_output_options, byte_count, positive_number, with_format
+from diagnose.document.queries import SEVERITIES
+from diagnose.errors import UsageError
+from diagnose.trace.source import is_url
+
+if TYPE_CHECKING:
+    from diagnose.document.queries import Document
+
+SUMMARIES = "summaries"
+EVERY_S = 5  # between lines of progress
+_USAGE = "python -m diagnose fleet TRACES [options]"
+_DESCRIPTION = """\
+Analyse the traces of one job's ranks, thousands if need be, on a Dask cluster: who holds the others up, and why.
+
+TRACES is a folder with all below it, a pattern in quotes, or the URL of either, wherever fsspec reads. What lies there are traces, one a
+rank, or run folders of `diagnose`. Each rank is read by one worker, which reduces it to a small summary (a Parquet file); no trace leaves
+its worker. The report is about the rank that holds the others up.
+"""
+_EPILOG = """\
+examples:
+  python -m diagnose fleet traces/                                 on this machine, a worker for each core
+  python -m diagnose fleet 's3://bucket/job-17/*/rank*.json.gz' --workers 8
+  python -m diagnose fleet '/shared/job-17/node*'                   run folders that diagnose recorded, one a machine
+  python -m diagnose fleet s3://bucket/job-17 --scheduler tcp://10.0.0.1:8786 --summaries s3://bucket/job-17-summaries
+
+exit codes: 0 report written, 1 failure of diagnose, 2 wrong usage, no readable trace, or no Dask, 4 --fail-on, 130 interrupted
+"""
+
+
+def given(options: argparse.Namespace) -> argparse.Namespace:
+    """What the command line asks for. Raises UsageError."""
+    asked = with_format(parser().parse_args(options.args))
+    for name in ("out", "memory_limit", "fail_on"):  # they may stand before the command as well
+        if getattr(asked, name) is None:
+            setattr(asked, name, getattr(options, name))
+    if asked.format == "text":
+        asked.format = options.format
+    asked.quiet |= options.quiet
+    asked.trusted |= options.trusted
+    if asked.traces is None:
+        raise UsageError("TRACES is missing", do=f"a folder, a pattern or a URL: {_USAGE}")
+    if asked.scheduler and asked.workers:
+        raise UsageError("--scheduler and --workers are two things", do="a running cluster has the workers it has: leave --workers out")
+    return asked
+
+
+def answer(asked: argparse.Namespace, out: Path) -> Document:
+    """Analyse the fleet, write the report of the rank that matters into `out`, print its summary; the result document."""
+    from diagnose.fleet.cluster import cluster
+    from diagnose.fleet.fleet import analyse_fleet
+    from diagnose.fleet.recordings import fleet_ranks
+    from diagnose.pipeline import written
+    from diagnose.report.console import stderr_console
+    from diagnose.report.progress import Progress
+    from diagnose.report.terminal import print_summary
+
+    say = Progress(quiet=asked.quiet)
+    ranks = fleet_ranks(asked.traces)
+    summaries = asked.summaries or str(out.resolve() / SUMMARIES)
+    limits = {"memory_limit": asked.memory_limit, "trusted": asked.trusted}
+    with cluster(asked.scheduler, asked.workers) as client:
+        say(f"reading {_number(len(ranks), 'rank')} on {_number(len(client.nthreads()), 'worker')}", client.dashboard_link)
+        if not is_url(summaries):
+            _make_folder(Path(summaries))
+        fleet = analyse_fleet(client, ranks, summaries, limits, _told(say, len(ranks)))
+    document = written(fleet.document, fleet.picture, out, out)  # not the trace as their source: it stays where it is
+    print_summary(document, out, stderr_console(quiet=asked.quiet))
+    return document
+
+
+def _number(count: int, what: str) -> str:
+    from diagnose.document import text
+
+    return f"{text.count(count)} {what}{'s' if count != 1 else ''}"
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"no summaries can be written to {folder}", saw=str(error), do="name another folder: --summaries WHERE") from error
+
+
+def _told(say: Callable[[str, str], None], count: int, clock: Callable[[], float] = time.monotonic) -> Callable[[int], None]:
+    """Says from time to time how many are done, and about how long the others take; of all, what follows."""
+    from diagnose.document import text
+
+    began = said = clock()
+
+    def tell(done: int) -> None:
+        nonlocal said
+        now = clock()
+        if done == count:
+            say(f"comparing {_number(count, 'rank')}", "")
+        elif now - said >= EVERY_S:
+            said = now
+            say(
+                f"{text.count(done)} of {text.count(count)} ranks read",
+                f"about {text.seconds((now - began) / done * (count - done))} left",
+            )
+
+    return tell
+
+
+def parser() -> argparse.ArgumentParser:
+    options = Parser(prog="python -m diagnose fleet", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
+    add = options.add_argument
+    add("traces", metavar="TRACES", nargs="?", help="a folder, a pattern, or the URL of either")
+    add(
+        "--scheduler",
+        metavar="ADDRESS",
+        default="",
+        help="a Dask scheduler that runs, as tcp://host:8786 (default: a cluster on this machine)",
+    )
+    add("--workers", metavar="N", type=positive_number(int), help="processes on this machine (default: one a core)")
+    add("--out", type=Path, metavar="FOLDER", help="a new folder for the report (default diagnosis/<time>)")
+    add("--summaries", metavar="WHERE", help="a folder or URL that every worker can write summaries to (default FOLDER/summaries)")
+    add("--memory-limit", type=byte_count, metavar="SIZE", help="refuse a trace that takes more: 8G, 500M")
+    add("--no-size-limit", dest="trusted", action="store_true", help="trust the traces: read all that they inflate to")
+    add("--fail-on", choices=SEVERITIES, metavar="SEVERITY", help="exit with 4 for a finding that severe")
+    add_output_options(add)
+    return options

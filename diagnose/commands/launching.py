@@ -1,0 +1,112 @@
+"""`python -m diagnose train.py`: run the script, record some steps of it, report. Heavy imports wait."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diagnose.commands import verify as verifying
+from diagnose.commands.outputs import failed, open_output, out_folder, report_into
+from diagnose.document.queries import Document, exit_code, recorded_nothing
+from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_SCRIPT_FAILED, DiagnoseError
+from diagnose.run.settings import Settings, Target
+
+if TYPE_CHECKING:
+    from diagnose.run.job.folder import JobFolder
+    from diagnose.run.job.peers import Peers
+
+# Settings that only matter while a script runs, and the options that give them.
+RECORDING = {
+    "steps": "--steps",
+    "plain_steps": "--plain-steps",
+    "keep_going": "--keep-going",
+    "stacks": "--no-stacks",
+    "device": "--device",
+    "timeout_s": "--timeout",
+}
+
+
+def record(options: argparse.Namespace) -> int:
+    """Run the script, then report. However it ended, what was recorded is worth a look."""
+    from diagnose.report.progress import Progress, RecordingProgress
+    from diagnose.run.job.heartbeat import close
+    from diagnose.run.job.lifecycle import is_over, run_on_if_recorded
+    from diagnose.run.job.peers import outlive_the_script, peers_of
+    from diagnose.run.launch import launch
+
+    peers = peers_of(os.environ)
+    settings = Settings(**{name: getattr(options, name) for name in RECORDING if getattr(options, name) is not None})
+    target = Target(options.target, options.module, tuple(options.args))
+
+    def say(text: str) -> None:
+        if not options.quiet:
+            print(f"diagnose: {text}", file=sys.stderr, flush=True)
+
+    if peers is not None:
+        run_on_if_recorded(peers, options.out, target, settings, say)
+    progress = RecordingProgress(Progress(quiet=options.quiet or (peers is not None and not peers.leads)))
+    with _run_folder(options.out, peers, target) as (out, job):
+        if job is not None:
+            outlive_the_script()
+        outcome = launch(target, settings, out, progress, job)
+        if job is not None and not is_over(job, outcome, say):
+            return outcome.as_exit_code
+        script_code = {"crashed": EXIT_SCRIPT_FAILED, "killed": EXIT_SCRIPT_FAILED, "interrupted": EXIT_INTERRUPTED}.get(outcome.ended)
+        try:
+            code = _report_recorded(out, options, verified=outcome.ended in ("stopped", "finished"))
+        except DiagnoseError as error:
+            if script_code is None:
+                raise
+            code = failed(f"diagnose: {error}", EXIT_FAILURE, options)
+        finally:
+            if job is not None:
+                close(job)
+        return code if script_code is None else script_code
+
+
+@contextmanager
+def _run_folder(wanted: Path | None, peers: Peers | None, target: Target) -> Iterator[tuple[Path, JobFolder | None]]:
+    """The folder to record into; for the ranks of one job, which each have a launcher, the same. Raises as `check` does, and UsageError."""
+    from diagnose.run.job.folder import common_folder
+    from diagnose.run.target import check
+
+    if peers is None:
+        with out_folder(wanted) as out:
+            yield out, None
+    else:
+        check(target)
+        job = common_folder(peers, wanted)
+        yield job.out, job
+
+
+def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) -> int:
+    """`verified`: whether the run is one that --verify can go on from."""
+    from diagnose.report.progress import Progress
+
+    Progress(quiet=options.quiet)("analysing")
+    with open_output(options, after_script=True) as output:
+        document = report_into(out, out, options)
+        if recorded_nothing(document):
+            output.add(document)
+            return _nothing_recorded(document, options)
+        if not (options.verify and verified):
+            output.add(document)
+            return exit_code(document, options.fail_on)
+        try:
+            return verifying.verify_recorded(out, options)  # its document is the one that counts
+        except DiagnoseError:
+            output.add(document)
+            raise
+
+
+def _nothing_recorded(document: Document, options: argparse.Namespace) -> int:
+    """A report that holds no measurement is no success. The summary has said why, unless it is not to be shown."""
+    if not options.quiet:
+        return EXIT_FAILURE
+    said = DiagnoseError(document["verdict"].replace("`", ""))
+    return failed(f"diagnose: {said}", said.exit_code, options)

@@ -1,0 +1,83 @@
+"""What every command leaves: a folder of its own, the reports in it, the result for programs on stdout, and errors in one form."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diagnose.errors import UsageError
+from diagnose.run.record import numbered
+from diagnose.trace.source import Source
+
+if TYPE_CHECKING:
+    from diagnose.document.queries import Document
+    from diagnose.report.formats import Output
+
+
+@contextmanager
+def out_folder(wanted: Path | None, in_place: Path | None = None) -> Iterator[Path]:
+    """The folder to write into, made here; it goes again if nothing was written. Raises UsageError rather than overwrite anything."""
+    if wanted is None and in_place is not None:
+        yield in_place
+        return
+    if wanted is not None and wanted.exists() and not (wanted.is_dir() and not any(wanted.iterdir())):
+        raise UsageError(f"--out {wanted} exists and is not an empty folder", do="name a new folder; nothing is ever overwritten")
+    out = wanted or fresh_folder(Path("diagnosis") / time.strftime("%Y%m%d-%H%M%S"))
+    is_ours = not out.exists()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{out} cannot be created", saw=str(error), do="name another folder with --out") from error
+    try:
+        yield out
+    finally:
+        if is_ours and not any(out.iterdir()):
+            out.rmdir()
+            if wanted is None:
+                with suppress(OSError):  # earlier reports lie there
+                    out.parent.rmdir()
+
+
+def fresh_folder(folder: Path) -> Path:
+    """The folder, or with -2, -3 … at its end if it is taken."""
+    return next(name for name in numbered(folder) if not name.exists())
+
+
+def report_into(source: Source | Sequence[Path], out: Path, options: argparse.Namespace, *, brief: str = "") -> Document:
+    """Analyse, write every report into `out`, print the summary; the result document. `brief`: which of several, whose summary is short."""
+    from diagnose.pipeline import report
+    from diagnose.report.console import stderr_console
+    from diagnose.report.progress import Progress, reading_progress
+    from diagnose.report.terminal import print_headline, print_summary
+
+    if brief:
+        Progress(quiet=options.quiet)(f"analysing {brief}")
+    with reading_progress(quiet=options.quiet) as progress:
+        document = report(source, out, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
+    (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
+    return document
+
+
+@contextmanager
+def open_output(options: argparse.Namespace, *, after_script: bool = False) -> Iterator[Output]:
+    """Where result documents go that programs read."""
+    from diagnose.report.formats import Output
+
+    output = Output(options.format, options.fail_on, after_script=after_script)
+    try:
+        yield output
+    finally:
+        output.close()
+
+
+def failed(message: str, exit_code: int, options: argparse.Namespace | None) -> int:
+    if options is not None and options.debug:
+        traceback.print_exc()
+    print(message, file=sys.stderr)
+    return exit_code

@@ -1,0 +1,102 @@
+"""`python -m diagnose whatif`: what a step would take with changes made. Nothing heavy is imported before something is asked."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diagnose.commands.options import Parser, positive_number, with_ratio
+from diagnose.commands.targets import kind_of, traces_in
+from diagnose.errors import EXIT_OK, UsageError
+from diagnose.trace.source import Source, is_url, shown
+
+if TYPE_CHECKING:
+    from diagnose.predict.whatif import Question
+
+_USAGE = "python -m diagnose whatif RUN_OR_TRACE CHANGE …"
+_DESCRIPTION = """\
+What a step would take with changes made, predicted by replaying the recorded steps.
+
+NAME is a row of the report's ledger (python, forward, exposed_copies …), a rule (`python -m diagnose rules`) or a selector
+(`python -m diagnose metrics` lists host_reads_ms for host_reads).
+"""
+_EPILOG = """\
+examples:
+  python -m diagnose whatif diagnosis/20261121-070000 --remove host_reads python
+  python -m diagnose whatif diagnosis/20261121-070000 --workers 4 --shrink forward=0.5
+  python -m diagnose whatif trace.json.gz --scale-kernels 'gemm|conv=0.5' --unblock host_sync
+
+exit codes: 0 answered, 1 nothing can be predicted from this recording, 2 wrong usage or unreadable trace
+"""
+
+
+def answer(options: argparse.Namespace) -> int:
+    """Answer on stdout what the steps of a recording would take with changes made."""
+    given = parser().parse_args(options.args)
+    if given.target is None:
+        raise UsageError("RUN_OR_TRACE is missing", do=f"it comes before the changes: {_USAGE}")
+    ranks = kind_of(given.target) == "traces"  # a folder with a trace for each rank of one job
+    sources: list[Source] = [*traces_in(Path(given.target))] if ranks else [_recording(given.target)]
+    from diagnose.measure.measured import Measured
+    from diagnose.measure.recording import load_recording
+    from diagnose.predict.prediction import Prediction
+    from diagnose.predict.whatif import checked, what_if, what_if_together
+    from diagnose.ranks.load import measured_rank
+    from diagnose.report.progress import reading_progress
+    from diagnose.report.whatif import print_ranks, print_whatif, ranks_document, stdout_console, whatif_document, whatif_json
+
+    questions = checked(_questions(given))
+    limits = {"memory_limit": options.memory_limit, "trusted": options.trusted}
+    with reading_progress(quiet=options.quiet) as progress:
+        if ranks:
+            predictions = [Prediction(Measured(load_recording(source, **limits, progress=progress))) for source in sources]
+        else:
+            predictions = [Prediction(measured_rank(sources[0], **limits, progress=progress)[0])]
+    if ranks:
+        document = ranks_document(what_if_together(questions, predictions), [Path(source).name for source in sources])
+    else:
+        document = whatif_document(what_if(questions, predictions[0]), shown(given.target))
+    if options.json or given.json:
+        print(whatif_json(document), flush=True)
+    else:
+        (print_ranks if ranks else print_whatif)(document, stdout_console())
+    return EXIT_OK
+
+
+def _questions(given: argparse.Namespace) -> list[Question]:
+    """What is asked, in the order of the options in --help."""
+    from diagnose.predict.whatif import Question
+
+    questions = [
+        *(Question("remove", name) for name in given.remove),
+        *(Question("shrink", name, ratio) for name, ratio in given.shrink),
+        *(Question("unblock", name) for name in given.unblock),
+        *([Question("workers", str(given.workers))] if given.workers else []),
+        *(Question("scale_kernels", pattern, ratio) for pattern, ratio in given.scale_kernels),
+    ]
+    if not questions:
+        raise UsageError("whatif needs at least one change", do="python -m diagnose whatif --help shows them, with examples")
+    return questions
+
+
+def _recording(target: str) -> Source:
+    """Where a run or a trace lies. Raises UsageError for anything else."""
+    kind = kind_of(target)
+    if kind not in ("run", "trace"):
+        raise UsageError(f"{target} is no run folder and no trace", do="record it first: python -m diagnose train.py")
+    return target if is_url(target) else Path(target)
+
+
+def parser() -> argparse.ArgumentParser:
+    options = Parser(prog="python -m diagnose whatif", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
+    add = options.add_argument
+    several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+    add("target", metavar="RUN_OR_TRACE", nargs="?", help="a run folder, a trace or its URL, or a folder with a trace of each rank")
+    add("--remove", metavar="NAME", **several, help="it takes no time; of a rule: its fix is made")
+    add("--shrink", metavar="NAME=RATIO", type=with_ratio, **several, help="it takes this part of its time, 0 to 1")
+    add("--unblock", metavar="NAME", **several, help="the host no longer waits for it")
+    add("--workers", metavar="N", type=positive_number(int), help="so many worker processes load the batches")
+    add("--scale-kernels", metavar="PATTERN=RATIO", type=with_ratio, **several, help="so do kernels of such names (a regular expression)")
+    add("--json", action="store_true", help="the answer as a document, on one line")
+    return options

@@ -1,0 +1,352 @@
+"""The result document, made of what was measured, judged and predicted (docs/architecture.md, *The result document*)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from diagnose import __version__
+from diagnose.document import text
+from diagnose.document.headline import caution_about, gpu_notes, noise_notes, verdict_on
+from diagnose.document.queries import SCHEMA, place
+from diagnose.document.ranks import ranks_document
+from diagnose.document.text import quantity
+from diagnose.judge.call_sites import CallSite, call_sites
+from diagnose.judge.culprits import Culprit
+from diagnose.judge.findings import Evidence, Finding
+from diagnose.judge.rules import Fix, Rule, filled, placeholders
+from diagnose.measure.endings import about_ranks
+from diagnose.measure.ledger import TITLES
+from diagnose.measure.lines import line_costs
+from diagnose.measure.metrics import METRICS, Measured, Missing
+from diagnose.measure.recording import Recording, rank_folders
+from diagnose.measure.sources import Sources
+from diagnose.measure.spread import row_noise_ms
+from diagnose.predict.plan import Assessed
+from diagnose.predict.prediction import Prediction
+from diagnose.verify.measured_savings import found_numbers, with_measurement
+
+
+def result_document(measured: Measured, prediction: Prediction, assessed: list[Assessed], sources: Sources) -> dict[str, Any]:
+    """The result document; ``patch`` is filled in by whoever writes the patch (`diagnose.report.patch`)."""
+    recording = measured.recording
+    proof = recording.proof
+    findings = [with_measurement(_finding(one, measured, sources, proof), proof) for one in assessed]
+    average_ms = _average_ms(assessed, prediction)
+    rows = zip(findings, assessed, strict=True)
+    document = {
+        "schema": SCHEMA,
+        "tool": {"name": "diagnose", "version": __version__},
+        "run": _run(recording),
+        "steps": _steps(measured),
+        "ledger": _ledger(measured),
+        "ledger_device": measured.ledger.device if measured.ledger else None,
+        "findings": findings,
+        "plan": [_plan_row(one, of, average_ms) for one, of in rows if one["group"] == "plan"],
+        "self_replay_error": prediction.error,
+        "prediction_missing": prediction.missing.reason if prediction.missing else None,
+        "steady_step_ms": None if prediction.missing else prediction.recorded_ms,
+        "upper_bound_ms": None if prediction.missing else prediction.limit_ms,
+        "ranks": ranks_document(measured.job),
+        "verification": proof or None,
+        "patch": None,
+        "lines": _lines(measured, sources),
+        "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
+        "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
+        "notes": [*recording.notes, *_rank_notes(recording), *_trace_notes(recording), *gpu_notes(measured), *noise_notes(measured)],
+    }
+    verdict = verdict_on(document, caution_about(measured))
+    return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
+
+
+def _run(recording: Recording) -> dict[str, Any]:
+    run, facts = recording.run, recording.facts
+    environment = _environment(recording)
+    return {
+        "target": run.get("target", recording.url or recording.source.name),
+        "argv": run.get("argv", []),
+        "module": run.get("module", False),
+        "cwd": run.get("cwd"),
+        "wall_s": run.get("wall_s"),
+        "ended": run.get("ended", "finished"),
+        "exit_code": run.get("exit_code"),
+        "signal": run.get("signal"),
+        "recorded_by_us": bool(run),
+        "torch_imported": run.get("torch_imported"),
+        "in_process": run.get("in_process", False),
+        "launchers": run.get("launchers", 1),
+        "launchers_here": run.get("launchers_here", run.get("launchers", 1)),
+        "device": facts.get("device") or _device(recording),
+        "environment": {name: value for name, value in environment.items() if value is not None},
+    }
+
+
+def _environment(recording: Recording) -> dict[str, Any]:
+    """What the run was made with, by name; None where it is not known."""
+    facts, gpu_state = recording.facts, recording.run.get("gpu_state") or {}
+    group = facts.get("process_group") or {}
+    return {
+        "torch": facts.get("torch_version"),
+        "python": facts.get("python_version"),
+        "gpu": facts.get("gpu_name") or _gpu_name(recording),
+        "driver": facts.get("driver_version"),
+        "gpu slice (MIG)": "yes" if gpu_state.get("mig") else None,
+        "cores": facts.get("cpu_core_count"),
+        "threads": facts.get("thread_count"),
+        "numa nodes": facts.get("numa_node_count"),
+        "libraries": ", ".join(facts.get("libraries") or []) or None,
+        "process group": f"{group['backend']}, {group['world_size']} processes" if group else None,
+        **{f"loader {number}": _loader(one) for number, one in enumerate(facts.get("loaders") or [], 1)},
+        "platform": facts.get("platform"),
+        **(facts.get("environment_variables") or {}),
+    }
+
+
+def _loader(loader: dict[str, Any]) -> str:
+    """A DataLoader's settings on one line."""
+    pinned = ", pinned" if loader.get("pin_memory") else ""
+    batches = f"batches of {loader['batch_size']}" if loader.get("batch_size") else "no batches of its own"
+    return f"{loader['num_workers']} workers, {batches}, {loader.get('sampler', 'unknown sampler')}{pinned}"
+
+
+def _device(recording: Recording) -> str:
+    if recording.timeline is None or not len(recording.timeline.device):
+        return "cpu"
+    return str(recording.timeline.info.get("device_type") or "cuda")
+
+
+def _gpu_name(recording: Recording) -> str | None:
+    if recording.timeline is None or not len(recording.timeline.device):
+        return None
+    devices = recording.timeline.info.get("deviceProperties") or []
+    return next((str(one["name"]) for one in devices if isinstance(one, dict) and one.get("name")), None)
+
+
+def _steps(measured: Measured) -> dict[str, Any]:
+    recording = measured.recording
+    timeline = measured.timeline
+    recorded_ms = (timeline.windows[:, 1] - timeline.windows[:, 0]) / 1e6 if timeline else np.empty(0)
+    plain = measured.plain_steps
+    plain_ms = plain.lengths_ns / 1e6 if plain else np.empty(0)
+    step_ms = measured.number("plain_step_ms")
+    detail = measured.detail
+    return {
+        "clock": recording.clock.get("clock", "none" if recording.run else "trace"),
+        "step_source": recording.timeline.step_source if recording.timeline is not None else None,
+        "complete": len(recorded_ms),
+        "ticks_per_step": recording.ticks_per_step,
+        "phases": {phase["name"]: len(recording.step_ns(phase["name"])) for phase in recording.clock.get("phases", [])},
+        "cold": bool((recording.phase("timeline") or {}).get("cold")),
+        "per_step": recording.clock.get("per_step", {}),
+        "typical_ms": _plain(measured.number("step_ms")),
+        "untypical_count": int((~plain.chosen).sum()) if plain else 0,
+        "untypical_ms": _plain(measured.number("untypical_ms")),
+        "delayed_share": _plain(measured.number("delayed_share")),
+        "plain_ms": _spread(plain_ms),
+        "timeline_ms": _spread(recorded_ms),
+        "distortion": float(np.median(recorded_ms)) / step_ms if step_ms > 0 and len(recorded_ms) else None,
+        "detail_distortion": detail.step_ns / 1e6 / step_ms if detail and step_ms > 0 else None,
+        "plain_series_ms": plain_ms.tolist(),
+        "timeline_series_ms": recorded_ms.tolist(),
+        "noise_ms": _plain(measured.number("noise_ms")),
+    }
+
+
+def _spread(values: np.ndarray) -> dict[str, float] | None:
+    if not len(values):
+        return None
+    median = float(np.median(values))
+    return {"median": median, "mad": float(np.median(np.abs(values - median)))}
+
+
+def _ledger(measured: Measured) -> list[dict[str, Any]]:
+    ledger = measured.ledger
+    if ledger is None:
+        return []
+    return [
+        {
+            "row": row,
+            "title": TITLES[row][0],
+            "meaning": TITLES[row][1],
+            "ms_per_step": measured.row_ms(row),
+            "share": measured.row_ms(row) / measured.number("step_ms"),
+            "noise_ms": row_noise_ms(measured, row),
+        }
+        for row, intervals in ledger.rows.items()
+        if len(intervals) or measured.row_ms(row) > 0
+    ]
+
+
+def _finding(one: Assessed, measured: Measured, sources: Sources, proof: dict[str, Any]) -> dict[str, Any]:
+    finding, rule = one.finding, one.finding.rule
+    fires = finding.state == "fires"
+    return {
+        "rule": rule.id,
+        "status": rule.status,
+        "state": finding.state,
+        "group": one.group,
+        "severity": one.severity,
+        "refines": rule.refines,
+        "symptom": rule.symptom,
+        "why": rule.why,
+        "innocent": rule.innocent,
+        "references": list(rule.references),
+        "ms_per_step": finding.ms_per_step,
+        "share": one.share,
+        "evidence": [_evidence(evidence) for evidence in finding.evidence],
+        "culprits": [_culprit(culprit, sources) for culprit in finding.culprits],
+        "fix": _fix(finding, measured, sources, found_numbers(rule, proof)) if fires else {"title": rule.fix.title},
+        "saving": _saving(one),
+        "because_of": one.because_of,
+        "alternative_to": one.alternative_to,
+        "abstains_for": {"reason": finding.abstains_for.reason, "option": finding.abstains_for.option} if finding.abstains_for else None,
+        "error": finding.error,
+    }
+
+
+def _saving(one: Assessed) -> dict[str, Any]:
+    known = one.saving
+    return {
+        "at_most_ms": one.at_most_ms,
+        "scope": one.finding.rule.saving.scope,
+        "predicted_ms": {"best_guess": known.predicted_ms, "low": known.low_ms, "high": known.high_ms} if known else None,
+        "confidence": known.confidence if known else None,
+        "reason": known.reason if known else None,
+        "measured_ms": None,  # see `with_measurement`
+        "verdict": None,
+    }
+
+
+def _fix(finding: Finding, measured: Measured, sources: Sources, found: Mapping[str, Any]) -> dict[str, Any]:
+    """``found``: numbers that were searched for by running the script, in place of what metrics suggest."""
+    fix = finding.rule.fix
+
+    def value_of(name: str) -> Any:
+        return found.get(name, measured.metric(name))
+
+    return {
+        "title": fix.title,
+        "how": _how(finding.rule, value_of),
+        "caution": fix.caution,
+        "safety": fix.safety,
+        "intervention": fix.intervention,
+        "arguments": _arguments(fix, value_of),
+        "before": fix.before,
+        "after": filled(fix.after, lambda name: _shown(value_of(name), name)),
+        "call_sites": _call_sites(finding, measured, sources) if fix.call else [],
+    }
+
+
+def _arguments(fix: Fix, value_of: Callable[[str], Any]) -> dict[str, Any] | None:
+    """The intervention's arguments with metrics replaced by their values; None where one of them is unknown."""
+    values = {name: value_of(value) if value in METRICS else value for name, value in fix.arguments.items()}
+    return None if any(isinstance(value, Missing) for value in values.values()) else {name: _plain(value) for name, value in values.items()}
+
+
+def _shown(value: Any, name: str) -> str | None:
+    return None if isinstance(value, Missing) else quantity(value, METRICS[name].unit)
+
+
+def _call_sites(finding: Finding, measured: Measured, sources: Sources) -> list[dict[str, Any]]:
+    blamed = [CallSite(culprit.file, culprit.line) for culprit in finding.culprits]
+    sites = call_sites(finding.rule.fix.call, measured, blamed)
+    return [{"file": sources.shown(site.file), "line": site.line, "source": sources.line(*site)} for site in sites]
+
+
+def _how(rule: Rule, value_of: Callable[[str], Any]) -> str:
+    values = {name: value_of(name) for name in placeholders(rule.fix.how)}
+    if any(isinstance(value, Missing) for value in values.values()):
+        return rule.fix.otherwise
+    return rule.fix.how.format(**{name: quantity(value, METRICS[name].unit) for name, value in values.items()})
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    condition = evidence.condition
+    return {
+        "metric": condition.metric,
+        "meaning": METRICS[condition.metric].meaning,
+        "value": _plain(evidence.value),
+        "op": condition.op,
+        "threshold": condition.value,
+        "unit": evidence.unit,
+        "because": condition.because,
+    }
+
+
+def _culprit(culprit: Culprit, sources: Sources) -> dict[str, Any]:
+    return {
+        "file": sources.shown(culprit.file),
+        "line": culprit.line,
+        "function": culprit.function,
+        "source": sources.line(culprit.file, culprit.line),
+        "calls_per_step": culprit.calls_per_step,
+        "ms_per_step": culprit.ms_per_step,
+        "via": culprit.via,
+    }
+
+
+def _average_ms(assessed: list[Assessed], prediction: Prediction) -> float | None:
+    """The step that the plan's savings come off: the usual one, and what the plan's findings of some steps only add to it on average."""
+    planned = [one for one in assessed if one.group == "plan" and one.finding.rule.saving.scope == "average"]
+    return None if prediction.missing else prediction.recorded_ms + sum(one.finding.ms_per_step or 0.0 for one in planned)
+
+
+def _plan_row(finding: dict[str, Any], one: Assessed, average_ms: float | None) -> dict[str, Any]:
+    line = place(finding)
+    return {
+        "rule": finding["rule"],
+        "fix": finding["fix"]["title"],
+        "where": text.place(line) if line else None,
+        "severity": finding["severity"],
+        "at_most_ms": finding["saving"]["at_most_ms"],
+        "share": finding["share"],
+        "alone_ms": one.saving.predicted_ms if one.saving else None,
+        "cumulative_ms": one.cumulative_ms,
+        "step_ms_after": None if one.cumulative_ms is None or average_ms is None else average_ms - one.cumulative_ms,
+    }
+
+
+def _lines(measured: Measured, sources: Sources) -> list[dict[str, Any]]:
+    step_ms = measured.number("step_ms")
+    return [
+        {
+            "file": sources.shown(cost.file),
+            "line": cost.line,
+            "function": cost.function,
+            "source": sources.line(cost.file, cost.line),
+            "self_ms": cost.self_ms,
+            "total_ms": cost.total_ms,
+            "share": cost.total_ms / step_ms,
+            "calls_per_step": cost.calls_per_step,
+        }
+        for cost in line_costs(measured)
+    ]
+
+
+def _metric(measured: Measured, name: str) -> dict[str, Any]:
+    value = measured.metric(name)
+    if isinstance(value, Missing):
+        return {"missing": value.reason, "option": value.option}
+    return {"value": _plain(value), "unit": METRICS[name].unit}
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN: an unknown number is null."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _rank_notes(recording: Recording) -> list[str]:
+    """How the ranks of a run that we recorded ended; of thousands that takes a while, so only the one report asks."""
+    return about_ranks(recording.run, rank_folders(recording.source)) if recording.run else []
+
+
+def _trace_notes(recording: Recording) -> list[str]:
+    notes = []
+    for name, trace in (("timeline", recording.timeline), ("detail", recording.detail)):
+        if trace is not None:
+            notes += [f"{name}: {note}" if recording.run else note for note in trace.notes]
+    return notes

@@ -1,0 +1,1 @@
+"""Fixes: what each is, and how it changes the source."""

@@ -1,0 +1,192 @@
+"""What each intervention changes in the source, at the call whose line is known (`rules.INTERVENTIONS`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import libcst as cst
+
+from diagnose.fixes.patch.arguments import NOT_GIVEN, NOWHERE, code_of, literal, value_of, with_argument, without_argument
+from diagnose.fixes.patch.script import Change, NoPatch, Script, name_of
+from diagnose.fixes.patch.settings import setting_changes
+
+Arguments = Mapping[str, Any]
+
+# Where torch takes an argument by position too.
+LOADER_POSITIONS = {"num_workers": 5, "pin_memory": 7, "timeout": 9, "multiprocessing_context": 11}
+FOREACH_POSITIONS = {"Adadelta": 5, "Adamax": 5, "ASGD": 6, "Adagrad": 6, "RMSprop": 7}
+NEED_WORKERS = ("persistent_workers", "prefetch_factor", "timeout", "multiprocessing_context")  # a DataLoader without workers refuses them
+WITH_FUSED = {"SGD", "Adam", "AdamW", "Adagrad"}
+WITH_FOREACH = WITH_FUSED | {"Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"}
+MOST_DDP_POSITIONS = 5  # of those further back the order differs between versions
+DEFAULTS = {
+    "num_workers": 0,
+    "persistent_workers": False,
+    "pin_memory": False,
+    "prefetch_factor": None,
+    "fused": None,
+    "foreach": None,
+    "non_blocking": False,
+    "find_unused_parameters": False,
+    "gradient_as_bucket_view": False,
+    "static_graph": False,
+}
+ALREADY_SO = "it is already so"
+SEE = "see the snippet in the report"
+ENVIRONMENT = "it is an environment variable of the run: no line of the script changes"
+BY_HAND = {
+    "affinity": "it is how the script is started: no line of it changes",
+    "allocator": ENVIRONMENT,
+    "autocast": f"it goes around the forward: {SEE}",
+    "channels_last": f"it changes where the model is built and what it is fed: {SEE}",
+    "compile": f"it changes where the model is built: {SEE}",
+    "empty_cache_off": f"the call goes: {SEE}",
+    "expandable_segments": ENVIRONMENT,
+    "fold_conv_norm": f"it changes where the model is built: {SEE}",
+    "gc_freeze": f"it goes before the training loop: {SEE}",
+    "launch_blocking_off": ENVIRONMENT,
+    "own_profiler_off": f"the profiler's own lines go: {SEE}",
+}
+
+
+def patched(source: str, line: int, intervention: str, arguments: Arguments) -> str:
+    """The source with the fix made at a line. Raises NoPatch with the reason."""
+    script = Script(source)
+    return script.changed(changes(script, line, intervention, arguments))
+
+
+def changes(script: Script, line: int, intervention: str, arguments: Arguments) -> list[Change]:
+    """What the fix changes; a line of `ANYWHERE` stands for all calls of the file. Raises NoPatch with the reason."""
+    if intervention not in KINDS:
+        raise NoPatch(BY_HAND.get(intervention, f"it is made by hand: {SEE}"))
+    found = KINDS[intervention](script, line, arguments)
+    if not found:
+        raise NoPatch(ALREADY_SO)
+    return found
+
+
+def _dataloader(script: Script, line: int, arguments: Arguments) -> list[Change]:
+    return [change for call in _calls(script, {"DataLoader"}, line) for change in _of_loader(call, arguments)]
+
+
+def _of_loader(call: cst.Call, arguments: Arguments) -> list[Change]:
+    wanted = dict(arguments)
+    workers = _set(call, {"num_workers": wanted.pop("num_workers")}, LOADER_POSITIONS) if "num_workers" in wanted else []
+    needing = [name for name in wanted if name in NEED_WORKERS]
+    if "num_workers" not in arguments and needing and value_of(call, "num_workers", 5) in (0, NOT_GIVEN):
+        raise NoPatch(f"this DataLoader has no workers, which `{needing[0]}` needs")
+    if arguments.get("num_workers") != 0:
+        return workers + _set(call, wanted, LOADER_POSITIONS)
+    rest = _set(call, {name: value for name, value in wanted.items() if name not in needing}, LOADER_POSITIONS)
+    return workers + (_dropped(call, NEED_WORKERS, LOADER_POSITIONS) if workers else []) + rest
+
+
+def _optimizer(script: Script, line: int, arguments: Arguments) -> list[Change]:
+    called = f"an optimizer of torch's that takes {' and '.join(f'`{name}`' for name in arguments)}"
+    calls = _calls(script, WITH_FUSED if "fused" in arguments else WITH_FOREACH, line, called)
+    return [change for call in calls for change in _of_optimizer(call, arguments)]
+
+
+def _of_optimizer(call: cst.Call, arguments: Arguments) -> list[Change]:
+    """torch takes only one of ``fused``, ``foreach`` and ``differentiable``."""
+    if value_of(call, "differentiable") not in (NOT_GIVEN, False):
+        raise NoPatch("the optimizer is differentiable, which excludes the others")
+    if "foreach" in arguments and value_of(call, "fused") not in (NOT_GIVEN, None, False):
+        raise NoPatch("the optimizer is fused, which does more")
+    positions = {"foreach": FOREACH_POSITIONS.get(name_of(call), NOWHERE)}
+    found = _set(call, arguments, positions)
+    return found + (_dropped(call, ["foreach"], positions) if found and arguments.get("fused") else [])
+
+
+def _ddp(script: Script, line: int, arguments: Arguments) -> list[Change]:
+    calls = _calls(script, {"DistributedDataParallel", "DDP"}, line)
+    if any(sum(arg.keyword is None for arg in call.args) > MOST_DDP_POSITIONS for call in calls):
+        raise NoPatch("the call gives too many arguments by position")
+    return [change for call in calls for change in _set(call, arguments, {})]
+
+
+def _zero_grad(script: Script, line: int, arguments: Arguments) -> list[Change]:
+    calls = [call for call in _calls(script, {"zero_grad"}, line) if value_of(call, "set_to_none", 0) not in (True, NOT_GIVEN)]
+    return [change for call in calls for change in _dropped(call, ["set_to_none"], {"set_to_none": 0})]
+
+
+def _non_blocking(script: Script, line: int, arguments: Arguments) -> list[Change]:
+    return [change for call in _calls(script, {"to", "cuda"}, line) for change in _of_copy(call)]
+
+
+def _of_copy(call: cst.Call) -> list[Change]:
+    """Of `to` several signatures take ``non_blocking`` by position: a bare True or False among its arguments may be that."""
+    if any(arg.keyword is None and isinstance(literal(arg.value), bool) for arg in call.args):
+        raise NoPatch("the call gives `non_blocking` by position")
+    return _set(call, {"non_blocking": True}, {})
+
+
+def _anomaly_mode_off(script: Script, line: int, arguments: Arguments) -> list[Change]:
+    calls = _calls(script, {"set_detect_anomaly", "detect_anomaly"}, line)
+    switches = [call for call in calls if name_of(call) == "set_detect_anomaly"]
+    blocks = [call for call in calls if name_of(call) == "detect_anomaly"]
+    # detect_anomaly switches it on whatever its arguments; the other takes its place in `with` and leaves the block as it stands.
+    return [change for call in switches for change in _set(call, {"mode": False}, {"mode": 0})] + [
+        _called_instead(script, call, "autograd.set_detect_anomaly", "False") for call in blocks
+    ]
+
+
+def _inference_mode(script: Script, line: int, arguments: Arguments) -> list[Change]:
+    if not (calls := script.calls({"no_grad"}, line)):
+        raise NoPatch(f"there is no `torch.no_grad()` at that line to replace: {SEE}")
+    return [_called_instead(script, call, "inference_mode", "") for call in calls]
+
+
+def _calls(script: Script, names: Collection[str], line: int, called: str = "") -> list[cst.Call]:
+    found = script.calls(names, line)
+    if not found:
+        raise NoPatch(f"no call of {called or ' or '.join(f'`{name}`' for name in sorted(names))} was found there")
+    return found
+
+
+def _set(call: cst.Call, arguments: Arguments, positions: Mapping[str, int]) -> list[Change]:
+    """The arguments that are not so yet."""
+    found = []
+    for name, value in arguments.items():
+        position = positions.get(name, NOWHERE)
+        now = value_of(call, name, position)
+        if now is NOT_GIVEN:
+            now = DEFAULTS.get(name, NOT_GIVEN)
+        if type(now) is not type(value) or now != value:
+            found.append(Change(call, name, code_of(value), partial(with_argument, name=name, value=value, position=position)))
+    return found
+
+
+def _dropped(call: cst.Call, names: Iterable[str], positions: Mapping[str, int]) -> list[Change]:
+    """Also of arguments that are not given: nobody else may set them then."""
+    makers = {name: partial(without_argument, name=name, position=positions.get(name, NOWHERE)) for name in names}
+    for made in makers.values():
+        made(call)  # raises NoPatch if it cannot be done
+    return [Change(call, name, "", made) for name, made in makers.items()]
+
+
+def _called_instead(script: Script, call: cst.Call, name: str, argument: str) -> Change:
+    """Another function of torch, reached the same way; by its full name where the old one was imported by its own."""
+    if isinstance(call.func, cst.Attribute):
+        func: cst.BaseExpression = call.func.with_changes(attr=cst.Name(name.split(".")[-1]))
+    elif script.has_torch():
+        func = cst.parse_expression(f"torch.{name}")
+    else:
+        raise NoPatch(f"`torch.{name}` would have to be imported first")
+    args = [cst.Arg(cst.parse_expression(argument))] if argument else []
+    return Change(call, "function", name, lambda node: node.with_changes(func=func, args=args))
+
+
+KINDS: dict[str, Callable[[Script, int, Arguments], list[Change]]] = {
+    "anomaly_mode_off": _anomaly_mode_off,
+    "backend_flags": setting_changes,
+    "dataloader": _dataloader,
+    "ddp": _ddp,
+    "inference_mode": _inference_mode,
+    "non_blocking": _non_blocking,
+    "optimizer": _optimizer,
+    "threads": setting_changes,
+    "zero_grad": _zero_grad,
+}

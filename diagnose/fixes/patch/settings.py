@@ -1,0 +1,101 @@
+"""Settings of the whole process: the line of the script that makes them changes, else one is added below the imports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import libcst as cst
+
+from diagnose.fixes.patch.arguments import code_of, literal
+from diagnose.fixes.patch.script import ANYWHERE, Change, NoPatch, Script, binds_torch
+
+# What sets each argument of an intervention: attributes that are assigned to, or functions that are called.
+SETTINGS = {
+    "allow_tf32": ("torch.backends.cuda.matmul.allow_tf32", "torch.backends.cudnn.allow_tf32"),
+    "count": ("torch.set_num_threads()",),
+    "cudnn_benchmark": ("torch.backends.cudnn.benchmark",),
+    "cudnn_sdp": ("torch.backends.cuda.enable_cudnn_sdp()",),
+    "flash_sdp": ("torch.backends.cuda.enable_flash_sdp()",),
+    "math_sdp": ("torch.backends.cuda.enable_math_sdp()",),
+    "matmul_precision": ("torch.set_float32_matmul_precision()",),
+    "mem_efficient_sdp": ("torch.backends.cuda.enable_mem_efficient_sdp()",),
+}
+# The older and the newer way to set the same thing: the later line counts, or torch refuses both.
+RIVALS = {
+    "torch.set_float32_matmul_precision()": "torch.backends.cuda.matmul.allow_tf32",
+    "torch.backends.cuda.matmul.allow_tf32": "torch.set_float32_matmul_precision()",
+}
+
+
+def setting_changes(script: Script, line: int, arguments: Mapping[str, Any]) -> list[Change]:
+    """Raises NoPatch for a setting that the script makes in several places, or where ``torch`` has another name."""
+    for name in set(arguments) - set(SETTINGS):
+        raise NoPatch(f"no line of code is known for `{name}`")
+    return [change for name, value in arguments.items() for target in SETTINGS[name] for change in _one(script, target, value)]
+
+
+def _one(script: Script, target: str, value: Any) -> list[Change]:
+    rivals = _values(script, RIVALS[target]) if target in RIVALS else []
+    if rivals:
+        raise NoPatch(f"line {script.line(rivals[0])} decides the same by `{RIVALS[target]}`")
+    values = _values(script, target)
+    if not values:
+        return [_inserted(script, target, value)]
+    if all(_same(literal(one), value) for one in values):
+        return []
+    if len(values) > 1:
+        lines = ", ".join(str(script.line(one)) for one in values)
+        raise NoPatch(f"the script sets it in several places (lines {lines}): which one counts cannot be told")
+    return [Change(values[0], target, code_of(value), lambda _: cst.parse_expression(code_of(value)))]
+
+
+def _values(script: Script, target: str) -> list[cst.BaseExpression]:
+    """What the script sets it to, wherever it does."""
+    if target.endswith("()"):
+        return [call.args[0].value for call in script.calls({_short(target, 1)[:-2]}, ANYWHERE) if call.args]
+    found = script.assignments(_short(target, 2))
+    if any(len(one.targets) > 1 for one in found):
+        raise NoPatch("the script sets it together with something else")
+    return [one.value for one in found]
+
+
+def _short(target: str, parts: int) -> str:
+    """The part that stays the same however the module is imported: `cudnn.benchmark`."""
+    return ".".join(target.split(".")[-parts:])
+
+
+def _same(found: Any, value: Any) -> bool:
+    return type(found) is type(value) and bool(found == value)
+
+
+def _inserted(script: Script, target: str, value: Any) -> Change:
+    text = f"{target[:-1]}{code_of(value)})" if target.endswith("()") else f"{target} = {code_of(value)}"
+    return Change(_last_import(script), target, code_of(value), lambda node: _with_line_after(node, text))
+
+
+def _last_import(script: Script) -> cst.CSTNode:
+    """The end of the imports among which ``torch`` is; imports further down may come after the work."""
+    body = script.module.body
+    at = next((index for index, statement in enumerate(body) if binds_torch(statement)), None)
+    if at is None:
+        raise NoPatch("the script does not import `torch` by that name at its top level")
+    while at + 1 < len(body) and _imports(body[at + 1]):
+        at += 1
+    return body[at]
+
+
+def _imports(statement: cst.CSTNode) -> bool:
+    """An import, or a block of nothing else, as under `try:`."""
+    if isinstance(statement, (cst.Try, cst.If)):
+        return all(map(_imports, statement.body.body))
+    if isinstance(statement, cst.SimpleStatementLine):
+        return all(map(_imports, statement.body))
+    return isinstance(statement, (cst.Import, cst.ImportFrom))
+
+
+def _with_line_after(statement: Any, text: str) -> cst.FlattenSentinel:
+    """A blank line sets what is added apart from the imports, once."""
+    before = list(statement) if isinstance(statement, cst.FlattenSentinel) else [statement]
+    line = cst.ensure_type(cst.parse_statement(text), cst.SimpleStatementLine)
+    return cst.FlattenSentinel([*before, line.with_changes(leading_lines=[cst.EmptyLine(indent=False)] if len(before) == 1 else [])])

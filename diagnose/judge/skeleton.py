@@ -1,0 +1,135 @@
+"""The two files of a new rule, to be filled in: `python -m diagnose rules new ID`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from diagnose.errors import UsageError
+
+ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+
+RULE = '''\
+id      = "{id}"
+status  = "preview"
+refines = "python"                      # a row of the ledger, another rule that this one explains better, or "step"
+symptom = "TODO: one sentence: what is going on, as the user would see it."
+why     = """TODO: why that costs time."""
+innocent = "TODO: when it is fine, and how the conditions below let it pass."
+references = ["TODO: the page of the official documentation that says so"]
+
+[[when]]                                # all must hold; `python -m diagnose metrics` lists what can be asked
+metric = "checkpoint_calls_share"       # TODO: your selector's
+op = ">="
+value = 0.05
+because = "below a twentieth of the step the gain drowns in run-to-run noise"
+
+[[when]]
+metric = "checkpoint_calls_steps_share" # TODO: your selector's
+op = ">"
+value = 0.5
+because = "what happens in every step, not once among the few recorded ones"
+
+[culprits]
+selector = "checkpoint_calls"           # TODO: the events to blame; each selector gives <selector>_ms, _share and _count_per_step
+
+[fix]
+title = "TODO: what to do, as an order"
+how   = "TODO: how, with `code`. A metric's name in braces is filled in; an `otherwise` is then needed for where it is unknown."
+# call = "TODO"                         # the function whose call in the script changes, if it is one; `Optimizer` for any of them
+# intervention = "TODO"                 # how `verify` can make the fix by itself: see INTERVENTIONS in diagnose/judge/rules.py
+# arguments = {{ TODO = 2 }}            # for it: values, or the names of metrics
+safety = "manual"                       # exact: same results; numerics: last digits; manual: only the author can judge
+before = """
+TODO: a few lines as they are
+"""
+after = """
+TODO: and as they should be
+"""
+
+[saving]
+edit = "remove"                         # remove | shrink | unblock | retime | fuse | overlap | none: see docs/prediction.md
+# ratio = 0.3                           # what is left of that time, your best guess; best and worst: between = [0.1, 0.6]
+# because = "how you know what is left" # needed with a ratio
+scope = "step"                          # step | average | component | hypothetical | information
+'''
+
+CASES = '''\
+# TODO: put your own callee in place of torch.save.
+# Timelines in text (synthetic; they pass through the real reader): lane, start and duration in µs, category, name, args as JSON.
+# `calls`: start and duration in µs, the line of the script, what it calls (as `callees` in rank0/detail.calls.json).
+# Needed: a case that fires, one that is quiet for each condition that is dropped and each threshold that is halved or doubled,
+# and one that abstains if something can be missing. `pytest tests/judge -k {id}` says what is missing.
+
+[[case]]
+name = "TODO: 7 % of the step"
+expect = "fires"
+calls = """
+100  70  41  torch/serialization.py: save
+"""
+timeline = """
+main  0    1000  step  ProfilerStep#1
+main  200  700   op    aten::mm
+"""
+
+[[case]]
+name = "TODO: 4 % of the step"
+expect = "quiet"
+calls = """
+100  40  41  torch/serialization.py: save
+"""
+timeline = """
+main  0    1000  step  ProfilerStep#1
+main  200  700   op    aten::mm
+"""
+
+[[case]]
+name = "TODO: once in two steps"
+expect = "quiet"
+calls = """
+100  300  41  torch/serialization.py: save
+"""
+timeline = """
+main  0     1000  step  ProfilerStep#1
+main  500   400   op    aten::mm
+main  1000  1000  step  ProfilerStep#2
+main  1500  400   op    aten::mm
+"""
+
+[[case]]
+name = "TODO: twice in three steps"
+expect = "fires"
+calls = """
+100   300  41  torch/serialization.py: save
+1100  300  41  torch/serialization.py: save
+"""
+timeline = """
+main  0     1000  step  ProfilerStep#1
+main  500   400   op    aten::mm
+main  1000  1000  step  ProfilerStep#2
+main  1500  400   op    aten::mm
+main  2000  1000  step  ProfilerStep#3
+main  2500  400   op    aten::mm
+"""
+
+[[case]]
+name = "TODO: what cannot be known"
+expect = "abstains"
+timeline = """
+main  0    1000  step  ProfilerStep#1
+main  200  700   op    aten::mm
+"""
+'''
+
+
+def write_skeleton(rule_id: str, folder: Path) -> tuple[Path, Path]:
+    """Write the rule's two files and return their paths. Raises UsageError for a bad id or one that is taken."""
+    if not ID.fullmatch(rule_id):
+        raise UsageError(f"{rule_id!r} is no rule id", do="name the failing state in words joined by hyphens: gradients-zeroed")
+    paths = folder / f"{rule_id}.toml", folder / f"{rule_id}.cases.toml"
+    for path in paths:
+        if path.exists():
+            raise UsageError(f"{path} exists", do="choose another id, or edit the file")
+    for path, skeleton in zip(paths, (RULE, CASES), strict=True):
+        path.write_text(skeleton.format(id=rule_id), encoding="utf-8")
+    return paths

@@ -1,0 +1,98 @@
+"""From a recording to its analysis and its reports: the one way that every command goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from diagnose.document.build import result_document
+from diagnose.document.queries import Document
+from diagnose.errors import TraceUnreadable
+from diagnose.judge.findings import judge
+from diagnose.judge.rules import load_rules
+from diagnose.measure.metrics import Measured
+from diagnose.measure.sources import Sources
+from diagnose.predict.plan import Assessed, assess
+from diagnose.predict.prediction import Prediction
+from diagnose.ranks.load import measured_rank
+from diagnose.report.patch import with_patch
+from diagnose.report.timeline.annotated import write_annotated
+from diagnose.report.timeline.annotations import annotation_events
+from diagnose.report.timeline.timeline import picture, write_picture
+from diagnose.report.write import write_reports
+from diagnose.trace.source import Source, is_url
+from diagnose.verify.measured_savings import proven_ms
+
+PICTURE, ANNOTATED = "picture.json.gz", "annotated.trace.json.gz"
+
+
+def analyse(source: Source | Sequence[Source], **reading: Any) -> dict[str, Any]:
+    """The result document of a run folder, a trace, or the traces of one job. Raises as `analysis_of` does."""
+    return analysis_of(source, **reading).document
+
+
+def analysis_of(source: Source | Sequence[Source], **reading: Any) -> Analysis:
+    """The analysis of a run folder, a trace, or the traces of one job; ``reading`` are options of `diagnose.trace.reader.read_trace`.
+
+    Of several ranks it is that of the one which stands for the job. Raises TraceUnreadable or UsageError (a lone trace that cannot be
+    read), DiagnoseError (damaged run files, no rank that can be read).
+    """
+    return Analysis(*measured_rank(source, **reading))
+
+
+class Analysis:
+    """All that reports are made of, each made when it is first asked for. ``source``: what was measured was read from it."""
+
+    def __init__(self, measured: Measured, source: Source | None = None) -> None:
+        self.source = measured.recording.source if source is None else source
+        self._measured = measured
+        self._prediction = Prediction(measured)
+        self._sources = Sources(measured.recording)
+
+    @cached_property
+    def document(self) -> Document:
+        """The result document."""
+        return result_document(self._measured, self._prediction, self._assessed, self._sources)
+
+    @cached_property
+    def picture(self) -> dict[str, Any]:
+        """A step as a timeline, as it is and after each fix of the plan (docs/architecture.md, *The picture*)."""
+        return picture(self._measured, self._prediction, self._assessed, self._sources)
+
+    def write_annotated(self, path: Path) -> None:
+        """Write the timeline's trace with what was found in it; nothing where no complete step was recorded.
+
+        A trace at a URL is fetched once more. Raises OSError, UsageError, and TraceUnreadable for a file so
+        damaged that nothing can be put into it.
+        """
+        timeline = self._measured.recording.timeline
+        if timeline is not None:
+            events = annotation_events(self._measured, self._assessed, self.document)
+            write_annotated(self.source if is_url(self.source) else Path(timeline.source), events, path)
+
+    @cached_property
+    def _assessed(self) -> list[Assessed]:
+        return assess(judge(load_rules(), self._measured), self._measured, self._prediction, proven_ms(self._measured.recording.proof))
+
+
+def report(source: Source | Sequence[Source], out: Path, **reading: Any) -> Document:
+    """Analyse a run folder, a trace file, its URL, or the traces of one job, write all reports into `out`, and return the result document.
+
+    ``reading`` are options of `diagnose.trace.reader.read_trace`. Raises as `analysis_of` does, and OSError.
+    """
+    analysis = analysis_of(source, **reading)
+    document = written(analysis.document, analysis.picture, analysis.source, out)
+    with suppress(TraceUnreadable):  # the report says how the file is damaged
+        analysis.write_annotated(out / ANNOTATED)
+    return document
+
+
+def written(document: Document, picture: dict[str, Any], source: Source, out: Path) -> Document:
+    """Write what can be made of the two documents into `out`, the patch included, and return the result document. Raises OSError."""
+    document = with_patch(document, out)
+    write_reports(document, picture, source, out)
+    write_picture(picture, out / PICTURE)
+    return document

@@ -1,0 +1,57 @@
+"""fixes.diff beside the report, and what the report says of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diagnose.document.queries import Document, Finding, planned
+from diagnose.fixes.patch.unified import as_bytes
+
+if TYPE_CHECKING:
+    from diagnose.fixes.patch.diff import Patches
+
+FILE = "fixes.diff"
+NOT_VERIFIED = "it changes the last digits of results: `verify --allow numerics` tries it first"
+
+
+def patches_of(document: Document) -> Patches:
+    """The plan's fixes as changes of the script's files: those that leave results as they are, and those measured to help."""
+    found = _diff_of([one for one in planned(document) if _is_safe(one)], document)
+    numerics = {one["rule"]: NOT_VERIFIED for one in planned(document) if one["fix"]["intervention"] and not _is_safe(one)}
+    return replace(found, unpatched=found.unpatched | numerics)
+
+
+def verified_patches(document: Document) -> Patches:
+    """Only of fixes that were measured to make the step faster."""
+    faster = [one for one in planned(document) if one["saving"]["verdict"] == "faster"]
+    return _diff_of(faster, document)
+
+
+def with_patch(document: Document, out: Path) -> Document:
+    """Write fixes.diff into `out` if there is anything in it; the document with `patch` filled in. Raises OSError."""
+    path = out / FILE
+    patches = patches_of(document) if planned(document) and _is_at_hand(document) else None
+    if patches is not None and patches.diff:
+        path.write_bytes(as_bytes(patches.diff))
+    else:
+        path.unlink(missing_ok=True)
+    told = {"patched": list(patches.patched), "unpatched": patches.unpatched} if patches else {"patched": [], "unpatched": {}}
+    return document | {"patch": told}
+
+
+def _diff_of(findings: list[Finding], document: Document) -> Patches:
+    from diagnose.fixes.patch.diff import fixes_diff  # and libcst, which is slow to import: most reports need none of it
+
+    return fixes_diff(findings, Path(document["run"]["cwd"]), document["run"]["target"])
+
+
+def _is_at_hand(document: Document) -> bool:
+    """Whether the folder the script ran in is on this machine; a trace has none."""
+    cwd = document["run"].get("cwd")
+    return bool(cwd) and Path(cwd).is_dir()
+
+
+def _is_safe(finding: Finding) -> bool:
+    return finding["fix"]["safety"] == "exact" or finding["saving"]["verdict"] == "faster"

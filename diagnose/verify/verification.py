@@ -1,0 +1,320 @@
+"""Try the fixes of a recorded run on its own script: which take hold, what each gains, what they gain together."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diagnose import __version__
+from diagnose.errors import DiagnoseError
+from diagnose.run.trial import Job, run_trial
+from diagnose.verify import results, statistics, tuning, warnings
+from diagnose.verify.candidates import Candidate
+from diagnose.verify.lengths import fitted, settings_for
+from diagnose.verify.paired import Arm, Bench, Interrupted, Outcome, RunFailed, Runner, ending
+from diagnose.verify.store import Store
+from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
+
+SCHEMA = 1
+TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
+TUNING_RUNS = 2
+NO_TIME = "the budget was used up before two pairs of runs were made"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """`precision`: half the width of the interval asked for, a share; `budget_s`: for all of it; `steps`: timed in each run, by default as
+    many as take two seconds take."""
+
+    precision: float = 0.02
+    budget_s: float = 600.0
+    steps: int | None = None
+    fresh: bool = False
+
+
+@dataclass(frozen=True)
+class Going:
+    """The run that begins: what it is for, its number from 1, the fix it is of from 1 among those to try (0: the script itself, or all
+    fixes together), and how much of the budget is left at most."""
+
+    label: str
+    run: int
+    fix: int
+    fixes: int
+    left_s: float
+    budget_s: float
+
+
+@dataclass
+class Tried:
+    """One fix. `state`: measured, not_held, failed, not_tried, no_time. Times are ms per step; `step_from`, `step_to`: those compared."""
+
+    rule: str
+    title: str
+    intervention: str
+    arguments: dict[str, Any]
+    safety: str
+    state: str
+    why: str = ""
+    predicted_ms: dict[str, float] | None = None
+    verdict: str | None = None
+    change: dict[str, Any] | None = None
+    results: dict[str, Any] | None = None
+    memory: dict[str, Any] | None = None
+    curve: dict[str, Any] | None = None
+    batch_sizes: tuple[int | None, int | None] | None = None  # as it is, with the fix: times are of as many samples as a step has now
+    step_from: int | None = None
+    step_to: int | None = None
+
+
+@dataclass
+class Proof:
+    """What verify.json holds."""
+
+    step_ms: float | None = None
+    same_losses: bool | None = None  # of two runs of the script as it is; or what its model returns, where there is no loss
+    seeded_batches: bool = False
+    noise: float | None = None
+    tried: list[Tried] = field(default_factory=list)
+    together: Tried | None = None
+    warnings: list[str] = field(default_factory=list)
+    interrupted: bool = False
+    runs: int = 0
+    wall_s: float = 0.0
+
+    def document(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, "tool": {"name": "diagnose", "version": __version__}, **asdict(self)}
+
+
+def earlier(document: dict[str, Any] | None) -> list[Tried]:
+    """What an earlier verification found, from verify.json; nothing if that is of another version."""
+    try:
+        return [Tried(**one) for one in (document or {}).get("tried", [])]
+    except TypeError:
+        return []
+
+
+class Prover:
+    """Leads through the trials of one script; `save` is called with the proof whenever it has grown."""
+
+    def __init__(
+        self,
+        job: Job,
+        document: dict[str, Any],
+        folder: Path,
+        wanted: Wanted,
+        progress: Callable[[Going], None],
+        save: Callable[[Proof], None],
+        previous: Sequence[Tried] = (),
+        run: Runner = run_trial,
+    ) -> None:
+        self._wanted, self._progress, self._save = wanted, progress, save
+        self._as_it_is = Arm(job)
+        self._store = Store(folder, fresh=wanted.fresh)
+        self._began = time.monotonic()
+        self._end = self._began + wanted.budget_s
+        self._bench = Bench(self._store, settings_for(document, wanted.steps), self._counted, run)
+        self._all_runs: list[tuple[str, Trial]] = []
+        self._fix = self._fixes = 0
+        self.proof = Proof(tried=list(previous))
+
+    def prove(self, candidates: Sequence[Candidate]) -> Proof:
+        """Raises DiagnoseError if the script as it is cannot be run or is too short to compare anything."""
+        try:
+            self._look_at_script_itself()
+            tried = [one for one in candidates if not one.why_not]
+            self._fixes = len(tried)
+            for number, one in enumerate(candidates):
+                self._fix += not one.why_not
+                jobs_left = len([later for later in candidates[number:] if not later.why_not]) + (len(tried) > 1)
+                self._add(_tried(one, "not_tried", one.why_not) if one.why_not else self._try(one, self._share_of_time(jobs_left)))
+            self._fix = 0
+            self._try_together(tried)
+        except (Interrupted, KeyboardInterrupt):  # during a run, between two
+            self.proof.interrupted = True
+        self._finish()
+        return self.proof
+
+    # the script itself
+
+    def _look_at_script_itself(self) -> None:
+        """Two runs that nothing is measured with: they warm the machine's caches, and tell whether the script repeats itself."""
+        try:
+            first = self._bench.once(self._as_it_is, "the script as it is", "first")
+            self._bench = self._bench.with_settings(fitted(self._bench.settings, first))
+            again = self._bench.once(self._as_it_is, "the script as it is, once more")
+        except RunFailed as failed:
+            raise _script_failed(failed) from failed
+        self._reference = again
+        alike = results.results(first, first, again).agreement
+        self.proof.same_losses = None if alike == "unknown" else alike == "same"
+        self._first = first
+        self.proof.step_ms = self._steady_ms(again)
+        self._spread = abs(self._steady_ms(first) / self.proof.step_ms - 1)
+
+    # one fix
+
+    def _try(self, one: Candidate, deadline: float) -> Tried:
+        tried = _tried(one, "no_time", NO_TIME)
+        if time.monotonic() > deadline:
+            return tried
+        try:
+            check = self._checked(one)
+            if not all(fix["held"] for fix in check["interventions"]):
+                tried.state, tried.why = "not_held", _why_not_held(check)
+                return tried
+            if one.tuned is not None:
+                one = self._with_best_number(one, tried, self._began_to(deadline, TUNING_SHARE))
+                if one.arguments != tried.arguments:
+                    tried.arguments, tried.predicted_ms = one.arguments, None  # that was predicted of another number
+            self._measure(tried, [one], deadline, one.title)
+        except RunFailed as failed:
+            tried.state, tried.why = "failed", str(failed)
+        return tried
+
+    def _checked(self, one: Candidate) -> Trial:
+        """A run with the fix, on the same data as the script as it is: if items draw random numbers, those are seeded from now on."""
+        arm = Arm(self._as_it_is.job, (one.spec,))
+        check = self._bench.once(arm, f"{one.title}: does it take hold?")
+        if results.data_differ(self._reference, check) and not self._bench.settings.seed_batches:
+            self._bench = self._bench.with_settings(replace(self._bench.settings, seed_batches=True))
+            self._reference = self._bench.once(self._as_it_is, "the script as it is, with its batches seeded")
+            self._first = self._bench.once(self._as_it_is, "the script as it is, seeded, once more", "first")
+            self.proof.seeded_batches = True
+            check = self._bench.once(arm, f"{one.title}: the same data?")
+        return check
+
+    def _measure(self, tried: Tried, fixes: Sequence[Candidate], deadline: float, label: str) -> None:
+        arm = Arm(self._as_it_is.job, tuple(one.spec for one in fixes))
+        outcome = self._bench.duel(self._as_it_is, arm, self._wanted.precision, deadline, label)
+        if outcome is None:
+            return
+        self._all_runs += [("before", run) for run in outcome.before] + [("after", run) for run in outcome.after]
+        tried.state, tried.why = "measured", outcome.failure or _not_beside_others(fixes, outcome.after[0])
+        tried.verdict = statistics.verdict(outcome.comparison, self._wanted.precision)
+        tried.change = asdict(outcome.comparison)
+        # `step_ms` leaves out the first step, and counts from 0
+        tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
+        tolerance = results.tolerance_of(one.intervention for one in fixes)
+        compared = results.results(self._reference, self._first, outcome.after[0], tolerance)
+        tried.results = asdict(compared)
+        tried.memory = _memory(outcome)
+        tried.batch_sizes = (outcome.before[0]["batch_size"], outcome.after[0]["batch_size"]) if arm.changes_batch_size else None
+        if compared.agreement in ("differ", "other_data"):
+            tried.verdict = "changes_result"
+
+    def _with_best_number(self, one: Candidate, tried: Tried, deadline: float) -> Candidate:
+        argument = one.tuned
+        assert argument is not None
+        measured: dict[int, list[float]] = {}
+
+        def measured_ms(number: int) -> float | None:
+            arm = Arm(self._as_it_is.job, (one.with_number(number).spec,))
+            for attempt in range(TUNING_RUNS):
+                if time.monotonic() > deadline and measured:
+                    return None
+                try:
+                    run = self._bench.once(arm, f"{one.title}: {argument}={number}", f"tuning {attempt}")
+                except RunFailed:  # out of memory, most likely
+                    return None
+                ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
+                measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
+            return min(measured[number])  # what disturbs a run only makes it longer
+
+        largest = tuning.LARGEST.get(argument, max(1, len(os.sched_getaffinity(0))))
+        curve = tuning.search(argument, one.arguments[argument], largest, measured_ms, self._spread)
+        if curve is None:
+            return one
+        tried.curve = asdict(curve)
+        return one.with_number(curve.knee)
+
+    def _steady_ms(self, run: Trial) -> float:
+        """Of one run by itself."""
+        series = step_ms(run, self._bench.settings.ticks_per_step)
+        return float(series[max(self._bench.settings.untimed_steps - 1, steady_from(series)) :].mean())
+
+    # all together
+
+    def _try_together(self, candidates: Sequence[Candidate]) -> None:
+        known = {(tried.rule, tried.title): tried for tried in self.proof.tried}
+        found = [(one, known[one.rule, one.title]) for one in candidates]
+        faster = [replace(one, arguments=tried.arguments) for one, tried in found if tried.verdict == "faster"]
+        if len(faster) < 2:
+            return
+        names = ", ".join(one.rule or one.title for one in faster)
+        together = Tried(names, "All that are faster, together", "", {}, _least_safe(faster), "no_time", NO_TIME)
+        try:
+            self._measure(together, faster, self._end, together.title)
+        except RunFailed as failed:
+            together.state, together.why = "failed", str(failed)
+        self.proof.together = together
+
+    # keeping
+
+    def _counted(self, label: str) -> None:
+        self.proof.runs += 1
+        left_s = max(0.0, self._end - time.monotonic())
+        self._progress(Going(label, self.proof.runs, self._fix, self._fixes, left_s, self._wanted.budget_s))
+
+    def _add(self, tried: Tried) -> None:
+        """In the place of what an earlier verification found of the same fix."""
+        others = [one for one in self.proof.tried if (one.rule, one.title) != (tried.rule, tried.title)]
+        self.proof.tried = [*others, tried]
+        self._finish()
+
+    def _finish(self) -> None:
+        noises = [tried.change["noise"] for tried in self.proof.tried if tried.change]
+        self.proof.noise = float(np.median(noises)) if noises else None
+        self.proof.warnings = warnings.warnings_of(self._all_runs)
+        self.proof.wall_s = time.monotonic() - self._began
+        self._save(self.proof)
+
+    def _share_of_time(self, jobs_left: int) -> float:
+        return self._began_to(self._end, 1 / max(1, jobs_left))
+
+    def _began_to(self, deadline: float, share: float) -> float:
+        now = time.monotonic()
+        return now + share * (deadline - now)
+
+
+def _script_failed(failed: RunFailed) -> DiagnoseError:
+    return DiagnoseError(
+        f"The script could not be run again: {ending(failed.trial)}.",
+        do="nothing was changed in it; does it need files or ports that are in use?",
+    )
+
+
+def _tried(one: Candidate, state: str, why: str) -> Tried:
+    return Tried(one.rule, one.title, one.intervention, one.arguments, one.safety, state, why, one.predicted_ms)
+
+
+def _not_beside_others(fixes: Sequence[Candidate], run: Trial) -> str:
+    """Which fixes did not take hold in a run with several."""
+    idle = [one.rule or one.title for one, fix in zip(fixes, run["interventions"], strict=True) if not fix["held"]]
+    return f"{', '.join(idle)} did not take hold beside the others" if idle else ""
+
+
+def _why_not_held(trial: Trial) -> str:
+    return next((fix["why_not"] for fix in trial["interventions"] if not fix["held"] and fix["why_not"]), "the script never came by it")
+
+
+def _least_safe(accepted: Collection[Candidate]) -> str:
+    return "numerics" if any(one.safety != "exact" for one in accepted) else "exact"
+
+
+def _memory(outcome: Outcome) -> dict[str, Any]:
+    """Peaks, as the median of each arm's runs; None where a kind of memory is not used."""
+    kinds = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_resident_bytes")
+    arms = {"before": outcome.before, "after": outcome.after}
+    return {kind: {name: _median([run.get(kind) for run in runs]) for name, runs in arms.items()} for kind in kinds}
+
+
+def _median(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
