@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from diagnose.document.queries import Document
     from diagnose.run.child.inner_session import InnerSession
     from diagnose.run.gpu_state import GpuState
-    from diagnose.run.job.rendezvous import Meeting
+    from diagnose.run.job.rendezvous import Rendezvous
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -65,7 +65,7 @@ class Recorder:
         """`caller`: the file name of the code that opens the block."""
         self._out, self._settings, self._caller = out, settings, caller
         self._session: InnerSession | None = None
-        self._meeting: Meeting | None = None
+        self._rendezvous: Rendezvous | None = None
         self._record: dict[str, Any] = {}  # of the rank that leads
         self._pid = 0
         self._gpu: GpuState | None = None
@@ -89,23 +89,23 @@ class Recorder:
 
         if self._settings.device == "cuda" and gpu_count() == 0:
             raise UsageError("There is no GPU to record on.", saw="torch sees no GPU", do="Leave out device='cuda'.")
-        from diagnose.run.job.rendezvous import Meeting, NoMeeting
+        from diagnose.run.job.rendezvous import NoRendezvous, Rendezvous
 
         try:
-            self._meeting = Meeting()
-            self.folder = _new_folder(self._out) if self._meeting.leads else self._meeting.folder()
-        except NoMeeting as reason:
+            self._rendezvous = Rendezvous()
+            self.folder = _new_folder(self._out) if self._rendezvous.leads else self._rendezvous.folder()
+        except NoRendezvous as reason:
             self._said = f"nothing was recorded on this rank: {reason}"
             print(f"diagnose: {self._said}", file=sys.stderr)
             return self
         try:
-            self._begin(self.folder, self._meeting)
+            self._begin(self.folder, self._rendezvous)
         except BaseException:
             if self._session is not None:
                 self._session.end()
                 self._session = None
-            if self._meeting.leads:
-                self._meeting.close()
+            if self._rendezvous.leads:
+                self._rendezvous.close()
                 shutil.rmtree(self.folder, ignore_errors=True)  # it was empty before
             raise
         return self
@@ -122,8 +122,8 @@ class Recorder:
         return self._session.done if self._session is not None else self._left
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        session, folder, meeting = self._session, self.folder, self._meeting
-        if session is None or folder is None or meeting is None:
+        session, folder, rendezvous = self._session, self.folder, self._rendezvous
+        if session is None or folder is None or rendezvous is None:
             return
         try:
             session.end()
@@ -133,15 +133,15 @@ class Recorder:
             self._session, self._left = None, True
         if self._pid != os.getpid():  # the block is left by a forked child
             return
-        if not meeting.leads:
-            self._said = f"recorded as rank {meeting.rank}; rank 0 writes the report"
+        if not rendezvous.leads:
+            self._said = f"recorded as rank {rendezvous.rank}; rank 0 writes the report"
             return
-        meeting.close()
+        rendezvous.close()
         session.wait_for_others(_PATIENCE_S if error is None else _PATIENCE_AFTER_ERROR_S)
         self._write_end(folder, error)
         self._report(folder)
 
-    def _begin(self, folder: Path, meeting: Meeting) -> None:
+    def _begin(self, folder: Path, rendezvous: Rendezvous) -> None:
         from diagnose.run.child.inner_session import AnotherIsOpen, InnerSession
         from diagnose.run.child.session import Plan
 
@@ -156,17 +156,17 @@ class Recorder:
             script_folder=_own_folder(self._caller),
             cwd=os.getcwd(),
         )
-        session = InnerSession(plan, meeting.rank)
+        session = InnerSession(plan, rendezvous.rank)
         try:
             session.begin()
         except AnotherIsOpen:
             raise UsageError("another block is being recorded in this process", do="leave it first: blocks cannot be nested") from None
         self._session, self._pid = session, os.getpid()
-        if meeting.leads:
+        if rendezvous.leads:
             self._record = _run_record(self._caller, settings)
             write_record(folder, self._record)
             self._gpu = _watched_gpu(settings)
-            meeting.announce(folder)
+            rendezvous.announce(folder)
 
     # what comes of it
 

@@ -13,7 +13,7 @@ from diagnose.run.settings import Target
 from diagnose.run.trial import Job, TrialSettings
 from diagnose.verify import statistics
 from diagnose.verify.lengths import fitted
-from diagnose.verify.paired import Arm, Bench
+from diagnose.verify.paired import Arm, TrialRunner
 from diagnose.verify.store import Store
 
 PRECISION = 0.05
@@ -26,16 +26,16 @@ def arm(script: Path, specs: Sequence[dict[str, Any]] = ()) -> Arm:
     return Arm(Job(Target(script.name, False, ()), folder, folder, sys.executable), tuple(specs))
 
 
-def duel(before: Path, after: Path, step_ms: float, folder: Path, budget_s: float) -> dict[str, Any]:
+def compare_arms(before: Path, after: Path, step_ms: float, folder: Path, budget_s: float) -> dict[str, Any]:
     """The verdict on the change from one script to the other, with the numbers it rests on: ``pairs``, ``change``, ``low``, ``high``,
     ``noise``, ``before_ms``, ``after_ms`` (see `statistics.Comparison`). ``step_ms`` is about what a step takes. Only the verdict where
     the time was not enough. Raises RunFailed.
     """
     ends_at = time.monotonic() + budget_s
     steps = max(FEWEST_STEPS, min(MOST_STEPS, round(RUN_MS / step_ms)))
-    bench = Bench(Store(folder), TrialSettings(steps + UNTIMED_STEPS, UNTIMED_STEPS, 1, timeout_s=TIMEOUT_S), lambda label: None)
+    bench = TrialRunner(Store(folder), TrialSettings(steps + UNTIMED_STEPS, UNTIMED_STEPS, 1, timeout_s=TIMEOUT_S), lambda label: None)
     bench = bench.with_settings(fitted(bench.settings, bench.once(arm(before), before.stem)))
-    outcome = bench.duel(arm(before), arm(after), PRECISION, ends_at, after.stem)
+    outcome = bench.compare_arms(arm(before), arm(after), PRECISION, ends_at, after.stem)
     if outcome is None:
         return {"verdict": "too few runs"}
     return {"verdict": statistics.verdict(outcome.comparison, PRECISION), **asdict(outcome.comparison)}

@@ -117,7 +117,7 @@ def held(story: Story, out: Path, budget_s: float = DUEL_S) -> str:
         changed["applied"] = _told(story, out) / "applied.py"
     results = {}
     for name, script in changed.items():
-        results[name] = duels.duel(story.script("before"), script.resolve(), step_ms, _work(story, "duel", out) / name, budget_s)
+        results[name] = duels.compare_arms(story.script("before"), script.resolve(), step_ms, _work(story, "duel", out) / name, budget_s)
     (_told(story, out) / "duels.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
     return "; ".join(f"{name}: {duels.in_words(one)}" for name, one in results.items())
 

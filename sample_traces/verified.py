@@ -33,11 +33,11 @@ from diagnose.report.verification import losses, verdict
 from diagnose.run.trial import TrialSettings
 from diagnose.verify import statistics
 from diagnose.verify.accuracy import pairs_of
-from diagnose.verify.paired import Bench, RunFailed
+from diagnose.verify.paired import RunFailed, TrialRunner
 from diagnose.verify.store import Store
 from sample_traces.conductor import diagnosed, recorded
 from sample_traces.duels import PRECISION as UNCHANGED_PRECISION
-from sample_traces.duels import arm, duel
+from sample_traces.duels import arm, compare_arms
 from sample_traces.machine import in_words, machine
 from sample_traces.pages import on_machine, write_part
 from sample_traces.prediction import PAGE
@@ -102,10 +102,10 @@ def against_twin(found: Verified, sick: Sample, folder: Path, budget_s: float = 
     tried = found.tried
     spec = {"name": tried["intervention"], "arguments": tried["arguments"], "sites": []}
     settings = TrialSettings(tried["step_to"] - 1, max(1, tried["step_from"] - 1), 1, timeout_s=300)
-    bench = Bench(Store(folder / "twin" / sick.case), settings, lambda label: None)
+    bench = TrialRunner(Store(folder / "twin" / sick.case), settings, lambda label: None)
     try:
         deadline = time.monotonic() + budget_s
-        outcome = bench.duel(arm(twin_of(sick).script), arm(sick.script, [spec]), PRECISION, deadline, sick.case)
+        outcome = bench.compare_arms(arm(twin_of(sick).script), arm(sick.script, [spec]), PRECISION, deadline, sick.case)
     except RunFailed as failed:
         return Verified(found.case, found.proof, None, str(failed))
     if outcome is None:
@@ -131,7 +131,7 @@ def unchanged(count: int, folder: Path) -> Counter[str]:
 def against_itself(sample: Sample, run: Path, folder: Path, budget_s: float = UNCHANGED_S) -> dict[str, Any]:
     """The verdict on no change (`duels.duel`). ``run``: the sample's recording, which tells how long a step takes. Raises RunFailed."""
     step_ms = float(np.median(load_recording(run).step_ns("plain"))) / 1e6
-    return duel(sample.script, sample.script, step_ms, folder, budget_s)
+    return compare_arms(sample.script, sample.script, step_ms, folder, budget_s)
 
 
 # ---- the page

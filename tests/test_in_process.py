@@ -612,13 +612,13 @@ def rank_1(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The store of a process group in which this process is rank 1, and nobody is rank 0."""
     import torch
 
-    from diagnose.run.job import rendezvous as meeting
+    from diagnose.run.job import rendezvous as rendezvous
 
     store = torch.distributed.HashStore()
-    monkeypatch.setattr(meeting, "_group", lambda: SimpleNamespace(get_rank=lambda: 1))
-    monkeypatch.setattr(meeting, "_store", lambda: store)
-    monkeypatch.setattr(meeting, "_blocks", 0)
-    monkeypatch.setattr(meeting, "_FOR_FOLDER_S", 0.1)
+    monkeypatch.setattr(rendezvous, "_group", lambda: SimpleNamespace(get_rank=lambda: 1))
+    monkeypatch.setattr(rendezvous, "_store", lambda: store)
+    monkeypatch.setattr(rendezvous, "_blocks", 0)
+    monkeypatch.setattr(rendezvous, "_FOR_FOLDER_S", 0.1)
     return store
 
 

@@ -16,7 +16,7 @@ from diagnose.run.settings import FEWEST_STEPS, Target
 if TYPE_CHECKING:
     from diagnose.run.trial import Job
     from diagnose.verify.candidates import Candidate
-    from diagnose.verify.verification import Proof, Wanted
+    from diagnose.verify.verification import Verification, VerifyOptions
 
 FILE = "verify.json"
 _BY_HAND = "make the change, record it again, and `compare` the two folders"
@@ -71,7 +71,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.verify.candidates import by_hand, candidates
-    from diagnose.verify.verification import Prover, earlier
+    from diagnose.verify.verification import Verifier, earlier
 
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     if record.get("in_process"):
@@ -90,7 +90,9 @@ def verify(run: Path, given: argparse.Namespace) -> int:
         return exit_code(document, given.fail_on)
     before = [] if given.fresh else earlier(document["verification"])
     with verify_progress(quiet=given.quiet) as progress:
-        prover = Prover(job_of(record, facts), document, run / "verify", _wanted(given), progress, lambda proof: _save(proof, run), before)
+        prover = Verifier(
+            job_of(record, facts), document, run / "verify", _wanted(given), progress, lambda proof: _save(proof, run), before
+        )
         proof = prover.prove(chosen)
     document = report(run, run)
     print_verification(document, run, stderr_console(quiet=given.quiet))
@@ -193,13 +195,13 @@ def _python(record: dict[str, Any]) -> str:
     return recorded if Path(recorded).is_file() else sys.executable
 
 
-def _wanted(given: argparse.Namespace) -> Wanted:
-    from diagnose.verify.verification import Wanted
+def _wanted(given: argparse.Namespace) -> VerifyOptions:
+    from diagnose.verify.verification import VerifyOptions
 
-    return Wanted(precision=given.precision, budget_s=given.budget, steps=given.steps, fresh=given.fresh)
+    return VerifyOptions(precision=given.precision, budget_s=given.budget, steps=given.steps, fresh=given.fresh)
 
 
-def _save(proof: Proof, run: Path) -> None:
+def _save(proof: Verification, run: Path) -> None:
     from diagnose.document.queries import to_json, write_text
 
     try:

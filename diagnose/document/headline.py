@@ -117,8 +117,8 @@ def verdict_on(document: dict[str, Any], caution: str) -> str:
         top = document["plan"][0]
         symptom = next(finding["symptom"] for finding in document["findings"] if finding["rule"] == top["rule"]).rstrip(".")
         where = f", at `{top['where']}`" if top["where"] else ""
-        stake = savings.stake(document)
-        return f"{caution}{f'{lead}: ' if lead else ''}{symptom}{where}{f' ({stake})' if stake else ''}."
+        attributed = savings.attributed(document)
+        return f"{caution}{f'{lead}: ' if lead else ''}{symptom}{where}{f' ({attributed})' if attributed else ''}."
     largest = max(document["ledger"], key=lambda row: row["share"])
     costliest = next((line for line in document["lines"] if line["self_ms"] > 0), None)
     line = f" The costliest of your own lines is `{costliest['file']}:{costliest['line']}`." if costliest else ""

@@ -339,7 +339,7 @@ class Curve(TypedDict):
     knee: Annotated[int, _is("The smallest that is as good within the noise: the one that is advised.")]
 
 
-class Tried(TypedDict):
+class FixResult(TypedDict):
     """What came of trying a fix."""
 
     rule: Annotated[str, _is("Whose fix it is; empty for one named by hand; several, with commas, of all together.")]
@@ -374,8 +374,8 @@ class Verification(TypedDict):
     same_losses: Annotated[bool | None, _is("Whether two runs of the script as it is gave the same; null if there was nothing to compare.")]
     seeded_batches: Annotated[bool, _is("Whether random numbers of items had to be seeded by batch to give both arms the same data.")]
     noise: Annotated[float | None, _is("The median noise of the comparisons, a share.")]
-    tried: Annotated[list[Tried], _is("Each fix.")]
-    together: Annotated[Tried | None, _is("All that are faster, at once; null if there are not two.")]
+    tried: Annotated[list[FixResult], _is("Each fix.")]
+    together: Annotated[FixResult | None, _is("All that are faster, at once; null if there are not two.")]
     warnings: Annotated[list[str], _is("What makes the measurement doubtful.")]
     interrupted: Annotated[bool, _is("Whether it was ended early.")]
     runs: Annotated[int, _is("Processes started.")]

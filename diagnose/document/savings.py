@@ -119,14 +119,14 @@ def _left_of_step(row: dict[str, Any], document: Document) -> str:
     return f"{lead}{step} then takes {less(after, saved)}"
 
 
-def stake(document: Document) -> str:
+def attributed(document: Document) -> str:
     """What the first fix is worth, for the verdict: `predicted saving 2.9–4.1 ms a step, 24–34 %`; empty if nothing is known."""
     top = planned(document)[0]
     known = top["saving"]
     if known["measured_ms"] is not None:
         return f"measured saving {saving(top, document, ' a step')}"
     if known["predicted_ms"] is not None and is_nothing(known["predicted_ms"]["high"]):
-        return _stake_together(document)
+        return _attributed_together(document)
     told = saving(top, document, " a step")
     if told == _UNKNOWN:
         return ""
@@ -134,7 +134,7 @@ def stake(document: Document) -> str:
     return f"{verb}{told}"
 
 
-def _stake_together(document: Document) -> str:
+def _attributed_together(document: Document) -> str:
     """Where the first fix gains nothing alone: the first row that does, with all before it."""
     for number, row in enumerate(document["plan"], 1):
         if row["cumulative_ms"] is not None and not is_nothing(row["cumulative_ms"]):

@@ -73,7 +73,7 @@ def _time(finding: Finding, measured: Measured) -> Intervals | None:
     selector = SELECTORS.get(finding.rule.selector)
     if selector is None or view is None or finding.rule.saving.scope != "step":
         return None
-    return selector.stake(view, selector.rows(view))
+    return selector.attributed(view, selector.rows(view))
 
 
 def _last(rule: str, causes: dict[str, str]) -> str:

@@ -71,13 +71,13 @@ def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Findi
     for _, value in values:
         if isinstance(value, Missing):
             return Finding(rule, "abstains", evidence, abstains_for=value)
-    at_stake = _at_stake(rule, above, measured)
+    attributed_ms = _attributed_ms_of(rule, above, measured)
     blamed = SELECTORS[rule.selector] if rule.selector in SELECTORS else FACT_SELECTORS[rule.selector]
     row = (rule, *above)[-1].refines
-    return Finding(rule, "fires", evidence, at_stake, culprits(measured, blamed, at_stake or 0.0), row=row)
+    return Finding(rule, "fires", evidence, attributed_ms, culprits(measured, blamed, attributed_ms or 0.0), row=row)
 
 
-def _at_stake(rule: Rule, above: Sequence[Rule], measured: Measured) -> float | None:
+def _attributed_ms_of(rule: Rule, above: Sequence[Rule], measured: Measured) -> float | None:
     """The selector's time, ms per step; a child never claims more than any rule above it, nor than the ledger's row they all refine."""
     costs = [measured.metric(f"{one.selector}_ms") for one in (rule, *above)]
     if isinstance(costs[0], Missing):

@@ -98,7 +98,7 @@ class Measured:
         self.recording, self.job = recording, job
         self._values: dict[str, Value | Missing] = {}
         self._rows: dict[str, Rows] = {}
-        self._stakes: dict[str, Intervals] = {}
+        self._attributed: dict[str, Intervals] = {}
 
     @cached_property
     def timeline(self) -> Selection | None:
@@ -151,18 +151,18 @@ class Measured:
             self._rows[selector.name] = selector.rows(view) if view else np.empty(0, np.int64)
         return self._rows[selector.name]
 
-    def stake(self, selector: Selector) -> Intervals:
+    def attributed(self, selector: Selector) -> Intervals:
         """The time (ns) in its view that depends on the selector's events."""
-        if selector.name not in self._stakes:
+        if selector.name not in self._attributed:
             view = self.view(selector)
-            self._stakes[selector.name] = selector.stake(view, self.rows(selector)) if view else NO_INTERVALS
-        return self._stakes[selector.name]
+            self._attributed[selector.name] = selector.attributed(view, self.rows(selector)) if view else NO_INTERVALS
+        return self._attributed[selector.name]
 
-    def stake_ms(self, selector: Selector) -> float:
+    def attributed_ms(self, selector: Selector) -> float:
         """That time in ms of the plain step."""
         if self.view(selector) is None:
             return 0.0
-        return self.detail_ms(self.stake(selector)) if selector.table == "calls" else self.timeline_ms(self.stake(selector))
+        return self.detail_ms(self.attributed(selector)) if selector.table == "calls" else self.timeline_ms(self.attributed(selector))
 
     @property
     def fetches_per_step(self) -> float:

@@ -49,8 +49,8 @@ def _unknown(selector: Selector, view: Selection | None) -> Missing | None:
     return None
 
 
-def _stake_ms(selector: Selector) -> Number:
-    return lambda measured: _unknown(selector, measured.view(selector)) or measured.stake_ms(selector)
+def _attributed_ms(selector: Selector) -> Number:
+    return lambda measured: _unknown(selector, measured.view(selector)) or measured.attributed_ms(selector)
 
 
 def _share_of_step(name: str) -> Number:
@@ -89,6 +89,6 @@ def _three_metrics(name: str, meaning: str, ms: Number, count: Number) -> None:
 
 
 for _selector in SELECTORS.values():
-    _three_metrics(_selector.name, _selector.meaning, _stake_ms(_selector), _count_per_step(_selector))
+    _three_metrics(_selector.name, _selector.meaning, _attributed_ms(_selector), _count_per_step(_selector))
 for _of_facts in FACT_SELECTORS.values():
     _three_metrics(_of_facts.name, _of_facts.meaning, _fact_ms(_of_facts), _fact_count_per_step(_of_facts))

@@ -110,7 +110,7 @@ class Selector:
     meaning: str
     needs: Need  # what the recording must hold for "none found" to mean something
     rows: Callable[[Selection], Rows]
-    stake: Callable[[Selection, Rows], Intervals]
+    attributed: Callable[[Selection, Rows], Intervals]
 
 
 SELECTORS: dict[str, Selector] = {}
@@ -122,12 +122,12 @@ def selector(
     *,
     table: Table = "host",
     needs: Need | None = None,
-    stake: Callable[[Selection, Rows], Intervals] | None = None,
+    attributed: Callable[[Selection, Rows], Intervals] | None = None,
 ) -> Callable[[Callable[[Selection], Rows]], Callable[[Selection], Rows]]:
     """Registers a function from a view to rows as the selector of that name; ``stake`` is the rows' own time if not given."""
 
     def register(rows: Callable[[Selection], Rows]) -> Callable[[Selection], Rows]:
-        SELECTORS[name] = Selector(name, table, meaning, needs or table, rows, stake or _OWN_TIME[table])
+        SELECTORS[name] = Selector(name, table, meaning, needs or table, rows, attributed or _OWN_TIME[table])
         return rows
 
     return register
@@ -158,8 +158,8 @@ def ledger_row(row: str) -> Callable[[Selection, Rows], Intervals]:
 def in_ledger_rows(*rows: str) -> Callable[[Selection, Rows], Intervals]:
     """The stake is the events' own time as far as the ledger files it under these rows."""
 
-    def stake(view: Selection, events: Rows) -> Intervals:
+    def attributed(view: Selection, events: Rows) -> Intervals:
         filed = [view.ledger.rows.get(row, NO_INTERVALS) for row in rows]
         return intersect(view.host_intervals(events), union(np.concatenate(filed)))
 
-    return stake
+    return attributed

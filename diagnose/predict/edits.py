@@ -68,7 +68,7 @@ def events_of(selector: Selector, measured: Measured) -> Events:
     """The events of a selector of the timeline, with what they launch and wait for."""
     view = measured.timeline
     assert view is not None
-    rows, stake = measured.rows(selector), measured.stake(selector)
+    rows, attributed = measured.rows(selector), measured.attributed(selector)
     if selector.table == "device":
         launches = view.device["launch"].to_numpy()[rows]
         launches = np.unique(launches[launches >= 0])
@@ -78,8 +78,8 @@ def events_of(selector: Selector, measured: Measured) -> Events:
     spans = _spans(view, rows)
     calls = _calls_in(view, spans)
     main = view.trace.training_thread
-    spans[main] = union(np.concatenate([spans.get(main, NO_INTERVALS), intersect(stake, view.idle)]))
-    device = np.union1d(device_rows(view, view.is_among(rows)), _mostly_in(view, subtract(stake, view.idle)))
+    spans[main] = union(np.concatenate([spans.get(main, NO_INTERVALS), intersect(attributed, view.idle)]))
+    device = np.union1d(device_rows(view, view.is_among(rows)), _mostly_in(view, subtract(attributed, view.idle)))
     return Events(spans, _everywhere(view, device), calls, blocked_time(view, calls))
 
 

@@ -151,11 +151,11 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
         return Assessed(finding, None, None, None, None, None, None)
     bound = at_most_ms(finding, measured)
     saving = saving_of(finding, prediction)
-    at_stake = saving.predicted_ms if saving else bound if bound is not None else finding.ms_per_step
+    attributed_ms = saving.predicted_ms if saving else bound if bound is not None else finding.ms_per_step
     step_ms = prediction.recorded_ms if saving else measured.number("step_ms")
     if finding.rule.saving.scope == "average":  # of the average step, which takes that much longer than the usual one
         step_ms += finding.ms_per_step or 0.0
-    share = at_stake / step_ms if at_stake is not None and step_ms > 0 else None
+    share = attributed_ms / step_ms if attributed_ms is not None and step_ms > 0 else None
     return Assessed(finding, bound, saving, share, _severity(share), _group(finding, saving, bound, cause, measured), cause)
 
 

@@ -86,7 +86,7 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
     less_ms = finding.ms_per_step * (1 - left_of(saving, measured, outcome))
     if selector is None and view.has_device and finding.row in BUSY_ROWS:
         return Change((busy_work(less_ms, finding.row, prediction),))
-    within = measured.stake(selector) if selector is not None and on_timeline else view.ledger.rows.get(finding.row, view.span)
+    within = measured.attributed(selector) if selector is not None and on_timeline else view.ledger.rows.get(finding.row, view.span)
     return Change((host_work(less_ms, within, prediction),))
 
 

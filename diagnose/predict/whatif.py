@@ -228,7 +228,7 @@ def _of_part(question: Question, name: str, prediction: Prediction) -> Change:
     if view.has_device:
         events = _events_of_row(name, view, prediction) if is_row else prediction.events_of(SELECTORS[name])
         return Change(tuple(EDITS[question.kind](events, ratio)))
-    within = view.ledger.rows[name] if is_row else measured.stake(SELECTORS[name])
+    within = view.ledger.rows[name] if is_row else measured.attributed(SELECTORS[name])
     return Change((host_work(now_ms * (1 - ratio), within, prediction),))
 
 
@@ -258,7 +258,7 @@ def _less_in_rows(selector: Selector, measured: Measured, ratio: float, predicti
     view, detail = measured.timeline, measured.detail
     assert view is not None and detail is not None
     less_ms = {
-        row: measured.detail_ms(intersect(measured.stake(selector), there)) * (1 - ratio) for row, there in detail.ledger.rows.items()
+        row: measured.detail_ms(intersect(measured.attributed(selector), there)) * (1 - ratio) for row, there in detail.ledger.rows.items()
     }
     return [host_work(ms, view.ledger.rows[row], prediction) for row, ms in less_ms.items() if ms > 0 and row in view.ledger.rows]
 

@@ -7,7 +7,7 @@ import numpy as np
 from diagnose.ranks.arrivals import left_before
 
 
-class Rendezvous:
+class CollectiveReplay:
     """The meetings of all ranks, in the order of launch.
 
     ``arrival_ns``, ``end_ns``: on one clock, shape (ranks, collectives), nan for a rank that takes no part. ``begin_ns``: when each rank

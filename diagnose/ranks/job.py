@@ -12,7 +12,7 @@ import numpy as np
 from diagnose.errors import DiagnoseError
 from diagnose.measure.job import CollectiveKind, Job, JobStep, RankState
 from diagnose.ranks.arrivals import covered, inherited_ns, median_of_others, of_same_ranks
-from diagnose.ranks.collective_replay import Rendezvous
+from diagnose.ranks.collective_replay import CollectiveReplay
 from diagnose.ranks.collectives import COLUMNS
 from diagnose.ranks.critical_path import OneStep, critical_path, passages, path_parts
 from diagnose.ranks.kinds import collective_kinds, meetings
@@ -212,7 +212,7 @@ class _Delays:
         at = self.position[rank]
         less = np.zeros_like(self._arrival, dtype=np.float64)
         less[at] = np.nan_to_num(self._more_ns(row, at))
-        return Rendezvous(self._arrival, self._end, self._begin).gain_ns(less) / self.step_count / 1e6
+        return CollectiveReplay(self._arrival, self._end, self._begin).gain_ns(less) / self.step_count / 1e6
 
     def median_step(self) -> JobStep | None:
         """The step of median length, from collective to collective; None if nothing was matched."""

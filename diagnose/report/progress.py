@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from diagnose.run.stage import Stage
     from diagnose.trace.content import Content
-    from diagnose.verify.verification import Going
+    from diagnose.verify.verification import VerifyProgress
 
 REMARK_S = 2  # of reading: long enough to wonder whether anything happens
 STAGE_REMARK_S = 5  # of recording: the lines stand between the script's own
@@ -160,7 +160,7 @@ class ReadingBar(Reading):
 
 
 @contextmanager
-def verify_progress(*, quiet: bool = False) -> Iterator[Callable[[Going], None]]:
+def verify_progress(*, quiet: bool = False) -> Iterator[Callable[[VerifyProgress], None]]:
     """Says which run it is at and how much of the budget is left: a bar in a terminal, where scripts print into a file; lines elsewhere."""
     console = stderr_console(quiet=quiet)
     if not _draws(console):
@@ -170,7 +170,7 @@ def verify_progress(*, quiet: bool = False) -> Iterator[Callable[[Going], None]]
     with _bar(console, below=True) as bar:
         task = bar.add_task("", total=1.0, how_far="")
 
-        def tell(going: Going) -> None:
+        def tell(going: VerifyProgress) -> None:
             until = time.monotonic() + going.left_s
             left = _Countdown(lambda: f"{_place(going)}, {_at_most(until - time.monotonic())}")
             share = 1 - going.left_s / going.budget_s
@@ -189,7 +189,7 @@ class _Countdown:
         return self._words()
 
 
-def _place(going: Going) -> str:
+def _place(going: VerifyProgress) -> str:
     """`run 14, fix 2 of 3`."""
     return f"run {text.count(going.run)}" + (f", fix {going.fix} of {going.fixes}" if going.fix else "")
 

@@ -9,7 +9,7 @@ from diagnose.document.text import UNKNOWN, code, count, ms, prose, rough_span, 
 from diagnose.report.blocks import bullets, section, table
 from diagnose.verify.statistics import LOOKS
 
-Tried = dict[str, Any]
+FixResult = dict[str, Any]
 
 MOST_PAIRS = LOOKS[-1]
 MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
@@ -38,33 +38,33 @@ def measured(document: Document) -> str:
     )
 
 
-def all_tried(proof: dict[str, Any]) -> list[Tried]:
+def all_tried(proof: dict[str, Any]) -> list[FixResult]:
     """Each fix, and last all that are faster together."""
     return [one for one in (*proof["tried"], proof["together"]) if one]
 
 
-def _fix(one: Tried) -> str:
+def _fix(one: FixResult) -> str:
     return " ".join(filter(None, [prose(title(one)), code(call(one))]))
 
 
-def title(one: Tried) -> str:
+def title(one: FixResult) -> str:
     """What was tried, in words; empty where only the call says it."""
     return one["title"] if one["rule"] or not one["intervention"] else ""
 
 
-def call(one: Tried) -> str:
+def call(one: FixResult) -> str:
     """The same as it was made: `dataloader(num_workers=2)`; empty for several fixes together."""
     arguments = ", ".join(f"{name}={value}" for name, value in one["arguments"].items())
     return f"{one['intervention']}({arguments})" if one["intervention"] else ""
 
 
-def predicted(one: Tried) -> str:
+def predicted(one: FixResult) -> str:
     """What was predicted when the fix was tried."""
     known = one["predicted_ms"]
     return rough_span(known["low"], known["high"]) if known else UNKNOWN
 
 
-def saved(one: Tried) -> str:
+def saved(one: FixResult) -> str:
     """`26–30 ms of 62.5 ms`; a dash where nothing was measured."""
     if one["change"] is None:
         return UNKNOWN
@@ -74,7 +74,7 @@ def saved(one: Tried) -> str:
     return f"{signed_span(low, high)} of {ms(one['change']['before_ms'])}{samples}"
 
 
-def verdict(one: Tried) -> str:
+def verdict(one: FixResult) -> str:
     """In words: `faster by 38–42 %`."""
     if one["state"] != "measured":
         lead = {"not_held": "did not take hold", "failed": "failed", "not_tried": "not tried", "no_time": "not measured"}[one["state"]]
@@ -112,7 +112,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f}" if abs(value) >= 0.0995 else f"{100 * value:.1f}"
 
 
-def losses(one: Tried) -> str:
+def losses(one: FixResult) -> str:
     """Whether the results stayed as they were."""
     found = one["results"]
     if found is None:
@@ -129,7 +129,7 @@ def losses(one: Tried) -> str:
     return told.get(found["agreement"], f"deviate {deviation} (tolerance {share(found['tolerance'])}, {count(found['compared'])} compared)")
 
 
-def pairs(one: Tried) -> str:
+def pairs(one: FixResult) -> str:
     if one["change"] is None:
         return UNKNOWN
     outliers = one["change"]["outliers"]
@@ -177,7 +177,7 @@ def _together(proof: dict[str, Any]) -> str:
     return f"Together the {count(len(alone))} faster ones save {rough_span(low, high)}, {why}."
 
 
-def _curve(one: Tried) -> str:
+def _curve(one: FixResult) -> str:
     """`num_workers: 1 → 42.0 ms, 2 → 30.1 ms; 2 is the smallest that is as good as any.`"""
     curve = one["curve"]
     if not curve:
@@ -186,7 +186,7 @@ def _curve(one: Tried) -> str:
     return f"{curve['argument']}, a step by its number: {points}; {curve['knee']} is the smallest that is as good as any."
 
 
-def _memory(one: Tried) -> str:
+def _memory(one: FixResult) -> str:
     """What a fix does to the peaks, where that is much."""
     peaks = one["memory"] or {}
     said = [

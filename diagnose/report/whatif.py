@@ -119,16 +119,16 @@ def _lines(document: dict[str, Any]) -> list[Text]:
 
 
 def _question(one: dict[str, Any]) -> str:
-    name, stake = text.clean(str(one["name"]), text.LONGEST_NAME), text.ms(one["ms"])
+    name, attributed = text.clean(str(one["name"]), text.LONGEST_NAME), text.ms(one["ms"])
     if one["change"] == "workers":
         loads, them = ("worker process loads", "it") if one["workers"] == 1 else ("worker processes load", "them")
-        return f"{text.count(one['workers'])} {loads} the batches ({stake} of a step wait for {them} now)"
+        return f"{text.count(one['workers'])} {loads} the batches ({attributed} of a step wait for {them} now)"
     if one["change"] == "scale_kernels":
-        return f"kernels named like {name} take {text.share(one['ratio'])} of their time ({stake} of a step now)"
+        return f"kernels named like {name} take {text.share(one['ratio'])} of their time ({attributed} of a step now)"
     if one["is_fix"]:
-        return f"the fix of {name} is made (it finds {stake} of a step now)"
+        return f"the fix of {name} is made (it finds {attributed} of a step now)"
     part = f"takes {text.share(one['ratio'])} of its time" if one["change"] == "shrink" else DONE[one["change"]]
-    return f"{name} {part} ({stake} of a step now)"
+    return f"{name} {part} ({attributed} of a step now)"
 
 
 def _step(document: dict[str, Any]) -> str:

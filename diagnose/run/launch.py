@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import UsageError
-from diagnose.run.child.shared_state import RECORDING, Live
+from diagnose.run.child.shared_state import RECORDING, SharedState
 from diagnose.run.gpu_state import GpuState
 from diagnose.run.job.folder import JobFolder
 from diagnose.run.job.heartbeat import begin, show_sign, write_end
@@ -114,11 +114,11 @@ def environment_for(settings: Settings) -> dict[str, str]:
 def tidy(out: Path, node: int = 0) -> None:
     """When all processes of the run have ended: say which ranks were killed, and take away what they shared."""
     with contextlib.suppress(OSError):
-        for seat in Live(str(out), node).seats():
-            if seat.state == RECORDING and not (out / f"rank{seat.rank}" / "ended.json").exists():
-                write_end(out, seat.rank, RunOutcome("killed", None, None, None))
+        for slot in SharedState(str(out), node).slots():
+            if slot.state == RECORDING and not (out / f"rank{slot.rank}" / "ended.json").exists():
+                write_end(out, slot.rank, RunOutcome("killed", None, None, None))
     with contextlib.suppress(OSError):
-        (out / Live.file(node)).unlink(missing_ok=True)
+        (out / SharedState.file(node)).unlink(missing_ok=True)
         for elected in [*out.glob("rank*/elected"), out / "elected"]:
             elected.unlink(missing_ok=True)
 
@@ -150,7 +150,7 @@ class Run:
         self._timeout_s, self._watches_gpu, self._prints_to = timeout_s, watches_gpu, prints_to
         self._progress = progress or (lambda stage: None)
         self._id = uuid.uuid4().hex
-        self._live = Live(plan["folder"], plan.get("node", 0))
+        self._shared = SharedState(plan["folder"], plan.get("node", 0))
         self._environment = _with_hooks(environment, self._id, plan)
         self._interrupts = 0
         self._terminate = False
@@ -158,11 +158,11 @@ class Run:
 
     @property
     def found_no_gpu(self) -> bool:
-        return self._live.no_gpu
+        return self._shared.no_gpu
 
     @property
     def torch_imported(self) -> bool:
-        return self._live.torch_imported
+        return self._shared.torch_imported
 
     def to_its_end(self) -> RunOutcome:
         began = time.monotonic()
@@ -195,7 +195,7 @@ class Run:
 
     def _watch(self, child: subprocess.Popen[bytes], began: float) -> str | None:
         """Wait for the child. The reason why it ends or is to be ended; None if the script came to its own end."""
-        stages = Stages(self._live)
+        stages = Stages(self._shared)
         done_at = None
         while not _ended(child, _POLL_S):
             now = time.monotonic()
@@ -204,15 +204,15 @@ class Run:
                 return "interrupted"
             if self._timeout_s is not None and now - began >= self._timeout_s:
                 return "timeout"
-            if self._live.done:
+            if self._shared.done:
                 done_at = done_at or now
                 if now - done_at >= _GRACE_AFTER_DONE_S:
                     return "stopped"
             elif self._interrupts:
-                self._live.request_stop()  # in case the signal did not reach the child, or it goes on regardless
+                self._shared.request_stop()  # in case the signal did not reach the child, or it goes on regardless
         if self._interrupts or self._terminate:
             return "interrupted"
-        return "stopped" if self._live.done else None
+        return "stopped" if self._shared.done else None
 
     def _end(self, child: subprocess.Popen[bytes], reason: str) -> None:
         """Ask for a stop at the next tick; then a signal, and SIGKILL for a process that goes on. The others are swept away afterwards.
@@ -221,7 +221,7 @@ class Run:
         without a word, once what it recorded is written, while SIGINT would be an exception in whatever code of the script runs just then.
         """
         if reason in ("interrupted", "timeout") and self._interrupts < 2 and not self._terminate:
-            self._live.request_stop()
+            self._shared.request_stop()
             if _ended(child, _GRACE_AFTER_ASKING_S):
                 return
         if reason == "interrupted" and not self._terminate:
@@ -235,7 +235,7 @@ class Run:
 
     def _grace_s(self) -> float:
         """From SIGTERM to SIGKILL: what is recorded is to be written."""
-        recording = any(seat.state == RECORDING for seat in self._live.seats())
+        recording = any(slot.state == RECORDING for slot in self._shared.slots())
         return _GRACE_WHILE_WRITING_S if recording else _GRACE_AFTER_SIGNAL_S
 
     def _sweep(self, child_pid: int) -> None:

@@ -25,7 +25,7 @@ class Stage:
 class Stages:
     """Looks at the page that the recording's process writes."""
 
-    def __init__(self, page: shared_state.Live, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, page: shared_state.SharedState, clock: Callable[[], float] = time.monotonic) -> None:
         self._page, self._clock = page, clock
         self._text, self._since, self._done_then = "", 0.0, 0  # of the stage, when it was first seen
 

@@ -71,22 +71,22 @@ class Outcome:
     failure: str = ""
 
 
-class Bench:
+class TrialRunner:
     """Runs trials one after the other and keeps each; `run` makes one, as `run_trial` does."""
 
     def __init__(self, store: Store, settings: TrialSettings, progress: Progress, run: Runner = run_trial) -> None:
         self.settings = settings
         self._store, self._progress, self._run_trial = store, progress, run
 
-    def with_settings(self, settings: TrialSettings) -> Bench:
-        return Bench(self._store, settings, self._progress, self._run_trial)
+    def with_settings(self, settings: TrialSettings) -> TrialRunner:
+        return TrialRunner(self._store, settings, self._progress, self._run_trial)
 
     def once(self, arm: Arm, label: str, what_for: str = "check") -> Trial:
         """One run, from the store if it is there. Raises RunFailed, Interrupted."""
         key = self._key(what_for, arm.description())
         return next(iter(self._store.runs(key).values()), None) or self._run(arm, key, "", label)
 
-    def duel(self, before: Arm, after: Arm, precision: float, deadline: float, label: str) -> Outcome | None:
+    def compare_arms(self, before: Arm, after: Arm, precision: float, deadline: float, label: str) -> Outcome | None:
         """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs. Raises RunFailed, Interrupted."""
         key = self._key("duel", before.description(), after.description())
         pairs, failure = _whole_pairs(self._store.runs(key)), ""

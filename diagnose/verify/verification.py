@@ -17,7 +17,7 @@ from diagnose.run.trial import Job, run_trial
 from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.lengths import fitted, settings_for
-from diagnose.verify.paired import Arm, Bench, Interrupted, Outcome, RunFailed, Runner, ending
+from diagnose.verify.paired import Arm, Interrupted, Outcome, RunFailed, Runner, TrialRunner, ending
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
 
@@ -28,7 +28,7 @@ NO_TIME = "the budget was used up before two pairs of runs were made"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class VerifyOptions:
     """`precision`: half the width of the interval asked for, a share; `budget_s`: for all of it; `steps`: timed in each run, by default as
     many as take two seconds take."""
 
@@ -39,7 +39,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Going:
+class VerifyProgress:
     """The run that begins: what it is for, its number from 1, the fix it is of from 1 among those to try (0: the script itself, or all
     fixes together), and how much of the budget is left at most."""
 
@@ -52,7 +52,7 @@ class Going:
 
 
 @dataclass
-class Tried:
+class FixResult:
     """One fix. `state`: measured, not_held, failed, not_tried, no_time. Times are ms per step; `step_from`, `step_to`: those compared."""
 
     rule: str
@@ -74,15 +74,15 @@ class Tried:
 
 
 @dataclass
-class Proof:
+class Verification:
     """What verify.json holds."""
 
     step_ms: float | None = None
     same_losses: bool | None = None  # of two runs of the script as it is; or what its model returns, where there is no loss
     seeded_batches: bool = False
     noise: float | None = None
-    tried: list[Tried] = field(default_factory=list)
-    together: Tried | None = None
+    tried: list[FixResult] = field(default_factory=list)
+    together: FixResult | None = None
     warnings: list[str] = field(default_factory=list)
     interrupted: bool = False
     runs: int = 0
@@ -92,15 +92,15 @@ class Proof:
         return {"schema": SCHEMA, "tool": {"name": "diagnose", "version": __version__}, **asdict(self)}
 
 
-def earlier(document: dict[str, Any] | None) -> list[Tried]:
+def earlier(document: dict[str, Any] | None) -> list[FixResult]:
     """What an earlier verification found, from verify.json; nothing if that is of another version."""
     try:
-        return [Tried(**one) for one in (document or {}).get("tried", [])]
+        return [FixResult(**one) for one in (document or {}).get("tried", [])]
     except TypeError:
         return []
 
 
-class Prover:
+class Verifier:
     """Leads through the trials of one script; `save` is called with the proof whenever it has grown."""
 
     def __init__(
@@ -108,10 +108,10 @@ class Prover:
         job: Job,
         document: dict[str, Any],
         folder: Path,
-        wanted: Wanted,
-        progress: Callable[[Going], None],
-        save: Callable[[Proof], None],
-        previous: Sequence[Tried] = (),
+        wanted: VerifyOptions,
+        progress: Callable[[VerifyProgress], None],
+        save: Callable[[Verification], None],
+        previous: Sequence[FixResult] = (),
         run: Runner = run_trial,
     ) -> None:
         self._wanted, self._progress, self._save = wanted, progress, save
@@ -119,12 +119,12 @@ class Prover:
         self._store = Store(folder, fresh=wanted.fresh)
         self._began = time.monotonic()
         self._end = self._began + wanted.budget_s
-        self._bench = Bench(self._store, settings_for(document, wanted.steps), self._counted, run)
+        self._runner = TrialRunner(self._store, settings_for(document, wanted.steps), self._counted, run)
         self._all_runs: list[tuple[str, Trial]] = []
         self._fix = self._fixes = 0
-        self.proof = Proof(tried=list(previous))
+        self.proof = Verification(tried=list(previous))
 
-    def prove(self, candidates: Sequence[Candidate]) -> Proof:
+    def prove(self, candidates: Sequence[Candidate]) -> Verification:
         """Raises DiagnoseError if the script as it is cannot be run or is too short to compare anything."""
         try:
             self._look_at_script_itself()
@@ -146,9 +146,9 @@ class Prover:
     def _look_at_script_itself(self) -> None:
         """Two runs that nothing is measured with: they warm the machine's caches, and tell whether the script repeats itself."""
         try:
-            first = self._bench.once(self._as_it_is, "the script as it is", "first")
-            self._bench = self._bench.with_settings(fitted(self._bench.settings, first))
-            again = self._bench.once(self._as_it_is, "the script as it is, once more")
+            first = self._runner.once(self._as_it_is, "the script as it is", "first")
+            self._runner = self._runner.with_settings(fitted(self._runner.settings, first))
+            again = self._runner.once(self._as_it_is, "the script as it is, once more")
         except RunFailed as failed:
             raise _script_failed(failed) from failed
         self._reference = again
@@ -160,7 +160,7 @@ class Prover:
 
     # one fix
 
-    def _try(self, one: Candidate, deadline: float) -> Tried:
+    def _try(self, one: Candidate, deadline: float) -> FixResult:
         tried = _tried(one, "no_time", NO_TIME)
         if time.monotonic() > deadline:
             return tried
@@ -181,18 +181,18 @@ class Prover:
     def _checked(self, one: Candidate) -> Trial:
         """A run with the fix, on the same data as the script as it is: if items draw random numbers, those are seeded from now on."""
         arm = Arm(self._as_it_is.job, (one.spec,))
-        check = self._bench.once(arm, f"{one.title}: does it take hold?")
-        if results.data_differ(self._reference, check) and not self._bench.settings.seed_batches:
-            self._bench = self._bench.with_settings(replace(self._bench.settings, seed_batches=True))
-            self._reference = self._bench.once(self._as_it_is, "the script as it is, with its batches seeded")
-            self._first = self._bench.once(self._as_it_is, "the script as it is, seeded, once more", "first")
+        check = self._runner.once(arm, f"{one.title}: does it take hold?")
+        if results.data_differ(self._reference, check) and not self._runner.settings.seed_batches:
+            self._runner = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
+            self._reference = self._runner.once(self._as_it_is, "the script as it is, with its batches seeded")
+            self._first = self._runner.once(self._as_it_is, "the script as it is, seeded, once more", "first")
             self.proof.seeded_batches = True
-            check = self._bench.once(arm, f"{one.title}: the same data?")
+            check = self._runner.once(arm, f"{one.title}: the same data?")
         return check
 
-    def _measure(self, tried: Tried, fixes: Sequence[Candidate], deadline: float, label: str) -> None:
+    def _measure(self, tried: FixResult, fixes: Sequence[Candidate], deadline: float, label: str) -> None:
         arm = Arm(self._as_it_is.job, tuple(one.spec for one in fixes))
-        outcome = self._bench.duel(self._as_it_is, arm, self._wanted.precision, deadline, label)
+        outcome = self._runner.compare_arms(self._as_it_is, arm, self._wanted.precision, deadline, label)
         if outcome is None:
             return
         self._all_runs += [("before", run) for run in outcome.before] + [("after", run) for run in outcome.after]
@@ -209,7 +209,7 @@ class Prover:
         if compared.agreement in ("differ", "other_data"):
             tried.verdict = "changes_result"
 
-    def _with_best_number(self, one: Candidate, tried: Tried, deadline: float) -> Candidate:
+    def _with_best_number(self, one: Candidate, tried: FixResult, deadline: float) -> Candidate:
         argument = one.tuned
         assert argument is not None
         measured: dict[int, list[float]] = {}
@@ -220,7 +220,7 @@ class Prover:
                 if time.monotonic() > deadline and measured:
                     return None
                 try:
-                    run = self._bench.once(arm, f"{one.title}: {argument}={number}", f"tuning {attempt}")
+                    run = self._runner.once(arm, f"{one.title}: {argument}={number}", f"tuning {attempt}")
                 except RunFailed:  # out of memory, most likely
                     return None
                 ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
@@ -236,8 +236,8 @@ class Prover:
 
     def _steady_ms(self, run: Trial) -> float:
         """Of one run by itself."""
-        series = step_ms(run, self._bench.settings.ticks_per_step)
-        return float(series[max(self._bench.settings.untimed_steps - 1, steady_from(series)) :].mean())
+        series = step_ms(run, self._runner.settings.ticks_per_step)
+        return float(series[max(self._runner.settings.untimed_steps - 1, steady_from(series)) :].mean())
 
     # all together
 
@@ -248,7 +248,7 @@ class Prover:
         if len(faster) < 2:
             return
         names = ", ".join(one.rule or one.title for one in faster)
-        together = Tried(names, "All that are faster, together", "", {}, _least_safe(faster), "no_time", NO_TIME)
+        together = FixResult(names, "All that are faster, together", "", {}, _least_safe(faster), "no_time", NO_TIME)
         try:
             self._measure(together, faster, self._end, together.title)
         except RunFailed as failed:
@@ -260,9 +260,9 @@ class Prover:
     def _counted(self, label: str) -> None:
         self.proof.runs += 1
         left_s = max(0.0, self._end - time.monotonic())
-        self._progress(Going(label, self.proof.runs, self._fix, self._fixes, left_s, self._wanted.budget_s))
+        self._progress(VerifyProgress(label, self.proof.runs, self._fix, self._fixes, left_s, self._wanted.budget_s))
 
-    def _add(self, tried: Tried) -> None:
+    def _add(self, tried: FixResult) -> None:
         """In the place of what an earlier verification found of the same fix."""
         others = [one for one in self.proof.tried if (one.rule, one.title) != (tried.rule, tried.title)]
         self.proof.tried = [*others, tried]
@@ -290,8 +290,8 @@ def _script_failed(failed: RunFailed) -> DiagnoseError:
     )
 
 
-def _tried(one: Candidate, state: str, why: str) -> Tried:
-    return Tried(one.rule, one.title, one.intervention, one.arguments, one.safety, state, why, one.predicted_ms)
+def _tried(one: Candidate, state: str, why: str) -> FixResult:
+    return FixResult(one.rule, one.title, one.intervention, one.arguments, one.safety, state, why, one.predicted_ms)
 
 
 def _not_beside_others(fixes: Sequence[Candidate], run: Trial) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from diagnose.run.child.shared_state import Live
+from diagnose.run.child.shared_state import SharedState
 from diagnose.run.launch import _with_hooks
 from diagnose.run.settings import Settings
 
@@ -75,7 +75,7 @@ def _quartets(folder: Path, width: int, count: int) -> list[list[tuple[float, ..
         runs.append([])
         for environment in (dict(os.environ), hooks, hooks, dict(os.environ)):
             (folder / "run" / "rank0" / "elected").unlink(missing_ok=True)
-            (folder / "run" / Live.FILE).unlink(missing_ok=True)
+            (folder / "run" / SharedState.FILE).unlink(missing_ok=True)
             runs[-1].append(step_seconds(script, width, environment))
     return runs
 

@@ -62,10 +62,10 @@ def duels(effect: float, noise: Noise, count: int, budget: int = LOOKS[-1], seed
     random = np.random.default_rng(seed)
     runs = np.exp(noise.logs((count, LOOKS[-1] * 2), random)).reshape(count, LOOKS[-1], 2) * STEP_MS
     runs[:, 1::2] = runs[:, 1::2, ::-1]  # A B, B A, A B, …
-    yield from (duel(pairs[:, 0], pairs[:, 1] * (1 + effect), budget) for pairs in runs)
+    yield from (compare_arms(pairs[:, 0], pairs[:, 1] * (1 + effect), budget) for pairs in runs)
 
 
-def duel(a_ms: np.ndarray, b_ms: np.ndarray, budget: int) -> Ended:
+def compare_arms(a_ms: np.ndarray, b_ms: np.ndarray, budget: int) -> Ended:
     for pairs in (look for look in LOOKS if look <= budget):
         said = comparison(a_ms[:pairs], b_ms[:pairs])
         if is_clear(said, PRECISION):

@@ -250,20 +250,20 @@ def verified() -> Document:
     from diagnose.verify.results import Results
     from diagnose.verify.statistics import comparison
     from diagnose.verify.tuning import Curve
-    from diagnose.verify.verification import Proof, Tried
+    from diagnose.verify.verification import FixResult, Verification
 
-    measured = Tried("input-wait-no-workers", "Load ahead", "dataloader", {"num_workers": 2}, "exact", "measured", verdict="faster")
+    measured = FixResult("input-wait-no-workers", "Load ahead", "dataloader", {"num_workers": 2}, "exact", "measured", verdict="faster")
     measured.predicted_ms = {"best_guess": 3.6, "low": 2.9, "high": 4.1}
     measured.change = asdict(comparison([10.0, 10.1, 9.9, 10.0], [6.0, 6.1, 5.9, 6.0]))
     measured.results = asdict(Results("same", 40, 0.0, 0.01))
     measured.memory = {"peak_resident_bytes": {"before": 1.0, "after": None}}
     measured.curve = asdict(Curve("num_workers", {1: 7.0, 2: 6.0}, 2, 2))
     measured.batch_sizes, measured.step_from, measured.step_to = (32, None), 5, 20
-    failed = Tried("", "gc_freeze", "gc_freeze", {}, "exact", "failed", "it was killed by SIGKILL")
+    failed = FixResult("", "gc_freeze", "gc_freeze", {}, "exact", "failed", "it was killed by SIGKILL")
     document = sick()
     saving = document["findings"][0]["saving"]
     saving |= {"measured_ms": {"best_guess": 4.0, "low": 3.8, "high": 4.2, "of_ms": 10.0}, "verdict": "faster"}
-    proof = Proof(10.0, True, False, 0.01, [measured, failed], measured).document()
+    proof = Verification(10.0, True, False, 0.01, [measured, failed], measured).document()
     return document | {"verification": json.loads(to_json(proof))}
 
 

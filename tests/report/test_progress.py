@@ -13,7 +13,7 @@ from diagnose.report import progress as progresses
 from diagnose.report.progress import Progress, ReadingBar, ReadingLines, RecordingProgress, reading_progress, verify_progress
 from diagnose.run.stage import Stage
 from diagnose.trace.content import Content
-from diagnose.verify.verification import Going
+from diagnose.verify.verification import VerifyProgress
 
 
 class Terminal(io.StringIO):
@@ -143,13 +143,13 @@ def test_without_a_terminal_reading_is_told_in_lines(monkeypatch: pytest.MonkeyP
 
 # ---- verify
 
-GOING = Going("Load ahead: pair 3, with the fix", 14, 2, 3, 480.0, 600.0)
+GOING = VerifyProgress("Load ahead: pair 3, with the fix", 14, 2, 3, 480.0, 600.0)
 
 
 def test_a_verification_tells_each_run_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     with verify_progress() as tell:
         tell(GOING)
-        tell(Going("the script as it is", 1, 0, 3, 0.0, 600.0))
+        tell(VerifyProgress("the script as it is", 1, 0, 3, 0.0, 600.0))
     assert capsys.readouterr().err.splitlines() == [
         "diagnose: Load ahead: pair 3, with the fix … run 14, fix 2 of 3, at most 8 min left",
         "diagnose: the script as it is … run 1, its time is used up",

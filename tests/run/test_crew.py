@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.run.child.coordinator import Crew, own_rank
-from diagnose.run.child.shared_state import RECORDING, Live, Seat, Stage
+from diagnose.run.child.coordinator import RankCoordinator, own_rank
+from diagnose.run.child.shared_state import RECORDING, RankSlot, SharedState, Stage
 
 
 @pytest.fixture
-def page(tmp_path: Path) -> Live:
-    return Live(str(tmp_path))
+def page(tmp_path: Path) -> SharedState:
+    return SharedState(str(tmp_path))
 
 
-def crew_of(folder: Path, *ticks: int) -> list[Crew]:
+def crew_of(folder: Path, *ticks: int) -> list[RankCoordinator]:
     """Ranks 0, 1, … that are at these ticks; all of them this process, as far as anybody can see."""
-    crew = [Crew(Live(str(folder)), rank) for rank in range(len(ticks))]
-    for one, tick in zip(crew, ticks, strict=True):
+    coordinator = [RankCoordinator(SharedState(str(folder)), rank) for rank in range(len(ticks))]
+    for one, tick in zip(coordinator, ticks, strict=True):
         one.tick(tick)
-    return crew
+    return coordinator
 
 
 def always() -> bool:
@@ -34,7 +34,7 @@ def never() -> bool:
     return False
 
 
-def ends(rank: Crew, wanted: bool, period: int = 1) -> bool:
+def ends(rank: RankCoordinator, wanted: bool, period: int = 1) -> bool:
     return rank.ends("optimizer", "plain", period, always if wanted else never)
 
 
@@ -48,7 +48,7 @@ def test_a_rank_is_alone_until_another_one_ticks(tmp_path: Path) -> None:
     (first,) = crew_of(tmp_path, 7)
     assert first.alone
     assert not first.others_record
-    second = Crew(Live(str(tmp_path)), 1)
+    second = RankCoordinator(SharedState(str(tmp_path)), 1)
     assert not first.alone
     assert first.others_record
     second.written()
@@ -102,7 +102,7 @@ def test_all_stop_at_one_tick_after_all_have_written(tmp_path: Path) -> None:
     assert first.last_tick() == 23
 
 
-def test_the_next_rank_leads_when_the_first_has_ended(tmp_path: Path, page: Live) -> None:
+def test_the_next_rank_leads_when_the_first_has_ended(tmp_path: Path, page: SharedState) -> None:
     first, second, third = crew_of(tmp_path, 5, 5, 5)
     first.announce(Stage("of the first"))
     second.announce(Stage("of the second"))
@@ -116,10 +116,10 @@ def test_the_next_rank_leads_when_the_first_has_ended(tmp_path: Path, page: Live
     assert ends(third, wanted=False)
 
 
-def test_a_rank_whose_process_is_gone_is_not_waited_for(tmp_path: Path, page: Live) -> None:
+def test_a_rank_whose_process_is_gone_is_not_waited_for(tmp_path: Path, page: SharedState) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     (alone,) = crew_of(tmp_path, 7)
-    page.set_seat(1, Seat(gone.pid, 1, 7, RECORDING))
+    page.set_slot(1, RankSlot(gone.pid, 1, 7, RECORDING))
     os.waitid(os.P_PID, gone.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has taken note yet
     assert ends(alone, wanted=True)
     alone.written()
@@ -129,7 +129,9 @@ def test_a_rank_whose_process_is_gone_is_not_waited_for(tmp_path: Path, page: Li
 
 def test_ranks_on_several_machines_go_by_their_own_count(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    here, there = (Crew(Live(str(folder)), rank, spread=True) for rank, folder in ((0, tmp_path), (1, tmp_path / "other")))
+    here, there = (
+        RankCoordinator(SharedState(str(folder)), rank, spread=True) for rank, folder in ((0, tmp_path), (1, tmp_path / "other"))
+    )
     for one in (here, there):
         one.tick(12)
         assert not ends(one, wanted=False)
@@ -141,7 +143,7 @@ def test_ranks_on_several_machines_go_by_their_own_count(tmp_path: Path) -> None
 
 
 def test_on_each_of_several_machines_all_have_written_before_they_stop(tmp_path: Path) -> None:
-    first, second = (Crew(Live(str(tmp_path)), rank, spread=True) for rank in (0, 1))
+    first, second = (RankCoordinator(SharedState(str(tmp_path)), rank, spread=True) for rank in (0, 1))
     for one in (first, second):
         one.tick(20)
     first.written()

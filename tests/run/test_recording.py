@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader
 
 from diagnose.run.child import fetch
 from diagnose.run.child.phases import Phases
-from diagnose.run.child.shared_state import Live
+from diagnose.run.child.shared_state import SharedState
 from diagnose.run.child.ticks import TickLog
 
 from .running import SCRIPTS, Recorded
@@ -97,7 +97,7 @@ def test_every_tick_of_a_phase_is_on_its_trace(recorded_lines: Recorded) -> None
 
 def test_batches_that_the_training_process_fetches_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "_WAITS_NS", 1 << 62)
-    log = fetch.FetchLog(str(tmp_path), Live(str(tmp_path)))
+    log = fetch.FetchLog(str(tmp_path), SharedState(str(tmp_path)))
 
     def recorded(batches: int) -> int:
         list(DataLoader(torch.ones(batches, 1)))

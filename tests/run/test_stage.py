@@ -8,7 +8,7 @@ import pytest
 
 from diagnose.run.child import shared_state
 from diagnose.run.child.schedule import SECOND, Budget
-from diagnose.run.child.shared_state import Live
+from diagnose.run.child.shared_state import SharedState
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
 from diagnose.run.stage import Stage, Stages
@@ -35,7 +35,7 @@ def test_how_many_steps_a_phase_has_follows_from_its_budget(step_s: float, steps
 
 
 def test_the_page_carries_the_stage_and_the_ticks(tmp_path: Path) -> None:
-    child, parent = Live(str(tmp_path)), Live(str(tmp_path))
+    child, parent = SharedState(str(tmp_path)), SharedState(str(tmp_path))
     assert (parent.phase, parent.ticks) == ("", 0)
     child.ticks = 7
     budget = Budget(20, at_least=5)
@@ -46,11 +46,11 @@ def test_the_page_carries_the_stage_and_the_ticks(tmp_path: Path) -> None:
     child.phase = "é" * 300
     assert parent.phase.startswith("é" * 99) and parent.ticks == 0
     assert (parent.leader, parent.last_tick, parent.ranks) == (0, 0, 0)
-    assert parent.seats() == []
+    assert parent.slots() == []
 
 
 def test_the_pace_is_the_one_before_until_two_steps_of_the_phase_were_seen(tmp_path: Path) -> None:
-    page = Live(str(tmp_path))
+    page = SharedState(str(tmp_path))
     moments = iter([0.0, 1.0, 3.0, 5.0, 41.0, 50.0])
     stages = Stages(page, lambda: next(moments))
     assert stages.now() == Stage("")

@@ -17,7 +17,7 @@ from diagnose.pipeline import analyse
 from diagnose.run.settings import Target
 from diagnose.run.trial import Job, TrialSettings, run_trial
 from diagnose.verify.candidates import candidates
-from diagnose.verify.paired import Arm, Bench, RunFailed
+from diagnose.verify.paired import Arm, RunFailed, TrialRunner
 from diagnose.verify.results import data_differ
 from diagnose.verify.store import Store
 from diagnose.verify.timing import step_ms
@@ -107,7 +107,7 @@ def test_what_a_trial_of_ranks_leaves(tmp_path: Path) -> None:
     ],
 )
 def test_a_rank_that_fails_is_a_failed_run(tmp_path: Path, kind: str, start: str, said: str) -> None:
-    bench = Bench(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
+    bench = TrialRunner(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
     with pytest.raises(RunFailed) as failed:
         bench.once(Arm(job(kind, start)), "")
     assert str(failed.value).startswith("the script failed without it as well: ") and said in str(failed.value)
@@ -115,7 +115,7 @@ def test_a_rank_that_fails_is_a_failed_run(tmp_path: Path, kind: str, start: str
 
 
 def test_ranks_that_hang_are_ended(tmp_path: Path) -> None:
-    bench = Bench(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=15), lambda label: None)
+    bench = TrialRunner(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=15), lambda label: None)
     with pytest.raises(RunFailed, match="without it as well: it took too long and was stopped"):
         bench.once(Arm(job("hangs")), "")
     assert_no_process_left(tmp_path)

@@ -15,7 +15,7 @@ from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
 from diagnose.run.trial import Job, Spec, TrialSettings
 from diagnose.verify.candidates import Candidate
-from diagnose.verify.verification import Proof, Prover, Wanted
+from diagnose.verify.verification import Verification, Verifier, VerifyOptions
 
 STEPS = {"plain_ms": {"median": 10.0, "mad": 0.1}, "timeline_ms": None, "ticks_per_step": 1}
 DOCUMENT = {"run": {"wall_s": 5.0}, "steps": STEPS, "findings": [], "metrics": {}}
@@ -69,12 +69,12 @@ def fix(name: str, safety: str = "exact", why_not: str = "", **arguments: Any) -
     return Candidate(f"rule-{name}", f"Fix {name}", name, arguments, (), safety, why_not)
 
 
-def prove(folder: Path, machine: Machine, *fixes: Candidate, **wanted: Any) -> Proof:
+def prove(folder: Path, machine: Machine, *fixes: Candidate, **wanted: Any) -> Verification:
     saved: list[dict[str, Any]] = []
     previous = wanted.pop("previous", ())
     job = Job(Target("train.py", False, ()), str(folder), str(folder), sys.executable, "cpu")
-    prover = Prover(
-        job, DOCUMENT, folder, Wanted(**wanted), lambda label: None, lambda proof: saved.append(proof.document()), previous, machine
+    prover = Verifier(
+        job, DOCUMENT, folder, VerifyOptions(**wanted), lambda label: None, lambda proof: saved.append(proof.document()), previous, machine
     )
     proof = prover.prove(fixes)
     assert saved[-1] == proof.document()

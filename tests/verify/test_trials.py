@@ -15,7 +15,7 @@ import pytest
 
 from diagnose.run.settings import Target
 from diagnose.run.trial import Job, TrialSettings, run_trial
-from diagnose.verify.paired import Arm, Bench, RunFailed
+from diagnose.verify.paired import Arm, RunFailed, TrialRunner
 from diagnose.verify.results import data_differ, results
 from diagnose.verify.statistics import verdict
 from diagnose.verify.store import Store
@@ -69,16 +69,16 @@ def test_a_model_without_a_loss_is_compared_by_what_it_returns(tmp_path: Path) -
 
 
 def test_an_arm_that_fails_says_how(tmp_path: Path) -> None:
-    bench = Bench(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
+    bench = TrialRunner(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
     with pytest.raises(RunFailed, match="exit code 1: RuntimeError: no workers here"):
         bench.once(Arm(job("fails-in-worker"), (WORKERS,)), "")
 
 
 def test_a_fix_that_slows_is_called_slower(tmp_path: Path) -> None:
     """A worker process that has nothing to do but hand over: several times the step of a tenth of a millisecond."""
-    bench = Bench(Store(tmp_path), TrialSettings(150, 20, 1, timeout_s=120), lambda label: None)
+    bench = TrialRunner(Store(tmp_path), TrialSettings(150, 20, 1, timeout_s=120), lambda label: None)
     one_worker = WORKERS | {"arguments": {"num_workers": 1}}
-    outcome = bench.duel(Arm(job("quick")), Arm(job("quick"), (one_worker,)), 2.0, time.monotonic() + 120, "")
+    outcome = bench.compare_arms(Arm(job("quick")), Arm(job("quick"), (one_worker,)), 2.0, time.monotonic() + 120, "")
     assert outcome is not None
     assert verdict(outcome.comparison, 2.0) == "slower", outcome.comparison
 

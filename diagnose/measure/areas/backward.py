@@ -32,13 +32,13 @@ def _from_first_to_last(view: Selection, rows: Rows) -> Intervals:
         return spans
     launch = view.device["launch"].to_numpy()
     launched = np.flatnonzero((launch >= 0) & started_in(view.host, spans)[launch])
-    return SELECTORS["kernels"].stake(view, launched)
+    return SELECTORS["kernels"].attributed(view, launched)
 
 
 @selector(
     "repeated_backward",
     "backward operators that run again for the same forward after an optimizer's step (`retain_graph=True`), but for their last run",
-    stake=_from_first_to_last,
+    attributed=_from_first_to_last,
 )
 def _repeated_backward(view: Selection) -> Rows:
     sequence = view.host["sequence"].to_numpy()

@@ -41,7 +41,7 @@ def _between_regions(view: Selection, rows: Rows) -> Intervals:
     return in_rows(view, between, "launch_bound", "python", "host_work") if view.has_device else between
 
 
-@selector("between_graphs", "time of a forward between its compiled graphs", stake=_between_regions)
+@selector("between_graphs", "time of a forward between its compiled graphs", attributed=_between_regions)
 def _between_graphs(view: Selection) -> Rows:
     return view.named(view.name_matches(GRAPH_CALL) & view.on_training_thread)
 

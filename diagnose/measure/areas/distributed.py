@@ -28,12 +28,12 @@ def _exposed(view: Selection, rows: Rows) -> Intervals:
     return in_rows(view, view.device_intervals(rows), "exposed_communication")
 
 
-@selector("communication", "collectives, while the GPU computes nothing", table="device", stake=ledger_row("exposed_communication"))
+@selector("communication", "collectives, while the GPU computes nothing", table="device", attributed=ledger_row("exposed_communication"))
 def _communication(view: Selection) -> Rows:
     return np.flatnonzero(view.device["communication"].to_numpy() & view.device_in_steps)
 
 
-@selector("sync_batchnorm", "collectives of SyncBatchNorm, while the GPU computes nothing", table="device", stake=_exposed)
+@selector("sync_batchnorm", "collectives of SyncBatchNorm, while the GPU computes nothing", table="device", attributed=_exposed)
 def _sync_batchnorm(view: Selection) -> Rows:
     return np.intersect1d(_communication(view), device_rows(view, view.name_matches(SYNC_BATCHNORM)))
 
@@ -42,7 +42,7 @@ def _sync_batchnorm(view: Selection) -> Rows:
     "small_collectives",
     "collectives of at most 50 µs and 1 MiB (where that was recorded) outside SyncBatchNorm, while the GPU computes nothing",
     table="device",
-    stake=_exposed,
+    attributed=_exposed,
 )
 def _small_collectives(view: Selection) -> Rows:
     """A small one that takes long waits for another rank; sending fewer would not shorten that."""
@@ -56,7 +56,7 @@ def _small_collectives(view: Selection) -> Rows:
     "pipeline_transfers",
     "sends and receives between two ranks, of a pipeline's stages or a script's own, while the GPU computes nothing",
     table="device",
-    stake=_exposed,
+    attributed=_exposed,
 )
 def _pipeline_transfers(view: Selection) -> Rows:
     """All-to-alls run the same kernel: where only its name tells, it counts if the script sends and receives and makes none of these."""
@@ -80,7 +80,7 @@ def _accumulating_backwards(view: Selection) -> Intervals:
     "accumulation_syncs",
     "all-reduces started by a backward that another backward follows before the update, while the GPU computes nothing",
     table="device",
-    stake=_exposed,
+    attributed=_exposed,
 )
 def _accumulation_syncs(view: Selection) -> Rows:
     rows = _communication(view)
@@ -101,7 +101,7 @@ def _idle_within(view: Selection, rows: Rows) -> Intervals:
     return intersect(own, union(np.concatenate([view.idle, view.ledger.rows.get("exposed_communication", NO_INTERVALS)])))
 
 
-@selector("unused_search", "DistributedDataParallel's searches for parameters without a gradient", stake=_idle_within)
+@selector("unused_search", "DistributedDataParallel's searches for parameters without a gradient", attributed=_idle_within)
 def _unused_search(view: Selection) -> Rows:
     return view.named(view.name_matches(UNUSED_SEARCH))
 
@@ -110,7 +110,7 @@ def _unused_search(view: Selection) -> Rows:
     "gloo_on_gpu",
     "collectives of the gloo backend, while the GPU idles or copies",
     needs="device",
-    stake=lambda view, rows: _gloo_time(view, rows),
+    attributed=lambda view, rows: _gloo_time(view, rows),
 )
 def _gloo_on_gpu(view: Selection) -> Rows:
     """None where NCCL carries the GPUs' tensors: then gloo is there for objects on the host."""
@@ -126,7 +126,7 @@ def _gloo_time(view: Selection, rows: Rows) -> Intervals:
     "data_parallel",
     "`nn.DataParallel` spreading model and batch over the GPUs and collecting results, while the first GPU computes nothing",
     needs="device",
-    stake=lambda view, rows: _data_parallel_time(view, rows),
+    attributed=lambda view, rows: _data_parallel_time(view, rows),
 )
 def _data_parallel(view: Selection) -> Rows:
     wraps = view.name_matches(DATA_PARALLEL).any()  # others have functions of these names too

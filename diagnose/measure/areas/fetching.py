@@ -106,7 +106,11 @@ def _item_conversions_part(measured: Measured) -> Value | Missing:
     return sum(one.share for one in converting) / whole if whole else 0.0
 
 
-@selector("stored_items", "rows of tensors in memory that the loader takes one by one in the main process", stake=ledger_row("input_wait"))
+@selector(
+    "stored_items",
+    "rows of tensors in memory that the loader takes one by one in the main process",
+    attributed=ledger_row("input_wait"),
+)
 def _stored_items(view: Selection) -> Rows:
     return _loader_ops(view, STORED_ITEM_OP)
 

@@ -70,7 +70,11 @@ def _attention_time(view: Selection, rows: Rows) -> Intervals:
     return work_time(view, np.concatenate(covered))
 
 
-@selector("written_out_attention", "softmaxes between two batched matrix multiplications, outside fused attention", stake=_attention_time)
+@selector(
+    "written_out_attention",
+    "softmaxes between two batched matrix multiplications, outside fused attention",
+    attributed=_attention_time,
+)
 def _written_out_attention(view: Selection) -> Rows:
     """Those of the forward: its lines are the ones to change."""
     softmaxes = _attentions(view)[0]
@@ -84,7 +88,7 @@ def _written_out_attention(view: Selection) -> Rows:
     "pointwise_chains",
     "pointwise kernels that follow one another, five or more, outside the optimizer",
     table="device",
-    stake=lambda view, rows: in_rows(view, view.device_intervals(rows), "compute"),
+    attributed=lambda view, rows: in_rows(view, view.device_intervals(rows), "compute"),
 )
 def _pointwise_chains(view: Selection) -> Rows:
     device = view.device

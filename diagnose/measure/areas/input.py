@@ -38,7 +38,7 @@ WORTH_HIDING = 0.1  # of the step: a fetch divided among so many workers that le
 SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
 
 
-@selector("input_wait", "time of the training thread inside the data loader's `__next__`", stake=ledger_row("input_wait"))
+@selector("input_wait", "time of the training thread inside the data loader's `__next__`", attributed=ledger_row("input_wait"))
 def _input_wait(view: Selection) -> Rows:
     marks = view.named((view.kind == "mark") & (view.name == "next") & view.on_training_thread)
     return marks if len(marks) else view.named(view.name_matches(LOADER_NEXT))

@@ -37,7 +37,7 @@ def _plain_row_loops(view: Selection) -> list[Rows]:
     return [loop for loop in view.row_loops if not layer[loop].any()]
 
 
-@selector("row_loop", "Python loops that repeat a few operators for one row of a tensor after another", stake=_loop_time)
+@selector("row_loop", "Python loops that repeat a few operators for one row of a tensor after another", attributed=_loop_time)
 def _row_loop(view: Selection) -> Rows:
     return np.concatenate([NO_ROWS, *_plain_row_loops(view)])
 
@@ -46,7 +46,7 @@ def _row_loop(view: Selection) -> Rows:
     "launch_bound",
     "the GPU's short idle times while the host prepares and launches operators",
     needs="device",
-    stake=ledger_row("launch_bound"),
+    attributed=ledger_row("launch_bound"),
 )
 def launch_bound(view: Selection) -> Rows:
     launches = view.device["launch"].to_numpy()
@@ -80,7 +80,11 @@ def _cell_time(view: Selection, rows: Rows) -> Intervals:
     return waiting_for_host(view, union(np.concatenate([loop_time(view, _cell_runs(view)), view.host_intervals(returned)])))
 
 
-@selector("rnn_cell_loop", "recurrent cells called from Python for one time step after another, their backward included", stake=_cell_time)
+@selector(
+    "rnn_cell_loop",
+    "recurrent cells called from Python for one time step after another, their backward included",
+    attributed=_cell_time,
+)
 def _rnn_cell_loop(view: Selection) -> Rows:
     return np.concatenate([NO_ROWS, *_cell_runs(view)])
 
@@ -111,7 +115,7 @@ def _small_op_time(view: Selection, rows: Rows) -> Intervals:
     return subtract(in_rows(view, dispatch_time(view), "forward", "backward", "operators"), loops) if len(rows) else NO_INTERVALS
 
 
-@selector("small_ops", "operators that mostly dispatch, one after another, with the Python between them", stake=_small_op_time)
+@selector("small_ops", "operators that mostly dispatch, one after another, with the Python between them", attributed=_small_op_time)
 def _small_ops(view: Selection) -> Rows:
     own = (view.kind == "op") & view.on_training_thread & ~view.host["backward"].to_numpy() & ~view.in_library_work
     outer = outermost(view, own)

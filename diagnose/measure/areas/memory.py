@@ -28,7 +28,10 @@ APPEND = r"^<(method 'append' of 'list'|built-in method append of list|method 'e
 
 
 @selector(
-    "allocator_calls", "runtime calls that request memory from the driver or return it", needs="device", stake=ledger_row("allocator")
+    "allocator_calls",
+    "runtime calls that request memory from the driver or return it",
+    needs="device",
+    attributed=ledger_row("allocator"),
 )
 def _allocator_calls(view: Selection) -> Rows:
     return view.named((view.kind == "runtime") & view.name_matches(ALLOCATOR_CALL))

@@ -111,7 +111,7 @@ def _call_ms(measured: Measured) -> Value | Missing:
 @selector(
     "calls_per_sample",
     "forwards of one sample after another, with their backward",
-    stake=lambda view, rows: waiting_for_host(view, _calls(view, "forward", "backward")),
+    attributed=lambda view, rows: waiting_for_host(view, _calls(view, "forward", "backward")),
 )
 def _calls_per_sample(view: Selection) -> Rows:
     """Forwards after which nothing is read before the next one: an action or a token that is read may decide what comes next."""
@@ -129,7 +129,7 @@ def _calls_per_sample(view: Selection) -> Rows:
 @selector(
     "single_forwards",
     "calls of the model, where the host holds them up",
-    stake=lambda view, rows: waiting_for_host(view, view.host_intervals(rows)),
+    attributed=lambda view, rows: waiting_for_host(view, view.host_intervals(rows)),
 )
 def _single_forwards(view: Selection) -> Rows:
     return _forward(view)
@@ -167,7 +167,7 @@ def _forwards_chained(measured: Measured) -> Value | Missing:
 # ---- inference
 
 
-@selector("training_mode_work", "dropout that drops, and batch normalisation", stake=dispatched_work)
+@selector("training_mode_work", "dropout that drops, and batch normalisation", attributed=dispatched_work)
 def _training_mode_work(view: Selection) -> Rows:
     """In evaluation a dropout calls nothing."""
     parent = view.host["parent"].to_numpy()
@@ -176,7 +176,7 @@ def _training_mode_work(view: Selection) -> Rows:
     return np.union1d(dropping, _batch_norms(view))
 
 
-@selector("batch_norms", "batch normalisation in the forward", stake=dispatched_work)
+@selector("batch_norms", "batch normalisation in the forward", attributed=dispatched_work)
 def _batch_norms(view: Selection) -> Rows:
     return outermost(view, view.name_matches(r"^aten::batch_norm$"))
 

@@ -90,7 +90,7 @@ def _dense_gradient_time(view: Selection, rows: Rows) -> Intervals:
     "embedding_dense_gradient",
     "dense gradients, and their updates, of embedding tables of which a step looks up few rows",
     needs="shapes",
-    stake=_dense_gradient_time,
+    attributed=_dense_gradient_time,
 )
 def _embedding_dense_gradient(view: Selection) -> Rows:
     lookups = view.name_matches(EMBEDDING_OP)
@@ -104,7 +104,9 @@ def _embedding_dense_gradient(view: Selection) -> Rows:
 
 
 @selector(
-    "layout_copies", "copies by `.contiguous()`, `.clone()` and `reshape` in the script's own order of operators", stake=dispatched_work
+    "layout_copies",
+    "copies by `.contiguous()`, `.clone()` and `reshape` in the script's own order of operators",
+    attributed=dispatched_work,
 )
 def _layout_copies(view: Selection) -> Rows:
     own = (view.kind == "op") & ~view.host["backward"].to_numpy() & ~view.in_library_work
@@ -118,7 +120,7 @@ def _layout_copies(view: Selection) -> Rows:
 def _layout_copies_least_share(measured: Measured) -> Value | Missing:
     measured.needed("layout_copies_share")  # missing for the same reasons
     view = measured.timeline
-    return NO_STEPS if view is None else view.least_share(measured.stake(SELECTORS["layout_copies"]))
+    return NO_STEPS if view is None else view.least_share(measured.attributed(SELECTORS["layout_copies"]))
 
 
 def _could_expand(text: str) -> bool:
@@ -127,7 +129,12 @@ def _could_expand(text: str) -> bool:
     return len(shape) % 2 == 0 and all(1 in pair for pair in zip(shape[: len(shape) // 2], shape[len(shape) // 2 :], strict=True))
 
 
-@selector("repeats", "`repeat` of nothing but dimensions of size one, which `expand` would not copy", needs="shapes", stake=dispatched_work)
+@selector(
+    "repeats",
+    "`repeat` of nothing but dimensions of size one, which `expand` would not copy",
+    needs="shapes",
+    attributed=dispatched_work,
+)
 def _repeats(view: Selection) -> Rows:
     repeated = outermost(view, view.name_matches(r"^aten::repeat$"))
     copies = view.named(view.name_matches(r"^aten::copy_$") & _by_shapes(view, _could_expand))
@@ -167,7 +174,10 @@ def _cat_time(view: Selection, rows: Rows) -> Intervals:
 
 
 @selector(
-    "growing_cats", "`torch.cat` that appends to the result of an earlier one, again and again in a step", needs="shapes", stake=_cat_time
+    "growing_cats",
+    "`torch.cat` that appends to the result of an earlier one, again and again in a step",
+    needs="shapes",
+    attributed=_cat_time,
 )
 def _growing_cats(view: Selection) -> Rows:
     """Those whose first input has as many elements as an earlier output of the same step, where a step has MIN_GROWTH of them."""

@@ -33,7 +33,7 @@ def optimizer_spans(view: Selection) -> Intervals:
     "optimizer_launches",
     "runtime calls that launch GPU work from inside the optimizer's step",
     needs="device",
-    stake=lambda view, rows: intersect(view.ledger.rows.get("launch_bound", NO_INTERVALS), optimizer_spans(view)),
+    attributed=lambda view, rows: intersect(view.ledger.rows.get("launch_bound", NO_INTERVALS), optimizer_spans(view)),
 )
 def _optimizer_launches(view: Selection) -> Rows:
     launches = launch_bound(view)
@@ -56,7 +56,7 @@ def _update_time(view: Selection, rows: Rows) -> Intervals:
     return union(np.concatenate([work_time(view, rows), dispatch]))
 
 
-@selector("optimizer_update", "the optimizer's update", stake=_update_time)
+@selector("optimizer_update", "the optimizer's update", attributed=_update_time)
 def _optimizer_update(view: Selection) -> Rows:
     marks = view.named((view.kind == "mark") & (view.name == "optimizer"))
     return marks if len(marks) else view.named(view.name_matches(OPTIMIZER_STEP))
@@ -106,7 +106,7 @@ def _zeroing_time(view: Selection, rows: Rows) -> Intervals:
     return union(np.concatenate([work_time(view, rows), in_rows(view, view.host_intervals(rows), "launch_bound")]))
 
 
-@selector("gradient_zeroing", "operators that fill gradients with zeros inside `zero_grad`", stake=_zeroing_time)
+@selector("gradient_zeroing", "operators that fill gradients with zeros inside `zero_grad`", attributed=_zeroing_time)
 def _gradient_zeroing(view: Selection) -> Rows:
     rows = outermost(view, view.name_matches(ZERO_OP))
     return rows[inside(view, rows, view.name_matches(ZERO_GRAD))]

@@ -66,7 +66,7 @@ def _float64(view: Selection) -> Rows:
     "float64_ops",
     "operators with 64-bit float inputs outside backward and optimizer, and the time of all such operators",
     needs="shapes",
-    stake=lambda view, rows: work_time(view, _float64(view)),
+    attributed=lambda view, rows: work_time(view, _float64(view)),
 )
 def _float64_ops(view: Selection) -> Rows:
     rows = _float64(view)
@@ -77,7 +77,7 @@ def _float64_ops(view: Selection) -> Rows:
     "unaligned_matmul",
     "forward matrix multiplications of 16-bit numbers with an inner or last dimension that is no multiple of 8",
     needs="shapes",
-    stake=lambda view, rows: in_rows(view, work_time(view, rows), "compute"),
+    attributed=lambda view, rows: in_rows(view, work_time(view, rows), "compute"),
 )
 def _unaligned_matmul(view: Selection) -> Rows:
     unaligned = _unaligned(view.host["shapes"].array)

@@ -36,7 +36,7 @@ def _host_reads(view: Selection) -> Rows:
     "host_sync",
     "runtime calls in which the host waits until the GPU has finished, other than those of copies to the GPU",
     needs="device",
-    stake=lambda view, rows: view.sync_idle(rows),
+    attributed=lambda view, rows: view.sync_idle(rows),
 )
 def _host_sync(view: Selection) -> Rows:
     return np.setdiff1d(view.sync_calls, blocking_htod(view))
@@ -51,7 +51,7 @@ def _idle_while_printed(view: Selection, rows: Rows) -> Intervals:
     return union(np.concatenate([intersect(view.host_intervals(rows), view.idle), view.sync_idle(waits)]))
 
 
-@selector("tensor_prints", "tensors turned into text (`print`, `str`, f-strings, `repr`)", stake=_idle_while_printed)
+@selector("tensor_prints", "tensors turned into text (`print`, `str`, f-strings, `repr`)", attributed=_idle_while_printed)
 def _tensor_prints(view: Selection) -> Rows:
     prints = view.named(_is_mark(view, "repr", "format"))
     return prints[~view.in_library_work[prints]]
@@ -139,7 +139,7 @@ MEANINGS = {
     "explicit": "explicit waits (`torch.cuda.synchronize()`, `event.synchronize()`)",
 }
 for _purpose, _meaning in MEANINGS.items():
-    selector(f"{_purpose}_sync", _meaning, needs="device", stake=SELECTORS["host_sync"].stake)(_waits_for(_purpose))
+    selector(f"{_purpose}_sync", _meaning, needs="device", attributed=SELECTORS["host_sync"].attributed)(_waits_for(_purpose))
 
 
 def _allocator_time(view: Selection, rows: Rows) -> Intervals:
@@ -147,6 +147,6 @@ def _allocator_time(view: Selection, rows: Rows) -> Intervals:
     return view.ledger.rows.get("allocator", NO_INTERVALS) if len(rows) else NO_INTERVALS
 
 
-@selector("cache_emptied", "calls of `torch.cuda.empty_cache()`, and the driver's allocator", table="calls", stake=_allocator_time)
+@selector("cache_emptied", "calls of `torch.cuda.empty_cache()`, and the driver's allocator", table="calls", attributed=_allocator_time)
 def _cache_emptied(view: Selection) -> Rows:
     return calls_to(view, r"^torch/(cuda|accelerator)/memory\.py: empty_cache$")

@@ -21,7 +21,10 @@ ROUND_TRIP_BYTES = 1024  # smaller copies of equal size are usually single numbe
 
 
 @selector(
-    "blocking_htod", "waits of the host for a copy to the GPU to finish", needs="device", stake=lambda view, rows: view.sync_idle(rows)
+    "blocking_htod",
+    "waits of the host for a copy to the GPU to finish",
+    needs="device",
+    attributed=lambda view, rows: view.sync_idle(rows),
 )
 def blocking_htod(view: Selection) -> Rows:
     return view.syncs_below(np.fromiter(view.copies_by_call, np.int64))
@@ -59,7 +62,7 @@ def _uploads_from(view: Selection, memory: str) -> Rows:
     "pageable_htod",
     "copies to the GPU of more than 64 KiB of ordinary (pageable) host memory",
     table="device",
-    stake=_copies_and_their_waits,
+    attributed=_copies_and_their_waits,
 )
 def _pageable_htod(view: Selection) -> Rows:
     rows = _uploads_from(view, "pageable")
@@ -70,7 +73,7 @@ def _pageable_htod(view: Selection) -> Rows:
     "pinned_blocking_htod",
     "copies to the GPU from pinned memory that the host waits for",
     table="device",
-    stake=_copies_and_their_waits,
+    attributed=_copies_and_their_waits,
 )
 def _pinned_blocking_htod(view: Selection) -> Rows:
     launch = view.device["launch"].to_numpy()
@@ -83,7 +86,7 @@ def _pinned_blocking_htod(view: Selection) -> Rows:
     "unoverlapped_htod",
     "copies to the GPU from pinned memory, without waiting, on the stream of the kernels, while the GPU computes nothing",
     table="device",
-    stake=lambda view, rows: in_rows(view, view.device_intervals(rows), "exposed_copies"),
+    attributed=lambda view, rows: in_rows(view, view.device_intervals(rows), "exposed_copies"),
 )
 def _unoverlapped_htod(view: Selection) -> Rows:
     rows = np.setdiff1d(_uploads_from(view, "pinned"), _pinned_blocking_htod(view))
@@ -103,7 +106,7 @@ def _small_copies_time(view: Selection, rows: Rows) -> Intervals:
     return in_rows(view, claimed, "exposed_copies", "host_sync", "launch_bound")
 
 
-@selector("small_htod", "copies of at most 64 KiB to the GPU", table="device", stake=_small_copies_time)
+@selector("small_htod", "copies of at most 64 KiB to the GPU", table="device", attributed=_small_copies_time)
 def _small_htod(view: Selection) -> Rows:
     return np.flatnonzero(_uploads(view) & _is_small(view))
 
@@ -113,7 +116,7 @@ def _small_htod(view: Selection) -> Rows:
     "copies to the GPU of tensors that were only just filled on the host",
     table="device",
     needs="shapes",
-    stake=_copies_and_their_waits,
+    attributed=_copies_and_their_waits,
 )
 def _built_on_host(view: Selection) -> Rows:
     factory = view.name_matches(FACTORY_OP)
@@ -188,7 +191,12 @@ def _round_trip_time(view: Selection, rows: Rows) -> Intervals:
     return in_rows(view, spans, "exposed_copies", "host_sync", "host_work", "launch_bound")
 
 
-@selector("round_trips", "copies to the host of tensors that go back to the GPU in the same step", table="device", stake=_round_trip_time)
+@selector(
+    "round_trips",
+    "copies to the host of tensors that go back to the GPU in the same step",
+    table="device",
+    attributed=_round_trip_time,
+)
 def _round_trips_down(view: Selection) -> Rows:
     return _round_trips(view)[0]
 

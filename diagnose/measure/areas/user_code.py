@@ -126,8 +126,8 @@ def _in_how_many_steps(name: str, meaning: str) -> None:
 
 
 for _name, (_pattern, _meaning) in CALLEES.items():
-    _stake = _python_time if _name in ("print_calls", "list_conversions") else exposed_time
-    selector(_name, _meaning, table="calls", stake=_stake)(_outside_loader(_pattern))
+    _attributed = _python_time if _name in ("print_calls", "list_conversions") else exposed_time
+    selector(_name, _meaning, table="calls", attributed=_attributed)(_outside_loader(_pattern))
     _in_how_many_steps(_name, _meaning)
 
 
@@ -238,7 +238,7 @@ def short_callee(callee: str) -> str:
     return f"{path.rpartition('/')[2]}.py: {function}" if path.startswith("/") else f"{path.partition('/')[0]}: {function}"
 
 
-@selector("python_time", "time in which no operator runs: Python, or waiting outside torch", stake=ledger_row("python"))
+@selector("python_time", "time in which no operator runs: Python, or waiting outside torch", attributed=ledger_row("python"))
 def _between_operators(view: Selection) -> Rows:
     return np.empty(0, np.int64)  # what runs then is no event of the trace
 
@@ -290,10 +290,10 @@ def _untrained_time(view: Selection, rows: Rows) -> Intervals:
         return spans
     launch = view.device["launch"].to_numpy()
     launched = np.flatnonzero((launch >= 0) & started_in(view.host, spans)[launch])
-    return SELECTORS["kernels"].stake(view, launched)
+    return SELECTORS["kernels"].attributed(view, launched)
 
 
-@selector("untrained_forwards", "outermost calls of the model, in a training loop, that no backward follows", stake=_untrained_time)
+@selector("untrained_forwards", "outermost calls of the model, in a training loop, that no backward follows", attributed=_untrained_time)
 def _untrained_forwards(view: Selection) -> Rows:
     trained, untrained = _forwards(view)
     return untrained if len(trained) else trained

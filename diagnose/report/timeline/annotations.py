@@ -62,8 +62,10 @@ def annotation_events(measured: Measured, assessed: Sequence[Assessed], document
 
 def _time(measured: Measured, view: Selection, selector: Selector) -> Intervals:
     """The time that is at stake, else that of the events themselves."""
-    stake = measured.stake(selector)
-    return stake if len(stake) else view.clipped(view.device if selector.table == "device" else view.host, measured.rows(selector))
+    attributed = measured.attributed(selector)
+    return (
+        attributed if len(attributed) else view.clipped(view.device if selector.table == "device" else view.host, measured.rows(selector))
+    )
 
 
 class _Annotated:

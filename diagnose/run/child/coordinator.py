@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import torch
 
-from .shared_state import ENDED, RECORDING, WRITTEN, Live, Seat, Stage
+from .shared_state import ENDED, RECORDING, WRITTEN, RankSlot, SharedState, Stage
 
 _AHEAD = 2  # ticks: ranks that wait for each other are at most one apart
 _APART = 32  # ticks: ranks further apart do not wait for each other in every step
@@ -38,25 +38,25 @@ def is_first_in(rank_folder: str) -> bool:
     return True
 
 
-class Crew:
+class RankCoordinator:
     """A recorded rank's own view of all: its seat in the page that they share. `spread`: there are others on other machines."""
 
-    def __init__(self, live: Live, rank: int, *, spread: bool = False) -> None:
-        self._live, self._rank, self.spread = live, rank, spread
+    def __init__(self, shared: SharedState, rank: int, *, spread: bool = False) -> None:
+        self._shared, self._rank, self.spread = shared, rank, spread
         self._tick = self._written_at = 0
         self._alone = True
-        live.set_seat(rank, Seat(os.getpid(), rank, 0, RECORDING))
-        if not live.leader or live.leader > rank + 1:
-            live.leader = rank + 1
+        shared.set_slot(rank, RankSlot(os.getpid(), rank, 0, RECORDING))
+        if not shared.leader or shared.leader > rank + 1:
+            shared.leader = rank + 1
 
     @property
     def leads(self) -> bool:
-        return self._live.leader == self._rank + 1
+        return self._shared.leader == self._rank + 1
 
     @property
     def alone(self) -> bool:
         """No other process on this machine has ticked so far."""
-        self._alone = self._alone and self._live.ranks < 2 and len(self._live.seats()) < 2
+        self._alone = self._alone and self._shared.ranks < 2 and len(self._shared.slots()) < 2
         return self._alone
 
     @property
@@ -67,19 +67,19 @@ class Crew:
     def tick(self, number: int) -> None:
         """Called at every tick of ranks that are not alone, before anything else is asked."""
         self._tick = number
-        self._live.set_tick(self._rank, number)
+        self._shared.set_tick(self._rank, number)
 
     # what people see
 
     def announce(self, stage: Stage) -> None:
         """One rank speaks for all."""
         if self.leads:
-            self._live.stage = stage
+            self._shared.stage = stage
 
     def count(self, ticks: int) -> None:
         """Ticks since the stage began."""
         if self.leads:
-            self._live.ticks = ticks
+            self._shared.ticks = ticks
 
     # phases
 
@@ -90,18 +90,18 @@ class Crew:
         """
         if self.spread:
             return wanted()
-        ordered = self._live.order(clock, phase)
+        ordered = self._shared.order(clock, phase)
         if ordered and (self.leads or self._is_near(self._leader(RECORDING, WRITTEN))):
             return self._tick >= ordered
         if not wanted():
             return False
         if not self._takes_the_lead(RECORDING):
             return not self._is_near(self._leader(RECORDING))  # it will say when
-        others = [seat for seat in self._others(RECORDING) if self._is_near(seat)]
+        others = [slot for slot in self._others(RECORDING) if self._is_near(slot)]
         if not others:
             return True
-        ahead = max(seat.tick for seat in others) - self._tick + _AHEAD
-        self._live.set_order(clock, phase, self._tick + -(-max(ahead, _AHEAD) // period) * period)
+        ahead = max(slot.tick for slot in others) - self._tick + _AHEAD
+        self._shared.set_order(clock, phase, self._tick + -(-max(ahead, _AHEAD) // period) * period)
         return False
 
     # the end
@@ -109,13 +109,13 @@ class Crew:
     def written(self) -> None:
         """All that this rank recorded is on disk."""
         self._written_at = self._tick
-        self._live.set_state(self._rank, WRITTEN)
+        self._shared.set_state(self._rank, WRITTEN)
 
     def ended(self) -> None:
         """The process ends: another one leads from now on."""
-        self._live.set_state(self._rank, ENDED)
+        self._shared.set_state(self._rank, ENDED)
         if self.leads and (others := self._others(RECORDING, WRITTEN)):
-            self._live.leader = min(seat.rank for seat in others) + 1
+            self._shared.leader = min(slot.rank for slot in others) + 1
 
     def last_tick(self, *, whatever_others_do: bool = False) -> int | None:
         """The tick at which all ranks can stop, said by the one that leads once all have written what they recorded; None before."""
@@ -123,25 +123,25 @@ class Crew:
             return None
         if self.spread:
             return self._written_at + _AHEAD  # all write at the same tick, and who comes to the next one knows that the others have
-        ticks = [seat.tick for seat in self._others(RECORDING, WRITTEN) if self._is_near(seat)]
-        goes_alone = not ticks and self._live.ranks < 2
+        ticks = [slot.tick for slot in self._others(RECORDING, WRITTEN) if self._is_near(slot)]
+        goes_alone = not ticks and self._shared.ranks < 2
         return self._tick if goes_alone else max([self._tick, *ticks]) + _AHEAD
 
     def _takes_the_lead(self, *states: int) -> bool:
         """Whether this rank leads, because it does or because the one that did is not in one of these states any more."""
         if not self.leads and self._leader(*states) is None:
-            self._live.leader = self._rank + 1
+            self._shared.leader = self._rank + 1
         return self.leads
 
-    def _leader(self, *states: int) -> Seat | None:
-        return next((seat for seat in self._others(*states) if seat.rank == self._live.leader - 1), None)
+    def _leader(self, *states: int) -> RankSlot | None:
+        return next((slot for slot in self._others(*states) if slot.rank == self._shared.leader - 1), None)
 
-    def _others(self, *states: int) -> list[Seat]:
+    def _others(self, *states: int) -> list[RankSlot]:
         """Those in one of these states that live."""
-        return [seat for seat in self._live.seats() if seat.rank != self._rank and seat.state in states and _lives(seat.pid)]
+        return [slot for slot in self._shared.slots() if slot.rank != self._rank and slot.state in states and _lives(slot.pid)]
 
-    def _is_near(self, seat: Seat | None) -> bool:
-        return seat is not None and abs(seat.tick - self._tick) <= _APART
+    def _is_near(self, slot: RankSlot | None) -> bool:
+        return slot is not None and abs(slot.tick - self._tick) <= _APART
 
 
 def _lives(pid: int) -> bool:

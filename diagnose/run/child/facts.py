@@ -26,7 +26,7 @@ from .models import CallCounts, model_facts
 from .optimizers import ZeroGrads, optimizer_facts
 from .places import NOWHERE, Place, Places
 from .plain_phase import PlainPhase
-from .shared_state import Live
+from .shared_state import SharedState
 from .uploads import Uploads
 from .writing import write_json
 
@@ -34,7 +34,7 @@ from .writing import write_json
 class Facts:
     """Collects while the script runs; `write` may be called any number of times."""
 
-    def __init__(self, places: Places, run_folder: str, live: Live, place_for: Callable[[str], tuple[Any, str]]) -> None:
+    def __init__(self, places: Places, run_folder: str, shared: SharedState, place_for: Callable[[str], tuple[Any, str]]) -> None:
         """`place_for(kind)`: see `Marks`."""
         self.places = places
         self.calls = CallCounts(places)
@@ -44,7 +44,7 @@ class Facts:
         self.profiler_costs: dict[str, int] | None = None  # see `measured_costs`
         self.recorded_steps = 0.0
         self.memory_error: dict[str, Any] | None = None  # that the script died of
-        self._fetches = FetchLog(run_folder, live)
+        self._fetches = FetchLog(run_folder, shared)
         self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
         self._parameter_devices: set[torch.device] = set()

@@ -18,7 +18,7 @@ from torch.utils.data._utils import fetch
 from .coordinator import own_rank
 from .guard import guarded
 from .patching import Patches
-from .shared_state import Live
+from .shared_state import SharedState
 
 FILE = "fetches.bin"
 _RECORD = struct.Struct("<QQQII")
@@ -31,8 +31,8 @@ class FetchLog:
     Small appends are atomic, so processes share the file without a lock.
     """
 
-    def __init__(self, run_folder: str, live: Live) -> None:
-        self._run_folder, self._live = run_folder, live
+    def __init__(self, run_folder: str, shared: SharedState) -> None:
+        self._run_folder, self._shared = run_folder, shared
         self._rank: int | None = None
         self._descriptor = -1
         self._waiting: deque[tuple[int, int, int]] = deque()  # start, duration and processor time, to be written
@@ -77,19 +77,19 @@ class FetchLog:
 
         @functools.wraps(original)
         def __init__(iterator: Any, /, *args: Any, **kwargs: Any) -> None:
-            self._take_seat()
+            self._take_slot()
             original(iterator, *args, **kwargs)
 
         return __init__
 
     @guarded("introducing loader workers")
-    def _take_seat(self) -> None:
+    def _take_slot(self) -> None:
         distributed = torch.distributed
-        if distributed.is_available() and distributed.is_initialized() and not self._live.pid_at(own_rank()):
-            self._live.set_pid(own_rank(), os.getpid())
+        if distributed.is_available() and distributed.is_initialized() and not self._shared.pid_at(own_rank()):
+            self._shared.set_pid(own_rank(), os.getpid())
 
     def _rank_of(self, trainer: int) -> int:
-        return next((seat.rank for seat in self._live.seats() if seat.pid == trainer), own_rank())
+        return next((slot.rank for slot in self._shared.slots() if slot.pid == trainer), own_rank())
 
     @guarded("writing how long batches took")
     def write(self) -> None:
@@ -104,7 +104,7 @@ class FetchLog:
         trainer = os.getppid() if worker else os.getpid()
         if self._rank is None:
             self._rank = self._rank_of(trainer)
-        if self._live.pid_at(self._rank) not in (0, trainer):
+        if self._shared.pid_at(self._rank) not in (0, trainer):
             return  # of a process that is not recorded
         try:
             if self._descriptor < 0:

@@ -115,12 +115,12 @@ def arm() -> None:
 def _begin() -> None:
     import json  # not in every Python process of the run, only in those that import torch
 
-    from .shared_state import Live
+    from .shared_state import SharedState
 
     plan: dict = {}
     try:
         plan = json.loads(os.environ["DIAGNOSE_PLAN"])
-        Live(plan["folder"], plan.get("node", 0)).set_torch_imported()
+        SharedState(plan["folder"], plan.get("node", 0)).set_torch_imported()
         if "trial" in plan:
             from .trial import begin
         else:

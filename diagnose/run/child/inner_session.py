@@ -12,7 +12,7 @@ import torch
 
 from .clock import compiled_model_class
 from .session import Plan, Session
-from .shared_state import Live
+from .shared_state import SharedState
 
 _NOBODY = -1  # as the process that is recorded
 _POLL_S = 0.02
@@ -59,7 +59,7 @@ class InnerSession(Session):
     @property
     def phase(self) -> str:
         """What is being done, in words."""
-        return self._live.phase
+        return self._shared.phase
 
     @property
     def tick_count(self) -> int:
@@ -80,7 +80,7 @@ class InnerSession(Session):
     def wait_for_others(self, at_most_s: float) -> None:
         """Until the other ranks of the folder have written what they record, or are gone."""
         deadline = time.monotonic() + at_most_s
-        while self._crew is not None and self._crew.others_record and time.monotonic() < deadline:
+        while self._coordinator is not None and self._coordinator.others_record and time.monotonic() < deadline:
             time.sleep(_POLL_S)
 
     def end(self) -> None:
@@ -110,10 +110,10 @@ class InnerSession(Session):
                 torch.autograd._disable_profiler()
         self._foreign.ours_stops()
         if os.getpid() == self._pid:
-            self._live.set_pid(self._rank, _NOBODY)  # workers that live on log no more
+            self._shared.set_pid(self._rank, _NOBODY)  # workers that live on log no more
             if self._rank == 0:  # the others have the page open
                 with contextlib.suppress(OSError):
-                    os.remove(os.path.join(self.plan.folder, Live.FILE))
+                    os.remove(os.path.join(self.plan.folder, SharedState.FILE))
 
     def forked(self) -> None:
         super().forked()

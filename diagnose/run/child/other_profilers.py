@@ -30,7 +30,7 @@ class _NoResults:
         return 0
 
 
-class ForeignProfilers:
+class OtherProfilers:
     """Watches every `torch.autograd.profiler.profile` that is not ours (torch.profiler is built on it)."""
 
     def __init__(self, around_start: Callable[[], AbstractContextManager[None]]) -> None:

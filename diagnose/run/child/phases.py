@@ -18,12 +18,12 @@ import torch
 from . import schedule
 from .accelerator import Activities, synchronize
 from .calibration import measured_costs
-from .coordinator import Crew
+from .coordinator import RankCoordinator
 from .device_ticks import DeviceTicks
 from .facts import Facts
 from .inspection import compiler_in_use
 from .marks import Marks
-from .other_profilers import ForeignProfilers
+from .other_profilers import OtherProfilers
 from .parts import Parts
 from .processor import TICK, TICK_ENDS
 from .recorder import Recording, mark_tick
@@ -53,18 +53,18 @@ class Phases:
     def __init__(
         self,
         folder: str,
-        crew: Crew,
+        coordinator: RankCoordinator,
         *,
         marks: Marks,
         parts: Parts,
-        foreign: ForeignProfilers,
+        foreign: OtherProfilers,
         facts: Facts,
         clock: str,
         budgets: schedule.Round,
         stacks: bool,
         activities: Activities,
     ) -> None:
-        self._crew, self._marks, self._foreign, self._facts = crew, marks, foreign, facts
+        self._coordinator, self._marks, self._foreign, self._facts = coordinator, marks, foreign, facts
         self._clock, self._activities, self._stacks = clock, activities, stacks
         self._full_round = budgets
         self._rounds: list[schedule.Round] = []  # the one in progress and those to come
@@ -95,7 +95,7 @@ class Phases:
         self._results = Results(folder, facts, parts.processor, clock=clock, activities=activities, thread=threading.current_thread().name)
         self._log = TickLog(folder)
         parts.processor.forget()
-        crew.announce(Stage(_TEXTS["warmup"]))
+        coordinator.announce(Stage(_TEXTS["warmup"]))
 
     @property
     def recording(self) -> bool:
@@ -129,7 +129,7 @@ class Phases:
             self._tick_devices()
         self._log.add(now_ns)
         self._sample(TICK, now_ns)
-        self._crew.count(len(self._tick_ns) - 1)
+        self._coordinator.count(len(self._tick_ns) - 1)
         if self._recording is not None:
             if number >= self._first_tick:
                 mark_tick(number)
@@ -159,7 +159,7 @@ class Phases:
         steps, within = divmod(number - self._first_tick, self._period)
         if not within:
             self._facts.plain.step(steps, now_ns)
-            self._wakes_ns = now_ns + _PASSES_NS if self._crew.alone else 0
+            self._wakes_ns = now_ns + _PASSES_NS if self._coordinator.alone else 0
 
     # warm-up
 
@@ -191,14 +191,14 @@ class Phases:
             return
         rounds = self._rounds or self._rounds_to_come()
         patient = len(rounds) == 1  # the only round, or the full one after a short one
-        if self._crew.ends(self._clock, "warmup", self._period, lambda: self._settled(now_ns, patient=patient)):
+        if self._coordinator.ends(self._clock, "warmup", self._period, lambda: self._settled(now_ns, patient=patient)):
             self._rounds = rounds
             self._names = [name for name in rounds[0] if name != "detail" or self._stacks]
             self._begin(self._names.pop(0), number, now_ns)
 
     def _rounds_to_come(self) -> list[schedule.Round]:
         """Ranks that wait for each other all go through one."""
-        if self._crew.spread or not self._crew.alone:
+        if self._coordinator.spread or not self._coordinator.alone:
             return [self._full_round]
         ticks_left = self._facts.ticks_left(self._ticks)
         steps_left = ticks_left // self._period if ticks_left is not None else None
@@ -214,7 +214,7 @@ class Phases:
             return False
         if self._is_warm or self._ticks > schedule.WARMUP_STEPS * self._period:
             return bool(step_ns)
-        self._is_warm = schedule.settled(step_ns, now_ns - self._tick_ns[0], timed=not self._crew.spread)
+        self._is_warm = schedule.settled(step_ns, now_ns - self._tick_ns[0], timed=not self._coordinator.spread)
         return self._is_warm
 
     def _settle_from_here(self, paused_ns: int) -> None:
@@ -291,7 +291,7 @@ class Phases:
         self._name, self._first_tick, self._tick_ns = name, number, [now_ns]
         budget = self._rounds[0][name]
         is_short = len(self._rounds) > 1
-        self._crew.announce(Stage(_FIRST_LOOK) if is_short else Stage(_TEXTS[name], budget, self._period, self._step_ns))
+        self._coordinator.announce(Stage(_FIRST_LOOK) if is_short else Stage(_TEXTS[name], budget, self._period, self._step_ns))
         self._parts.begin(name, self._step_ns)
         if name in ("timeline", "detail"):
             self._begin_recording(name, number)
@@ -322,7 +322,7 @@ class Phases:
             return True
         budget, steps = self._rounds[0][self._name], (number - self._first_tick) // self._period
         used_up = now_ns >= self._next_ns and budget.used_up(steps, now_ns - self._tick_ns[0])
-        return self._crew.ends(self._clock, self._name, self._period, lambda: used_up)
+        return self._coordinator.ends(self._clock, self._name, self._period, lambda: used_up)
 
     @property
     def _was_cut(self) -> bool:
@@ -368,7 +368,7 @@ class Phases:
         recording.stop()
         if steps >= 1:
             if len(self._rounds) < 2:
-                self._crew.announce(Stage(_WRITING[name]))
+                self._coordinator.announce(Stage(_WRITING[name]))
             self._update().keep_recording(recording, self._phase(name) | {"cold": False})
         recording.discard()
         self._tick_ns = []

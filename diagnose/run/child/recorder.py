@@ -14,7 +14,7 @@ from torch.profiler import profile, python_tracer
 
 from .accelerator import Activities
 from .marks import Marks, mark
-from .other_profilers import ForeignProfilers
+from .other_profilers import OtherProfilers
 from .patching import Patches
 
 
@@ -75,7 +75,7 @@ def recording_session(activities: Activities) -> Iterator[None]:
 class Recording:
     """A profiler with the marks that belong to it, from `start` to `stop`; `export` may follow later, or never."""
 
-    def __init__(self, marks: Marks, foreign: ForeignProfilers, activities: Activities, *, stacks: bool) -> None:
+    def __init__(self, marks: Marks, foreign: OtherProfilers, activities: Activities, *, stacks: bool) -> None:
         self.running = False
         self._thread = 0
         self._marks, self._foreign = marks, foreign

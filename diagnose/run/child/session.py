@@ -15,19 +15,19 @@ from torch.optim.optimizer import Optimizer
 
 from . import accelerator
 from .clock import Clock
-from .coordinator import Crew, is_first_in, own_rank
+from .coordinator import RankCoordinator, is_first_in, own_rank
 from .exit_hooks import call_at_every_end
 from .facts import Facts
 from .guard import guarded
 from .marks import Marks
 from .memory_errors import fatal_memory_error
-from .other_profilers import ForeignProfilers
+from .other_profilers import OtherProfilers
 from .parts import Parts
 from .phases import Phases
 from .places import Places
 from .processor import Processor
 from .schedule import budgets
-from .shared_state import Live, Stage
+from .shared_state import SharedState, Stage
 from .sigterm import Termination
 from .stop import Stopper, StopRun
 
@@ -53,22 +53,22 @@ class Session:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._live = Live(plan.folder, plan.node)
+        self._shared = SharedState(plan.folder, plan.node)
         self._stopper = Stopper()
         self._termination = Termination(self.flush)
         self._places = Places(plan.script_folder, plan.cwd)
         self._clock = Clock(self)
-        self.facts = Facts(self._places, plan.folder, self._live, self._clock.place_for)
+        self.facts = Facts(self._places, plan.folder, self._shared, self._clock.place_for)
         beside = (self.facts.uploads, self.facts.zero_grads)
         processor = Processor()
         self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, processor, beside)
         self._parts = Parts(processor, self._clock.place_for)
-        self._foreign = ForeignProfilers(self._clock.forward_unwrapped)
+        self._foreign = OtherProfilers(self._clock.forward_unwrapped)
         self._activities = accelerator.Activities(device=plan.device != "cpu")
         self._ticks = 0
         self._elected: bool | None = None  # None: nobody has ticked in this process yet
         self._rank = 0
-        self._crew: Crew | None = None  # of a process that is recorded
+        self._coordinator: RankCoordinator | None = None  # of a process that is recorded
         self._phases: Phases | None = None
         self._finished = self._stops = False
         self._passes_over = False  # the next tick
@@ -76,7 +76,7 @@ class Session:
     def install(self) -> None:
         """Raises StopRun if the run is to be recorded on a GPU and there is none."""
         if self.plan.device == "cuda" and accelerator.gpu_count() == 0:
-            self._live.set_no_gpu()
+            self._shared.set_no_gpu()
             raise StopRun
         self._clock.install(self.called_class())
         self._foreign.install()
@@ -102,8 +102,8 @@ class Session:
             self._elect()
             if self._elected:
                 self._termination.install()
-        if self._crew is not None:
-            self._crew.tick(self._ticks)
+        if self._coordinator is not None:
+            self._coordinator.tick(self._ticks)
         phases = None if self._finished or self._passes_over else self._phases
         self._passes_over = False
         if phases is not None:
@@ -115,17 +115,17 @@ class Session:
                 self._finish(stop=not self.plan.keep_going)
         elif self._stops:
             self._stop_all()
-        if self._live.attention:
+        if self._shared.attention:
             self._obey()
 
     def _obey(self) -> None:
         """Stop if this is the tick for it. Raises StopRun."""
-        if self._live.stop_requested and self._crew is not None and not self._live.last_tick:
+        if self._shared.stop_requested and self._coordinator is not None and not self._shared.last_tick:
             if not self._finished:
                 self.flush()
             self._stop_all(whatever_others_do=True)
-        last_tick = self._live.last_tick
-        if (last_tick and self._ticks >= last_tick) or (self._live.stop_requested and self._crew is None):
+        last_tick = self._shared.last_tick
+        if (last_tick and self._ticks >= last_tick) or (self._shared.stop_requested and self._coordinator is None):
             self._stopper.stop()
 
     def clock_upgraded(self, kind: str) -> None:
@@ -152,14 +152,14 @@ class Session:
         self._elected = False
         if torch.utils.data.get_worker_info() is not None:
             return
-        self._live.ranks += 1
+        self._shared.ranks += 1
         self._rank = own_rank()
         if is_first_in(self._rank_folder):
             self.record_this_process()
 
     def record_this_process(self) -> None:
         self._elected = True
-        self._crew = Crew(self._live, self._rank, spread=self.plan.machines > 1)
+        self._coordinator = RankCoordinator(self._shared, self._rank, spread=self.plan.machines > 1)
         self._phases = self._new_phases()
 
     @property
@@ -167,38 +167,38 @@ class Session:
         return os.path.join(self.plan.folder, f"rank{self._rank}")
 
     def _new_phases(self) -> Phases:
-        assert self._crew is not None
+        assert self._coordinator is not None
         return Phases(
             self._rank_folder,
-            self._crew,
+            self._coordinator,
             marks=self._marks,
             parts=self._parts,
             foreign=self._foreign,
             facts=self.facts,
             clock=self._clock.kind,
-            budgets=budgets(self.plan.steps, self.plan.plain_steps, timed=not self._crew.spread),
+            budgets=budgets(self.plan.steps, self.plan.plain_steps, timed=not self._coordinator.spread),
             stacks=self.plan.stacks,
             activities=self._activities,
         )
 
     def _finish(self, *, stop: bool) -> None:
         """Everything is written; then stop all ranks at the same tick, or take every hook away and let the script go on."""
-        assert self._crew is not None
+        assert self._coordinator is not None
         self.flush()
         if stop:
             self._stops = True
             self._stop_all()
         else:
-            self._crew.announce(Stage("recorded; the script runs on"))
+            self._coordinator.announce(Stage("recorded; the script runs on"))
             self.remove()
 
     def _stop_all(self, *, whatever_others_do: bool = False) -> None:
         """Say at which tick all ranks stop, once all have written what they recorded, if it is this one that says it."""
-        assert self._crew is not None
-        last_tick = self._crew.last_tick(whatever_others_do=whatever_others_do)
-        if last_tick is not None and not self._live.last_tick:
-            self._live.set_done()
-            self._live.last_tick = last_tick
+        assert self._coordinator is not None
+        last_tick = self._coordinator.last_tick(whatever_others_do=whatever_others_do)
+        if last_tick is not None and not self._shared.last_tick:
+            self._shared.set_done()
+            self._shared.last_tick = last_tick
 
     def remove(self) -> None:
         """Take every hook of ours out of torch."""
@@ -219,8 +219,8 @@ class Session:
             except Exception as error:
                 with contextlib.suppress(Exception):  # nobody reads it any more
                     sys.stderr.write(f"diagnose: the recording could not be written: {error}\n")
-            assert self._crew is not None
-            self._crew.written()
+            assert self._coordinator is not None
+            self._coordinator.written()
 
     @guarded("ending the recording")
     def leave(self) -> None:
@@ -228,8 +228,8 @@ class Session:
         with self._termination.deferred():
             self.note_memory_error(getattr(sys, "last_value", None))
             self.flush()
-        if self._crew is not None:
-            self._crew.ended()
+        if self._coordinator is not None:
+            self._coordinator.ended()
 
     def note_memory_error(self, error: BaseException | None) -> None:
         """If that ends the script, it is told of, also where no step has ended yet, or all is recorded already."""
@@ -239,7 +239,7 @@ class Session:
                 return
             if self._elected is None:
                 self._elect()
-            if self._finished and self._crew is not None:
+            if self._finished and self._coordinator is not None:
                 self.facts.write(self._rank_folder)
 
     @guarded("looking after a forked process")
@@ -247,7 +247,7 @@ class Session:
         """In a forked child: what the parent records is not ours, and nothing may be recorded here by its profiler."""
         was_recording = self._phases is not None and self._phases.recording
         self._termination.remove()
-        self._phases, self._crew, self._elected, self._ticks, self._finished, self._stops = None, None, None, 0, False, False
+        self._phases, self._coordinator, self._elected, self._ticks, self._finished, self._stops = None, None, None, 0, False, False
         self.facts.close()
         self.facts.plain.end(0)
         self._parts.forked()

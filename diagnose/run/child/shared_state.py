@@ -19,7 +19,7 @@ _NO_BUDGET = Budget(0, 0, 0, 0)
 
 _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
 
-_SEAT = struct.Struct("<qqqq")
+_SLOT = struct.Struct("<qqqq")
 _SEATS_AT_MOST = 64  # the ranks of one machine have numbers in a row
 _CLOCKS = ("replay", "forward", "backward", "optimizer", "step")
 RECORDING, WRITTEN, ENDED = 1, 2, 3  # of a seat; 0: a rank that has not ticked yet
@@ -35,7 +35,7 @@ class Stage(NamedTuple):
     step_ns: int = 0
 
 
-class Seat(NamedTuple):
+class RankSlot(NamedTuple):
     """A rank: its process, how often it has ticked, and how far it is."""
 
     pid: int
@@ -44,7 +44,7 @@ class Seat(NamedTuple):
     state: int
 
 
-class Live:
+class SharedState:
     """Single bytes and aligned 8-byte words only, so that no lock is needed."""
 
     FILE = "live"
@@ -170,27 +170,27 @@ class Live:
     def set_order(self, clock: str, phase: str, tick: int) -> None:
         _WORD.pack_into(self._page, _order_offset(clock, phase), tick)
 
-    def seats(self) -> list[Seat]:
+    def slots(self) -> list[RankSlot]:
         """Of all ranks whose processes are known."""
-        page = self._page[_SEATS : _SEATS + _SEAT.size * _SEATS_AT_MOST]
-        return [seat for fields in _SEAT.iter_unpack(page) if (seat := Seat(*fields)).pid]
+        page = self._page[_SEATS : _SEATS + _SLOT.size * _SEATS_AT_MOST]
+        return [slot for fields in _SLOT.iter_unpack(page) if (slot := RankSlot(*fields)).pid]
 
-    def set_seat(self, rank: int, seat: Seat) -> None:
-        _SEAT.pack_into(self._page, _seat_offset(rank), *seat)
+    def set_slot(self, rank: int, slot: RankSlot) -> None:
+        _SLOT.pack_into(self._page, _slot_offset(rank), *slot)
 
     def pid_at(self, rank: int) -> int:
         """The process that is recorded as this rank; 0 before it is known."""
-        return int(_WORD.unpack_from(self._page, _seat_offset(rank))[0])
+        return int(_WORD.unpack_from(self._page, _slot_offset(rank))[0])
 
     def set_pid(self, rank: int, pid: int) -> None:
-        _WORD.pack_into(self._page, _seat_offset(rank) + 8, rank)
-        _WORD.pack_into(self._page, _seat_offset(rank), pid)
+        _WORD.pack_into(self._page, _slot_offset(rank) + 8, rank)
+        _WORD.pack_into(self._page, _slot_offset(rank), pid)
 
     def set_tick(self, rank: int, tick: int) -> None:
-        _WORD.pack_into(self._page, _seat_offset(rank) + 16, tick)
+        _WORD.pack_into(self._page, _slot_offset(rank) + 16, tick)
 
     def set_state(self, rank: int, state: int) -> None:
-        _WORD.pack_into(self._page, _seat_offset(rank) + 24, state)
+        _WORD.pack_into(self._page, _slot_offset(rank) + 24, state)
 
     def _word(self, index: int) -> int:
         return int(_WORD.unpack_from(self._page, _WORDS + 8 * index)[0])
@@ -203,5 +203,5 @@ def _order_offset(clock: str, phase: str) -> int:
     return _ORDERS + 8 * (len(PHASES) * _CLOCKS.index(clock) + PHASES.index(phase))
 
 
-def _seat_offset(rank: int) -> int:
-    return _SEATS + _SEAT.size * (rank % _SEATS_AT_MOST)
+def _slot_offset(rank: int) -> int:
+    return _SEATS + _SLOT.size * (rank % _SEATS_AT_MOST)

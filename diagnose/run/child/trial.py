@@ -15,7 +15,7 @@ from torch.optim.optimizer import Optimizer
 
 from . import accelerator
 from .clock import Clock
-from .coordinator import Crew, is_first_in, own_rank
+from .coordinator import RankCoordinator, is_first_in, own_rank
 from .device_ticks import DeviceTicks
 from .exit_hooks import call_at_every_end
 from .identical import SEED, BatchHashes, SeededBatches, seed_everything
@@ -23,7 +23,7 @@ from .interventions import Intervention, build
 from .losses import Losses
 from .outputs import Outputs
 from .places import Places
-from .shared_state import Live
+from .shared_state import SharedState
 from .stop import Stopper
 from .writing import write_json
 
@@ -51,14 +51,14 @@ class Trial:
 
     def __init__(self, folder: str, plan: TrialPlan, interventions: list[Intervention]) -> None:
         self._folder, self._plan, self._interventions = folder, plan, interventions
-        self._live, self._stopper = Live(folder), Stopper()
+        self._shared, self._stopper = SharedState(folder), Stopper()
         self._rank_folder = folder
         self._clock = Clock(self)
         self._losses = Losses(self._clock.place_for, LOSSES_AT_MOST)
         self._outputs = Outputs(self._clock.place_for)
         self._hashes = BatchHashes()
         self._timed: bool | None = None  # whether this is a process that is timed; None before the first tick
-        self._crew: Crew | None = None  # of one that is
+        self._coordinator: RankCoordinator | None = None  # of one that is
         self._written = False
         self._ticks = 0
         self._forget()
@@ -79,13 +79,13 @@ class Trial:
             intervention.tick(number)
         if self._timed:
             self._count(number)
-        if self._live.attention and (self._live.stop_requested or number >= self._live.last_tick):
+        if self._shared.attention and (self._shared.stop_requested or number >= self._shared.last_tick):
             self.write()
             self._stopper.stop()
 
     def _count(self, number: int) -> None:
-        assert self._crew is not None
-        self._crew.tick(number)
+        assert self._coordinator is not None
+        self._coordinator.tick(number)
         if number == 1:
             self._losses.begin()
             if self._clock.kind == "forward":
@@ -100,11 +100,11 @@ class Trial:
 
     def _say_last_tick(self) -> None:
         """All ranks stop at the same tick, which one of them says."""
-        assert self._crew is not None
-        last_tick = None if self._live.last_tick else self._crew.last_tick(whatever_others_do=True)
+        assert self._coordinator is not None
+        last_tick = None if self._shared.last_tick else self._coordinator.last_tick(whatever_others_do=True)
         if last_tick is not None:
-            self._live.set_done()
-            self._live.last_tick = last_tick
+            self._shared.set_done()
+            self._shared.last_tick = last_tick
 
     def _note_time(self) -> None:
         self._tick_ns.append(perf_counter_ns())
@@ -124,14 +124,14 @@ class Trial:
 
     def forked(self) -> None:
         """In a forked child, which is not timed unless it is the first to tick."""
-        self._timed, self._crew, self._written = None, None, False
+        self._timed, self._coordinator, self._written = None, None, False
         self._forget()
 
     # what is left
 
     def write(self) -> None:
         """Write what there is. Called at every way out of the process, and harmless when repeated."""
-        if self._written or self._crew is None:
+        if self._written or self._coordinator is None:
             return
         self._written = True
         device_ms = self._device_ms()  # waits for the GPU
@@ -140,7 +140,7 @@ class Trial:
             write_json(os.path.join(self._rank_folder, "trial.json"), {"schema": 1, **self._result(device_ms)})
         except OSError as error:
             sys.stderr.write(f"diagnose: the trial could not be written: {error}\n")
-        self._crew.written()
+        self._coordinator.written()
 
     def _result(self, device_ms: list[float] | None) -> dict[str, Any]:
         return {
@@ -173,12 +173,12 @@ class Trial:
         """One process of each rank is timed, the first that ticks; a loader worker never is."""
         if torch.utils.data.get_worker_info() is not None:
             return False
-        self._live.ranks += 1
+        self._shared.ranks += 1
         rank = own_rank()
         self._rank_folder = os.path.join(self._folder, f"rank{rank}")
         if not is_first_in(self._rank_folder):
             return False
-        self._crew = Crew(self._live, rank)
+        self._coordinator = RankCoordinator(self._shared, rank)
         return True
 
 

@@ -23,11 +23,11 @@ _OVER = "over"
 _blocks = 0  # opened in this process since there is a process group; the same block has the same number on all ranks
 
 
-class NoMeeting(Exception):
+class NoRendezvous(Exception):
     """The text says why this rank cannot join the others."""
 
 
-class Meeting:
+class Rendezvous:
     """One block of one rank."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Meeting:
         else:
             self.rank = own_rank()
             if self.rank:
-                raise NoMeeting("the process group was not there yet: call init_process_group before the block")
+                raise NoRendezvous("the process group was not there yet: call init_process_group before the block")
         self._key = f"diagnose/block{_blocks}"
 
     @property
@@ -58,10 +58,10 @@ class Meeting:
         """Of the others: where to record. Raises NoMeeting."""
         told = self._told()
         if told == _OVER:
-            raise NoMeeting("rank 0 has left its block already")
+            raise NoRendezvous("rank 0 has left its block already")
         host, folder = json.loads(told)
         if host != socket.gethostname() or not os.path.isdir(folder):
-            raise NoMeeting(f"only the ranks on the machine of rank 0 ({host}) are recorded")
+            raise NoRendezvous(f"only the ranks on the machine of rank 0 ({host}) are recorded")
         return Path(folder)
 
     def _told(self) -> str:
@@ -72,8 +72,8 @@ class Meeting:
                     return str(self._store.get(self._key), "utf-8")
                 time.sleep(_POLL_S)
         except RuntimeError as error:  # the process that keeps the store is gone
-            raise NoMeeting(str(error)) from None
-        raise NoMeeting("rank 0, which leads, records nothing")
+            raise NoRendezvous(str(error)) from None
+        raise NoRendezvous("rank 0, which leads, records nothing")
 
     def close(self) -> None:
         """Of the rank that leads: who comes now comes too late."""

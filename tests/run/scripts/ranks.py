@@ -14,8 +14,8 @@ from torch.utils.data import DataLoader
 torch.set_num_threads(1)
 
 
-def train(rank, world_size, how, steps, meeting):
-    distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=world_size)
+def train(rank, world_size, how, steps, rendezvous):
+    distributed.init_process_group("gloo", init_method=rendezvous, rank=rank, world_size=world_size)
     torch.manual_seed(0)
     model = nn.Linear(16, 4)
     if how == "sharded":

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..other_profilers import ForeignProfilers
+from ..other_profilers import OtherProfilers
 from .base import Intervention, Sites
 
 
@@ -59,7 +59,7 @@ class OwnProfilerOff(Intervention):
 
     def __init__(self, sites: Sites) -> None:
         super().__init__(sites)
-        self._profilers = ForeignProfilers(contextlib.nullcontext)
+        self._profilers = OtherProfilers(contextlib.nullcontext)
         self._profilers.ours_records = True
 
     @property
