@@ -98,7 +98,7 @@ gpu:
 		$(if $(WHEELS),--wheels $(WHEELS)) $(if $(REHEARSE),--rehearse)
 
 gpu-wheels:
-	for version in 3.10 3.11 3.12 3.13; do $(PYTHON) -m pip download --quiet --no-deps --only-binary=:all: --python-version $$version \
+	for version in 3.11 3.12 3.13 3.14; do $(PYTHON) -m pip download --quiet --no-deps --only-binary=:all: --python-version $$version \
 		$(foreach platform,manylinux2014 manylinux_2_17 manylinux_2_28,--platform $(platform)_$(or $(ARCHITECTURE),x86_64)) \
 		-c constraints.txt -d wheels msgspec libcst || exit 1; done
 

@@ -1,6 +1,7 @@
 """diagnose: find what slows a PyTorch script, at which line, and what fixing it gains.
 
-`python -m diagnose train.py` does that for a script, `diagnose.record` for a loop in a notebook or inside a larger program.
+`python -m diagnose train.py` does that for a script, `diagnose.record` for a loop in a
+notebook or inside a larger program.
 """
 
 __version__ = "0.1.0"
@@ -8,7 +9,10 @@ __all__ = ["__version__", "record"]
 
 
 def __getattr__(name):
-    """`record`, which is imported when it is asked for: `import diagnose` costs nothing. Its signature is in __init__.pyi."""
+    """`record`, which is imported when it is asked for:
+
+    `import diagnose` costs nothing. Its signature is in __init__.pyi.
+    """
     if name == "record":
         return __import__("diagnose.in_process", fromlist=["record"]).record
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -35,8 +35,13 @@ class DiagnoseError(Exception):
 
 
 def _shown(line: str) -> str:
-    """The line as a terminal may get it: names from a file can hold escape sequences. Line breaks of our own advice stay."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in line)
+    """The line as a terminal may get it: names from a file can hold escape sequences.
+
+    Line breaks of our own advice stay.
+    """
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in line
+    )
 
 
 class UsageError(DiagnoseError):

@@ -1,4 +1,5 @@
-"""Record a loop from inside the program it belongs to, for what `python -m diagnose` cannot launch: a notebook, a service.
+"""Record a loop from inside the program it belongs to, for what `python -m diagnose`
+cannot launch: a notebook, a service.
 
 with diagnose.record() as recorder:
     for batch in loader:
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 Device = Literal["auto", "cpu", "cuda"]
 
-_PATIENCE_S, _PATIENCE_AFTER_ERROR_S = 60.0, 5.0  # with other ranks that have still to write what they recorded
+# with other ranks that have still to write what they recorded
+_PATIENCE_S, _PATIENCE_AFTER_ERROR_S = (60.0, 5.0)
 
 
 def record(
@@ -42,12 +44,14 @@ def record(
     stacks: bool = True,
     device: Device = "auto",
 ) -> Recorder:
-    """A context manager that records the loop inside it and, when it is left, writes a report into the folder `out`.
+    """A context manager that records the loop inside it and, when it is left,
+    writes a report into the folder `out`.
 
-    `out` is diagnosis/<time> unless given; a number is added to the name of a folder that holds something, nothing is overwritten.
-    `steps` are those of the timeline, and the other phases scale with it; `plain_steps`: of the phase without a profiler, instead;
-    `stacks`: also record which lines of source take the time; `device`: what to record. In a process group all ranks that call this record
-    into the folder of rank 0, which writes the report. Raises UsageError.
+    `out` is diagnosis/<time> unless given; a number is added to the name of a folder that holds something,
+    nothing is overwritten. `steps` are those of the timeline, and the other phases scale with it;
+    `plain_steps`: of the phase without a profiler, instead; `stacks`: also record which lines of source take
+    the time; `device`: what to record. In a process group all ranks that call this record into the folder of
+    rank 0, which writes the report. Raises UsageError.
     """
     for name, value in (("steps", steps), ("plain_steps", plain_steps)):
         if value is not None and (not isinstance(value, int) or value < 1):
@@ -72,13 +76,16 @@ class Recorder:
         self._began, self._left = 0.0, False
         self._said = "nothing has been recorded yet"
         self.folder: Path | None = None  # where everything is written
-        self.document: Document | None = None  # the result document (report.json), once the block has been left
+        # the result document (report.json), once the block has been left
+        self.document: Document | None = None
         self.report: Path | None = None  # the report to open
 
     # the block
 
     def __enter__(self) -> Recorder:
-        """Raises UsageError if another block is being recorded, or there is no GPU although one is asked for."""
+        """Raises UsageError if another block is being recorded, or there is no GPU although one is asked
+        for.
+        """
         if self._began:
             raise UsageError("this recorder has been used", do="call diagnose.record() for each block")
         self._began = time.monotonic()
@@ -88,7 +95,9 @@ class Recorder:
         from diagnose.run.child.accelerator import gpu_count
 
         if self._settings.device == "cuda" and gpu_count() == 0:
-            raise UsageError("There is no GPU to record on.", saw="torch sees no GPU", do="Leave out device='cuda'.")
+            raise UsageError(
+                "There is no GPU to record on.", saw="torch sees no GPU", do="Leave out device='cuda'."
+            )
         from diagnose.run.job.rendezvous import NoRendezvous, Rendezvous
 
         try:
@@ -111,7 +120,10 @@ class Recorder:
         return self
 
     def step(self) -> None:
-        """A step of the loop ends here. Without any such call a step ends as `python -m diagnose` finds it: with the optimizer's."""
+        """A step of the loop ends here.
+
+        Without any such call a step ends as `python -m diagnose` finds it: with the optimizer's.
+        """
         session = self._session
         if session is not None and not session.done:
             session.step()
@@ -121,7 +133,9 @@ class Recorder:
         """All is recorded: the loop may end. It goes on at full speed if it does not."""
         return self._session.done if self._session is not None else self._left
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         session, folder, rendezvous = self._session, self.folder, self._rendezvous
         if session is None or folder is None or rendezvous is None:
             return
@@ -160,7 +174,10 @@ class Recorder:
         try:
             session.begin()
         except AnotherIsOpen:
-            raise UsageError("another block is being recorded in this process", do="leave it first: blocks cannot be nested") from None
+            raise UsageError(
+                "another block is being recorded in this process",
+                do="leave it first: blocks cannot be nested",
+            ) from None
         self._session, self._pid = session, os.getpid()
         if rendezvous.leads:
             self._record = _run_record(self._caller, settings)
@@ -189,7 +206,9 @@ class Recorder:
             from diagnose.pipeline import report
 
             self.document = report(folder, folder)
-            self.report = next(path for name in ("report.html", "report.md") if (path := folder / name).exists())
+            self.report = next(
+                path for name in ("report.html", "report.md") if (path := folder / name).exists()
+            )
             shown = os.path.relpath(self.report)
         except Exception as error:
             again = f"`python -m diagnose {folder}` tries again"
@@ -214,7 +233,11 @@ class Recorder:
         session = self._session
         if session is None:
             return ""
-        return f"{session.phase}, {session.tick_count} steps so far" if session.tick_count else "no step has ended yet"
+        return (
+            f"{session.phase}, {session.tick_count} steps so far"
+            if session.tick_count
+            else "no step has ended yet"
+        )
 
 
 def _left_alone() -> str:
@@ -227,7 +250,9 @@ def _left_alone() -> str:
 def _run_record(caller: str, settings: Settings) -> dict[str, Any]:
     """run.json at the begin of the recording."""
     target = _target(caller)
-    is_program = os.path.abspath(caller) == os.path.abspath(str(getattr(sys.modules.get("__main__"), "__file__", "")))
+    is_program = os.path.abspath(caller) == os.path.abspath(
+        str(getattr(sys.modules.get("__main__"), "__file__", ""))
+    )
     argv = [target, *(sys.argv[1:] if is_program else [])]
     return new_record(target, argv, settings) | {"in_process": True, "pid": os.getpid()}
 
@@ -238,12 +263,19 @@ def _target(caller: str) -> str:
         path = os.path.abspath(caller)
         return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
     # set by jupyter_server for the kernels it starts; a variable that VS Code sets in its kernels
-    names = (os.environ.get("JPY_SESSION_NAME"), getattr(sys.modules.get("__main__"), "__vsc_ipynb_file__", None))
-    return next((os.path.basename(str(name)) for name in names if name), "notebook" if is_cell(caller) else "program")
+    names = (
+        os.environ.get("JPY_SESSION_NAME"),
+        getattr(sys.modules.get("__main__"), "__vsc_ipynb_file__", None),
+    )
+    return next(
+        (os.path.basename(str(name)) for name in names if name), "notebook" if is_cell(caller) else "program"
+    )
 
 
 def _own_folder(caller: str) -> str:
-    """The folder below which code is the user's own: that of the outermost package that the file belongs to."""
+    """The folder below which code is the user's own: that of the outermost package that the file belongs
+    to.
+    """
     if not os.path.isfile(caller) or is_cell(caller):
         return os.getcwd()
     folder = Path(caller).resolve().parent
@@ -282,9 +314,14 @@ def _ending(error: BaseException | None) -> tuple[str, int]:
 
 
 def _new_folder(wanted: Path | None) -> Path:
-    """The folder to write into, made here: one that is empty or new, with -2, -3 … at its end if need be. Raises UsageError."""
+    """The folder to write into, made here: one that is empty or new, with -2, -3 … at its end if need be.
+
+    Raises UsageError.
+    """
     first = wanted or Path("diagnosis") / time.strftime("%Y%m%d-%H%M%S")
-    folder = next(name for name in numbered(first) if not name.exists() or (name.is_dir() and not any(name.iterdir())))
+    folder = next(
+        name for name in numbered(first) if not name.exists() or (name.is_dir() and not any(name.iterdir()))
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -30,21 +30,28 @@ PICTURE, ANNOTATED = "picture.json.gz", "annotated.trace.json.gz"
 
 
 def analyse(source: Source | Sequence[Source], **reading: Any) -> dict[str, Any]:
-    """The result document of a run folder, a trace, or the traces of one job. Raises as `analysis_of` does."""
+    """The result document of a run folder, a trace, or the traces of one job.
+
+    Raises as `analysis_of` does.
+    """
     return analysis_of(source, **reading).document
 
 
 def analysis_of(source: Source | Sequence[Source], **reading: Any) -> Analysis:
-    """The analysis of a run folder, a trace, or the traces of one job; ``reading`` are options of `diagnose.trace.reader.read_trace`.
+    """The analysis of a run folder, a trace, or the traces of one job; ``reading`` are options of
+    `diagnose.trace.reader.read_trace`.
 
-    Of several ranks it is that of the one which stands for the job. Raises TraceUnreadable or UsageError (a lone trace that cannot be
-    read), DiagnoseError (damaged run files, no rank that can be read).
+    Of several ranks it is that of the one which stands for the job. Raises TraceUnreadable or UsageError (a
+    lone trace that cannot be read), DiagnoseError (damaged run files, no rank that can be read).
     """
     return Analysis(*measured_rank(source, **reading))
 
 
 class Analysis:
-    """All that reports are made of, each made when it is first asked for. ``source``: what was measured was read from it."""
+    """All that reports are made of, each made when it is first asked for.
+
+    ``source``: what was measured was read from it.
+    """
 
     def __init__(self, measured: Measured, source: Source | None = None) -> None:
         self.source = measured.recording.source if source is None else source
@@ -59,7 +66,9 @@ class Analysis:
 
     @cached_property
     def picture(self) -> dict[str, Any]:
-        """A step as a timeline, as it is and after each fix of the plan (docs/architecture.md, *The picture*)."""
+        """A step as a timeline, as it is and after each fix of the plan
+        (docs/architecture.md, *The picture*).
+        """
         return picture(self._measured, self._prediction, self._assessed, self._sources)
 
     def write_annotated(self, path: Path) -> None:
@@ -75,11 +84,17 @@ class Analysis:
 
     @cached_property
     def _assessed(self) -> list[Assessed]:
-        return assess(judge(load_rules(), self._measured), self._measured, self._prediction, proven_ms(self._measured.recording.proof))
+        return assess(
+            judge(load_rules(), self._measured),
+            self._measured,
+            self._prediction,
+            proven_ms(self._measured.recording.proof),
+        )
 
 
 def report(source: Source | Sequence[Source], out: Path, **reading: Any) -> Document:
-    """Analyse a run folder, a trace file, its URL, or the traces of one job, write all reports into `out`, and return the result document.
+    """Analyse a run folder, a trace file, its URL, or the traces of one job, write all reports into
+    `out`, and return the result document.
 
     ``reading`` are options of `diagnose.trace.reader.read_trace`. Raises as `analysis_of` does, and OSError.
     """
@@ -91,7 +106,9 @@ def report(source: Source | Sequence[Source], out: Path, **reading: Any) -> Docu
 
 
 def written(document: Document, picture: dict[str, Any], source: Source, out: Path) -> Document:
-    """Write what can be made of the two documents into `out`, the patch included, and return the result document. Raises OSError."""
+    """Write what can be made of the two documents into `out`, the patch included, and return
+    the result document. Raises OSError.
+    """
     document = with_patch(document, out)
     write_reports(document, picture, source, out)
     write_picture(picture, out / PICTURE)

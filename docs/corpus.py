@@ -21,8 +21,14 @@ FIRST = 3
 def row(path: Path, document: dict[str, Any]) -> tuple[str, str, str]:
     """A trace: its name, where most of a step goes, the first findings."""
     largest = sorted(document["ledger"], key=lambda one: -one["share"])[:2]
-    ledger = ", ".join(f"{one['title']} {text.share(one['share'])}" for one in largest if one["share"] >= 0.01)
-    return code(name(path)), prose(ledger or "no complete step"), "<br>".join(map(_finding, found(document)[:FIRST])) or "nothing"
+    ledger = ", ".join(
+        f"{one['title']} {text.share(one['share'])}" for one in largest if one["share"] >= 0.01
+    )
+    return (
+        code(name(path)),
+        prose(ledger or "no complete step"),
+        "<br>".join(map(_finding, found(document)[:FIRST])) or "nothing",
+    )
 
 
 def refusal(path: Path, error: DiagnoseError) -> tuple[str, str, str]:
@@ -39,7 +45,10 @@ def found(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _finding(finding: dict[str, Any]) -> str:
-    return f"{code(finding['rule'])} {where(finding) if finding['culprits'] else ''} {_gain(finding['saving'], finding['share'])}"
+    return (
+        f"{code(finding['rule'])} {where(finding) if finding['culprits'] else ''} "
+        f"{_gain(finding['saving'], finding['share'])}"
+    )
 
 
 def _gain(saving: dict[str, Any], at_stake: float | None) -> str:
@@ -48,14 +57,19 @@ def _gain(saving: dict[str, Any], at_stake: float | None) -> str:
         return f"predicted {text.rough_span(saving['predicted_ms']['low'], saving['predicted_ms']['high'])}"
     if saving["at_most_ms"] is None:
         return "not known in ms"
-    return f"at most {text.ms(saving['at_most_ms'])}" + (f" ({text.share(at_stake)})" if at_stake is not None else "")
+    return f"at most {text.ms(saving['at_most_ms'])}" + (
+        f" ({text.share(at_stake)})" if at_stake is not None else ""
+    )
 
 
 def page(rows: list[tuple[str, str, str]]) -> str:
     """The page, a line a trace."""
     intro = (
-        f"The first {FIRST} findings on each of {len(rows)} traces that others recorded (public repositories, all kinds of hardware and "
-        "versions of torch). Written by `make corpus`; a test keeps it current. A lone trace knows less than a run: what needs facts "
+        f"The first {FIRST} findings on each of {len(rows)} traces that others recorded (public "
+        "repositories, "
+        "all kinds of hardware and "
+        "versions of torch). Written by `make corpus`; a test keeps it current. A lone trace knows less than "
+        "a run: what needs facts "
         "of the run abstains here."
     )
     found_by_trace = table(("Trace", "Most of a step", "Found"), rows)
@@ -69,7 +83,11 @@ def line(cells: tuple[str, str, str]) -> str:
 
 def lines(markdown: str) -> dict[str, str]:
     """The page's lines by trace, in the form of `line`."""
-    cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in markdown.splitlines() if row.startswith("| `")]
+    cells = [
+        [cell.strip() for cell in row.strip("|").split(" | ")]
+        for row in markdown.splitlines()
+        if row.startswith("| `")
+    ]
     return {one[0].strip("`"): " | ".join(" ".join(cell.split()) for cell in one) for one in cells}
 
 

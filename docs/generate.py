@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import tomllib
 from pathlib import Path
 
 from diagnose.document.schema import json_schema
@@ -14,11 +14,6 @@ from diagnose.report.blocks import table
 from diagnose.report.rulebook import rulebook
 from diagnose.trace.schema import markdown as tables
 from sample_traces.tables import readme as samples
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,12 +27,14 @@ def coverage() -> str:
         "\n\n".join(
             [
                 "# Coverage",
-                "What people are advised to do about slow PyTorch scripts, and the rule that says it, the rule's fix that names it, "
+                "What people are advised to do about slow PyTorch scripts, and the rule that says it, the "
+                "rule's fix that names it, "
                 "or the fact the report shows. Written by `make docs` from `docs/coverage.toml`.",
                 "## The field's advice",
                 table(("Area", "Advice", "Covered by"), field),
                 "## Rules of other tools",
-                "A input, B copies and syncs, C host and launches, D compute, E memory, F optimizer and layers, G communication, H run.",
+                "A input, B copies and syncs, C host and launches, D compute, E memory, F optimizer and "
+                "layers, G communication, H run.",
                 table(("#", "Symptom", "Covered by"), peers),
             ]
         )
@@ -54,7 +51,9 @@ def _answer(row: dict[str, object]) -> str:
 PAGES = {
     ROOT / "docs" / "tables.md": tables,
     ROOT / "docs" / "coverage.md": coverage,
-    ROOT / "docs" / "report.schema.json": lambda: json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n",
+    ROOT / "docs" / "report.schema.json": lambda: (
+        json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
+    ),
     ROOT / "rules" / "README.md": lambda: rulebook(load_rules(), METRICS),
     ROOT / "sample_traces" / "README.md": samples,
 }

@@ -1,4 +1,5 @@
-"""The pictures in README.md and the docs, from the bundled recordings as a browser shows them (`make pictures`).
+"""The pictures in README.md and the docs, from the bundled recordings as a
+browser shows them (`make pictures`).
 
 Needs Chromium (Debian: `apt-get install chromium`).
 """
@@ -39,7 +40,9 @@ def main() -> None:
             shutil.copytree(SAMPLES / sample, runs / name)
             report(runs / name, runs / name)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce")
+        page = browser.new_page(
+            viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce"
+        )
         _photograph_report(page, runs / "sick")
         with tensorboard(runs) as address:
             _photograph_tab(page, address)
@@ -68,7 +71,17 @@ def tensorboard(logdir: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(logdir), "--host", "127.0.0.1", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "tensorboard.main",
+        "--logdir",
+        str(logdir),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}"

@@ -1,9 +1,10 @@
-"""How often the diagnosis of the samples is right (`make accuracy`): Markdown on stdout, with --write in docs/accuracy.md.
+"""How often the diagnosis of the samples is right (`make accuracy`): Markdown on
+stdout, with --write in docs/accuracy.md.
 
     python -m sample_traces.accuracy [--live] [--write] [--recordings FOLDER]
 
-Reads the recordings beside the scripts, or those in FOLDER (as `sample_traces/gpu.py` leaves them); --live runs every script afresh.
-Recordings of each GPU have a part of the page of their own.
+Reads the recordings beside the scripts, or those in FOLDER (as `sample_traces/gpu.py` leaves them); --live
+runs every script afresh. Recordings of each GPU have a part of the page of their own.
 """
 
 import argparse
@@ -28,7 +29,8 @@ PAGE = FOLDER.parent / "docs" / "accuracy.md"
 HEADING = "# How often the diagnosis is right"
 PREDICTABLE = 0.05  # self-replay error
 TARGET = {"recall": 0.95, "precision": 0.95, "first": 0.9}
-# What torch's matcher reports, by its own names, as our rules; its pattern of loops over indices is switched off in torch.
+# What torch's matcher reports, by its own names, as our rules; its pattern of loops
+# over indices is switched off in torch.
 RULE_OF_PATTERN = {
     "Extra CUDA Copy Pattern": "tensors-built-on-host",
     "FP32 MatMul Pattern": "fp32-matmul",
@@ -44,9 +46,10 @@ RULE_OF_PATTERN = {
 class Answer:
     """What a tool said of a sample: rules, best first, each with its alternatives behind it.
 
-    ``where``: the place of the first rule, or of the one behind it where the sample's easier fix leads. ``stable``: those of the rules
-    that are stable. ``on``: what the sample was recorded on. ``gpu``: its name, None without one. ``replay_error``: how far the replay of
-    the steps as they are ends from the recording, a share.
+    ``where``: the place of the first rule, or of the one behind it where the sample's easier fix
+    leads. ``stable``: those of the rules that are stable. ``on``: what the sample was recorded on.
+    ``gpu``: its name, None without one. ``replay_error``: how far the replay of the steps as they
+    are ends from the recording, a share.
     """
 
     sample: Sample
@@ -73,16 +76,25 @@ class Answer:
     @property
     def first(self) -> bool:
         """On top, or the alternative to the one fix that gains as much with less effort."""
-        return self.rules[:1] == (self.sample.rule,) or self.rules[:2] == (self.sample.easier, self.sample.rule)
+        return self.rules[:1] == (self.sample.rule,) or self.rules[:2] == (
+            self.sample.easier,
+            self.sample.rule,
+        )
 
     @property
     def at_its_line(self) -> bool:
-        return self.first and bool(self.sample.line) and self.where == f"{self.sample.script.name}:{self.sample.line_number}"
+        return (
+            self.first
+            and bool(self.sample.line)
+            and self.where == f"{self.sample.script.name}:{self.sample.line_number}"
+        )
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Per rule. ``true``, ``false``: times said rightly and wrongly; ``missed``: planted and not said; ``abstained``: could not tell."""
+    """Per rule. ``true``, ``false``: times said rightly and wrongly; ``missed``: planted and not
+    said; ``abstained``: could not tell.
+    """
 
     true: Counter[str] = field(default_factory=Counter)
     false: Counter[str] = field(default_factory=Counter)
@@ -147,9 +159,12 @@ def answer_of(sample: Sample, document: dict[str, Any]) -> Answer:
         sample,
         rules=tuple(rule for rule, _ in rows),
         where=rows[looked_at][1] if rows else None,
-        stable=frozenset(one["rule"] for one in fires if one["status"] == "stable" and one["group"] == "plan"),
+        stable=frozenset(
+            one["rule"] for one in fires if one["status"] == "stable" and one["group"] == "plan"
+        ),
         abstained=frozenset(one["rule"] for one in document["findings"] if one["state"] == "abstains"),
-        on=f"torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, {environment.get('cores')} cores",
+        on=f"torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, "
+        f"{environment.get('cores')} cores",
         gpu=environment.get("gpu"),
         replay_error=document["self_replay_error"],
     )
@@ -159,7 +174,9 @@ def answer_of_torch(sample: Sample, said: list[dict[str, Any]] | dict[str, str])
     """None if it crashed."""
     if isinstance(said, dict):
         return None
-    return Answer(sample, tuple(dict.fromkeys(RULE_OF_PATTERN.get(one["pattern"], one["pattern"]) for one in said)))
+    return Answer(
+        sample, tuple(dict.fromkeys(RULE_OF_PATTERN.get(one["pattern"], one["pattern"]) for one in said))
+    )
 
 
 def answers_of(folder: Path) -> list[Answer]:
@@ -173,7 +190,9 @@ def _answer_at(recorded: tuple[Sample, Path]) -> Answer:
 
 def live_answers() -> list[Answer]:
     with tempfile.TemporaryDirectory() as folder:
-        return [_live_answer(sample, Path(folder) / sample.case / sample.name) for sample in samples_for(device())]
+        return [
+            _live_answer(sample, Path(folder) / sample.case / sample.name) for sample in samples_for(device())
+        ]
 
 
 def _live_answer(sample: Sample, out: Path) -> Answer:
@@ -206,7 +225,12 @@ def pages(answers: list[Answer], folder: Path) -> dict[str, str]:
     return written
 
 
-def page(answers: list[Answer], torch_said: list[Answer | None], gpu: str | None = None, judged: Collection[Sample] = ()) -> str:
+def page(
+    answers: list[Answer],
+    torch_said: list[Answer | None],
+    gpu: str | None = None,
+    judged: Collection[Sample] = (),
+) -> str:
     """The part for one GPU, or none. ``judged``: all samples that were recorded, on any machine."""
     machines = Counter(answer.on for answer in answers)
     parts = [
@@ -214,13 +238,18 @@ def page(answers: list[Answer], torch_said: list[Answer | None], gpu: str | None
         "Written by `make accuracy` from the recordings of the scripts in `sample_traces/`: "
         + "; ".join(f"{count} on {on}" for on, count in machines.items())
         + ".",
-        "*True*: the planted disease, or one that `expected.toml` lists as true of the script as well. *Recall*: planted diseases named.",
-        "The rules were written with these scripts at hand: on scripts they have never seen they will do worse.",
+        "*True*: the planted disease, or one that `expected.toml` lists as true of the script as well. "
+        "*Recall*: planted diseases named.",
+        "The rules were written with these scripts at hand: on scripts they have never seen they will "
+        "do worse.",
         overall(answers, torch_said),
         *_section("What was said of scripts with nothing planted", healthy_table(answers)),
         *_section("By rule", rule_table(counts(answers))),
         *_section("Planted and not on top", missed_table(answers)),
-        *_section("By pattern of torch, as the rule it amounts to", rule_table(_of_patterns(counts(filter(None, torch_said))))),
+        *_section(
+            "By pattern of torch, as the rule it amounts to",
+            rule_table(_of_patterns(counts(filter(None, torch_said)))),
+        ),
         *_section("Replaying recorded steps as they are", replay_table(answers)),
         *([] if gpu else _section("Waiting for a recording", _waiting(judged))),
     ]
@@ -238,9 +267,21 @@ def overall(answers: list[Answer], torch_said: list[Answer | None]) -> str:
     first = share_of_sick(answers, lambda answer: answer.first)
     rows = [
         ("recall", recall(answers), "≥ 0.95", recall(answers).verdict(TARGET["recall"]), recall(of_torch)),
-        ("precision", precision(answers), "≥ 0.95", precision(answers).verdict(TARGET["precision"]), precision(of_torch)),
+        (
+            "precision",
+            precision(answers),
+            "≥ 0.95",
+            precision(answers).verdict(TARGET["precision"]),
+            precision(of_torch),
+        ),
         ("planted disease first", first, "≥ 0.90", first.verdict(TARGET["first"]), "does not rank"),
-        ("first and at the planted line", share_of_sick(answers, lambda answer: answer.at_its_line), "", "", "does not rank"),
+        (
+            "first and at the planted line",
+            share_of_sick(answers, lambda answer: answer.at_its_line),
+            "",
+            "",
+            "does not rank",
+        ),
         ("stable rules on healthy scripts", len(stable), "0", "missed" if stable else "met", "has none"),
         ("recall among the diseases torch has a pattern for", "", "", "", recall(known)),
         ("crashed", "", "", "", Share(len(torch_said) - len(of_torch), len(torch_said))),
@@ -249,7 +290,13 @@ def overall(answers: list[Answer], torch_said: list[Answer | None]) -> str:
 
 
 def stable_on_healthy(answers: Iterable[Answer]) -> list[tuple[Answer, str]]:
-    return [(answer, rule) for answer in answers if not answer.sample.rule for rule in answer.false if rule in answer.stable]
+    return [
+        (answer, rule)
+        for answer in answers
+        if not answer.sample.rule
+        for rule in answer.false
+        if rule in answer.stable
+    ]
 
 
 def healthy_table(answers: Iterable[Answer]) -> str:
@@ -263,18 +310,27 @@ def healthy_table(answers: Iterable[Answer]) -> str:
         for answer in answers
         if answer.rules and not answer.sample.rule
     ]
-    return table(["script", "false, by stable rules", "false, by previews", "true as well"], rows) if rows else ""
+    return (
+        table(["script", "false, by stable rules", "false, by previews", "true as well"], rows)
+        if rows
+        else ""
+    )
 
 
 def rule_table(counted: Counts) -> str:
     said = {*counted.true, *counted.false, *counted.missed}
-    rows = [(f"`{rule}`", counted.true[rule], counted.false[rule], counted.missed[rule], counted.abstained[rule]) for rule in sorted(said)]
+    rows = [
+        (f"`{rule}`", counted.true[rule], counted.false[rule], counted.missed[rule], counted.abstained[rule])
+        for rule in sorted(said)
+    ]
     return table(["rule", "true", "false", "planted and missed", "abstained"], rows) if rows else ""
 
 
 def _of_patterns(counted: Counts) -> Counts:
     """Without the diseases that torch has no pattern for."""
-    missed = Counter({rule: count for rule, count in counted.missed.items() if rule in RULE_OF_PATTERN.values()})
+    missed = Counter(
+        {rule: count for rule, count in counted.missed.items() if rule in RULE_OF_PATTERN.values()}
+    )
     return replace(counted, missed=missed)
 
 
@@ -289,7 +345,9 @@ def missed_table(answers: Iterable[Answer]) -> str:
 
 def replay_table(answers: Iterable[Answer]) -> str:
     """How far the replay of each recording ends from it; above 5 % nothing is predicted."""
-    errors = [(answer.replay_error, str(answer.sample)) for answer in answers if answer.replay_error is not None]
+    errors = [
+        (answer.replay_error, str(answer.sample)) for answer in answers if answer.replay_error is not None
+    ]
     if not errors:
         return ""
     p50, p90 = np.percentile([error for error, _ in errors], [50, 90])
@@ -304,7 +362,11 @@ def _waiting(judged: Collection[Sample]) -> str:
     for sample in SAMPLES:
         if sample not in judged:
             waiting.setdefault(sample.needs.upper() or "any machine", []).append(str(sample))
-    return table(["needs", "scripts"], [(needs, _names(names)) for needs, names in waiting.items()]) if waiting else ""
+    return (
+        table(["needs", "scripts"], [(needs, _names(names)) for needs, names in waiting.items()])
+        if waiting
+        else ""
+    )
 
 
 def _names(names: Iterable[str]) -> str:
@@ -313,9 +375,13 @@ def _names(names: Iterable[str]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m sample_traces.accuracy")
-    parser.add_argument("--live", action="store_true", help="run every script afresh instead of reading its recording")
+    parser.add_argument(
+        "--live", action="store_true", help="run every script afresh instead of reading its recording"
+    )
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(FOLDER.parent)}")
-    parser.add_argument("--recordings", type=Path, default=FOLDER, help="where the recordings are, if not beside the scripts")
+    parser.add_argument(
+        "--recordings", type=Path, default=FOLDER, help="where the recordings are, if not beside the scripts"
+    )
     options = parser.parse_args()
     answers = live_answers() if options.live else answers_of(options.recordings)
     for heading, written in pages(answers, options.recordings).items():

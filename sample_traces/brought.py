@@ -1,6 +1,7 @@
 """Packages that an image with torch for CUDA lacks, from wheels that were brought along (`make gpu-wheels`).
 
-They go into a folder of their own, on the path of this process and of those it starts. The machine's environment stays as it is.
+They go into a folder of their own, on the path of this process and of those it starts. The
+machine's environment stays as it is.
 """
 
 from __future__ import annotations
@@ -18,14 +19,27 @@ INSTALL_S = 120.0
 
 
 def provide(wheels: Path, folder: Path) -> str:
-    """See to it that they can be imported, if the wheels are there. Returns what went wrong; empty if nothing did."""
+    """See to it that they can be imported, if the wheels are there.
+
+    Returns what went wrong; empty if nothing did.
+    """
     if folder.is_dir():  # of an earlier call
         _add_to_path(folder)
     missing = [name for name in BROUGHT if find_spec(name) is None]
     if not missing or not list(wheels.glob("*.whl")):
         return ""
     where = ["--no-index", "--find-links", str(wheels), "--target", str(folder)]
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", *where, *missing]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        *where,
+        *missing,
+    ]
     try:
         done = called(command, Path.cwd(), os.environ, INSTALL_S)
     except (OSError, RuntimeError) as error:

@@ -1,7 +1,8 @@
-"""Pieces of work, one after the other, as far as the time goes. What was done is written down, so that the next call goes on from there.
+"""Pieces of work, one after the other, as far as the time goes. What was done is written down, so
+that the next call goes on from there.
 
-A piece that fails costs only itself. It is tried again by the next call, after all that was not tried yet. One that is still at work when
-the time is over is ended, with all that it started.
+A piece that fails costs only itself. It is tried again by the next call, after all that was not tried yet.
+One that is still at work when the time is over is ended, with all that it started.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ ALL_DONE, SOME_FAILED, SOME_LEFT = 0, 1, 3  # exit codes; 2 is wrong usage
 
 @dataclass(frozen=True)
 class Piece:
-    """``do`` is given the seconds it may take and returns, in a line, what came of it; whatever it raises is its failure.
+    """``do`` is given the seconds it may take and returns, in a line, what came of
+    it; whatever it raises is its failure.
 
     ``guess_s``: how long it takes, before one of its stage was timed.
     """
@@ -71,11 +73,17 @@ class Conducted:
 
 
 class OutOfTime(BaseException):
-    """The time is over. Not an Exception, so that what a piece does about its own failures does not hold it up."""
+    """The time is over. Not an Exception, so that what a piece does about
+    its own failures does not hold it up.
+    """
 
 
-def conduct(pieces: Sequence[Piece], out: Path, seconds: float, after_each: Callable[[], object] = lambda: None) -> Conducted:
-    """Do what is not done yet, in the pieces' order; of those that take too long for the time left, none is started."""
+def conduct(
+    pieces: Sequence[Piece], out: Path, seconds: float, after_each: Callable[[], object] = lambda: None
+) -> Conducted:
+    """Do what is not done yet, in the pieces' order; of those that take too long
+    for the time left, none is started.
+    """
     ends_at = time.monotonic() + seconds
     known = {str(record): record for record in records(out)}
     tried = [piece for piece in pieces if str(piece) in known and not known[str(piece)].ok]
@@ -95,8 +103,14 @@ def conduct(pieces: Sequence[Piece], out: Path, seconds: float, after_each: Call
 
 
 def expected_s(piece: Piece, known: Iterable[Record]) -> float:
-    """As long as the longest of its stage so far, and as it was given itself when it failed; another's failure says nothing of it."""
-    took = [record.seconds for record in known if str(record) == str(piece) or (record.stage == piece.stage and record.ok)]
+    """As long as the longest of its stage so far, and as it was given itself when it failed;
+    another's failure says nothing of it.
+    """
+    took = [
+        record.seconds
+        for record in known
+        if str(record) == str(piece) or (record.stage == piece.stage and record.ok)
+    ]
     return max(took, default=piece.guess_s)
 
 
@@ -111,13 +125,17 @@ def _done(piece: Piece, left_s: float) -> Record:
     except Exception as error:
         ok, said = False, f"{type(error).__name__}: {error}"[-TRACEBACK_CHARACTERS:]
     record = Record(piece.stage, piece.name, ok, said, round(time.monotonic() - started, 1))
-    print(f"{record}: {'' if ok else 'FAILED: '}{said[:SAID_CHARACTERS]} ({record.seconds:.0f} s)", flush=True)
+    print(
+        f"{record}: {'' if ok else 'FAILED: '}{said[:SAID_CHARACTERS]} ({record.seconds:.0f} s)", flush=True
+    )
     return record
 
 
 @contextmanager
 def _ended_after(seconds: float) -> Iterator[None]:
-    """Raises OutOfTime in the midst of whatever is done; and again, should that be where Python lets nothing through."""
+    """Raises OutOfTime in the midst of whatever is done; and again, should that
+    be where Python lets nothing through.
+    """
 
     def over(number: int, frame: object) -> None:
         raise OutOfTime
@@ -161,18 +179,30 @@ def summary(conducted: Conducted) -> str:
     """What is done, what failed and why, what is left and about how long it takes."""
     lines = []
     for stage in conducted.stages:
-        done, failed = ([one for one in some if one.stage == stage] for some in (conducted.done, conducted.failed))
+        done, failed = (
+            [one for one in some if one.stage == stage] for some in (conducted.done, conducted.failed)
+        )
         left = [piece for piece in conducted.left if piece.stage == stage]
         left_s = sum(expected_s(piece, done) for piece in left)
         about = f" (at most about {left_s / 60:.0f} minutes)" if left else ""
         spent = sum(record.seconds for record in [*done, *failed])
-        lines.append(f"{stage}: {len(done)} done, {len(failed)} failed, {len(left)} left{about}; {spent:.0f} s spent")
-    lines += [f"failed: {record}: {record.said.strip().splitlines()[-1] if record.said.strip() else ''}" for record in conducted.failed]
+        lines.append(
+            f"{stage}: {len(done)} done, {len(failed)} failed, {len(left)} left{about}; {spent:.0f} s spent"
+        )
+    lines += [
+        f"failed: {record}: {record.said.strip().splitlines()[-1] if record.said.strip() else ''}"
+        for record in conducted.failed
+    ]
     return "\n".join(lines)
 
 
-def called(command: Sequence[str], cwd: Path, environment: Mapping[str, str], seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run a command that may take so long; then it and all that it started are ended. Raises RuntimeError, with stderr's end, for that."""
+def called(
+    command: Sequence[str], cwd: Path, environment: Mapping[str, str], seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a command that may take so long; then it and all that it started are ended.
+
+    Raises RuntimeError, with stderr's end, for that.
+    """
     with subprocess.Popen(
         command,
         cwd=cwd,
@@ -188,7 +218,9 @@ def called(command: Sequence[str], cwd: Path, environment: Mapping[str, str], se
         except subprocess.TimeoutExpired:
             _end_group(process)
             _, complained = process.communicate()
-            raise RuntimeError(f"took longer than {seconds:.0f} s\n{complained[-TRACEBACK_CHARACTERS:]}") from None
+            raise RuntimeError(
+                f"took longer than {seconds:.0f} s\n{complained[-TRACEBACK_CHARACTERS:]}"
+            ) from None
         except BaseException:
             _end_group(process)
             raise
@@ -201,19 +233,31 @@ def _end_group(process: subprocess.Popen[str]) -> None:
 
 
 def diagnosed(*arguments: str, cwd: Path, seconds: float) -> subprocess.CompletedProcess[str]:
-    """`python -m diagnose` with these arguments, from this source tree whether or not it is installed. Raises RuntimeError if it fails."""
+    """`python -m diagnose` with these arguments, from this source tree whether or not it is installed.
+
+    Raises RuntimeError if it fails.
+    """
     return _of_this_tree("diagnose", *arguments, cwd=cwd, seconds=seconds)
 
 
-def recorded(*arguments: str, cwd: Path, seconds: float, judged: bool = False) -> subprocess.CompletedProcess[str]:
+def recorded(
+    *arguments: str, cwd: Path, seconds: float, judged: bool = False
+) -> subprocess.CompletedProcess[str]:
     """The same as far as the recording: no report, or with ``judged`` report.json only (`recorder.py`)."""
-    return _of_this_tree("sample_traces.recorder", *["--judged"][: int(judged)], *arguments, cwd=cwd, seconds=seconds)
+    return _of_this_tree(
+        "sample_traces.recorder", *["--judged"][: int(judged)], *arguments, cwd=cwd, seconds=seconds
+    )
 
 
-def _of_this_tree(module: str, *arguments: str, cwd: Path, seconds: float) -> subprocess.CompletedProcess[str]:
+def _of_this_tree(
+    module: str, *arguments: str, cwd: Path, seconds: float
+) -> subprocess.CompletedProcess[str]:
     done = called([sys.executable, "-m", module, *arguments], cwd, environment_here(), seconds)
     if done.returncode:
-        raise RuntimeError(f"exit code {done.returncode} of {module} {' '.join(arguments)}\n{done.stderr[-TRACEBACK_CHARACTERS:]}")
+        raise RuntimeError(
+            f"exit code {done.returncode} of {module} "
+            f"{' '.join(arguments)}\n{done.stderr[-TRACEBACK_CHARACTERS:]}"
+        )
     return done
 
 

@@ -1,4 +1,6 @@
-"""One script against another, run in turns as `verify` runs a script with and without a fix, without the recorder."""
+"""One script against another, run in turns as `verify` runs a script with and
+without a fix, without the recorder.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from diagnose.verify.paired import Arm, TrialRunner
 from diagnose.verify.store import Store
 
 PRECISION = 0.05
-RUN_MS, FEWEST_STEPS, MOST_STEPS = 600, 20, 300  # of the steps timed in each run: shorter than those of `verify`, for there are more duels
+# of the steps timed in each run: shorter than those of `verify`, for there are more duels
+RUN_MS, FEWEST_STEPS, MOST_STEPS = (600, 20, 300)
 UNTIMED_STEPS, TIMEOUT_S = 10, 300
 
 
@@ -27,13 +30,17 @@ def arm(script: Path, specs: Sequence[dict[str, Any]] = ()) -> Arm:
 
 
 def compare_arms(before: Path, after: Path, step_ms: float, folder: Path, budget_s: float) -> dict[str, Any]:
-    """The verdict on the change from one script to the other, with the numbers it rests on: ``pairs``, ``change``, ``low``, ``high``,
-    ``noise``, ``before_ms``, ``after_ms`` (see `statistics.Comparison`). ``step_ms`` is about what a step takes. Only the verdict where
-    the time was not enough. Raises RunFailed.
+    """The verdict on the change from one script to the other, with the numbers it rests on: ``pairs``,
+    ``change``, ``low``, ``high``, ``noise``, ``before_ms``, ``after_ms`` (see `statistics.Comparison`).
+    ``step_ms`` is about what a step takes. Only the verdict where the time was not enough. Raises RunFailed.
     """
     ends_at = time.monotonic() + budget_s
     steps = max(FEWEST_STEPS, min(MOST_STEPS, round(RUN_MS / step_ms)))
-    bench = TrialRunner(Store(folder), TrialSettings(steps + UNTIMED_STEPS, UNTIMED_STEPS, 1, timeout_s=TIMEOUT_S), lambda label: None)
+    bench = TrialRunner(
+        Store(folder),
+        TrialSettings(steps + UNTIMED_STEPS, UNTIMED_STEPS, 1, timeout_s=TIMEOUT_S),
+        lambda label: None,
+    )
     bench = bench.with_settings(fitted(bench.settings, bench.once(arm(before), before.stem)))
     outcome = bench.compare_arms(arm(before), arm(after), PRECISION, ends_at, after.stem)
     if outcome is None:

@@ -1,9 +1,10 @@
-"""The first minutes on a GPU: eleven questions, a process each, whose answers decide what recordings are worth there.
+"""The first minutes on a GPU: eleven questions, a process each, whose answers
+decide what recordings are worth there.
 
     python -m sample_traces.first_light --out FOLDER [question …]
 
-FOLDER/answers.jsonl holds an answer a line, the last of a question counts; small traces lie beside it. In the order of what goes wrong if
-the answer is not what the recorder takes for granted.
+FOLDER/answers.jsonl holds an answer a line, the last of a question counts; small traces lie beside it. In the
+order of what goes wrong if the answer is not what the recorder takes for granted.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Question:
 QUESTIONS = (
     Question("environment", "environment", 12),
     Question("cpu-session-first", "cpu_session_first", 8),
-    Question("cpu-session-first-nvml", "cpu_session_first", 8, variables={"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}),
+    Question(
+        "cpu-session-first-nvml", "cpu_session_first", 8, variables={"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+    ),
     Question("ahead", "ahead", 15),
     Question("sessions", "sessions", 18),
     Question("after-a-session", "after_a_session", 10),
@@ -57,7 +60,12 @@ def answered(question: Question, folder: Path, seconds: float) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "sample_traces.questions", question.asks, str(folder.resolve())]
     began = time.monotonic()
-    done = called(command, Path.cwd(), environment_here() | question.variables, min(seconds, question.guess_s + MARGIN_S))
+    done = called(
+        command,
+        Path.cwd(),
+        environment_here() | question.variables,
+        min(seconds, question.guess_s + MARGIN_S),
+    )
     line = next((line for line in done.stdout.splitlines() if line.startswith(ANSWER)), None)
     if line is None:
         raise RuntimeError(f"no answer, exit code {done.returncode}\n{done.stderr[-TRACEBACK_CHARACTERS:]}")
@@ -93,20 +101,30 @@ def page(folder: Path) -> str:
     for one in QUESTIONS:
         asked = (getattr(questions, one.asks).__doc__ or "").strip()
         variables = "".join(f" With `{name}={value}`." for name, value in one.variables.items())
-        answer = f"```json\n{json.dumps(found[one.name], ensure_ascii=False)}\n```" if one.name in found else "Not answered yet."
+        answer = (
+            f"```json\n{json.dumps(found[one.name], ensure_ascii=False)}\n```"
+            if one.name in found
+            else "Not answered yet."
+        )
         parts.append(f"**{one.name}**: {asked}{variables}\n\n{answer}")
     return "\n\n".join(parts)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m sample_traces.first_light", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="question", help=f"only these: {', '.join(one.name for one in QUESTIONS)}")
+    parser = argparse.ArgumentParser(
+        prog="python -m sample_traces.first_light", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="question", help=f"only these: {', '.join(one.name for one in QUESTIONS)}"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     given = parser.parse_args()
     failed = False
     for question in [one for one in QUESTIONS if one.name in given.names or not given.names]:
         try:
-            print(f"{question.name}: {answered(question, given.out, question.guess_s + MARGIN_S)}", flush=True)
+            print(
+                f"{question.name}: {answered(question, given.out, question.guess_s + MARGIN_S)}", flush=True
+            )
         except RuntimeError as error:
             print(f"{question.name}: {error}", file=sys.stderr, flush=True)
             failed = True

@@ -3,11 +3,13 @@
     python -m sample_traces.gpu --out FOLDER [--pack FILE] [--budget SECONDS] [--only 'stor*' …]
     python -m sample_traces.gpu --tables FOLDER [--pack FILE]    what was measured as tables, anywhere
     python -m sample_traces.gpu --write FOLDER [--pack FILE]     … in docs/accuracy.md, anywhere
-    python -m sample_traces.gpu --keep FOLDER [--pack FILE]      the recordings of samples that need a GPU beside their scripts, anywhere
+    python -m sample_traces.gpu --keep FOLDER [--pack FILE]      the recordings of samples that need
+    a GPU beside their scripts, anywhere
 
-Run the first again with the same FOLDER, or on another machine with the same pack, to go on where it stopped; what failed is tried
-again last. docs/gpu.md says what to do with the results. --rehearse goes through all of it on a machine without a GPU, with what shows
-there. Exit codes: 0 all done, 1 something failed, 2 this machine cannot, 3 something is left.
+Run the first again with the same FOLDER, or on another machine with the same pack, to go on where it stopped;
+what failed is tried again last. docs/gpu.md says what to do with the results. --rehearse goes through all of
+it on a machine without a GPU, with what shows there. Exit codes: 0 all done, 1 something failed, 2 this
+machine cannot, 3 something is left.
 """
 
 from __future__ import annotations
@@ -51,16 +53,37 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m sample_traces.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m sample_traces.gpu",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--out", type=Path, metavar="FOLDER", help="measure")
     for name in ("--tables", "--write", "--keep"):
         what.add_argument(name, type=Path, metavar="FOLDER", help="of what was measured")
-    parser.add_argument("--pack", type=Path, metavar="FILE", help="a .tar.gz to go on from, and to keep all results in after every piece")
-    parser.add_argument("--budget", type=float, default=UNLIMITED_S, metavar="SECONDS", help="end before this time is over")
-    parser.add_argument("--only", nargs="+", default=["*"], metavar="PIECES", help="only pieces so named: 'samples/mnist/*', 'stor*'")
-    parser.add_argument("--wheels", type=Path, default=WHEELS, metavar="FOLDER", help="of packages that are missing (default wheels/)")
+    parser.add_argument(
+        "--pack",
+        type=Path,
+        metavar="FILE",
+        help="a .tar.gz to go on from, and to keep all results in after every piece",
+    )
+    parser.add_argument(
+        "--budget", type=float, default=UNLIMITED_S, metavar="SECONDS", help="end before this time is over"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=["*"],
+        metavar="PIECES",
+        help="only pieces so named: 'samples/mnist/*', 'stor*'",
+    )
+    parser.add_argument(
+        "--wheels",
+        type=Path,
+        default=WHEELS,
+        metavar="FOLDER",
+        help="of packages that are missing (default wheels/)",
+    )
     parser.add_argument("--rehearse", action="store_true", help="without a GPU, with what shows on a CPU")
     given = parser.parse_args(arguments)
     folder = given.out or given.tables or given.write or given.keep
@@ -85,7 +108,11 @@ def _measured(given: argparse.Namespace, ends_at: float) -> int:
     from sample_traces.stages import all_pieces
 
     device = "cpu" if given.rehearse else "cuda"
-    pieces = [piece for piece in all_pieces(given.out, device) if any(fnmatch(str(piece), one) for one in given.only)]
+    pieces = [
+        piece
+        for piece in all_pieces(given.out, device)
+        if any(fnmatch(str(piece), one) for one in given.only)
+    ]
     if not pieces:
         print(f"no piece is called {' or '.join(given.only)}", file=sys.stderr)
         return CANNOT
@@ -112,7 +139,8 @@ def _packing(file: Path | None, out: Path) -> Callable[[], None]:
 
 
 def _claimed(out: Path, known: dict[str, Any], file: Path | None = None) -> str:
-    """Write down whose results these are. Returns why they cannot be: folder or pack was begun with another GPU or torch.
+    """Write down whose results these are. Returns why they cannot be: folder or pack
+    was begun with another GPU or torch.
 
     Raises OSError, ValueError for a pack that cannot be read.
     """
@@ -131,7 +159,9 @@ def _claimed(out: Path, known: dict[str, Any], file: Path | None = None) -> str:
 
 
 def _with_others(first: dict[str, Any], others: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The first machine, and under ``also`` those that went on and differ in something: its driver, its processor."""
+    """The first machine, and under ``also`` those that went on and differ in
+    something: its driver, its processor.
+    """
     also = list(first.get("also", ()))
     itself = {name: value for name, value in first.items() if name != "also"}
     for other in others:

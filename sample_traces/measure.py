@@ -1,7 +1,8 @@
-"""What each disease costs: plain runs of the sick script and its healthy twin, in turns, without the recorder.
+"""What each disease costs: plain runs of the sick script and its healthy
+twin, in turns, without the recorder.
 
-Prints a Markdown table, of all cases that need no GPU or of those named on the command line: measure.py row-loop input-wait …
-Ends with exit code 1 if the two scripts of a case do not print the same results.
+Prints a Markdown table, of all cases that need no GPU or of those named on the command line: measure.py
+row-loop input-wait … Ends with exit code 1 if the two scripts of a case do not print the same results.
 """
 
 import re
@@ -17,7 +18,13 @@ TIME = re.compile(r"([\d.]+) ms a step")
 
 def run(sample: Sample) -> tuple[float, str]:
     """Milliseconds a step, and all else that the script prints."""
-    done = subprocess.run([sys.executable, sample.script.name], cwd=sample.script.parent, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, sample.script.name],
+        cwd=sample.script.parent,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     found = TIME.search(done.stdout)
     if not found:
         sys.exit(f"{sample} did not print its time a step")
@@ -30,7 +37,10 @@ def main() -> None:
     if unknown := set(wanted) - {sample.case for sample in SAMPLES if sample.name == "sick"}:
         sys.exit(f"there is no case {', '.join(sorted(unknown))}")
     differ = []
-    print("| case | sick, ms a step | healthy, ms a step | ratio of the medians | lowest–highest ratio of a round |")
+    print(
+        "| case | sick, ms a step | healthy, ms a step | ratio of the medians | lowest–highest ratio of a "
+        "round |"
+    )
     print("|---|---|---|---|---|")
     for sample in SAMPLES:
         if sample.name == "sick" and (sample.case in wanted if wanted else sample.needs != "gpu"):
@@ -41,7 +51,10 @@ def main() -> None:
             sick, healthy = (statistics.median(one) for one in zip(*times, strict=True))
             ratios = [a / b for a, b in times]
             spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
-            print(f"| {sample.case} | {sick:.1f} | {healthy:.1f} | {sick / healthy:.2f} | {spread} |", flush=True)
+            print(
+                f"| {sample.case} | {sick:.1f} | {healthy:.1f} | {sick / healthy:.2f} | {spread} |",
+                flush=True,
+            )
     if differ:
         sys.exit(f"what the two scripts print differs: {', '.join(differ)}")
 

@@ -1,9 +1,11 @@
-"""What the profiler costs a recorded event: where the constants of `diagnose/measure/distortion.py` come from.
+"""What the profiler costs a recorded event: where the constants of
+`diagnose/measure/distortion.py` come from.
 
     python -m sample_traces.overhead [--recordings FOLDER]
 
-Compares the phases of the bundled recordings: whole steps of the timeline with plain steps; rows of the detail phase's ledger with the same
-rows of the plain step. Costs are fitted by least absolute deviations, so that steps which something else disturbed hardly count.
+Compares the phases of the bundled recordings: whole steps of the timeline with plain steps; rows of the
+detail phase's ledger with the same rows of the plain step. Costs are fitted by least absolute deviations, so
+that steps which something else disturbed hardly count.
 """
 
 import argparse
@@ -35,7 +37,9 @@ LEAST_US = 30.0  # deviations below this weigh alike: no two steps agree better
 
 @dataclass(frozen=True)
 class Slowed:
-    """A row of a recording's ledger, or the whole step: µs beyond the plain step's, and its events by kind, per step."""
+    """A row of a recording's ledger, or the whole step: µs beyond the plain
+    step's, and its events by kind, per step.
+    """
 
     row: str
     excess_us: float
@@ -65,13 +69,25 @@ def detail_rows(measured: Measured) -> Iterator[Slowed]:
 
 def _counts(view: Selection) -> dict[str, dict[str, float]]:
     """Kind → row → events per step: what they would cost at a microsecond each."""
-    return {kind: {row: 1e3 * ms for row, ms in RecordedEvents(view, one).row_costs_ms.items()} for kind, one in KINDS.items()}
+    return {
+        kind: {row: 1e3 * ms for row, ms in RecordedEvents(view, one).row_costs_ms.items()}
+        for kind, one in KINDS.items()
+    }
 
 
-def fitted_us(slowed: list[Slowed], kinds: list[str], known_us: dict[str, float] | None = None) -> dict[str, float]:
-    """µs for an event of each kind, fitted by least absolute deviations; ``known_us``: the costs of other kinds."""
+def fitted_us(
+    slowed: list[Slowed], kinds: list[str], known_us: dict[str, float] | None = None
+) -> dict[str, float]:
+    """µs for an event of each kind, fitted by least absolute deviations;
+    ``known_us``: the costs of other kinds.
+    """
     counts = np.array([one.of(kinds) for one in slowed])
-    excess = np.array([one.excess_us - sum(cost * one.counts[kind] for kind, cost in (known_us or {}).items()) for one in slowed])
+    excess = np.array(
+        [
+            one.excess_us - sum(cost * one.counts[kind] for kind, cost in (known_us or {}).items())
+            for one in slowed
+        ]
+    )
     weights = np.ones(len(slowed))
     for _ in range(200):  # reweighted least squares come as close to it as is needed
         root = np.sqrt(weights)
@@ -86,7 +102,10 @@ def _slowed(run: Path) -> tuple[list[Slowed], list[Slowed]]:
 
 
 def event_costs(folder: Path) -> str:
-    """The costs fitted to the recordings in a folder, as Markdown. Raises ValueError for too few recordings."""
+    """The costs fitted to the recordings in a folder, as Markdown.
+
+    Raises ValueError for too few recordings.
+    """
     runs = [folder / sample.case / sample.name for sample in SAMPLES]
     measured = mapped(_slowed, [run for run in runs if is_recorded(run)])
     steps = [one for whole, _ in measured for one in whole]
@@ -94,10 +113,14 @@ def event_costs(folder: Path) -> str:
     if len(steps) < FEWEST:
         raise ValueError(f"{len(steps)} recordings are too few to fit costs to; {FEWEST} are the least")
     timeline_us = fitted_us(steps, OTHERS)
-    frames_us = fitted_us([one for one in rows if one.row == "python"], FRAMES)  # hardly an operator begins there
+    # hardly an operator begins there
+    frames_us = fitted_us([one for one in rows if one.row == "python"], FRAMES)
     others_us = fitted_us([one for one in rows if one.row != "python"], OTHERS, frames_us)
     detail_us = {**frames_us, **others_us}
-    costs = table(["µs", "timeline", "detail"], [(kind, _shown(timeline_us, kind), _shown(detail_us, kind)) for kind in KINDS])
+    costs = table(
+        ["µs", "timeline", "detail"],
+        [(kind, _shown(timeline_us, kind), _shown(detail_us, kind)) for kind in KINDS],
+    )
     many = [one.excess_us / one.counts["other event"] for one in steps if one.counts["other event"] >= MANY]
     median = f"{np.median(many):.2f} µs" if many else "–"
     lines = [
@@ -110,12 +133,16 @@ def event_costs(folder: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m sample_traces.overhead")
-    parser.add_argument("--recordings", type=Path, default=FOLDER, help="where the recordings are, if not beside the scripts")
+    parser.add_argument(
+        "--recordings", type=Path, default=FOLDER, help="where the recordings are, if not beside the scripts"
+    )
     print(event_costs(parser.parse_args().recordings))
 
 
 def _spread(slowed: list[Slowed], costs_us: dict[str, float]) -> str:
-    usual = [(one.excess_us, sum(cost * one.counts[kind] for kind, cost in costs_us.items())) for one in slowed]
+    usual = [
+        (one.excess_us, sum(cost * one.counts[kind] for kind, cost in costs_us.items())) for one in slowed
+    ]
     parts = [excess / cost for excess, cost in usual if cost > 0]
     if not parts:
         return "no cost above zero."

@@ -1,4 +1,5 @@
-"""A folder of results in a file that can be carried: what is brought from a machine that is taken away, and taken up again by the next.
+"""A folder of results in a file that can be carried: what is brought from a machine that is taken
+away, and taken up again by the next.
 
 `results.tar.gz`, and where that would grow too large `results-2.tar.gz`, …: each can be unpacked by itself.
 """
@@ -31,7 +32,10 @@ def _part(pack: Path, number: int) -> Path:
 
 
 def told_by(pack: Path, name: str) -> dict[str, Any] | None:
-    """A JSON file of the pack; None if it is in no part. Raises OSError, ValueError for one that cannot be read."""
+    """A JSON file of the pack; None if it is in no part.
+
+    Raises OSError, ValueError for one that cannot be read.
+    """
     for part in parts_of(pack):
         for member, read in _files(part):
             if member == PurePosixPath(name):
@@ -40,7 +44,10 @@ def told_by(pack: Path, name: str) -> dict[str, Any] | None:
 
 
 def take_up(pack: Path, out: Path) -> int:
-    """Put what the pack holds into the folder, but for files that are there; how many. Raises OSError, ValueError if it cannot be read."""
+    """Put what the pack holds into the folder, but for files that are there; how many.
+
+    Raises OSError, ValueError if it cannot be read.
+    """
     taken = 0
     for part in parts_of(pack):
         for member, read in _files(part):
@@ -53,7 +60,10 @@ def take_up(pack: Path, out: Path) -> int:
 
 
 def _files(part: Path) -> Iterator[tuple[PurePosixPath, Any]]:
-    """The name of each file in it, and what reads it. Names that lead out of the folder are nothing that we wrote."""
+    """The name of each file in it, and what reads it.
+
+    Names that lead out of the folder are nothing that we wrote.
+    """
     try:
         with tarfile.open(part) as archive:
             for member in archive:
@@ -68,7 +78,10 @@ def _files(part: Path) -> Iterator[tuple[PurePosixPath, Any]]:
 
 
 def refresh(pack: Path, out: Path) -> list[str]:
-    """Pack the folder as it is now; the earlier pack stays until the new one is complete. Returns the files too large for any part."""
+    """Pack the folder as it is now; the earlier pack stays until the new one is complete.
+
+    Returns the files too large for any part.
+    """
     pack.parent.mkdir(parents=True, exist_ok=True)
     too_large: list[str] = []
     left = _to_pack(out)
@@ -85,13 +98,20 @@ def refresh(pack: Path, out: Path) -> list[str]:
 
 def _to_pack(out: Path) -> list[Path]:
     """The machine's own file first, then the oldest, so that a full part stays as it is."""
-    files = [file for file in out.rglob("*") if file.is_file() and not LEFT_BEHIND & set(file.relative_to(out).parts)]
+    files = [
+        file
+        for file in out.rglob("*")
+        if file.is_file() and not LEFT_BEHIND & set(file.relative_to(out).parts)
+    ]
     return sorted(files, key=lambda file: (file.parent != out, file.stat().st_mtime_ns, str(file)))
 
 
 def _packed(target: Path, out: Path, files: list[Path], too_large: list[str]) -> list[Path]:
     """Write as many as go into a part; the others."""
-    with target.open("wb") as raw, tarfile.open(fileobj=raw, mode="w:gz", compresslevel=COMPRESSION) as archive:
+    with (
+        target.open("wb") as raw,
+        tarfile.open(fileobj=raw, mode="w:gz", compresslevel=COMPRESSION) as archive,
+    ):
         for number, file in enumerate(files):
             size = file.stat().st_size + MARGIN_BYTES
             if size > MOST_BYTES:

@@ -1,9 +1,11 @@
-"""How well savings are predicted (`make prediction-accuracy`): Markdown on stdout, with --write in docs/accuracy.md.
+"""How well savings are predicted (`make prediction-accuracy`): Markdown on
+stdout, with --write in docs/accuracy.md.
 
     python -m sample_traces.prediction [--traces FOLDER] [--write]
 
-Predicts the healthy twin of every sample from the recording of the sick script alone, and pairs in FOLDER that others recorded before and
-after a change. Replays every complete step of the training traces in FOLDER as it was recorded.
+Predicts the healthy twin of every sample from the recording of the sick script alone, and pairs in
+FOLDER that others recorded before and after a change. Replays every complete step of the training
+traces in FOLDER as it was recorded.
 """
 
 import argparse
@@ -34,7 +36,8 @@ from sample_traces.tables import table
 PAGE = FOLDER.parent / "docs" / "accuracy.md"
 MISSES = FOLDER / "misses.toml"
 HEADING = "# How well savings are predicted"
-STEP_TARGETS, COVERAGE_TARGET = (0.05, 0.15), 0.9  # p50 and p90 of the error of the step, share of steps inside the range
+# p50 and p90 of the error of the step, share of steps inside the range
+STEP_TARGETS, COVERAGE_TARGET = ((0.05, 0.15), 0.9)
 REPLAY_TARGETS = (0.01, 0.03)
 
 
@@ -61,7 +64,11 @@ class Pair:
 
 def sample_pairs(folder: Path = FOLDER) -> dict[str | None, tuple[list[Pair], list[str]]]:
     """By GPU (None without one): the samples recorded in a folder, and why some are left out."""
-    runs = [(sick, folder / sick.case / sick.name, folder / sick.case / "healthy") for sick in SAMPLES if sick.rule]
+    runs = [
+        (sick, folder / sick.case / sick.name, folder / sick.case / "healthy")
+        for sick in SAMPLES
+        if sick.rule
+    ]
     runs = [one for one in runs if is_recorded(one[1]) and is_recorded(one[2])]
     found: dict[str | None, tuple[list[Pair], list[str]]] = {}
     for (sick, _, _), (gpu, pair) in zip(runs, mapped(_sample_pair, runs), strict=True):
@@ -108,10 +115,22 @@ def _no_syncs(prediction: Prediction) -> Change:
 
 RECORDED = [
     *(
-        (f"kineto-rn50-w0-{version}", f"kineto-rn50-w4-{version}", "4 loader workers", _workers(4), "input-wait-no-workers")
+        (
+            f"kineto-rn50-w0-{version}",
+            f"kineto-rn50-w4-{version}",
+            "4 loader workers",
+            _workers(4),
+            "input-wait-no-workers",
+        )
         for version in ("v0", "v1", "v2", "v3")
     ),
-    ("kineto-rn50-oldapi-w0", "kineto-rn50-oldapi-w4", "4 loader workers", _workers(4), "input-wait-no-workers"),
+    (
+        "kineto-rn50-oldapi-w0",
+        "kineto-rn50-oldapi-w4",
+        "4 loader workers",
+        _workers(4),
+        "input-wait-no-workers",
+    ),
     ("ao-moe-ref", "ao-moe-syncless", "no host sync", _no_syncs, "host-sync"),
 ]
 
@@ -121,11 +140,19 @@ def recorded_pairs(traces: Path) -> list[Pair]:
     return [_recorded_pair(traces, *pair) for pair in RECORDED]
 
 
-def _recorded_pair(traces: Path, before: str, after: str, words: str, change: Callable[[Prediction], Change], rule: str) -> Pair:
-    first, second = (Prediction(Measured(load_recording(next(traces.glob(f"{name}.*"))))) for name in (before, after))
+def _recorded_pair(
+    traces: Path, before: str, after: str, words: str, change: Callable[[Prediction], Change], rule: str
+) -> Pair:
+    first, second = (
+        Prediction(Measured(load_recording(next(traces.glob(f"{name}.*"))))) for name in (before, after)
+    )
     gain_ms = first.recorded_ms - first.step_ms([change(first)])
     # The first step after a loader starts is no steady one: the median is.
-    after_ms = float(np.median(np.diff(second.measured.timeline.windows))) / 1e6 if second.measured.timeline else float("nan")
+    after_ms = (
+        float(np.median(np.diff(second.measured.timeline.windows))) / 1e6
+        if second.measured.timeline
+        else float("nan")
+    )
     least_ms, most_ms = range_ms([gain_ms], first.recorded_ms)
     low_ms, high_ms = first.recorded_ms - most_ms, first.recorded_ms - least_ms
     return Pair(before, words, first.recorded_ms, after_ms, first.recorded_ms - gain_ms, low_ms, high_ms)
@@ -133,7 +160,9 @@ def _recorded_pair(traces: Path, before: str, after: str, words: str, change: Ca
 
 @dataclass(frozen=True)
 class Replayed:
-    """A training trace: each complete step's self-replay error; µs from launch calls' ends to their events, and between queued events."""
+    """A training trace: each complete step's self-replay error; µs from launch calls' ends to
+    their events, and between queued events.
+    """
 
     errors: list[float]
     latencies: np.ndarray
@@ -154,18 +183,24 @@ def replayed_traces(traces: Path) -> tuple[dict[str, Replayed], list[str]]:
             continue
         view = prediction.measured.timeline
         if prediction.impossible is not None or view is None:
-            without.append(f"`{reading['id']}`: {prediction.impossible.reason if prediction.impossible else 'no complete step'}")
+            reason = prediction.impossible.reason if prediction.impossible else "no complete step"
+            without.append(f"`{reading['id']}`: {reason}")
         else:
             found[reading["id"]] = Replayed(prediction.errors(sys.maxsize), *_delays_us(view))
     return found, without
 
 
 def _delays_us(view: Selection) -> tuple[np.ndarray, np.ndarray]:
-    """From the ends of launch calls to the starts of events on an idle stream, and from each event to the next queued one; µs."""
+    """From the ends of launch calls to the starts of events on an idle stream, and from
+    each event to the next queued one; µs.
+    """
     lanes, host = device_lanes(view), view.host
     linked = np.flatnonzero((view.device["launch"].to_numpy() >= 0) & (lanes.before >= 0))
     launch, freed = lanes.launch[linked], lanes.end_ns[lanes.before[linked]]
-    called, returned = (host["start_ns"].to_numpy()[launch], (host["start_ns"] + host["dur_ns"]).to_numpy()[launch])
+    called, returned = (
+        host["start_ns"].to_numpy()[launch],
+        (host["start_ns"] + host["dur_ns"]).to_numpy()[launch],
+    )
     idle, queued = freed < called, freed > called + QUEUED_NS
     return (lanes.start_ns[linked] - returned)[idle] / 1e3, (lanes.start_ns[linked] - freed)[queued] / 1e3
 
@@ -181,16 +216,44 @@ def pairs_part(pairs: list[Pair], without: Iterable[str]) -> str:
     reached = [*np.percentile(errors, [50, 90]), np.mean([pair.inside for pair in pairs])]
     rows = [_row(pair) for pair in sorted(pairs, key=lambda pair: abs(pair.error))]
     summary = [
-        ("error of the step, p50", share(reached[0]), share(STEP_TARGETS[0]), _met(reached[0] <= STEP_TARGETS[0])),
-        ("error of the step, p90", share(reached[1]), share(STEP_TARGETS[1]), _met(reached[1] <= STEP_TARGETS[1])),
-        ("measured step inside the range", share(float(reached[2])), f"≥ {share(COVERAGE_TARGET)}", _met(reached[2] >= COVERAGE_TARGET)),
+        (
+            "error of the step, p50",
+            share(reached[0]),
+            share(STEP_TARGETS[0]),
+            _met(reached[0] <= STEP_TARGETS[0]),
+        ),
+        (
+            "error of the step, p90",
+            share(reached[1]),
+            share(STEP_TARGETS[1]),
+            _met(reached[1] <= STEP_TARGETS[1]),
+        ),
+        (
+            "measured step inside the range",
+            share(float(reached[2])),
+            f"≥ {share(COVERAGE_TARGET)}",
+            _met(reached[2] >= COVERAGE_TARGET),
+        ),
     ]
-    headers = ("pair", "change", "before, ms", "predicted, ms", "range, ms", "measured, ms", "error", "inside")
+    headers = (
+        "pair",
+        "change",
+        "before, ms",
+        "predicted, ms",
+        "range, ms",
+        "measured, ms",
+        "error",
+        "inside",
+    )
     parts = [table((f"{len(pairs)} pairs", "reached", "target", ""), summary), table(headers, rows)]
     causes = tomllib.loads(MISSES.read_text())
     missed = [pair for pair in pairs if not pair.inside or abs(pair.error) > STEP_TARGETS[1]]
     reasons = "\n".join(f"- {pair.name}: {causes.get(pair.name, 'not looked into')}" for pair in missed)
-    parts += [f"Outside the range or more than {share(STEP_TARGETS[1])} off, and why:\n\n{reasons}"] if missed else []
+    parts += (
+        [f"Outside the range or more than {share(STEP_TARGETS[1])} off, and why:\n\n{reasons}"]
+        if missed
+        else []
+    )
     return "\n\n".join([*parts, *([f"Left out:\n\n{left_out}"] if left_out else [])])
 
 
@@ -198,7 +261,16 @@ def _row(pair: Pair) -> tuple[str, ...]:
     before, predicted, low, high, after = (
         f"{ms:.4g}" for ms in (pair.before_ms, pair.predicted_ms, pair.low_ms, pair.high_ms, pair.after_ms)
     )
-    return pair.name, pair.change, before, predicted, f"{low} to {high}", after, f"{pair.error:+.0%}", "yes" if pair.inside else "**no**"
+    return (
+        pair.name,
+        pair.change,
+        before,
+        predicted,
+        f"{low} to {high}",
+        after,
+        f"{pair.error:+.0%}",
+        "yes" if pair.inside else "**no**",
+    )
 
 
 def replay_part(replayed: dict[str, Replayed], without: Iterable[str]) -> str:
@@ -222,8 +294,14 @@ def replay_part(replayed: dict[str, Replayed], without: Iterable[str]) -> str:
         table(("trace", "steps", "median", "largest"), worst),
     ]
     delays = [
-        ("launch call's end to its event, idle stream", *_percentiles([one.latencies for one in replayed.values()])),
-        ("an event to the next queued one on its stream", *_percentiles([one.gaps for one in replayed.values()])),
+        (
+            "launch call's end to its event, idle stream",
+            *_percentiles([one.latencies for one in replayed.values()]),
+        ),
+        (
+            "an event to the next queued one on its stream",
+            *_percentiles([one.gaps for one in replayed.values()]),
+        ),
     ]
     parts += ["Delays in these traces, the median trace's:", table(("µs", "p10", "p50", "p90"), delays)]
     return "\n\n".join([*parts, *([f"Cannot be replayed:\n\n{left_out}"] if left_out else [])])
@@ -243,9 +321,13 @@ def part(traces: Path | None) -> str:
     """The page's part on predictions."""
     sections = [
         HEADING,
-        "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the recording of the sick script alone, "
-        "against the plain steps of its own recording, made minutes apart on a machine that others used too. *Error*: of the "
-        "predicted step. What is left after a rewrite is a guess of the rule (`ratio`), made with some of these samples at hand, and "
+        "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the "
+        "recording of "
+        "the sick script alone, "
+        "against the plain steps of its own recording, made minutes apart on a machine that others used too. "
+        "*Error*: of the "
+        "predicted step. What is left after a rewrite is a guess of the rule (`ratio`), made with some of "
+        "these samples at hand, and "
         "the spread of the ranges was set after seeing them all: take the coverage as in-sample.",
     ]
     for gpu, found in sorted(sample_pairs().items(), key=lambda item: item[0] or ""):
@@ -253,10 +335,12 @@ def part(traces: Path | None) -> str:
     if traces is not None:
         sections += [
             "## Recorded by others before and after a change, GPU",
-            "None of them was used to set a number of the replay. Plain steps were not recorded: all times are under their profiler.",
+            "None of them was used to set a number of the replay. Plain steps were not recorded: all times "
+            "are under their profiler.",
             pairs_part(recorded_pairs(traces), ()),
             "## Replaying recorded steps as they are",
-            "How far the replay of a step ends from the recording, on the host or on both lanes. That it is small says that the recorded "
+            "How far the replay of a step ends from the recording, on the host or on both lanes. That it is "
+            "small says that the recorded "
             "waits are understood; it does not say that a change is.",
             replay_part(*replayed_traces(traces)),
         ]
@@ -264,8 +348,12 @@ def part(traces: Path | None) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--traces", type=Path, help="folder of traces that others recorded, with READINGS.csv")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--traces", type=Path, help="folder of traces that others recorded, with READINGS.csv"
+    )
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(FOLDER.parent)}")
     options = parser.parse_args()
     written = part(options.traces)

@@ -1,7 +1,9 @@
-"""What a recorder has to know of a GPU before it is trusted there: a function a question, whose answer is written down as it is.
+"""What a recorder has to know of a GPU before it is trusted there: a function a question,
+whose answer is written down as it is.
 
-Each is asked in a process of its own (`first_light.py`), for what one does to CUDA stays with the process. ``keep``: where a small trace
-may be left. Without a GPU some can be asked as well, of toy sizes: that shows that they run, and nothing else.
+Each is asked in a process of its own (`first_light.py`), for what one does to CUDA stays with the
+process. ``keep``: where a small trace may be left. Without a GPU some can be asked as well, of toy sizes:
+that shows that they run, and nothing else.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ def recorded(run: Callable[[], object], keep: Path | None = None, **options: Any
 
 
 def of(events: Sequence[Event], *categories: str) -> list[Event]:
-    return sorted((event for event in events if event.get("cat") in categories), key=lambda event: event["ts"])
+    return sorted(
+        (event for event in events if event.get("cat") in categories), key=lambda event: event["ts"]
+    )
 
 
 def launches(events: Sequence[Event]) -> list[Event]:
@@ -93,9 +97,14 @@ def environment(keep: Path) -> Answer:
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
         "cudnn": torch.backends.cudnn.version() if CUDA else None,
-        "gpu": [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())] if CUDA else [],
+        "gpu": [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+        if CUDA
+        else [],
         "cores": len(os.sched_getaffinity(0)),
-        "packages": {name: _version(name) for name in ("triton", "nvidia-ml-py", "pynvml", "numpy", "pandas", "msgspec", "libcst")},
+        "packages": {
+            name: _version(name)
+            for name in ("triton", "nvidia-ml-py", "pynvml", "numpy", "pandas", "msgspec", "libcst")
+        },
         "c_compiler": next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None),
         "shared_memory_bytes": shutil.disk_usage("/dev/shm").total if os.path.isdir("/dev/shm") else None,
         "profiling_for_root_only": _driver_setting("RmProfilingAdminOnly"),
@@ -132,7 +141,12 @@ def _asked_of_nvidia_smi(reasons: str) -> Answer:
     except (OSError, subprocess.SubprocessError) as error:
         return repr(error)
     said = (done.stdout.strip() or done.stderr.strip())[:300]
-    return {"reasons": reasons, "exit_code": done.returncode, "said": said, "seconds": round(time.perf_counter() - began, 2)}
+    return {
+        "reasons": reasons,
+        "exit_code": done.returncode,
+        "said": said,
+        "seconds": round(time.perf_counter() - began, 2),
+    }
 
 
 def _lines_of_nvidia_smi() -> Answer:
@@ -145,13 +159,19 @@ def _lines_of_nvidia_smi() -> Answer:
     with process:
         assert process.stdout is not None
         began = time.perf_counter()
-        arrived = [round(time.perf_counter() - began, 2) for _, line in zip(range(4), process.stdout, strict=False) if line]
+        arrived = [
+            round(time.perf_counter() - began, 2)
+            for _, line in zip(range(4), process.stdout, strict=False)
+            if line
+        ]
         process.kill()
     return arrived
 
 
 def cpu_session_first(keep: Path) -> Answer:
-    """Does a session that records the CPU only leave its process without GPU events ever after (pytorch#186036, #186970)?"""
+    """Does a session that records the CPU only leave its process without GPU events
+    ever after (pytorch#186036, #186970)?
+    """
     product = square(512)
     with profile(activities=[ProfilerActivity.CPU]):
         pass
@@ -160,7 +180,9 @@ def cpu_session_first(keep: Path) -> Answer:
 
 
 def sessions(keep: Path) -> Answer:
-    """Are kernels lost at the head of later sessions (pytorch#192021), do clocks drift apart, is the first step of each slower?"""
+    """Are kernels lost at the head of later sessions (pytorch#192021), do clocks drift
+    apart, is the first step of each slower?
+    """
     product = square(1024)
     times(10, lambda: product @ product)()
     finish()
@@ -170,13 +192,19 @@ def sessions(keep: Path) -> Answer:
         steps_ms: list[float] = []
         events = recorded(lambda steps_ms=steps_ms: _six_steps(product, steps_ms))
         calls, ran = launches(events), {correlation(kernel): kernel for kernel in of(events, "kernel")}
-        late_us = sorted(ran[correlation(call)]["ts"] - call["ts"] for call in calls if correlation(call) in ran)
+        late_us = sorted(
+            ran[correlation(call)]["ts"] - call["ts"] for call in calls if correlation(call) in ran
+        )
         answers.append(
             {
                 "idle_s": idle_s,
                 "launches": len(calls),
-                "without_kernel": [number for number, call in enumerate(calls) if correlation(call) not in ran][:20],
-                "from_call_to_kernel_us": [round(late_us[at], 1) for at in (0, len(late_us) // 2, -1)] if late_us else [],
+                "without_kernel": [
+                    number for number, call in enumerate(calls) if correlation(call) not in ran
+                ][:20],
+                "from_call_to_kernel_us": [round(late_us[at], 1) for at in (0, len(late_us) // 2, -1)]
+                if late_us
+                else [],
                 "steps_ms": steps_ms,
                 "overhead_us": _overhead(events),
             }
@@ -215,7 +243,10 @@ def after_a_session(keep: Path) -> Answer:
         return round(statistics.median(took), 3)
 
     launch_us()
-    answer: dict[str, Any] = {"teardown": os.environ.get("TEARDOWN_CUPTI"), "before": [launch_us(), launch_us()]}
+    answer: dict[str, Any] = {
+        "teardown": os.environ.get("TEARDOWN_CUPTI"),
+        "before": [launch_us(), launch_us()],
+    }
     during: list[float] = []
     recorded(lambda: during.append(launch_us(5)))
     time.sleep(0.5)
@@ -244,11 +275,16 @@ def queue(keep: Path) -> Answer:
     run()
     finish()
     events = recorded(run)
-    return {"waited_at_launch": {"plain": waited_at[0], "recorded": waited_at[1]}, "overhead_us": _overhead(events)}
+    return {
+        "waited_at_launch": {"plain": waited_at[0], "recorded": waited_at[1]},
+        "overhead_us": _overhead(events),
+    }
 
 
 def ahead(keep: Path) -> Answer:
-    """A loop that never waits and keeps the GPU busy: what is a step by the host's clock, and by the GPU's?"""
+    """A loop that never waits and keeps the GPU busy: what is a step by the host's clock, and by the
+    GPU's?
+    """
     shapes = ((2, 4096, 8192), (8, 4096, 4096), (48, 1024, 8192)) if CUDA else ((2, 32, 16),)
     counts = (2, 8, 20, 100) if CUDA else (2,)
     answer = {}
@@ -257,7 +293,11 @@ def ahead(keep: Path) -> Answer:
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
         inputs = torch.randn(batch, width, device=DEVICE)
 
-        def step(model: nn.Module = model, optimizer: torch.optim.Optimizer = optimizer, inputs: torch.Tensor = inputs) -> None:
+        def step(
+            model: nn.Module = model,
+            optimizer: torch.optim.Optimizer = optimizer,
+            inputs: torch.Tensor = inputs,
+        ) -> None:
             with torch.autocast(DEVICE, torch.bfloat16):
                 loss = model(inputs).square().mean()
             loss.backward()
@@ -265,7 +305,9 @@ def ahead(keep: Path) -> Answer:
             optimizer.zero_grad()
 
         times(5, step)()
-        answer[f"{layers} × {width}, batch {batch}"] = {f"{count} steps": _step_ms(step, count) for count in counts}
+        answer[f"{layers} × {width}, batch {batch}"] = {
+            f"{count} steps": _step_ms(step, count) for count in counts
+        }
     return answer
 
 
@@ -312,7 +354,9 @@ def kernel_names(keep: Path) -> Answer:
             convolution = nn.Conv2d(64, 64, 3, padding=1).to(DEVICE, dtype).to(memory_format=layout)
             maps = torch.randn(32, 64, 56, 56, device=DEVICE, dtype=dtype).to(memory_format=layout)
             order = "channels last" if layout is torch.channels_last else "channels first"
-            answer[f"{label} convolution, {order}"] = _kernels(lambda convolution=convolution, maps=maps: convolution(maps))
+            answer[f"{label} convolution, {order}"] = _kernels(
+                lambda convolution=convolution, maps=maps: convolution(maps)
+            )
     return answer
 
 
@@ -323,7 +367,9 @@ def _kernels(run: Callable[[], object]) -> list[str]:
 
 
 def waits(keep: Path) -> Answer:
-    """What does each way to wait, read and copy look like: its calls with their durations, and the copies it makes?"""
+    """What does each way to wait, read and copy look like: its calls with their
+    durations, and the copies it makes?
+    """
     answer = {}
     for name, case in _cases().items():
         case()
@@ -333,12 +379,23 @@ def waits(keep: Path) -> Answer:
         telling = [call for call in calls if not call["name"].startswith(_TELL_NOTHING)]
         answer[name] = {
             "calls": [[call["name"], round(call["dur"], 1)] for call in telling[:12]],
-            "copies": [[copy["name"], copy.get("args", {}).get("bytes"), round(copy["dur"], 1)] for copy in of(events, "gpu_memcpy")[:4]],
+            "copies": [
+                [copy["name"], copy.get("args", {}).get("bytes"), round(copy["dur"], 1)]
+                for copy in of(events, "gpu_memcpy")[:4]
+            ],
         }
     return answer
 
 
-_TELL_NOTHING = ("cudaLaunch", "cuLaunch", "cudaFuncGet", "cudaOccup", "cudaStreamIsCap", "cudaGetDevice", "cudaEventCreate")
+_TELL_NOTHING = (
+    "cudaLaunch",
+    "cuLaunch",
+    "cudaFuncGet",
+    "cudaOccup",
+    "cudaStreamIsCap",
+    "cudaGetDevice",
+    "cudaEventCreate",
+)
 
 
 def _cases() -> dict[str, Callable[[], object]]:
@@ -401,8 +458,13 @@ def _cases_of_cuda(product: torch.Tensor, host: torch.Tensor) -> dict[str, Calla
 
 
 def graphs(keep: Path) -> Answer:
-    """What does a captured step look like when it is replayed, and what does a synchronisation during the capture do to it?"""
-    model, inputs = nn.Sequential(*(nn.Linear(256, 256) for _ in range(8))).to(DEVICE), torch.randn(64, 256, device=DEVICE)
+    """What does a captured step look like when it is replayed, and what does a
+    synchronisation during the capture do to it?
+    """
+    model, inputs = (
+        nn.Sequential(*(nn.Linear(256, 256) for _ in range(8))).to(DEVICE),
+        torch.randn(64, 256, device=DEVICE),
+    )
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -436,7 +498,9 @@ def _synchronised_while_capturing(model: nn.Module, inputs: torch.Tensor) -> dic
 
 
 def synchronisation_events(keep: Path) -> Answer:
-    """Does the profiler write what a synchronisation waited for, where it is asked to (`enable_cuda_sync_events`)?"""
+    """Does the profiler write what a synchronisation waited for, where it is
+    asked to (`enable_cuda_sync_events`)?
+    """
     from torch._C._profiler import _ExperimentalConfig
 
     product = square(2048)
@@ -447,7 +511,9 @@ def synchronisation_events(keep: Path) -> Answer:
 
 
 def compiled(keep: Path) -> Answer:
-    """What do compiled steps look like, with and without CUDA graphs; can their kernels be told from which call they come?"""
+    """What do compiled steps look like, with and without CUDA graphs; can their
+    kernels be told from which call they come?
+    """
     answer = {}
     inputs = torch.randn(256, 512, device=DEVICE)
     for mode in ("default", "reduce-overhead"):
@@ -463,7 +529,9 @@ def compiled(keep: Path) -> Answer:
         known = {correlation(call) for call in of(events, *CALLS)}
         answer[mode] = {
             "kernels": len(of(events, "kernel")),
-            "without_call": len([kernel for kernel in of(events, "kernel") if correlation(kernel) not in known]),
+            "without_call": len(
+                [kernel for kernel in of(events, "kernel") if correlation(kernel) not in known]
+            ),
             "calls": sorted({call["name"] for call in launches(events)}),
         }
     return answer

@@ -1,7 +1,8 @@
-"""Record every sample that this machine can show again (`make samples`), or those named on the command line: record.py input-wait/sick …
+"""Record every sample that this machine can show again (`make samples`), or those named on the
+command line: record.py input-wait/sick …
 
-A recording is taken only from a quiet moment. The folders of the machine it ran on are taken out: the script's own becomes /sample,
-those of Python and of this project become /python, the user's becomes /home.
+A recording is taken only from a quiet moment. The folders of the machine it ran on are taken out: the
+script's own becomes /sample, those of Python and of this project become /python, the user's becomes /home.
 """
 
 import gzip
@@ -28,13 +29,15 @@ STEPS = 2
 PLAIN_STEPS = 20
 TIMEOUT_S = 120
 ATTEMPTS = 5
-QUIET_DEVIATION, LARGEST_DEVIATION = 0.03, 0.3  # of the plain steps: good enough at once; still good enough to keep
+# of the plain steps: good enough at once; still good enough to keep
+QUIET_DEVIATION, LARGEST_DEVIATION = (0.03, 0.3)
 LARGEST_BYTES = 300_000
 PATTERNS = "torch_patterns.json"
 
 
 def record_in_quiet(sample: Sample) -> str:
-    """Record beside the script, again and again until the plain steps agree; the quietest recording is kept. Returns a line on it.
+    """Record beside the script, again and again until the plain steps agree; the quietest
+    recording is kept. Returns a line on it.
 
     Raises RuntimeError if it is too noisy or too large to keep.
     """
@@ -46,7 +49,10 @@ def record_in_quiet(sample: Sample) -> str:
             deviations[out] = relative_deviation(load_recording(out))
         quietest = min(deviations, key=lambda out: deviations[out])
         if deviations[quietest] > LARGEST_DEVIATION:
-            raise RuntimeError(f"{sample}: the plain steps never deviated by less than {deviations[quietest]:.0%}: close other programs")
+            raise RuntimeError(
+                f"{sample}: the plain steps never deviated by less than {deviations[quietest]:.0%}: close "
+                "other programs"
+            )
         keep(quietest, sample, sample.run)
     keep_patterns(sample, sample.run)
     size = size_of(sample.run)
@@ -64,7 +70,10 @@ def why_too_large(size: int) -> str:
     """Why a recording of so many bytes is none to commit; empty if it is."""
     if size <= LARGEST_BYTES:
         return ""
-    return f"{size // 1000} kB are more than {LARGEST_BYTES // 1000} kB: fewer steps, `stacks = false` or a smaller script"
+    return (
+        f"{size // 1000} kB are more than {LARGEST_BYTES // 1000} kB: fewer steps, `stacks = false` or a "
+        "smaller script"
+    )
 
 
 def run_recorder(sample: Sample, out: Path, seconds: float = 3600.0) -> None:
@@ -75,7 +84,9 @@ def run_recorder(sample: Sample, out: Path, seconds: float = 3600.0) -> None:
 
 
 def relative_deviation(recording: Recording) -> float:
-    """The median deviation from the median plain step, as a share of it; infinite if the script had no step left for that phase."""
+    """The median deviation from the median plain step, as a share of it; infinite if the
+    script had no step left for that phase.
+    """
     step_ns = recording.step_ns("plain")
     if not len(step_ns):
         return float("inf")
@@ -87,14 +98,19 @@ def keep(out: Path, sample: Sample, target: Path) -> None:
     """Copy what was recorded, without reports."""
     shutil.rmtree(target, ignore_errors=True)
     (target / "rank0").mkdir(parents=True)
-    for source in [*sorted((out / "rank0").iterdir()), out / "run.json"]:  # run.json last: what has it is complete
+    for source in [
+        *sorted((out / "rank0").iterdir()),
+        out / "run.json",
+    ]:  # run.json last: what has it is complete
         (target / source.relative_to(out)).write_bytes(neutral(source, sample, out))
 
 
 def keep_patterns(sample: Sample, target: Path) -> None:
     """What torch's own pattern matcher says of the script, beside the recording."""
     target.mkdir(parents=True, exist_ok=True)
-    (target / PATTERNS).write_text(json.dumps(said_by_torch(sample.script), indent=1).replace(str(sample.script.parent), "/sample"))
+    (target / PATTERNS).write_text(
+        json.dumps(said_by_torch(sample.script), indent=1).replace(str(sample.script.parent), "/sample")
+    )
 
 
 def neutral(source: Path, sample: Sample, out: Path) -> bytes:
@@ -104,11 +120,16 @@ def neutral(source: Path, sample: Sample, out: Path) -> bytes:
         return content
     zipped = source.suffix == ".gz"
     text = (gzip.decompress(content) if zipped else content).decode("utf-8", errors="replace")
-    text = text.replace(str(out), "/run").replace(str(sample.script.parent), "/sample").replace(platform.release(), "kernel")
+    text = (
+        text.replace(str(out), "/run")
+        .replace(str(sample.script.parent), "/sample")
+        .replace(platform.release(), "kernel")
+    )
     for folder in (sys.prefix, sys.base_prefix, str(FOLDER.parent)):
         text = text.replace(folder, "/python")
     text = re.sub(r'"host_name": "[^"]*"', '"host_name": "sample"', text)
-    text = re.sub(r"/[^\s\"]*/torchinductor_\w+", "/torchinductor", text)  # a folder that torch names after the user
+    # a folder that torch names after the user
+    text = re.sub(r"/[^\s\"]*/torchinductor_\w+", "/torchinductor", text)
     content = text.replace(str(Path.home()), "/home").encode()
     return gzip.compress(content, 9, mtime=0) if zipped else content
 
@@ -123,10 +144,14 @@ def device_name() -> str:
 
 
 def main(names: list[str]) -> int:
-    """Record the samples named (`input-wait/sick`, or a whole case) or all that this machine can show; 1 if any could not be kept."""
+    """Record the samples named (`input-wait/sick`, or a whole case) or all that this machine
+    can show; 1 if any could not be kept.
+    """
     print(f"torch {version('torch')}, Python {platform.python_version()}, {device_name()}")
     failed = False
-    for sample in [one for one in SAMPLES if {str(one), one.case} & set(names)] if names else samples_for(device()):
+    for sample in (
+        [one for one in SAMPLES if {str(one), one.case} & set(names)] if names else samples_for(device())
+    ):
         try:
             print(record_in_quiet(sample), flush=True)
         except RuntimeError as error:

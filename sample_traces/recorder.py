@@ -1,6 +1,7 @@
 """`python -m diagnose` as far as the recording; what is made of it can be made anywhere.
 
-    python -m sample_traces.recorder --out RUN [--judged] [options of `python -m diagnose`] script.py [its arguments]
+    python -m sample_traces.recorder --out RUN [--judged] [options of `python -m
+    diagnose`] script.py [its arguments]
 
 --judged, which comes first, leaves report.json as well, and none of the other reports.
 """
@@ -25,7 +26,9 @@ def main(argv: Sequence[str]) -> int:
     """Exit codes as those of `python -m diagnose`."""
     judged = argv[:1] == [JUDGED]
     options = parse(argv[judged:])
-    settings = Settings(**{name: getattr(options, name) for name in RECORDING if getattr(options, name) is not None})
+    settings = Settings(
+        **{name: getattr(options, name) for name in RECORDING if getattr(options, name) is not None}
+    )
     outcome = launch(Target(options.target, options.module, tuple(options.args)), settings, options.out)
     if outcome.ended in ("crashed", "killed"):
         return EXIT_SCRIPT_FAILED

@@ -1,4 +1,5 @@
-"""What the pieces left, as tables: a document for people, one for programs, and parts of docs/accuracy.md named after the GPU.
+"""What the pieces left, as tables: a document for people, one for programs, and parts of
+docs/accuracy.md named after the GPU.
 
 Needs no GPU: the folder may have been brought from elsewhere.
 """
@@ -58,7 +59,10 @@ class Results:
         return sample_pairs(self.out)
 
     def saved(self, folder: str) -> list[dict[str, Any]]:
-        return [json.loads(file.read_text(encoding="utf-8")) for file in sorted((self.out / folder).glob("*.json"))]
+        return [
+            json.loads(file.read_text(encoding="utf-8"))
+            for file in sorted((self.out / folder).glob("*.json"))
+        ]
 
 
 def parts(results: Results) -> dict[str, str]:
@@ -83,7 +87,11 @@ def parts(results: Results) -> dict[str, str]:
 def write_tables(out: Path) -> str:
     """Write tables.md and tables.json into the folder; returns what is in tables.md."""
     results = Results(out)
-    made = [*(part.strip() for part in parts(results).values()), _cost_of_diseases(out), first_light.page(out / "first-light")]
+    made = [
+        *(part.strip() for part in parts(results).values()),
+        _cost_of_diseases(out),
+        first_light.page(out / "first-light"),
+    ]
     text = "\n\n".join([f"Recorded on {machine_in_words(results.machine)}.", *made])
     (out / "tables.md").write_text(text + "\n", encoding="utf-8")
     (out / "tables.json").write_text(json.dumps(_numbers(results), indent=1), encoding="utf-8")
@@ -91,11 +99,15 @@ def write_tables(out: Path) -> str:
 
 
 def write_page(out: Path, page: Path) -> list[str]:
-    """Put the parts into the page, each in the place of its last version; returns their headings. Raises ValueError for a rehearsal."""
+    """Put the parts into the page, each in the place of its last version; returns their headings.
+
+    Raises ValueError for a rehearsal.
+    """
     results = Results(out)
     if results.machine["gpu"] is None:
         raise ValueError(
-            f"{out} was recorded without a GPU: make accuracy, make prediction-accuracy and make verify-samples write those parts"
+            f"{out} was recorded without a GPU: make accuracy, make prediction-accuracy and make "
+            "verify-samples write those parts"
         )
     made = parts(results)
     for heading, part in made.items():
@@ -104,7 +116,9 @@ def write_page(out: Path, page: Path) -> list[str]:
 
 
 def keep_recordings(out: Path, target: Path = FOLDER) -> list[str]:
-    """Copy the recordings of samples that need a GPU beside their scripts, but for those too large to commit; a line on each."""
+    """Copy the recordings of samples that need a GPU beside their scripts, but for those
+    too large to commit; a line on each.
+    """
     lines = []
     for sample in [one for one in SAMPLES if one.needs == "gpu"]:
         run = out / sample.case / sample.name
@@ -124,13 +138,16 @@ def keep_recordings(out: Path, target: Path = FOLDER) -> list[str]:
 def _rules(results: Results) -> str:
     samples = [answer.sample for answer in results.answers]
     said = torch_answers(results.out, samples)
-    return rules_page(results.answers, said, results.machine["gpu"], samples).replace("`make accuracy`", f"`{COMMAND}`")
+    return rules_page(results.answers, said, results.machine["gpu"], samples).replace(
+        "`make accuracy`", f"`{COMMAND}`"
+    )
 
 
 def _predictions(results: Results) -> str:
     heading = on_machine(PREDICTIONS, results.machine["gpu"])
     said = (
-        f"Written by `{COMMAND}` on {machine_in_words(results.machine)}: the step of the healthy twin, predicted from the recording of the "
+        f"Written by `{COMMAND}` on {machine_in_words(results.machine)}: the step of the healthy twin, "
+        "predicted from the recording of the "
         "sick script alone, against the plain steps of its own recording."
     )
     return "\n\n".join([heading, said, *(pairs_part(*pairs) for pairs in results.pairs.values())])
@@ -148,36 +165,60 @@ def _verified(results: Results) -> str:
     parts = [verified.page(found, without, verdicts if same else None, results.machine, COMMAND)]
     if same:
         rows = [
-            (one["case"], in_words(one), f"{100 * one['noise']:.1f} %" if "noise" in one else "–", one.get("pairs", "–")) for one in same
+            (
+                one["case"],
+                in_words(one),
+                f"{100 * one['noise']:.1f} %" if "noise" in one else "–",
+                one.get("pairs", "–"),
+            )
+            for one in same
         ]
         parts.append(table(("a healthy script against itself", "verdict", "noise floor", "pairs"), rows))
     if (results.out / "without-sample.json").is_file():
         tried = json.loads((results.out / "without-sample.json").read_text(encoding="utf-8"))["tried"]
         remedies = [(one["intervention"], verdict(one)) for one in tried]
-        parts += ["Remedies that no sample is cured by, on a script that needs none of them:", table(("remedy", "verdict"), remedies)]
+        parts += [
+            "Remedies that no sample is cured by, on a script that needs none of them:",
+            table(("remedy", "verdict"), remedies),
+        ]
     return "\n\n".join(parts)
 
 
 def _costs(results: Results) -> str:
     words = f"Written by `{COMMAND}` on {machine_in_words(results.machine)}."
     found = results.saved("costs")
-    parts = [on_machine(COSTS, results.machine["gpu"]), words, hook_costs.page(found) if found else "Not measured yet."]
+    parts = [
+        on_machine(COSTS, results.machine["gpu"]),
+        words,
+        hook_costs.page(found) if found else "Not measured yet.",
+    ]
     try:
-        parts.append(f"What the profiler costs a recorded event, fitted (`sample_traces/overhead.py`):\n\n{event_costs(results.out)}")
+        parts.append(
+            "What the profiler costs a recorded event, fitted "
+            f"(`sample_traces/overhead.py`):\n\n{event_costs(results.out)}"
+        )
     except ValueError as error:
         parts.append(f"What the profiler costs a recorded event cannot be told: {error}.")
     return "\n\n".join(parts)
 
 
 def _stories(results: Results) -> str:
-    words = f"Written by `{COMMAND}` on {machine_in_words(results.machine)}: `sample_traces/stories/`; no rule was tuned on them."
+    words = (
+        f"Written by `{COMMAND}` on {machine_in_words(results.machine)}: `sample_traces/stories/`; no "
+        "rule was tuned on them."
+    )
     told = [storytelling.told(story, results.out / "stories") for story in storytelling.stories()]
     return "\n\n".join([on_machine(STORIES, results.machine["gpu"]), words, *told])
 
 
 def _cost_of_diseases(out: Path) -> str:
-    rows = [(case, f"{sick:.2f}", f"{healthy:.2f}", f"{sick / healthy:.2f}") for case, sick, healthy in _steps(out)]
-    return "# What each disease costs\n\n" + table(("case", "sick, ms a step", "healthy, ms a step", "ratio"), rows)
+    rows = [
+        (case, f"{sick:.2f}", f"{healthy:.2f}", f"{sick / healthy:.2f}")
+        for case, sick, healthy in _steps(out)
+    ]
+    return "# What each disease costs\n\n" + table(
+        ("case", "sick, ms a step", "healthy, ms a step", "ratio"), rows
+    )
 
 
 def _steps(out: Path) -> list[tuple[str, float, float]]:
@@ -200,7 +241,11 @@ def _plain_ms(run: Path) -> float | None:
 
 def _numbers(results: Results) -> dict[str, Any]:
     out = results.out
-    pairs = [asdict(pair) | {"error": pair.error, "inside": pair.inside} for found, _ in results.pairs.values() for pair in found]
+    pairs = [
+        asdict(pair) | {"error": pair.error, "inside": pair.inside}
+        for found, _ in results.pairs.values()
+        for pair in found
+    ]
     return {
         "schema": 1,
         "machine": results.machine,
@@ -213,7 +258,9 @@ def _numbers(results: Results) -> dict[str, Any]:
         "unchanged": results.saved("unchanged"),
         "costs": results.saved("costs"),
         "stories": [storytelling.numbers(story, out / "stories") for story in storytelling.stories()],
-        "torch_patterns": [str(sample) for sample in SAMPLES if (out / sample.case / sample.name / PATTERNS).is_file()],
+        "torch_patterns": [
+            str(sample) for sample in SAMPLES if (out / sample.case / sample.name / PATTERNS).is_file()
+        ],
     }
 
 

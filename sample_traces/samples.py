@@ -1,6 +1,6 @@
 """What the bundled samples are: one a script, as each folder's expected.toml says."""
 
-import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,22 +8,19 @@ from typing import Any
 from diagnose.document import text
 from diagnose.document.queries import place
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Sample:
-    """``rule``: the finding expected on top of the plan; empty if nothing may fire. ``line``: the text of the planted line, empty where
-    no recording can be expected to tell it. ``also``: rules that are true of the script as well and may stand in its plan. ``what``
-    describes the case; ``other_fix`` says what the healthy twin does instead of the advised fix, empty if it is that; ``twin_steps`` is how
-    many steps of the sick script one of the twin's does the work of; ``needs`` is "gpu" where the disease shows on a GPU only; ``stacks``
-    is false where the detail phase would be too large to keep. ``easier``: the rule whose fix gains as much with less effort and so comes
-    first, with the expected finding as its alternative; empty if there is none.
+    """``rule``: the finding expected on top of the plan; empty if nothing may fire. ``line``: the text of
+    the planted line, empty where no recording can be expected to tell it. ``also``: rules that are true
+    of the script as well and may stand in its plan. ``what`` describes the case; ``other_fix`` says what
+    the healthy twin does instead of the advised fix, empty if it is that; ``twin_steps`` is how many
+    steps of the sick script one of the twin's does the work of; ``needs`` is "gpu" where the disease
+    shows on a GPU only; ``stacks`` is false where the detail phase would be too large to keep.
+    ``easier``: the rule whose fix gains as much with less effort and so comes first, with the expected
+    finding as its alternative; empty if there is none.
     """
 
     case: str

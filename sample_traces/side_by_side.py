@@ -15,7 +15,10 @@ FEW = 8  # items, that are not worth starting processes for
 
 
 def mapped(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """What the function, which other processes can import, returns for each item, in their order. Raises what it raises."""
+    """What the function, which other processes can import, returns for each item, in their order.
+
+    Raises what it raises.
+    """
     cores = min(len(os.sched_getaffinity(0)), len(items))
     if len(items) <= FEW or cores < 2:
         return list(map(function, items))

@@ -25,7 +25,15 @@ from diagnose.report.verification import verdict
 from sample_traces import first_light, hook_costs, storytelling
 from sample_traces.conductor import Piece, diagnosed, recorded
 from sample_traces.duels import in_words
-from sample_traces.record import PATTERNS, keep, keep_patterns, relative_deviation, run_recorder, size_of, why_too_large
+from sample_traces.record import (
+    PATTERNS,
+    keep,
+    keep_patterns,
+    relative_deviation,
+    run_recorder,
+    size_of,
+    why_too_large,
+)
 from sample_traces.samples import SAMPLES, Sample, is_recorded
 from sample_traces.verified import Verified, against_itself, against_twin, automatic, verified
 
@@ -35,11 +43,18 @@ VERIFY_BUDGET_S, TWIN_BUDGET_S, UNCHANGED_BUDGET_S = 75.0, 75.0, 50.0
 STORY_S, STORY_DUELS_S = 90.0, 200.0
 UNCHANGED_CASES = 8
 AT_ONCE = 6  # of torch's patterns, which are not timed
-# One of each kind of finding, whose effect is a matter of arithmetic: what is wrong with these is wrong with the tool. The host waits for a
-# number; it launches more than it can; copies wait for pageable memory; the driver is asked for memory in every step; products without
-# tensor cores; the wrong layout.
+# One of each kind of finding, whose effect is a matter of arithmetic: what is wrong with these is wrong with
+# the tool. The host waits for a number; it launches more than it can; copies wait for pageable memory; the
+# driver is asked for memory in every step; products without tensor cores; the wrong layout.
 PAIRS = {
-    "cuda": ("item-every-step", "short-kernels", "pageable-copies", "empty-cache", "fp32-matmul", "nchw-conv"),
+    "cuda": (
+        "item-every-step",
+        "short-kernels",
+        "pageable-copies",
+        "empty-cache",
+        "fp32-matmul",
+        "nchw-conv",
+    ),
     "cpu": ("sleep", "input-wait", "attention", "gc-pauses", "fp64", "small-ops"),
 }
 VERIFIED_FIRST = {  # each by another kind of intervention, and none that compiles
@@ -59,7 +74,11 @@ def all_pieces(out: Path, device: str) -> list[Piece]:
     cured = [sick for sick in automatic(device) if sick in of_device]
     first_cured = [sick for case in VERIFIED_FIRST[device] for sick in cured if sick.case == case]
     return [
-        *(_question(question, out) for question in first_light.QUESTIONS if device == "cuda" or not question.needs_gpu),
+        *(
+            _question(question, out)
+            for question in first_light.QUESTIONS
+            if device == "cuda" or not question.needs_gpu
+        ),
         *(_costs(kind, out) for kind in hook_costs.KINDS),
         *(_recording("pairs", sample, out) for sample in pairs),
         *(_recording("samples", sample, out) for sample in of_device if sample not in pairs),
@@ -80,7 +99,10 @@ def all_pieces(out: Path, device: str) -> list[Piece]:
 
 def _question(question: first_light.Question, out: Path) -> Piece:
     return Piece(
-        "first-light", question.name, question.guess_s, lambda seconds: first_light.answered(question, out / "first-light", seconds)
+        "first-light",
+        question.name,
+        question.guess_s,
+        lambda seconds: first_light.answered(question, out / "first-light", seconds),
     )
 
 
@@ -108,7 +130,9 @@ def _recording(stage: str, sample: Sample, out: Path) -> Piece:
 
 
 def device_events(recording: Recording) -> str:
-    """How many the timeline holds: if there are none of a script that uses a GPU, all that is said of it is wrong."""
+    """How many the timeline holds: if there are none of a script that uses a
+    GPU, all that is said of it is wrong.
+    """
     timeline = recording.timeline
     return "no timeline" if timeline is None else f"{len(timeline.device)} events of the GPU"
 
@@ -117,10 +141,15 @@ def _patterns(case: str, out: Path) -> Piece:
     """What torch's own matcher says of a case's scripts, side by side."""
 
     def judge(seconds: float) -> str:
-        samples = [sample for sample in SAMPLES if sample.case == case and is_recorded(folder_of(sample, out))]
+        samples = [
+            sample for sample in SAMPLES if sample.case == case and is_recorded(folder_of(sample, out))
+        ]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(lambda sample: keep_patterns(sample, folder_of(sample, out)), samples))
-        return f"{len([sample for sample in samples if (folder_of(sample, out) / PATTERNS).is_file()])} scripts judged"
+        return (
+            f"{len([sample for sample in samples if (folder_of(sample, out) / PATTERNS).is_file()])} "
+            "scripts judged"
+        )
 
     return Piece("patterns", case, PATTERNS_S, judge)
 
@@ -130,12 +159,19 @@ def _patterns(case: str, out: Path) -> Piece:
 
 def _story(story: storytelling.Story, out: Path) -> list[Piece]:
     return [
-        Piece("stories", f"{story.name}/before", STORY_S, lambda seconds: storytelling.recorded(story, "before", out, seconds)),
+        Piece(
+            "stories",
+            f"{story.name}/before",
+            STORY_S,
+            lambda seconds: storytelling.recorded(story, "before", out, seconds),
+        ),
         Piece(
             "story-verify",
             story.name,
             storytelling.VERIFY_S + 40,
-            lambda seconds: storytelling.verified(story, out, seconds, min(storytelling.VERIFY_S, max(10.0, seconds - 40))),
+            lambda seconds: storytelling.verified(
+                story, out, seconds, min(storytelling.VERIFY_S, max(10.0, seconds - 40))
+            ),
         ),
         Piece(
             "story-duels",
@@ -143,7 +179,12 @@ def _story(story: storytelling.Story, out: Path) -> list[Piece]:
             STORY_DUELS_S,
             lambda seconds: storytelling.held(story, out, min(storytelling.DUEL_S, seconds / 3)),
         ),
-        Piece("stories", f"{story.name}/after", STORY_S, lambda seconds: storytelling.recorded(story, "after", out, seconds)),
+        Piece(
+            "stories",
+            f"{story.name}/after",
+            STORY_S,
+            lambda seconds: storytelling.recorded(story, "after", out, seconds),
+        ),
     ]
 
 
@@ -155,7 +196,8 @@ def _verifying(stage: str, sick: Sample, out: Path) -> Piece:
         with TemporaryDirectory() as folder:
             found = verified(sick, Path(folder), min(VERIFY_BUDGET_S, seconds / 2), seconds)
         _save(
-            asdict(found) if isinstance(found, Verified) else {"case": sick.case, "why_not": found}, out / "verified" / f"{sick.case}.json"
+            asdict(found) if isinstance(found, Verified) else {"case": sick.case, "why_not": found},
+            out / "verified" / f"{sick.case}.json",
         )
         return verdict(found.tried) if isinstance(found, Verified) else found
 
@@ -177,7 +219,9 @@ def _twin(sick: Sample, out: Path) -> Piece:
 
 
 def _without_sample(device: str, out: Path) -> Piece:
-    """Remedies that no sample is cured by, on a sample that needs none of them: do they take hold, and harm nothing?"""
+    """Remedies that no sample is cured by, on a sample that needs none of them:
+    do they take hold, and harm nothing?
+    """
     sick = next(sample for sample in SAMPLES if sample.case == TRIED_ON[device] and sample.name == "sick")
 
     def hold(seconds: float) -> str:
@@ -202,7 +246,9 @@ def _healthy(samples: Iterable[Sample]) -> list[Sample]:
 def _unchanged(sample: Sample, out: Path) -> Piece:
     def hold(seconds: float) -> str:
         with TemporaryDirectory() as folder:
-            result = against_itself(sample, folder_of(sample, out), Path(folder), min(UNCHANGED_BUDGET_S, seconds / 2))
+            result = against_itself(
+                sample, folder_of(sample, out), Path(folder), min(UNCHANGED_BUDGET_S, seconds / 2)
+            )
         _save({"case": sample.case, **result}, out / "unchanged" / f"{sample.case}.json")
         return in_words(result)
 

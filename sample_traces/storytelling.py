@@ -1,11 +1,13 @@
-"""Stories of real models: an ordinary script with ordinary mistakes, what the report says of it, and what doing that gains.
+"""Stories of real models: an ordinary script with ordinary mistakes, what the report
+says of it, and what doing that gains.
 
     python -m sample_traces.storytelling --out FOLDER [--budget 400s] [story …]
 
-``stories/<name>/before.py`` has the mistakes that mistakes.toml lists, ``after.py`` is the same job without them, made by hand. Four pieces
-each: before.py is recorded; its plan is verified, and what proves faster written into a copy of the script (`verify --allow numerics
---apply`); that copy and after.py are held against before.py, run in turns; and after.py is recorded. The story told of them holds
-nothing but what these runs left.
+``stories/<name>/before.py`` has the mistakes that mistakes.toml lists, ``after.py`` is the same job without
+them, made by hand. Four pieces each: before.py is recorded; its plan is verified, and what proves faster
+written into a copy of the script (`verify --allow numerics
+--apply`); that copy and after.py are held against before.py, run in turns; and after.py is recorded. The
+story told of them holds nothing but what these runs left.
 """
 
 from __future__ import annotations
@@ -33,7 +35,10 @@ RECORDING_S, VERIFY_S, DUEL_S = 600.0, 400.0, 90.0
 
 @dataclass(frozen=True)
 class Mistake:
-    """``rules``: any of them names it. ``line``: the text of the line where it is seen, empty where no one line is to blame."""
+    """``rules``: any of them names it.
+
+    ``line``: the text of the line where it is seen, empty where no one line is to blame.
+    """
 
     what: str
     rules: tuple[str, ...]
@@ -66,15 +71,22 @@ def stories() -> list[Story]:
 
 def _read(file: Path) -> Story:
     known = tomllib.loads(file.read_text(encoding="utf-8"))
-    mistakes = (Mistake(one["what"], tuple(one["rules"]), one.get("line", ""), one.get("needs", "")) for one in known["mistake"])
+    mistakes = (
+        Mistake(one["what"], tuple(one["rules"]), one.get("line", ""), one.get("needs", ""))
+        for one in known["mistake"]
+    )
     return Story(file.parent.name, tuple(mistakes), tuple(known["also"]))
 
 
-# ---- the runs. FOLDER/<story>/ holds what is told of; FOLDER/<story>/work/ the copies of the script and their run folders
+# ---- the runs. FOLDER/<story>/ holds what is told of; FOLDER/<story>/work/ the copies
+# of the script and their run folders
 
 
 def recorded(story: Story, part: str, out: Path, seconds: float = RECORDING_S) -> str:
-    """Record "before" or "after", and keep the recording and what is said of it. Raises RuntimeError if it fails."""
+    """Record "before" or "after", and keep the recording and what is said of it.
+
+    Raises RuntimeError if it fails.
+    """
     folder = _work(story, part, out)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -87,12 +99,23 @@ def recorded(story: Story, part: str, out: Path, seconds: float = RECORDING_S) -
 
 
 def verified(story: Story, out: Path, seconds: float = RECORDING_S, budget_s: float = VERIFY_S) -> str:
-    """Verify the plan of before.py, recorded first if its run folder is not here, and write what proves faster into the copy."""
+    """Verify the plan of before.py, recorded first if its run folder is not here, and
+    write what proves faster into the copy.
+    """
     folder = _work(story, "before", out)
     if not (folder / "run" / "report.json").is_file() or _was_elsewhere(folder):
         recorded(story, "before", out)
     shutil.copy(story.script("before"), folder / "before.py")  # an interrupted call may have changed it
-    options = ["--quiet", "--allow", "numerics", "--precision", str(duels.PRECISION), "--budget", f"{budget_s:.0f}s", "--apply"]
+    options = [
+        "--quiet",
+        "--allow",
+        "numerics",
+        "--precision",
+        str(duels.PRECISION),
+        "--budget",
+        f"{budget_s:.0f}s",
+        "--apply",
+    ]
     said = diagnosed("verify", "run", *options, cwd=folder, seconds=seconds)
     told = _told(story, out)
     shutil.copy(folder / "before.py", told / "applied.py")
@@ -103,7 +126,10 @@ def verified(story: Story, out: Path, seconds: float = RECORDING_S, budget_s: fl
     (told / "applied.txt").write_text(said.stderr, encoding="utf-8")
     tried = _tried(story, out)
     unmeasured = sum(one["state"] == "no_time" for one in tried)
-    return f"{len(tried)} fixes, {sum(one['verdict'] == 'faster' for one in tried)} faster, {unmeasured} for which there was no time"
+    return (
+        f"{len(tried)} fixes, {sum(one['verdict'] == 'faster' for one in tried)} faster, {unmeasured} for "
+        "which there was no time"
+    )
 
 
 def held(story: Story, out: Path, budget_s: float = DUEL_S) -> str:
@@ -117,7 +143,9 @@ def held(story: Story, out: Path, budget_s: float = DUEL_S) -> str:
         changed["applied"] = _told(story, out) / "applied.py"
     results = {}
     for name, script in changed.items():
-        results[name] = duels.compare_arms(story.script("before"), script.resolve(), step_ms, _work(story, "duel", out) / name, budget_s)
+        results[name] = duels.compare_arms(
+            story.script("before"), script.resolve(), step_ms, _work(story, "duel", out) / name, budget_s
+        )
     (_told(story, out) / "duels.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
     return "; ".join(f"{name}: {duels.in_words(one)}" for name, one in results.items())
 
@@ -145,7 +173,9 @@ def _keep_reports(story: Story, part: str, out: Path) -> None:
 
 def _was_elsewhere(folder: Path) -> bool:
     """The folder was brought here from where it was recorded: the script would not be found."""
-    return Path(json.loads((folder / "run" / "run.json").read_text(encoding="utf-8"))["cwd"]) != folder.resolve()
+    return (
+        Path(json.loads((folder / "run" / "run.json").read_text(encoding="utf-8"))["cwd"]) != folder.resolve()
+    )
 
 
 def _told(story: Story, out: Path) -> Path:
@@ -170,7 +200,9 @@ def _tried(story: Story, out: Path) -> list[dict[str, Any]]:
 
 
 def told(story: Story, out: Path) -> str:
-    """The story in Markdown, below a heading of the second level; what was not run yet is left out, and said to be."""
+    """The story in Markdown, below a heading of the second level; what was not
+    run yet is left out, and said to be.
+    """
     before = _document(story, "before", out)
     if before is None:
         return f"## {story.name}\n\nNot recorded yet."
@@ -192,7 +224,10 @@ def told(story: Story, out: Path) -> str:
 def _about(story: Story, before: dict[str, Any]) -> str:
     first = story.script("before").read_text(encoding="utf-8").partition("\n")[0].strip('"')
     environment = before["run"]["environment"]
-    return f"{first} (torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, {environment.get('cores')} cores)"
+    return (
+        f"{first} (torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, "
+        f"{environment.get('cores')} cores)"
+    )
 
 
 def _plan(before: dict[str, Any]) -> str:
@@ -201,14 +236,24 @@ def _plan(before: dict[str, Any]) -> str:
     rows = []
     for number, row in enumerate(before["plan"], 1):
         saving = findings[row["rule"]]["saving"]
-        rows.append((number, row["fix"], f"`{row['where']}`", _span(saving["predicted_ms"]), *_measured(saving, before, row["rule"])))
+        rows.append(
+            (
+                number,
+                row["fix"],
+                f"`{row['where']}`",
+                _span(saving["predicted_ms"]),
+                *_measured(saving, before, row["rule"]),
+            )
+        )
     if not rows:
         return "The plan is empty."
     return table(("", "fix", "where", "predicted saving", "measured saving", "verified"), rows)
 
 
 def _measured(saving: dict[str, Any], before: dict[str, Any], rule: str) -> tuple[str, str]:
-    tried = next((one for one in (before["verification"] or {}).get("tried", ()) if one["rule"] == rule), None)
+    tried = next(
+        (one for one in (before["verification"] or {}).get("tried", ()) if one["rule"] == rule), None
+    )
     return _span(saving["measured_ms"]), verdict(tried) if tried else "by hand"
 
 
@@ -224,7 +269,9 @@ def _mistakes(story: Story, before: dict[str, Any]) -> Iterator[tuple[str, str, 
         named = [rule for rule in one.rules if rule in places]
         if named:
             number, said = places[named[0]]
-            words = f"`{named[0]}`, number {number} of the plan" + ("" if not where or said == where else f", at `{said}`")
+            words = f"`{named[0]}`, number {number} of the plan" + (
+                "" if not where or said == where else f", at `{said}`"
+            )
         else:
             words = _not_planned(one, before)
         yield one.what, f"`{where}`" if where else "", words
@@ -236,8 +283,15 @@ def _not_planned(mistake: Mistake, before: dict[str, Any]) -> str:
         return "costs nothing without a GPU"
     found = [one for one in before["findings"] if one["rule"] in mistake.rules]
     words = {"quiet": "its conditions are not met", "abstains": "abstains", "error": "**the rule failed**"}
-    groups = {"minor": "seen, below the noise", "hypothetical": "would matter on a GPU", "information": "as information"}
-    said = [f"`{one['rule']}`: {_group(one, groups) if one['state'] == 'fires' else words[one['state']]}" for one in found]
+    groups = {
+        "minor": "seen, below the noise",
+        "hypothetical": "would matter on a GPU",
+        "information": "as information",
+    }
+    said = [
+        f"`{one['rule']}`: {_group(one, groups) if one['state'] == 'fires' else words[one['state']]}"
+        for one in found
+    ]
     return "not in the plan; " + ", ".join(said)
 
 
@@ -245,7 +299,11 @@ def _group(finding: dict[str, Any], groups: dict[str, str]) -> str:
     if finding["because_of"]:
         return f"explained by `{finding['because_of']}`"
     verified = finding["saving"]["verdict"]
-    return f"measured: {verified.replace('_', ' ')}" if verified else groups.get(finding["group"], finding["group"])
+    return (
+        f"measured: {verified.replace('_', ' ')}"
+        if verified
+        else groups.get(finding["group"], finding["group"])
+    )
 
 
 def _unplanted(story: Story, before: dict[str, Any]) -> str:
@@ -262,7 +320,11 @@ def _changes(story: Story, out: Path) -> Iterator[tuple[str, ...]]:
         if one:
             steps = [ms(one[key]) if key in one else "–" for key in ("before_ms", "after_ms")]
             yield title, *steps, duels.in_words(one)
-        elif name == "applied" and (_told(story, out) / "applied.py").is_file() and not _was_changed(story, out):
+        elif (
+            name == "applied"
+            and (_told(story, out) / "applied.py").is_file()
+            and not _was_changed(story, out)
+        ):
             yield title, "–", "–", "nothing was written: no fix that it can write proved faster"
         else:
             yield title, "–", "–", "not run yet"
@@ -280,7 +342,8 @@ def _predicted(story: Story, out: Path, before: dict[str, Any]) -> str:
         return ""
     foretold = before["plan"][-1]["step_ms_after"] / before["steady_step_ms"]
     return (
-        f"With the whole plan made, the report predicts {share(foretold)} of this step; `after.py`, which also mends what the plan "
+        f"With the whole plan made, the report predicts {share(foretold)} of this step; `after.py`, which "
+        "also mends what the plan "
         f"does not name, takes {share(1 + after['change'])}."
     )
 
@@ -288,16 +351,25 @@ def _predicted(story: Story, out: Path, before: dict[str, Any]) -> str:
 def numbers(story: Story, out: Path) -> dict[str, Any]:
     """The same for programs: the plan of before.py, what was tried, and the changes to the scripts."""
     before = _document(story, "before", out)
-    return {"story": story.name, "plan": before["plan"] if before else None, "tried": _tried(story, out), "duels": _duels(story, out)}
+    return {
+        "story": story.name,
+        "plan": before["plan"] if before else None,
+        "tried": _tried(story, out),
+        "duels": _duels(story, out),
+    }
 
 
 def main() -> int:
     from diagnose.commands.verify import duration
 
-    parser = argparse.ArgumentParser(prog="python -m sample_traces.storytelling", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m sample_traces.storytelling", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("names", nargs="*", metavar="story", help="only these")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--budget", type=duration, default=VERIFY_S, metavar="TIME", help="for verifying each (default 400s)")
+    parser.add_argument(
+        "--budget", type=duration, default=VERIFY_S, metavar="TIME", help="for verifying each (default 400s)"
+    )
     given = parser.parse_args()
     failed = False
     for story in [one for one in stories() if one.name in given.names or not given.names]:

@@ -1,7 +1,8 @@
-"""What torch's own pattern matcher says of a sample, for comparison (docs/accuracy.md); our analysis does not use it.
+"""What torch's own pattern matcher says of a sample, for comparison
+(docs/accuracy.md); our analysis does not use it.
 
-Run with a script and a file to write: the script's first steps run once to warm up, and once under torch.profiler from the loop's first
-batch on.
+Run with a script and a file to write: the script's first steps run once to warm up, and once under
+torch.profiler from the loop's first batch on.
 """
 
 import contextlib
@@ -29,11 +30,21 @@ def said_by_torch(script: Path) -> Said:
         answer = Path(folder) / "said.json"
         command = [sys.executable, str(Path(__file__).resolve()), script.name, str(answer)]
         try:
-            done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+            done = subprocess.run(
+                command,
+                cwd=script.parent,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=TIMEOUT_S,
+            )
         except subprocess.TimeoutExpired:
             return {"error": f"took longer than {TIMEOUT_S} s"}
         if not answer.exists():
-            return {"error": f"ended with exit code {done.returncode}: {(done.stderr.strip().splitlines() or [''])[-1]}"}
+            return {
+                "error": f"ended with exit code {done.returncode}: "
+                f"{(done.stderr.strip().splitlines() or [''])[-1]}"
+            }
         said: Said = json.loads(answer.read_text())
         return said
 
@@ -66,7 +77,9 @@ class _EnoughSteps(BaseException):
 
 
 def _run(script: str, clock: str, start: Any) -> int:
-    """Run the script until STEPS ticks of the clock ("optimizer" or "forward"); `start` is called at its first batch. Returns the ticks."""
+    """Run the script until STEPS ticks of the clock ("optimizer" or "forward"); `start` is called at
+    its first batch. Returns the ticks.
+    """
     ticks, started = 0, False
 
     def begin(*_: Any) -> None:
@@ -81,14 +94,20 @@ def _run(script: str, clock: str, start: Any) -> int:
         if ticks == STEPS:
             raise _EnoughSteps
 
-    with _hooks(begin, tick, clock), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(_EnoughSteps, SystemExit):
+    with (
+        _hooks(begin, tick, clock),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.suppress(_EnoughSteps, SystemExit),
+    ):
         runpy.run_path(script, run_name="__main__")
     return ticks
 
 
 @contextlib.contextmanager
 def _hooks(begin: Any, tick: Any, clock: str) -> Iterator[None]:
-    """`begin` is called before each loop over a loader and each module's forward, `tick` after each step of the clock."""
+    """`begin` is called before each loop over a loader and each module's forward,
+    `tick` after each step of the clock.
+    """
     from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
     from torch.optim.optimizer import register_optimizer_step_post_hook
     from torch.utils.data import DataLoader

@@ -1,10 +1,11 @@
-"""What the samples' fixes gain when they are made (`make verify-samples`): Markdown on stdout, with --write in docs/accuracy.md.
+"""What the samples' fixes gain when they are made (`make verify-samples`): Markdown on
+stdout, with --write in docs/accuracy.md.
 
     python -m sample_traces.verified [--write] [--budget 90s] [case …]
 
-Each sick script whose fix has an automatic form is recorded, and its fix verified. Then the sick script with the fix is held against the
-healthy twin, run in turns. With --unchanged N, healthy scripts are held N times against themselves: what is said of no change at all.
-`sample_traces/gpu.py` does the same in pieces.
+Each sick script whose fix has an automatic form is recorded, and its fix verified. Then the sick script with
+the fix is held against the healthy twin, run in turns. With --unchanged N, healthy scripts are held N times
+against themselves: what is said of no change at all. `sample_traces/gpu.py` does the same in pieces.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ NO_TWIN_YET = "not held against it yet"
 
 @dataclass(frozen=True)
 class Verified:
-    """One case: verify.json, and the sick script with its fix against the healthy twin: `statistics.Comparison` as a dict, None where
-    that could not be measured."""
+    """One case: verify.json, and the sick script with its fix against the healthy twin:
+    `statistics.Comparison` as a dict, None where that could not be measured.
+    """
 
     case: str
     proof: dict[str, Any]
@@ -76,7 +78,9 @@ def twin_of(sick: Sample) -> Sample:
     return next(sample for sample in SAMPLES if sample.case == sick.case and sample.name == "healthy")
 
 
-def verified(sick: Sample, folder: Path, budget_s: float = BUDGET_S, seconds: float = RECORDING_S) -> Verified | str:
+def verified(
+    sick: Sample, folder: Path, budget_s: float = BUDGET_S, seconds: float = RECORDING_S
+) -> Verified | str:
     """Record and verify, each of which may take so many seconds; or why nothing could be measured.
 
     Raises RuntimeError if either fails, or there was no time to measure.
@@ -85,7 +89,16 @@ def verified(sick: Sample, folder: Path, budget_s: float = BUDGET_S, seconds: fl
     recorded("--out", str(run), sick.script.name, cwd=sick.script.parent, seconds=seconds, judged=True)
     if sick.rule not in {row["rule"] for row in json.loads((run / "report.json").read_text())["plan"]}:
         return "the rule is not in the plan of this recording"
-    options = ["--allow", "numerics", "--budget", f"{budget_s:.0f}s", "--precision", str(PRECISION), "--only", sick.rule]
+    options = [
+        "--allow",
+        "numerics",
+        "--budget",
+        f"{budget_s:.0f}s",
+        "--precision",
+        str(PRECISION),
+        "--only",
+        sick.rule,
+    ]
     said = diagnosed("verify", str(run), *options, cwd=sick.script.parent, seconds=seconds + budget_s)
     if not (run / "verify.json").is_file():
         return (said.stderr.strip().splitlines() or ["nothing was tried"])[-1].strip()
@@ -105,17 +118,25 @@ def against_twin(found: Verified, sick: Sample, folder: Path, budget_s: float = 
     bench = TrialRunner(Store(folder / "twin" / sick.case), settings, lambda label: None)
     try:
         deadline = time.monotonic() + budget_s
-        outcome = bench.compare_arms(arm(twin_of(sick).script), arm(sick.script, [spec]), PRECISION, deadline, sick.case)
+        outcome = bench.compare_arms(
+            arm(twin_of(sick).script), arm(sick.script, [spec]), PRECISION, deadline, sick.case
+        )
     except RunFailed as failed:
         return Verified(found.case, found.proof, None, str(failed))
     if outcome is None:
         return Verified(found.case, found.proof, None, "too few runs")
-    return Verified(found.case, found.proof, asdict(outcome.comparison), statistics.verdict(outcome.comparison, PRECISION))
+    return Verified(
+        found.case, found.proof, asdict(outcome.comparison), statistics.verdict(outcome.comparison, PRECISION)
+    )
 
 
 def unchanged(count: int, folder: Path) -> Counter[str]:
     """The verdicts on healthy scripts against themselves."""
-    healthy = [sample for sample in samples_for("cpu") if not sample.rule and sample.case != "healthy" and is_recorded(sample.run)]
+    healthy = [
+        sample
+        for sample in samples_for("cpu")
+        if not sample.rule and sample.case != "healthy" and is_recorded(sample.run)
+    ]
     verdicts: Counter[str] = Counter()
     for number, sample in enumerate(islice(cycle(healthy), count)):
         try:
@@ -129,7 +150,10 @@ def unchanged(count: int, folder: Path) -> Counter[str]:
 
 
 def against_itself(sample: Sample, run: Path, folder: Path, budget_s: float = UNCHANGED_S) -> dict[str, Any]:
-    """The verdict on no change (`duels.duel`). ``run``: the sample's recording, which tells how long a step takes. Raises RunFailed."""
+    """The verdict on no change (`duels.duel`).
+
+    ``run``: the sample's recording, which tells how long a step takes. Raises RunFailed.
+    """
     step_ms = float(np.median(load_recording(run).step_ns("plain"))) / 1e6
     return compare_arms(sample.script, sample.script, step_ms, folder, budget_s)
 
@@ -137,17 +161,29 @@ def against_itself(sample: Sample, run: Path, folder: Path, budget_s: float = UN
 # ---- the page
 
 
-def page(found: Sequence[Verified], without: Sequence[str], same: Counter[str] | None, known: dict[str, Any], command: str) -> str:
+def page(
+    found: Sequence[Verified],
+    without: Sequence[str],
+    same: Counter[str] | None,
+    known: dict[str, Any],
+    command: str,
+) -> str:
     """``known``: the machine, as `machine.machine` tells it; ``command`` wrote this."""
     pairs = [pair for one in found for pair in pairs_of(one.case, one.proof)]
     rows = [(one.case, verdict(one.tried), losses(one.tried), _twin(one)) for one in found]
     parts = [
         on_machine(HEADING, known["gpu"]),
-        f"Written by `{command}`: every sick sample whose fix has an automatic form, recorded and verified afresh on "
+        f"Written by `{command}`: every sick sample whose fix has an automatic form, recorded and verified "
+        "afresh on "
         f"{in_words(known)}. *Against its twin*: the sick script with the fix against the "
-        "healthy one, run in turns: where no difference is seen, the fix does all that the twin does, as far as the interval tells.",
-        table(("case", "with the fix", "losses", "against its twin"), rows) if rows else "Nothing was verified yet.",
-        f"Predicted before, measured after:\n\n{table(HEADERS, accuracy_rows(pairs))}\n\n{in_sum(pairs)}" if pairs else "",
+        "healthy one, run in turns: where no difference is seen, the fix does all that the twin does, as far "
+        "as the interval tells.",
+        table(("case", "with the fix", "losses", "against its twin"), rows)
+        if rows
+        else "Nothing was verified yet.",
+        f"Predicted before, measured after:\n\n{table(HEADERS, accuracy_rows(pairs))}\n\n{in_sum(pairs)}"
+        if pairs
+        else "",
         "Left out:\n\n" + "\n".join(f"- {one}" for one in without) if without else "",
         _unchanged(same) if same else "",
     ]
@@ -167,19 +203,36 @@ def _unchanged(verdicts: Counter[str]) -> str:
     wrong = verdicts["faster"] + verdicts["slower"]
     rows = [(name, str(count), share(count / total)) for name, count in verdicts.most_common()]
     how = f"{total} times, to within {share(UNCHANGED_PRECISION)}"
-    told = f"Healthy scripts against themselves, {how}: a change was seen in {share(wrong / total)} (target: at most 5 %)."
+    told = (
+        f"Healthy scripts against themselves, {how}: a change was seen in {share(wrong / total)} (target: "
+        "at most 5 %)."
+    )
     return f"{told}\n\n{table(('verdict', 'times', 'share'), rows)}"
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    options.add_argument("cases", nargs="*", metavar="case", help="only these (default: all with an automatic fix)")
+    options.add_argument(
+        "cases", nargs="*", metavar="case", help="only these (default: all with an automatic fix)"
+    )
     options.add_argument("--write", action="store_true", help="into docs/accuracy.md")
-    options.add_argument("--budget", type=duration, default=BUDGET_S, help="for each verification and each twin (default 90s)")
-    options.add_argument("--unchanged", type=int, default=0, metavar="N", help="hold healthy scripts N times against themselves as well")
+    options.add_argument(
+        "--budget", type=duration, default=BUDGET_S, help="for each verification and each twin (default 90s)"
+    )
+    options.add_argument(
+        "--unchanged",
+        type=int,
+        default=0,
+        metavar="N",
+        help="hold healthy scripts N times against themselves as well",
+    )
     given = options.parse_args()
     known = machine()
-    sick = [one for one in automatic("cuda" if known["gpu"] else "cpu") if one.case in given.cases or not given.cases]
+    sick = [
+        one
+        for one in automatic("cuda" if known["gpu"] else "cpu")
+        if one.case in given.cases or not given.cases
+    ]
     found, without = [], []
     with tempfile.TemporaryDirectory() as folder:
         for one in sick:
@@ -187,7 +240,9 @@ def main() -> None:
                 result = verified(one, Path(folder), given.budget)
             except RuntimeError as error:
                 result = str(error).partition("\n")[0]
-            print(f"{one}: {verdict(result.tried) if isinstance(result, Verified) else result}", file=sys.stderr)
+            print(
+                f"{one}: {verdict(result.tried) if isinstance(result, Verified) else result}", file=sys.stderr
+            )
             if isinstance(result, Verified):
                 found.append(against_twin(result, one, Path(folder), given.budget))
             else:

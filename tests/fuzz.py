@@ -1,10 +1,11 @@
-"""Damaged and hostile traces by the thousand: each ends in a document whose ledger adds up, or in one refusal in words.
+"""Damaged and hostile traces by the thousand: each ends in a document whose ledger
+adds up, or in one refusal in words.
 
     python tests/fuzz.py --count 20000 --seed 1      (or: make fuzz)
     python tests/fuzz.py --seed 1 --only 4711        one mutant again, with its traceback
 
-Mutant number n of a seed is always the same for the same corpus: small traces of the bundled samples, of ``../shared/traces`` where that
-is there, and synthetic ones.
+Mutant number n of a seed is always the same for the same corpus: small traces of the bundled samples, of
+``../shared/traces`` where that is there, and synthetic ones.
 """
 
 from __future__ import annotations
@@ -64,11 +65,15 @@ def outcome(data: bytes, folder: Path) -> str:
         assert refusal.what and "\x1b" not in str(refusal)
         return "refused"
     if measured.ledger is not None:
-        assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span), "the ledger does not add up"
+        assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span), (
+            "the ledger does not add up"
+        )
     analysis = Analysis(measured)
     document = analysis.document
     assert problems(document) == []
-    errors = [(finding["rule"], finding["error"]) for finding in document["findings"] if finding["state"] == "error"]
+    errors = [
+        (finding["rule"], finding["error"]) for finding in document["findings"] if finding["state"] == "error"
+    ]
     assert not errors, errors
     assert "\x1b" not in markdown(document), "an escape sequence reaches the report"
     to_json(document).encode()
@@ -84,7 +89,8 @@ def _judge(seed: int, numbers: Sequence[int]) -> list[Verdict]:
     """Verdicts on some mutants, in a process of its own: limited in memory, each mutant in time."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGPROF, _too_slow)
-    diagnose.pipeline.load_rules = functools.cache(diagnose.pipeline.load_rules)  # a third of the time of a small trace
+    # a third of the time of a small trace
+    diagnose.pipeline.load_rules = functools.cache(diagnose.pipeline.load_rules)
     traces = corpus()
     with tempfile.TemporaryDirectory() as folder:
         return [_verdict(traces, seed, number, Path(folder)) for number in numbers]
@@ -96,7 +102,11 @@ def _verdict(traces: Sequence[Json], seed: int, number: int, folder: Path) -> Ve
         return Verdict(number, outcome(mutant(traces, seed, number), folder))
     except BaseException as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return Verdict(number, "failed", f"{type(error).__name__}: {str(error)[:300]} ({Path(last.filename).name}:{last.lineno})")
+        return Verdict(
+            number,
+            "failed",
+            f"{type(error).__name__}: {str(error)[:300]} ({Path(last.filename).name}:{last.lineno})",
+        )
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
 

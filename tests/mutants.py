@@ -1,4 +1,6 @@
-"""Mutants of traces: real and synthetic ones with events changed, bytes damaged, both; reproducible from a seed and a number."""
+"""Mutants of traces: real and synthetic ones with events changed, bytes damaged, both;
+reproducible from a seed and a number.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +19,38 @@ Random = random.Random
 
 def corpus() -> list[Json]:
     """Small traces as decoded JSON: stretches of recordings, and synthetic ones."""
-    recorded = [*sorted((ROOT / "sample_traces").rglob("*.trace.json.gz")), *sorted((ROOT.parent / "shared" / "traces").glob("*.json.gz"))]
+    recorded = [
+        *sorted((ROOT / "sample_traces").rglob("*.trace.json.gz")),
+        *sorted((ROOT.parent / "shared" / "traces").glob("*.json.gz")),
+    ]
     small = [path for path in recorded if path.stat().st_size < 50_000]
     return [*map(_stretch, small), _synthetic()]
 
 
 def _stretch(path: Path) -> Json:
-    """The first events of a recording, in order of time, so that steps, launches and kernels stay together."""
+    """The first events of a recording, in order of time, so that steps,
+    launches and kernels stay together.
+    """
     document = json.loads(gzip.decompress(path.read_bytes()))
     document = document if isinstance(document, dict) else {"traceEvents": document}
     events = document["traceEvents"]
-    timed = sorted((e for e in events if isinstance(e.get("ts"), (int, float)) and e.get("cat") != "Trace"), key=lambda e: e["ts"])
+    timed = sorted(
+        (e for e in events if isinstance(e.get("ts"), (int, float)) and e.get("cat") != "Trace"),
+        key=lambda e: e["ts"],
+    )
     return {**document, "traceEvents": [e for e in events if e.get("ph") == "M"][:8] + timed[:MAX_EVENTS]}
 
 
 def _synthetic() -> Json:
-    """Three steps on a thread, a GPU, two streams, with loader, optimizer, marks, sync, collective and copies."""
+    """Three steps on a thread, a GPU, two streams, with loader, optimizer,
+    marks, sync, collective and copies.
+    """
     events: list[Json] = []
 
     def add(cat: str, name: str, ts: float, dur: float, tid: int = 1, pid: int = 1, **args: Any) -> None:
-        events.append({"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "pid": pid, "tid": tid, "args": args})
+        events.append(
+            {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "pid": pid, "tid": tid, "args": args}
+        )
 
     for step in range(3):
         at, n = 1000.0 * step, 10 * step
@@ -54,19 +68,56 @@ def _synthetic() -> Json:
         add("cuda_runtime", "cudaLaunchKernel", at + 120, 5, correlation=n + 1)
         add("kernel", "sgemm_128x64_nn", at + 140, 300, 7, 0, device=0, stream=7, correlation=n + 1)
         add("cuda_runtime", "cudaMemcpyAsync", at + 200, 20, correlation=n + 2)
-        add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 450, 80, 8, 0, device=0, stream=8, correlation=n + 2, bytes=4096)
-        add("kernel", "ncclDevKernel_AllReduce_Sum_f32", at + 500, 100, 20, 0, device=0, stream=20, correlation=n + 3)
+        add(
+            "gpu_memcpy",
+            "Memcpy HtoD (Pageable -> Device)",
+            at + 450,
+            80,
+            8,
+            0,
+            device=0,
+            stream=8,
+            correlation=n + 2,
+            bytes=4096,
+        )
+        add(
+            "kernel",
+            "ncclDevKernel_AllReduce_Sum_f32",
+            at + 500,
+            100,
+            20,
+            0,
+            device=0,
+            stream=20,
+            correlation=n + 3,
+        )
         add("cuda_runtime", "cudaStreamSynchronize", at + 480, 130)
         add("user_annotation", "Optimizer.step#SGD.step", at + 700, 100)
         add("python_function", "train.py(12): main", at, 900)
         add("overhead", "Activity Buffer Request", at + 850, 10)
-    return {"schemaVersion": 1, "baseTimeNanoseconds": 1_700_000_000_000_000_000, "deviceProperties": [], "traceEvents": events}
+    return {
+        "schemaVersion": 1,
+        "baseTimeNanoseconds": 1_700_000_000_000_000_000,
+        "deviceProperties": [],
+        "traceEvents": events,
+    }
 
 
 # ---- mutations
 
 TEXTS = [
-    *("", " ", "|", "`", "``` | `", "<script>alert(1)</script>", "\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "a\nb\r\nc", "\u202egnp.exe"),
+    *(
+        "",
+        " ",
+        "|",
+        "`",
+        "``` | `",
+        "<script>alert(1)</script>",
+        "\x1b[31mred\x1b[0m",
+        "\x1b]0;title\x07",
+        "a\nb\r\nc",
+        "\u202egnp.exe",
+    ),
     *(
         "\0",
         "\ud800",
@@ -90,7 +141,14 @@ TEXTS = [
         "diagnose::tick|",
         "diagnose::tick|99999999999",
     ),
-    *("diagnose::item|a|b|c|d|5|f", "diagnose::next||0|", "Optimizer.step#", "Optimizer.step#|`<b>", "nn.Module: ", "x.py(99999999999): f"),
+    *(
+        "diagnose::item|a|b|c|d|5|f",
+        "diagnose::next||0|",
+        "Optimizer.step#",
+        "Optimizer.step#|`<b>",
+        "nn.Module: ",
+        "x.py(99999999999): f",
+    ),
     *(
         "cudaLaunchKernel",
         "cudaStreamSynchronize",
@@ -103,8 +161,38 @@ TEXTS = [
     ),
 ]
 NUMBERS: list[Any] = [
-    *(0, -1, 1, 0.1, -0.0, 1e-300, 1e300, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 10**30, 10**400),
-    *(1e18, -1e18, 3e15, 2.9e15, -2.9e15, 9.3e15, 1e-9, 1234567890123456.789, float("nan"), float("inf"), -float("inf")),
+    *(
+        0,
+        -1,
+        1,
+        0.1,
+        -0.0,
+        1e-300,
+        1e300,
+        2**31,
+        -(2**31),
+        2**53 + 1,
+        2**63 - 1,
+        2**63,
+        -(2**63),
+        -(2**63) - 1,
+        2**64,
+        10**30,
+        10**400,
+    ),
+    *(
+        1e18,
+        -1e18,
+        3e15,
+        2.9e15,
+        -2.9e15,
+        9.3e15,
+        1e-9,
+        1234567890123456.789,
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+    ),
 ]
 OTHERS: list[Any] = [
     None,
@@ -136,12 +224,51 @@ ARGUMENTS = [
         "device",
         "stream",
     ),
-    *("bytes", "size", "direction", "kind", "Collective name", "finished", "name", "Python id", "wait_on_stream", "labels"),
+    *(
+        "bytes",
+        "size",
+        "direction",
+        "kind",
+        "Collective name",
+        "finished",
+        "name",
+        "Python id",
+        "wait_on_stream",
+        "labels",
+    ),
 ]
-TOP = ["schemaVersion", "deviceProperties", "computeProperties", "distributedInfo", "baseTimeNanoseconds", "displayTimeUnit", "traceEvents"]
+TOP = [
+    "schemaVersion",
+    "deviceProperties",
+    "computeProperties",
+    "distributedInfo",
+    "baseTimeNanoseconds",
+    "displayTimeUnit",
+    "traceEvents",
+]
 CATEGORIES = [
-    *("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "kernel", "gpu_memcpy", "gpu_memset", "python_function", "overhead"),
-    *("Operator", "Kernel", "Runtime", "mtia_ccp_events", "gpu_user_annotation", "cuda_sync", "Trace", "fwdbwd", ""),
+    *(
+        "cpu_op",
+        "user_annotation",
+        "cuda_runtime",
+        "cuda_driver",
+        "kernel",
+        "gpu_memcpy",
+        "gpu_memset",
+        "python_function",
+        "overhead",
+    ),
+    *(
+        "Operator",
+        "Kernel",
+        "Runtime",
+        "mtia_ccp_events",
+        "gpu_user_annotation",
+        "cuda_sync",
+        "Trace",
+        "fwdbwd",
+        "",
+    ),
 ]
 
 
@@ -232,12 +359,29 @@ def _nest(events: list[Json], rng: Random) -> None:
     depth = rng.choice([10, 300, 3000])
     for level in range(depth):
         events.append(
-            {"ph": "X", "cat": "cpu_op", "name": "aten::nest", "ts": start + level, "dur": 2 * (depth - level), "pid": 1, "tid": 1}
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": "aten::nest",
+                "ts": start + level,
+                "dur": 2 * (depth - level),
+                "pid": 1,
+                "tid": 1,
+            }
         )
 
 
 EVENT_MUTATIONS: list[Callable[[list[Json], Random], None]] = [
-    *(_set_field, _set_field, _set_field, _set_argument, _set_argument, _set_everywhere, _drop_field, _repeat_event),
+    *(
+        _set_field,
+        _set_field,
+        _set_field,
+        _set_argument,
+        _set_argument,
+        _set_everywhere,
+        _drop_field,
+        _repeat_event,
+    ),
     *(_drop_events, _drop_category, _shuffle, _swap_field, _scale_times, _jitter_times, _nest),
 ]
 

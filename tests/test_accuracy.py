@@ -72,7 +72,9 @@ def test_the_planted_line_counts_only_where_it_is_named():
     assert not Answer(planted, ("other", planted.rule), place).at_its_line
 
 
-@pytest.mark.parametrize(("share", "verdict"), [(Share(19, 20), "met"), (Share(18, 20), "missed"), (Share(0, 0), "missed")])
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(Share(19, 20), "met"), (Share(18, 20), "missed"), (Share(0, 0), "missed")]
+)
 def test_a_target_is_met_or_missed(share, verdict):
     assert share.verdict(0.95) == verdict
 
@@ -85,12 +87,17 @@ def test_a_share_of_nothing_is_unknown():
 def test_stable_rules_on_healthy_scripts_leave_out_what_is_true_there():
     twin = sample("healthy", rule="", also=("listed",))
     answer = Answer(twin, ("listed", "alarm", "hunch"), stable=frozenset({"listed", "alarm"}))
-    assert stable_on_healthy([answer, Answer(SICK, ("alarm",), stable=frozenset({"alarm"}))]) == [(answer, "alarm")]
+    assert stable_on_healthy([answer, Answer(SICK, ("alarm",), stable=frozenset({"alarm"}))]) == [
+        (answer, "alarm")
+    ]
     assert healthy_table([answer]).splitlines()[-1] == "| `a-case/healthy` | `alarm` | `hunch` | `listed` |"
 
 
 def test_what_was_not_on_top_is_listed_with_what_was():
-    assert missed_table([Answer(SICK, ("other",), "sick.py:3")]).splitlines()[-1] == "| `a-case/sick` | `slow` | `other` | sick.py:3 |"
+    assert (
+        missed_table([Answer(SICK, ("other",), "sick.py:3")]).splitlines()[-1]
+        == "| `a-case/sick` | `slow` | `other` | sick.py:3 |"
+    )
 
 
 def test_the_table_of_rules():
@@ -129,7 +136,14 @@ def test_an_alternative_to_the_easier_fix_counts_as_first():
         "self_replay_error": None,
         "plan": [{"rule": "easy", "where": "sick.py:9"}, {"rule": "other", "where": None}],
         "findings": [
-            {"rule": "easy", "status": "preview", "state": "fires", "group": "plan", "culprits": [], "fix": {}},
+            {
+                "rule": "easy",
+                "status": "preview",
+                "state": "fires",
+                "group": "plan",
+                "culprits": [],
+                "fix": {},
+            },
             {
                 "rule": "slow",
                 "status": "preview",
@@ -174,7 +188,9 @@ def test_the_page_names_the_machines_and_what_waits():
 
 def test_each_gpu_has_a_part_of_its_own(tmp_path):
     here, there = Answer(SICK, ("other", "slow")), Answer(HEALTHY, (), gpu="NVIDIA Test")
-    assert {heading: "| 1.00 (1 of 1) |" in part for heading, part in pages([there, here], tmp_path).items()} == {
+    assert {
+        heading: "| 1.00 (1 of 1) |" in part for heading, part in pages([there, here], tmp_path).items()
+    } == {
         "# How often the diagnosis is right": True,
         "# How often the diagnosis is right, on NVIDIA Test": False,
     }
@@ -183,4 +199,7 @@ def test_each_gpu_has_a_part_of_its_own(tmp_path):
 def test_how_far_replays_end_from_their_recordings():
     """Of 0, 1 and 6 %: half are below 1 %, nine tenths below 5 %, one above what can be predicted from."""
     answers = [Answer(SICK, (), replay_error=error) for error in (0.0, 0.01, 0.06)]
-    assert replay_table([*answers, Answer(SICK, ())]).splitlines()[-1] == "| 3 | 1.00% | 5.00% | 6.00% (`a-case/sick`) | 1 |"
+    assert (
+        replay_table([*answers, Answer(SICK, ())]).splitlines()[-1]
+        == "| 3 | 1.00% | 5.00% | 6.00% (`a-case/sick`) | 1 |"
+    )

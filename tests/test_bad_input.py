@@ -71,19 +71,31 @@ def diagnose(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (folder_without_traces, 2, "no traces in this folder"),
     ],
 )
-def test_one_message_and_the_right_exit_code(make: Callable[[Path], Path], exit_code: int, message: str, tmp_path: Path) -> None:
+def test_one_message_and_the_right_exit_code(
+    make: Callable[[Path], Path], exit_code: int, message: str, tmp_path: Path
+) -> None:
     target = make(tmp_path)
     done = diagnose(tmp_path, str(target))
     assert (done.returncode, done.stdout) == (exit_code, "")
     assert message in done.stderr
-    assert done.stderr.count("diagnose: ") - done.stderr.count("diagnose: reading ") == 1  # a slow machine says that it is still reading
+    # a slow machine says that it is still reading
+    assert done.stderr.count("diagnose: ") - done.stderr.count("diagnose: reading ") == 1
     assert "\nTraceback" not in done.stderr
     assert not (tmp_path / "diagnosis").exists()
 
 
 def test_a_trace_cut_off_in_the_middle_still_gives_a_report(tmp_path: Path) -> None:
     events = [
-        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 8, "args": {"External id": i}}
+        {
+            "ph": "X",
+            "cat": "cpu_op",
+            "name": "aten::mm",
+            "pid": 1,
+            "tid": 1,
+            "ts": 10 * i,
+            "dur": 8,
+            "args": {"External id": i},
+        }
         for i in range(1000)
     ]
     whole = json.dumps({"schemaVersion": 1, "traceEvents": events}).encode()

@@ -42,12 +42,17 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_everything_after_the_script_is_the_scripts() -> None:
     options = cli.parse(["--steps", "3", "train.py", "--epochs", "3", "--out", "x", "--help", "-m"])
-    assert (options.steps, options.target, options.args) == (3, "train.py", ["--epochs", "3", "--out", "x", "--help", "-m"])
+    assert (options.steps, options.target, options.args) == (
+        3,
+        "train.py",
+        ["--epochs", "3", "--out", "x", "--help", "-m"],
+    )
     assert options.out is None
 
 
 @pytest.mark.parametrize(
-    ("given", "bytes_"), [("8G", 8 * 2**30), ("500m", 500 * 2**20), ("1.5KiB", 1536), ("2TB", 2 * 2**40), ("123", 123), ("7B", 7)]
+    ("given", "bytes_"),
+    [("8G", 8 * 2**30), ("500m", 500 * 2**20), ("1.5KiB", 1536), ("2TB", 2 * 2**40), ("123", 123), ("7B", 7)],
 )
 def test_a_size_is_in_binary_units(given: str, bytes_: int) -> None:
     assert cli.parse(["--memory-limit", given, "trace.json"]).memory_limit == bytes_
@@ -61,7 +66,12 @@ def test_what_is_no_size_is_refused(given: str, capsys: pytest.CaptureFixture[st
 
 def test_everything_after_the_module_is_the_modules() -> None:
     options = cli.parse(["--no-stacks", "-m", "pkg.mod", "--x", "--steps=9"])
-    assert (options.module, options.target, options.args, options.stacks) == (True, "pkg.mod", ["--x", "--steps=9"], False)
+    assert (options.module, options.target, options.args, options.stacks) == (
+        True,
+        "pkg.mod",
+        ["--x", "--steps=9"],
+        False,
+    )
 
 
 def test_an_option_may_be_joined_to_its_value_and_a_double_dash_ends_the_options() -> None:
@@ -81,7 +91,9 @@ def test_an_option_may_be_joined_to_its_value_and_a_double_dash_ends_the_options
         ([], "TARGET is missing"),
     ],
 )
-def test_a_wrong_command_line_is_explained_in_one_message(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_command_line_is_explained_in_one_message(
+    argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(argv) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -155,7 +167,9 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What `launch` was called with; set `ended` to choose how the run ends."""
     calls: dict[str, Any] = {"ended": "stopped"}
 
-    def launch(target: Target, settings: Settings, out: Path, progress: Callable[[Stage], None], peers: object) -> RunOutcome:
+    def launch(
+        target: Target, settings: Settings, out: Path, progress: Callable[[Stage], None], peers: object
+    ) -> RunOutcome:
         calls.update(target=target, settings=settings, out=out)
         (out / "run.json").write_text("{}")
         progress(Stage("timing plain steps"))
@@ -167,7 +181,10 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.fixture
 def analysed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The result document by file name, `*` for all others; an exception is raised. `reading`: the options it was given last."""
+    """The result document by file name, `*` for all others; an exception is raised.
+
+    `reading`: the options it was given last.
+    """
     answers: dict[str, Any] = {"*": documents.sick()}
 
     def report(source: Path, out: Path, **reading: object) -> dict[str, Any]:
@@ -203,20 +220,29 @@ def test_a_script_is_recorded_and_reported(
 
 
 @pytest.mark.parametrize(
-    ("ended", "code"), [("stopped", 0), ("finished", 0), ("timeout", 0), ("crashed", 3), ("killed", 3), ("interrupted", 130)]
+    ("ended", "code"),
+    [("stopped", 0), ("finished", 0), ("timeout", 0), ("crashed", 3), ("killed", 3), ("interrupted", 130)],
 )
-def test_exit_codes_follow_the_script(ended: str, code: int, script: str, launched: dict[str, Any], analysed: dict[str, Any]) -> None:
+def test_exit_codes_follow_the_script(
+    ended: str, code: int, script: str, launched: dict[str, Any], analysed: dict[str, Any]
+) -> None:
     launched["ended"] = ended
     assert cli.main(["--out", "out", script]) == code
     assert Path("out/report.json").exists()
 
 
 @pytest.mark.parametrize(
-    ("ended", "code"), [("stopped", 1), ("finished", 1), ("timeout", 1), ("crashed", 3), ("killed", 3), ("interrupted", 130)]
+    ("ended", "code"),
+    [("stopped", 1), ("finished", 1), ("timeout", 1), ("crashed", 3), ("killed", 3), ("interrupted", 130)],
 )
 @pytest.mark.parametrize("phases", [{}, {"warmup": 2}])
 def test_a_report_without_a_measurement_is_no_success(
-    ended: str, code: int, phases: dict[str, int], script: str, launched: dict[str, Any], analysed: dict[str, Any]
+    ended: str,
+    code: int,
+    phases: dict[str, int],
+    script: str,
+    launched: dict[str, Any],
+    analysed: dict[str, Any],
 ) -> None:
     launched["ended"], analysed["*"] = ended, documents.without_a_step()
     analysed["*"]["run"]["ended"] = ended
@@ -228,7 +254,9 @@ def test_a_report_without_a_measurement_is_no_success(
 def test_quiet_says_why_nothing_was_recorded(
     script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    analysed["*"] = documents.without_a_step() | {"verdict": "`train.py` never imported torch, so there was nothing to record."}
+    analysed["*"] = documents.without_a_step() | {
+        "verdict": "`train.py` never imported torch, so there was nothing to record."
+    }
     assert cli.main(["--quiet", "--json", script]) == 1
     out, err = capsys.readouterr()
     assert err == "diagnose: train.py never imported torch, so there was nothing to record.\n"
@@ -243,7 +271,9 @@ def test_a_crash_with_nothing_to_analyse_is_still_the_scripts_failure(
     assert "nothing was recorded" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("severity", "worst", "code"), [("high", "medium", 0), ("medium", "medium", 4), ("low", "high", 4)])
+@pytest.mark.parametrize(
+    ("severity", "worst", "code"), [("high", "medium", 0), ("medium", "medium", 4), ("low", "high", 4)]
+)
 def test_fail_on_looks_at_the_plan(
     severity: str, worst: str, code: int, script: str, launched: dict[str, Any], analysed: dict[str, Any]
 ) -> None:
@@ -267,7 +297,11 @@ def test_json_is_the_document_and_nothing_else(
 
 @pytest.mark.parametrize("name", ["plain", "\ud800"])
 def test_what_is_printed_for_programs_begins_on_a_line_of_its_own(
-    name: str, script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    name: str,
+    script: str,
+    launched: dict[str, Any],
+    analysed: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     analysed["*"]["notes"] = [name]
     assert cli.main(["--json", script]) == 0
@@ -276,11 +310,17 @@ def test_what_is_printed_for_programs_begins_on_a_line_of_its_own(
 
 
 def test_github_gets_annotations_that_fail_where_the_job_does(
-    script: str, launched: dict[str, Any], analysed: dict[str, Any], work_folder: Path, capsys: pytest.CaptureFixture[str]
+    script: str,
+    launched: dict[str, Any],
+    analysed: dict[str, Any],
+    work_folder: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     analysed["*"]["run"]["cwd"] = str(work_folder)
     assert cli.main(["--format", "github", script]) == 0
-    assert capsys.readouterr().out.startswith("\n::warning file=train.py,line=41,title=Load batches in worker processes::The training")
+    assert capsys.readouterr().out.startswith(
+        "\n::warning file=train.py,line=41,title=Load batches in worker processes::The training"
+    )
     assert cli.main(["--format", "github", "--fail-on", "high", script]) == 4
     assert capsys.readouterr().out.startswith("\n::error file=train.py,line=41,")
 
@@ -300,14 +340,20 @@ def test_sarif_is_one_log_for_all_traces_of_a_folder(
 
 @pytest.mark.parametrize("given", [[], ["--json"], ["--format", "sarif"]])
 def test_quiet_says_nothing_but_what_programs_read(
-    given: list[str], script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    given: list[str],
+    script: str,
+    launched: dict[str, Any],
+    analysed: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli.main(["--quiet", *given, "--fail-on", "high", script]) == 4
     out, err = capsys.readouterr()
     assert err == "" and bool(out) == bool(given)
 
 
-def test_quiet_keeps_errors(script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_keeps_errors(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     analysed["*"] = DiagnoseError("nothing was recorded")
     assert cli.main(["--quiet", script]) == 1
     assert capsys.readouterr().err == "diagnose: nothing was recorded\n"
@@ -322,13 +368,17 @@ def test_quiet_keeps_errors(script: str, launched: dict[str, Any], analysed: dic
         (["--format", "sarif", "compare", "a", "b"], "compare has no --format sarif"),
     ],
 )
-def test_a_format_that_does_not_fit_is_refused(argv: list[str], said: str, script: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_format_that_does_not_fit_is_refused(
+    argv: list[str], said: str, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(argv) == 2
     assert said in capsys.readouterr().err
 
 
 @pytest.fixture
-def verifiable(work_folder: Path, analysed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def verifiable(
+    work_folder: Path, analysed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
     """A run folder whose plan has nothing that could be tried."""
     (work_folder / "run").mkdir()
     (work_folder / "run" / "run.json").write_text(json.dumps({"cwd": str(work_folder)}))
@@ -339,8 +389,12 @@ def verifiable(work_folder: Path, analysed: dict[str, Any], monkeypatch: pytest.
     return document
 
 
-@pytest.mark.parametrize("argv", [["--format", "github", "verify", "run"], ["verify", "run", "--format", "github"]])
-def test_verify_has_the_same_formats(argv: list[str], verifiable: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "argv", [["--format", "github", "verify", "run"], ["verify", "run", "--format", "github"]]
+)
+def test_verify_has_the_same_formats(
+    argv: list[str], verifiable: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(argv) == 0
     out, err = capsys.readouterr()
     assert out.startswith("::warning file=train.py,line=41,")
@@ -350,7 +404,11 @@ def test_verify_has_the_same_formats(argv: list[str], verifiable: dict[str, Any]
 
 
 def test_with_verify_only_the_verified_document_is_printed(
-    script: str, launched: dict[str, Any], analysed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    script: str,
+    launched: dict[str, Any],
+    analysed: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     given: list[Any] = []
     monkeypatch.setattr(verifying, "verify", lambda run, options: given.append(options) or 4)
@@ -390,7 +448,9 @@ def test_a_run_folder_is_analysed_again_in_place(work_folder: Path, analysed: di
     assert (work_folder / "elsewhere" / "report.json").exists()
 
 
-def test_a_bad_trace_in_a_folder_costs_only_itself(work_folder: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_trace_in_a_folder_costs_only_itself(
+    work_folder: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     (work_folder / "traces").mkdir()
     for name in ("a.pt.trace.json.gz", "a.json", "bad.json"):
         (work_folder / "traces" / name).write_text("")
@@ -413,7 +473,9 @@ def test_a_folder_of_nothing_but_bad_traces_is_an_error(
     assert not Path("out").exists()
 
 
-def test_recording_options_are_refused_for_what_is_already_recorded(work_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recording_options_are_refused_for_what_is_already_recorded(
+    work_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (work_folder / "trace.json").write_text("{}")
     assert cli.main(["--steps", "3", "trace.json"]) == 2
     assert "--steps would change nothing" in capsys.readouterr().err
@@ -436,11 +498,16 @@ def test_our_own_failure_is_one_clear_line(
 
 
 def trace(count: int = 3) -> bytes:
-    events = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 8} for i in range(count)]
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 8}
+        for i in range(count)
+    ]
     return gzip.compress(json.dumps({"schemaVersion": 1, "traceEvents": events}).encode())
 
 
-def test_limits_reach_the_reader_after_a_recording_too(script: str, launched: dict[str, Any], analysed: dict[str, Any]) -> None:
+def test_limits_reach_the_reader_after_a_recording_too(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any]
+) -> None:
     assert cli.main(["--memory-limit", "2G", "--no-size-limit", script]) == 0
     assert (analysed["reading"]["memory_limit"], analysed["reading"]["trusted"]) == (2**31, True)
     assert cli.main([script]) == 0
@@ -453,14 +520,18 @@ def test_a_trace_above_the_memory_limit_is_refused_alone_in_a_folder_and_noted_i
     rank = work_folder / "run" / "rank0"
     rank.mkdir(parents=True)
     (work_folder / "run" / "run.json").write_text("{}")
-    (rank / "steps.json").write_text('{"phases": [{"name": "timeline", "first_tick": 0, "tick_ns": [0, 1], "trace": "t.json.gz"}]}')
+    (rank / "steps.json").write_text(
+        '{"phases": [{"name": "timeline", "first_tick": 0, "tick_ns": [0, 1], "trace": "t.json.gz"}]}'
+    )
     (rank / "t.json.gz").write_bytes(trace())
     assert cli.main(["--memory-limit", "1K", str(rank / "t.json.gz")]) == 2
     assert "Raise the limit with --memory-limit" in capsys.readouterr().err
     assert cli.main(["--memory-limit", "1K", str(rank)]) == 2
     assert "none of the traces" in capsys.readouterr().err
     assert cli.main(["--memory-limit", "1K", "run"]) == 0
-    assert "needs more memory than the limit" in (work_folder / "run" / "report.md").read_text(encoding="utf-8")
+    assert "needs more memory than the limit" in (work_folder / "run" / "report.md").read_text(
+        encoding="utf-8"
+    )
     assert cli.main(["--memory-limit", "1G", str(rank / "t.json.gz")]) == 0
 
 
@@ -470,7 +541,9 @@ def test_a_run_folder_whose_trace_is_gone_still_gets_a_report(work_folder: Path)
     steps = '{"phases": [{"name": "timeline", "first_tick": 0, "tick_ns": [0, 1], "trace": "gone.json.gz"}]}'
     (work_folder / "run" / "rank0" / "steps.json").write_text(steps)
     assert cli.main(["run"]) == 0
-    assert "timeline trace could not be read" in (work_folder / "run" / "report.md").read_text(encoding="utf-8")
+    assert "timeline trace could not be read" in (work_folder / "run" / "report.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("kept", ["memory", "file"])
@@ -489,9 +562,12 @@ def test_a_trace_at_a_url_is_read_copied_and_shown_without_secrets(
 
 
 @pytest.mark.parametrize(
-    ("url", "said"), [("memory://no/such.json", "Cannot read memory://no/such.json."), ("nosuch://x", "Protocol not known")]
+    ("url", "said"),
+    [("memory://no/such.json", "Cannot read memory://no/such.json."), ("nosuch://x", "Protocol not known")],
 )
-def test_a_url_that_leads_nowhere_is_one_clear_error(url: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_url_that_leads_nowhere_is_one_clear_error(
+    url: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main([url]) == 2
     err = capsys.readouterr().err
     assert said in err and "Traceback" not in err
@@ -512,9 +588,15 @@ def test_rules_and_metrics_are_listed_and_explained(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("argv", "said"), [(["rules", "input-wait-no-worker"], "did you mean input-wait-no-workers?"), (["metrics", "x"], "./metrics")]
+    ("argv", "said"),
+    [
+        (["rules", "input-wait-no-worker"], "did you mean input-wait-no-workers?"),
+        (["metrics", "x"], "./metrics"),
+    ],
 )
-def test_an_unknown_rule_is_said_with_the_nearest(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_rule_is_said_with_the_nearest(
+    argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(argv) == 2
     assert said in capsys.readouterr().err
 
@@ -527,13 +609,22 @@ def run(*argv: str) -> subprocess.CompletedProcess[str]:
     script = (
         "import atexit, runpy, sys\n"
         "heavy = ('torch', 'pandas', 'numpy', 'rich', 'tensorboard', 'tabulate', 'msgspec')\n"
-        "atexit.register(lambda: print('imported:', *(name for name in heavy if name in sys.modules), file=sys.stderr))\n"
+        "atexit.register(lambda: print('imported:', *(name for name in heavy if name in sys.modules), "
+        "file=sys.stderr))\n"
         "runpy.run_module('diagnose', run_name='__main__', alter_sys=True)"
     )
-    return subprocess.run([sys.executable, "-W", "error", "-c", script, *argv], capture_output=True, text=True, cwd=ROOT, check=False)
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, *argv],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
 
 
-@pytest.mark.parametrize(("argv", "code"), [(["--help"], 0), (["--version"], 0), (["--oops"], 2), (["missing.py"], 2), ([], 2)])
+@pytest.mark.parametrize(
+    ("argv", "code"), [(["--help"], 0), (["--version"], 0), (["--oops"], 2), (["missing.py"], 2), ([], 2)]
+)
 def test_what_needs_no_analysis_imports_nothing_heavy(argv: list[str], code: int) -> None:
     done = run(*argv)
     assert done.returncode == code
@@ -546,7 +637,10 @@ def test_a_new_rule_is_begun_where_the_rules_are(
     (tmp_path / "rules").mkdir()
     monkeypatch.setattr("diagnose.judge.rules.rules_folder", lambda: tmp_path / "rules")
     assert cli.main(["rules", "new", "pickling-in-loop"]) == 0
-    assert sorted(path.name for path in (tmp_path / "rules").iterdir()) == ["pickling-in-loop.cases.toml", "pickling-in-loop.toml"]
+    assert sorted(path.name for path in (tmp_path / "rules").iterdir()) == [
+        "pickling-in-loop.cases.toml",
+        "pickling-in-loop.toml",
+    ]
     assert "fill in every TODO" in capsys.readouterr().out
 
 
@@ -574,7 +668,12 @@ def test_a_closed_pipe_is_no_failure() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [sys.executable, "-m", "diagnose", "metrics"], stdout=writing, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False
+        [sys.executable, "-m", "diagnose", "metrics"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        check=False,
     )
     os.close(writing)
     assert (done.stderr, done.returncode) == ("", 0)
@@ -582,7 +681,10 @@ def test_a_closed_pipe_is_no_failure() -> None:
 
 @pytest.mark.parametrize(
     ("told", "reason"),
-    [({"in_process": True}, "a block that recorded itself"), ({"launchers": 4, "launchers_here": 2}, "on several machines")],
+    [
+        ({"in_process": True}, "a block that recorded itself"),
+        ({"launchers": 4, "launchers_here": 2}, "on several machines"),
+    ],
 )
 def test_what_cannot_be_started_again_is_not_verified(
     told: dict[str, Any], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -22,12 +22,26 @@ from .timelines import trace_from_text
 SAMPLES = Path(__file__).parents[1] / "sample_traces"
 
 
-def run(*steps_ms: float, rows: dict[str, float] | None = None, findings: list[dict[str, Any]] | None = None, **metrics: Any) -> Document:
-    """A run with these plain steps; rows by their share of the step, each known to the hundredth of itself, of 4 steps."""
+def run(
+    *steps_ms: float,
+    rows: dict[str, float] | None = None,
+    findings: list[dict[str, Any]] | None = None,
+    **metrics: Any,
+) -> Document:
+    """A run with these plain steps; rows by their share of the step, each known to
+    the hundredth of itself, of 4 steps.
+    """
     document = sick()
-    document["steps"] |= {"plain_series_ms": list(steps_ms), "timeline_series_ms": list(steps_ms), "complete": 4}
+    document["steps"] |= {
+        "plain_series_ms": list(steps_ms),
+        "timeline_series_ms": list(steps_ms),
+        "complete": 4,
+    }
     shares = rows or {"forward": 1.0}
-    document["ledger"] = [ledger_row(row, row, "", 10 * share, share) | {"noise_ms": 0.1 * share} for row, share in shares.items()]
+    document["ledger"] = [
+        ledger_row(row, row, "", 10 * share, share) | {"noise_ms": 0.1 * share}
+        for row, share in shares.items()
+    ]
     document["findings"] = findings or []
     document["metrics"] = {name: {"value": value, "unit": ""} for name, value in metrics.items()}
     return document
@@ -85,9 +99,12 @@ def test_more_slow_steps_make_a_run_slower_on_average() -> None:
     found = compare(run(*[10] * 10), run(*[10] * 6, *[20] * 4))
     deviation = math.sqrt((6 * 4**2 + 4 * 6**2) / 9)
     assert not found["step"]["beyond_noise"]
-    assert found["average"]["noise_ms"] == pytest.approx(math.sqrt((2 * deviation / math.sqrt(10)) ** 2 + 0.5**2))
+    assert found["average"]["noise_ms"] == pytest.approx(
+        math.sqrt((2 * deviation / math.sqrt(10)) ** 2 + 0.5**2)
+    )
     assert found["verdict"] == "slower"
-    assert compare(run(*[10] * 10), run(*[10] * 9, 30))["verdict"] == "no_change"  # one slow step may be chance
+    # one slow step may be chance
+    assert compare(run(*[10] * 10), run(*[10] * 9, 30))["verdict"] == "no_change"
 
 
 def test_a_run_is_no_different_from_itself_however_noisy() -> None:
@@ -125,7 +142,10 @@ def test_nothing_is_reported_where_nothing_changed(seed: int) -> None:
 def test_steps_of_another_kind_are_not_compared() -> None:
     other = sick()
     other["steps"]["clock"] = "forward"
-    assert compare(sick(), other)["why"] == "a step of A ends with the optimizer's step, one of B with the model's forward"
+    assert (
+        compare(sick(), other)["why"]
+        == "a step of A ends with the optimizer's step, one of B with the model's forward"
+    )
     assert compare(sick(), healthy())["why"].startswith("A ran on cpu, B on cuda")
     found = compare(empty(), sick())
     assert (found["verdict"], found["why"]) == ("not_comparable", "no complete step was recorded in A")
@@ -174,18 +194,28 @@ def test_rows_have_noise_of_their_own() -> None:
     # A row of a single step strays by 1 % × √4 of itself: 0.12 and 0.112 of forward; the floor is 0.5.
     assert (rows["forward"]["a_ms"], rows["forward"]["b_ms"]) == (pytest.approx(6.0), pytest.approx(5.6))
     assert rows["forward"]["noise_ms"] == pytest.approx(math.sqrt(0.12**2 + 0.112**2 + 0.5**2))
-    assert {row: one["beyond_noise"] for row, one in rows.items()} == {"forward": False, "input_wait": True, "python": True}
+    assert {row: one["beyond_noise"] for row, one in rows.items()} == {
+        "forward": False,
+        "input_wait": True,
+        "python": True,
+    }
     assert rows["python"]["change_share"] is None
     assert sum(one["a_ms"] for one in rows.values()) == pytest.approx(10)
     a["ledger"][0]["noise_ms"] = None  # too few steps, or a report of an older version: half of the row
-    assert by(compare(a, b), "ledger", "row")["forward"]["noise_ms"] == pytest.approx(math.sqrt(3**2 + 0.112**2 + 0.5**2))
+    assert by(compare(a, b), "ledger", "row")["forward"]["noise_ms"] == pytest.approx(
+        math.sqrt(3**2 + 0.112**2 + 0.5**2)
+    )
 
 
 def waits(value: float, *, fires: bool = True) -> dict[str, Any]:
     shown = [evidence("input_wait_share", value, ">=", 0.05, "share", "")]
     state, cost = ("fires", 10 * value) if fires else ("quiet", None)
     return finding(
-        "waits", state=state, ms_per_step=cost, evidence=shown, culprits=[culprit(41, "for x in loader:", 1, 1)] if fires else []
+        "waits",
+        state=state,
+        ms_per_step=cost,
+        evidence=shown,
+        culprits=[culprit(41, "for x in loader:", 1, 1)] if fires else [],
     )
 
 
@@ -196,7 +226,11 @@ def waits(value: float, *, fires: bool = True) -> dict[str, Any]:
         (waits(0.01, fires=False), waits(0.3), "new"),
         (waits(0.3), waits(0.2), "remains"),
         (waits(0.06), waits(0.04, fires=False), "at_threshold"),  # they differ by less than the floor
-        (waits(0.3), finding("waits", state="abstains", abstains_for={"reason": "no facts", "option": ""}), "unknown_now"),
+        (
+            waits(0.3),
+            finding("waits", state="abstains", abstains_for={"reason": "no facts", "option": ""}),
+            "unknown_now",
+        ),
         (finding("waits", state="error", error="ValueError"), waits(0.3), "unknown_before"),
         (waits(0.3), None, "unknown_now"),
     ],
@@ -208,10 +242,14 @@ def test_what_became_of_a_finding(a: dict[str, Any], b: dict[str, Any] | None, s
 
 
 def test_a_finding_that_remains_costs_more_or_less() -> None:
-    (found,) = compare(run(10, 10, 10, findings=[waits(0.3)]), run(10, 10, 10, findings=[waits(0.2)]))["findings"]
+    (found,) = compare(run(10, 10, 10, findings=[waits(0.3)]), run(10, 10, 10, findings=[waits(0.2)]))[
+        "findings"
+    ]
     assert (found["a_ms"], found["b_ms"], found["beyond_noise"]) == (3.0, 2.0, True)
     assert found["a"] == {"group": "plan", "where": ["train.py", 41]}
-    (gone,) = compare(run(10, 10, 10, findings=[waits(0.3)]), run(10, 10, 10, findings=[waits(0.0, fires=False)]))["findings"]
+    (gone,) = compare(
+        run(10, 10, 10, findings=[waits(0.3)]), run(10, 10, 10, findings=[waits(0.0, fires=False)])
+    )["findings"]
     assert (gone["a_ms"], gone["b_ms"], gone["change_ms"]) == (3.0, None, None)
 
 
@@ -229,8 +267,13 @@ def test_a_line_is_known_by_its_text_when_its_number_moves_and_the_script_is_ren
         {**line(54, "loss.backward()", 4.1, 4.1, 0.4), "file": "faster.py"},
     ]
     (found,) = compare(a, b)["lines"]
-    assert (found["source"], found["a"], found["b"]) == ("for x, y in loader:", {"where": ["train.py", 41]}, {"where": ["faster.py", 51]})
-    # The detail phase tells a line from a step or two: half of it may be noise. √(2.5² + 0.25² + 0.5²) = 2.56 < 4.5
+    assert (found["source"], found["a"], found["b"]) == (
+        "for x, y in loader:",
+        {"where": ["train.py", 41]},
+        {"where": ["faster.py", 51]},
+    )
+    # The detail phase tells a line from a step or two: half of it may be noise.
+    # √(2.5² + 0.25² + 0.5²) = 2.56 < 4.5
     assert found["noise_ms"] == pytest.approx(math.sqrt(2.5**2 + 0.25**2 + 0.5**2))
 
 
@@ -239,7 +282,9 @@ def test_operators_are_scaled_to_the_plain_step() -> None:
     a["steps"]["timeline_series_ms"] = [20, 20, 20]  # torch counted with the profiler on
     a["key_averages"]["rows"] = [{"name": "aten::mm", "calls": 1, "self_cpu_ms": 18.0, "self_device_ms": 8.0}]
     b["key_averages"]["rows"] = [{"name": "aten::mm", "calls": 1, "self_cpu_ms": 1.0, "self_device_ms": None}]
-    assert [(one["name"], one["on"], one["a_ms"], one["b_ms"]) for one in compare(a, b)["operators"]] == [("aten::mm", "CPU", 9.0, 1.0)]
+    assert [(one["name"], one["on"], one["a_ms"], one["b_ms"]) for one in compare(a, b)["operators"]] == [
+        ("aten::mm", "CPU", 9.0, 1.0)
+    ]
     b["key_averages"]["rows"] = []  # not counted, which is not 0
     assert compare(a, b)["operators"] == []
 
@@ -249,7 +294,8 @@ def test_operators_are_scaled_to_the_plain_step() -> None:
 
 def test_a_row_of_the_ledger_is_as_sure_as_its_steps_agree() -> None:
     steps = "\n".join(
-        f"main {start} 1000 step ProfilerStep#{number}\nmain {start} {wait} mark next@10\nmain {start + 500} 100 op aten::mm"
+        f"main {start} 1000 step ProfilerStep#{number}\nmain {start} {wait} mark next@10\nmain {start + 500} "
+        "100 op aten::mm"
         for number, (start, wait) in enumerate([(0, 100), (1000, 200), (2000, 300), (3000, 200)], 1)
     )
     measured = Measured(Recording(source=Path(), timeline=trace_from_text(steps)))
@@ -257,11 +303,14 @@ def test_a_row_of_the_ledger_is_as_sure_as_its_steps_agree() -> None:
     assert row_noise_ms(measured, "input_wait") == pytest.approx(math.sqrt(0.02 / 3) / 2)
     assert row_noise_ms(measured, "backward") == 0.0
     few = "\n".join(steps.splitlines()[:6])
-    assert row_noise_ms(Measured(Recording(source=Path(), timeline=trace_from_text(few))), "input_wait") is None
+    assert (
+        row_noise_ms(Measured(Recording(source=Path(), timeline=trace_from_text(few))), "input_wait") is None
+    )
 
 
 @pytest.mark.parametrize(
-    ("case", "rule", "row"), [("input-wait", "input-wait-no-workers", "input_wait"), ("host-reads", "host-read-cost", "host_reads")]
+    ("case", "rule", "row"),
+    [("input-wait", "input-wait-no-workers", "input_wait"), ("host-reads", "host-read-cost", "host_reads")],
 )
 def test_a_sick_script_against_its_healthy_twin(case: str, rule: str, row: str) -> None:
     sick_run, healthy_run = (analyse(SAMPLES / case / twin) for twin in ("sick", "healthy"))

@@ -20,7 +20,9 @@ TRACE = str(SAMPLES / "host-reads" / "sick" / "rank0" / "timeline.pt.trace.json.
 
 
 def answered(*argv: str) -> int:
-    return comparing.answer(argparse.Namespace(args=list(argv), json=False, memory_limit=None, trusted=False, quiet=False))
+    return comparing.answer(
+        argparse.Namespace(args=list(argv), json=False, memory_limit=None, trusted=False, quiet=False)
+    )
 
 
 def document(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
@@ -45,7 +47,9 @@ def test_a_user_reads_what_changed(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(line.endswith("gone") for line in lines)
 
 
-def test_runs_reports_and_folders_with_reports_say_the_same(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_reports_and_folders_with_reports_say_the_same(
+    report: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run, file, folder = (document(capsys, one, HEALTHY) for one in (SICK, str(report), str(report.parent)))
     assert run["step"] == file["step"] == folder["step"]
     assert run["ledger"] == file["ledger"] == folder["ledger"]
@@ -61,7 +65,9 @@ def test_markdown_is_ready_for_a_pull_request(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.startswith("**B is faster: ")
 
 
-@pytest.mark.parametrize(("a", "b", "code"), [(HEALTHY, SICK, EXIT_FINDINGS), (SICK, HEALTHY, EXIT_OK), (SICK, SICK, EXIT_OK)])
+@pytest.mark.parametrize(
+    ("a", "b", "code"), [(HEALTHY, SICK, EXIT_FINDINGS), (SICK, HEALTHY, EXIT_OK), (SICK, SICK, EXIT_OK)]
+)
 def test_ci_fails_only_if_b_is_slower(a: str, b: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert answered(a, b, "--fail-on", "slower") == code
     assert answered(a, b) == EXIT_OK

@@ -28,7 +28,11 @@ def document(runtime: str, launch: str, **top: Any) -> dict[str, Any]:
 
 
 def xpu() -> dict[str, Any]:
-    return document("xpu_runtime", "urEnqueueKernelLaunch", deviceProperties=[{"id": 0, "name": "Intel(R) Data Center GPU Max 1550"}])
+    return document(
+        "xpu_runtime",
+        "urEnqueueKernelLaunch",
+        deviceProperties=[{"id": 0, "name": "Intel(R) Data Center GPU Max 1550"}],
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import tomllib
 from itertools import zip_longest
 from pathlib import Path
 
@@ -10,11 +10,6 @@ import pytest
 
 from diagnose.judge.rules import load_rules
 from docs.generate import PAGES, ROOT
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LISTED = tomllib.loads((ROOT / "docs" / "coverage.toml").read_text(encoding="utf-8"))
 ROWS = [*LISTED["advice"], *LISTED["peer"]]
@@ -24,7 +19,9 @@ ROWS = [*LISTED["advice"], *LISTED["peer"]]
 def test_generated_pages_are_current(path: Path) -> None:
     saved, made = path.read_text(encoding="utf-8").splitlines(), PAGES[path]().splitlines()
     differing = [pair for pair in zip_longest(saved, made) if pair[0] != pair[1]]
-    assert differing[:3] == [], f"{path.relative_to(ROOT)} is out of date in {len(differing)} lines: make docs"
+    assert differing[:3] == [], (
+        f"{path.relative_to(ROOT)} is out of date in {len(differing)} lines: make docs"
+    )
 
 
 def test_every_row_is_covered_or_says_why_not() -> None:
@@ -39,4 +36,6 @@ def test_every_rule_named_exists_and_every_rule_is_named() -> None:
 
 def test_no_rule_of_another_tool_is_left_out() -> None:
     kinds = {"A": 13, "B": 11, "C": 17, "D": 17, "E": 8, "F": 5, "G": 15, "H": 7}
-    assert [row["id"] for row in LISTED["peer"]] == [f"{kind}{number}" for kind, count in kinds.items() for number in range(1, count + 1)]
+    assert [row["id"] for row in LISTED["peer"]] == [
+        f"{kind}{number}" for kind, count in kinds.items() for number in range(1, count + 1)
+    ]

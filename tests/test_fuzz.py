@@ -42,31 +42,49 @@ def test_a_mutant_can_be_made_again(traces: list[Json]) -> None:
     assert mutant(traces, 7, 3) == mutant(traces, 7, 3) != mutant(traces, 7, 4)
 
 
-def test_a_ledger_that_does_not_add_up_fails_a_mutant(traces: list[Json], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_does_not_add_up_fails_a_mutant(
+    traces: list[Json], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("diagnose.measure.ledger.subtract", lambda keep, cut: keep)
     with pytest.raises(AssertionError, match="does not add up"):
         outcome(json.dumps(traces[-1]).encode(), tmp_path)
 
 
 # Events as no profiler writes them.
-numbers = st.sampled_from([n for n in NUMBERS if not isinstance(n, float) or n == n]) | st.integers() | st.floats(allow_nan=False)
+numbers = (
+    st.sampled_from([n for n in NUMBERS if not isinstance(n, float) or n == n])
+    | st.integers()
+    | st.floats(allow_nan=False)
+)
 values: Any = st.sampled_from(TEXTS) | st.text(max_size=20) | numbers | st.sampled_from(OTHERS)
 times = st.integers(0, 10_000) | st.floats(0, 1e5) | values
 events = st.lists(
     st.fixed_dictionaries(
-        {"ph": st.just("X"), "cat": st.sampled_from(CATEGORIES), "name": st.sampled_from(TEXTS) | st.text(max_size=20)},
+        {
+            "ph": st.just("X"),
+            "cat": st.sampled_from(CATEGORIES),
+            "name": st.sampled_from(TEXTS) | st.text(max_size=20),
+        },
         optional={
             **{"ts": times, "dur": times, "pid": values, "tid": st.integers(0, 3) | values},
-            "args": st.dictionaries(st.sampled_from(ARGUMENTS), st.integers(0, 5) | values, max_size=4) | values,
+            "args": st.dictionaries(st.sampled_from(ARGUMENTS), st.integers(0, 5) | values, max_size=4)
+            | values,
         },
     ),
     max_size=30,
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
-    events=events, top=st.dictionaries(st.sampled_from(["baseTimeNanoseconds", "deviceProperties", "schemaVersion"]), values, max_size=2)
+    events=events,
+    top=st.dictionaries(
+        st.sampled_from(["baseTimeNanoseconds", "deviceProperties", "schemaVersion"]), values, max_size=2
+    ),
 )
 def test_events_as_no_profiler_writes_them(events: list[Json], top: Json, tmp_path: Path) -> None:
     outcome(json.dumps({**top, "traceEvents": events}).encode(), tmp_path)
@@ -87,7 +105,11 @@ def busy_step(name: str, **args: Any) -> list[Json]:
     ]
 
 
-@pytest.mark.parametrize("name", [*(text for text in TEXTS if "\ud800" not in text), "A" * 2**20], ids=lambda name: ascii(name)[:20])
+@pytest.mark.parametrize(
+    "name",
+    [*(text for text in TEXTS if "\ud800" not in text), "A" * 2**20],
+    ids=lambda name: ascii(name)[:20],
+)
 def test_hostile_names_reach_no_report_unescaped(name: str, tmp_path: Path) -> None:
     assert outcome(encoded(*busy_step(name)), tmp_path) == "document"
     text = markdown(analyse(tmp_path / "mutant.json"))
@@ -95,24 +117,38 @@ def test_hostile_names_reach_no_report_unescaped(name: str, tmp_path: Path) -> N
     assert len(text) < 100_000
 
 
-@pytest.mark.parametrize("field", ["pid", "tid", "correlation", "External id", "Sequence number", "bytes", "stream", "device"])
+@pytest.mark.parametrize(
+    "field", ["pid", "tid", "correlation", "External id", "Sequence number", "bytes", "stream", "device"]
+)
 @pytest.mark.parametrize("number", [2**63 - 1, -(2**63) - 1, 10**40, 1e300])
 def test_numbers_beyond_64_bits(field: str, number: float, tmp_path: Path) -> None:
-    changed = [{**e, field: number} if field in FIELDS else {**e, "args": {**e["args"], field: number}} for e in busy_step("aten::mm")]
+    changed = [
+        {**e, field: number} if field in FIELDS else {**e, "args": {**e["args"], field: number}}
+        for e in busy_step("aten::mm")
+    ]
     assert outcome(encoded(*changed), tmp_path) == "document"
 
 
 @pytest.mark.parametrize(
-    ("ts", "dur"), [(1e300, 1), (-1e300, 1), (10**40, 1), (5, -5), (5, 1e300), (2.9e15, 2.9e15), (-2.9e15, 1), (0, 2.9e15)]
+    ("ts", "dur"),
+    [(1e300, 1), (-1e300, 1), (10**40, 1), (5, -5), (5, 1e300), (2.9e15, 2.9e15), (-2.9e15, 1), (0, 2.9e15)],
 )
 def test_times_out_of_range(ts: float, dur: float, tmp_path: Path) -> None:
-    assert outcome(encoded(*busy_step("aten::mm"), event("aten::add", ts, dur), kernel("k", ts, dur, 5)), tmp_path) == "document"
+    assert (
+        outcome(
+            encoded(*busy_step("aten::mm"), event("aten::add", ts, dur), kernel("k", ts, dur, 5)), tmp_path
+        )
+        == "document"
+    )
 
 
 @pytest.mark.parametrize("depth", [100, 100_000])
 def test_deep_nesting(depth: int, tmp_path: Path) -> None:
     args = (
-        b'{"ph":"X","cat":"cpu_op","name":"deep","ts":3,"dur":1,"pid":1,"tid":1,"args":{"Input Dims":' + b"[" * depth + b"]" * depth + b"}}"
+        b'{"ph":"X","cat":"cpu_op","name":"deep","ts":3,"dur":1,"pid":1,"tid":1,"args":{"Input Dims":'
+        + b"[" * depth
+        + b"]" * depth
+        + b"}}"
     )
     data = encoded(*busy_step("aten::mm")).replace(b'"traceEvents": [', b'"traceEvents": [' + args + b", ")
     assert outcome(data, tmp_path) == "document"
@@ -124,7 +160,11 @@ def test_ranges_nested_by_the_thousand(tmp_path: Path) -> None:
 
 
 def test_duplicate_keys(tmp_path: Path) -> None:
-    data = encoded(*busy_step("aten::mm")).replace(b'"ph": "X"', b'"ph": "M", "ph": "X"').replace(b'"dur": 300', b'"dur": 1, "dur": 300')
+    data = (
+        encoded(*busy_step("aten::mm"))
+        .replace(b'"ph": "X"', b'"ph": "M", "ph": "X"')
+        .replace(b'"dur": 300', b'"dur": 1, "dur": 300')
+    )
     assert outcome(data, tmp_path) == "document"
 
 
@@ -148,7 +188,9 @@ def test_a_bomb_is_refused_soon_and_in_little_memory(kind: str, tmp_path: Path) 
     path = tmp_path / "bomb"
     path.write_bytes(bombs()[kind])
     tracemalloc.start()
-    with pytest.raises(TraceUnreadable, match=r"inflates like no recording does|is no JSON trace|This is a zip archive"):
+    with pytest.raises(
+        TraceUnreadable, match=r"inflates like no recording does|is no JSON trace|This is a zip archive"
+    ):
         analyse(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -179,9 +221,14 @@ def test_a_folder_of_odd_names_and_links(tmp_path: Path, capfd: pytest.CaptureFi
     (folder / "loop.json").symlink_to(folder / "loop.json")
     (folder / "nowhere.json").symlink_to(tmp_path / "nowhere")
     (folder / "link.json").symlink_to(folder / "a b.json")
-    assert len(traces_in(folder)) == len(names) + 3  # the undecodable name, the empty file and the link that leads somewhere
+    # the undecodable name, the empty file and the link that leads somewhere
+    assert len(traces_in(folder)) == len(names) + 3
     assert main(["--out", str(tmp_path / "out"), str(folder)]) == 0
     told = capfd.readouterr()
     assert "\x1b[31m" not in told.err + told.out
     assert "empty.json is empty" in told.err
-    assert len(list((tmp_path / "out").rglob("report.json"))) == len(list(tmp_path.rglob("report.json"))) == len(names) + 2
+    assert (
+        len(list((tmp_path / "out").rglob("report.json")))
+        == len(list(tmp_path.rglob("report.json")))
+        == len(names) + 2
+    )

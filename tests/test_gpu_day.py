@@ -1,10 +1,13 @@
-"""What measures on a machine with a GPU, as far as it goes without: pieces and budget, tables of a folder of results, what is missing."""
+"""What measures on a machine with a GPU, as far as it goes without: pieces and budget, tables of a
+folder of results, what is missing.
+"""
 
 import json
 import re
 import shutil
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,11 +17,6 @@ from sample_traces import gpu, machine, results, stages, storytelling
 from sample_traces.conductor import ALL_DONE, SOME_FAILED, SOME_LEFT, Piece, called, conduct, records, summary
 from sample_traces.record import LARGEST_BYTES, why_too_large
 from sample_traces.samples import FOLDER, SAMPLES
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 MACHINE = {
     "gpu": "NVIDIA Test",
@@ -71,7 +69,9 @@ def test_a_piece_that_fails_costs_only_itself_and_is_tried_again_last(tmp_path):
 
 
 def test_nothing_is_begun_that_takes_longer_than_what_is_left(tmp_path):
-    """Of 10 s, a piece that is guessed to take 10 s is begun only at once; a shorter one behind it still fits."""
+    """Of 10 s, a piece that is guessed to take 10 s is begun only at once;
+    a shorter one behind it still fits.
+    """
     calls = []
     slow, quick = pieces_that(calls, slow="well"), [Piece("quick", "one", 1.0, lambda seconds: "well")]
     conducted = conduct([*slow, *quick], tmp_path, 9.0)
@@ -84,7 +84,9 @@ def test_nothing_is_begun_that_takes_longer_than_what_is_left(tmp_path):
 
 def test_a_stage_is_expected_to_take_as_long_as_its_longest_piece_did(tmp_path):
     conduct([Piece("stage", "first", 0.0, lambda seconds: time.sleep(0.4) or "well")], tmp_path, 1000)
-    assert [str(piece) for piece in conduct([Piece("stage", "second", 0.0, str)], tmp_path, 0.2).left] == ["stage/second"]
+    assert [str(piece) for piece in conduct([Piece("stage", "second", 0.0, str)], tmp_path, 0.2).left] == [
+        "stage/second"
+    ]
     assert conduct([Piece("stage", "second", 99.0, str)], tmp_path, 20.0).left == []
 
 
@@ -98,17 +100,26 @@ def test_a_damaged_record_counts_for_nothing(tmp_path):
 
 
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path):
-    child = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); time.sleep(60)"
+    child = (
+        "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; "
+        "time.sleep(60)']); time.sleep(60)"
+    )
     started = time.monotonic()
     with pytest.raises(RuntimeError, match="took longer than 2 s"):
         called([sys.executable, "-c", child], tmp_path, {}, 2.0)
-    assert time.monotonic() - started < 30  # the grandchild holds the pipes: they close only when it has ended too
+    # the grandchild holds the pipes: they close only when it has ended too
+    assert time.monotonic() - started < 30
 
 
 def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
-    """With pieces of our own: the first call has no time for the second piece; tables of what there is can be made all the same."""
+    """With pieces of our own: the first call has no time for the second piece; tables of
+    what there is can be made all the same.
+    """
     calls = []
-    pieces = [*pieces_that(calls, quick="well"), Piece("other", "slow", 600.0, lambda seconds: calls.append("slow") or "well")]
+    pieces = [
+        *pieces_that(calls, quick="well"),
+        Piece("other", "slow", 600.0, lambda seconds: calls.append("slow") or "well"),
+    ]
     monkeypatch.setattr(stages, "all_pieces", lambda out, device: pieces)
     command = ["--rehearse", "--out", str(tmp_path / "out")]
     assert gpu.main([*command, "--budget", "300"]) == SOME_LEFT
@@ -124,7 +135,9 @@ def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
 
 
 def test_what_is_needed_is_what_the_package_depends_on():
-    declared = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    declared = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "dependencies"
+    ]
     names = {re.match(r"[\w-]+", one)[0].replace("-", "_") for one in declared}
     assert names == {*machine.NEEDED, *machine.NOT_NEEDED_HERE}
 
@@ -163,8 +176,12 @@ def test_every_sample_is_recorded_once_and_every_remedy_with_a_sample_verified(d
     pieces = stages.all_pieces(tmp_path, device)
     assert len({str(piece) for piece in pieces}) == len(pieces)
     recorded = [piece.name for piece in pieces if piece.stage in ("pairs", "samples", "cpu-samples")]
-    assert sorted(recorded) == sorted(str(sample) for sample in SAMPLES if device == "cuda" or sample.needs != "gpu")
-    assert {piece.name for piece in pieces if piece.stage in ("verify", "cpu-verify")} == {one.case for one in stages.automatic(device)}
+    assert sorted(recorded) == sorted(
+        str(sample) for sample in SAMPLES if device == "cuda" or sample.needs != "gpu"
+    )
+    assert {piece.name for piece in pieces if piece.stage in ("verify", "cpu-verify")} == {
+        one.case for one in stages.automatic(device)
+    }
     assert {piece.name.partition("/")[0] for piece in pieces if piece.stage == "stories"} == {"gpt", "resnet"}
 
 
@@ -186,7 +203,11 @@ def test_six_pairs_and_four_verifications_come_before_their_like(device, tmp_pat
 
 
 def test_samples_that_need_a_gpu_come_first(tmp_path):
-    recorded = [piece.name for piece in stages.all_pieces(tmp_path, "cuda") if piece.stage in ("pairs", "samples", "cpu-samples")]
+    recorded = [
+        piece.name
+        for piece in stages.all_pieces(tmp_path, "cuda")
+        if piece.stage in ("pairs", "samples", "cpu-samples")
+    ]
     needs = {str(sample): sample.needs for sample in SAMPLES}
     assert [needs[name] for name in recorded] == sorted((needs[name] for name in recorded), reverse=True)
 
@@ -199,7 +220,11 @@ def test_a_recording_too_large_to_commit_is_named(tmp_path, monkeypatch):
         (run / "rank0" / "noise.bin").write_bytes(bytes(LARGEST_BYTES))
 
     monkeypatch.setattr(stages, "run_recorder", recorder)
-    (piece,) = [one for one in stages.all_pieces(tmp_path, "cpu") if one.stage == "samples" and one.name == str(sample)]
+    (piece,) = [
+        one
+        for one in stages.all_pieces(tmp_path, "cpu")
+        if one.stage == "samples" and one.name == str(sample)
+    ]
     assert "not to be committed" in piece.do(60.0)
     assert why_too_large(LARGEST_BYTES) == ""
 
@@ -221,7 +246,9 @@ def test_a_verified_fix_leaves_what_its_twin_is_held_against(plan, state, left, 
             (run / "verify.json").write_text(json.dumps({"tried": [tried_out() | {"state": state}]}))
 
     monkeypatch.setattr("sample_traces.verified.diagnosed", diagnosed)
-    monkeypatch.setattr("sample_traces.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where))
+    monkeypatch.setattr(
+        "sample_traces.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where)
+    )
     (piece,) = [one for one in stages.all_pieces(tmp_path, "cpu") if str(one) == "verify/gc-pauses"]
     said = piece.do(300.0)
     kept = json.loads((tmp_path / "verified" / "gc-pauses.json").read_text())
@@ -238,7 +265,9 @@ def test_a_fix_for_which_there_was_no_time_is_tried_again(tmp_path, monkeypatch)
         (run / "verify.json").write_text(json.dumps({"tried": [tried_out() | {"state": "no_time"}]}))
 
     monkeypatch.setattr("sample_traces.verified.diagnosed", diagnosed)
-    monkeypatch.setattr("sample_traces.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where))
+    monkeypatch.setattr(
+        "sample_traces.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where)
+    )
     pieces = [one for one in stages.all_pieces(tmp_path, "cpu") if str(one) == "verify/gc-pauses"]
     assert conduct(pieces, tmp_path, 1000).exit_code == SOME_FAILED
 
@@ -248,7 +277,16 @@ def test_a_fix_for_which_there_was_no_time_is_tried_again(tmp_path, monkeypatch)
 
 def tried_out():
     """A fix as verify.json tells of it: 8 ms before, 6 ms after."""
-    change = {"pairs": 4, "outliers": 0, "change": -0.25, "low": -0.3, "high": -0.2, "noise": 0.01, "before_ms": 8.0, "after_ms": 6.0}
+    change = {
+        "pairs": 4,
+        "outliers": 0,
+        "change": -0.25,
+        "low": -0.3,
+        "high": -0.2,
+        "noise": 0.01,
+        "before_ms": 8.0,
+        "after_ms": 6.0,
+    }
     change["saved_ms"] = [1.6, 2.0, 2.4]
     return {
         "rule": "gc-pauses", "title": "Freeze", "intervention": "gc_freeze", "arguments": {}, "safety": "exact", "state": "measured",
@@ -261,7 +299,9 @@ def tried_out():
 
 @pytest.fixture
 def measured(tmp_path):
-    """As a machine leaves it: two recordings, a verified fix, a healthy script against itself, costs, and no story yet."""
+    """As a machine leaves it: two recordings, a verified fix, a healthy script
+    against itself, costs, and no story yet.
+    """
     for name in ("sick", "healthy"):
         shutil.copytree(FOLDER / "row-loop" / name, tmp_path / "row-loop" / name)
     tried = tried_out()
@@ -285,7 +325,8 @@ def test_tables_of_a_folder_that_was_brought_here(measured):
     text = results.write_tables(measured)
     assert "NVIDIA Test (driver 580.1, CUDA 13.0)" in text
     assert "could not be made" not in text
-    # step 8 ms, best guess 1 ms, measured 2 ms: the predicted step of 7 ms is 1 ms beyond the 6 ms measured, 17 %
+    # step 8 ms, best guess 1 ms, measured 2 ms: the predicted step of 7 ms is 1 ms beyond the 6 ms measured,
+    # 17 %
     assert "| gc | gc-pauses | 8.00 ms | 0.50–2.0 ms | 1.6–2.4 ms | +17 % | yes |" in text
     assert "| many short launches | 100 | 101 | 1.010 | 1.000–1.020 of 2 | 1.30 | – |" in text
     assert "| row-loop | no change, -30.0 to -20.0 % | 1.0 % | 4 |" in text
@@ -303,7 +344,10 @@ def test_the_page_keeps_the_parts_of_other_machines(measured, tmp_path):
     for _ in range(2):  # writing it again replaces
         headings = results.write_page(measured, page)
     text = page.read_text()
-    assert text.startswith("# How often the diagnosis is right\n\nOn a CPU.\n\n# How often the diagnosis is right, on NVIDIA Test\n")
+    assert text.startswith(
+        "# How often the diagnosis is right\n\nOn a CPU.\n\n# How often the diagnosis is right, on "
+        "NVIDIA Test\n"
+    )
     assert [text.count(f"{heading}\n") for heading in headings] == [1] * 5
 
 
@@ -348,7 +392,9 @@ def test_every_mistake_is_in_the_script_and_every_rule_exists(story):
 
 
 def test_a_story_from_end_to_end(tmp_path):
-    """On a CPU and in seconds: the numbers mean nothing, but every piece leaves what the next one and the story need."""
+    """On a CPU and in seconds: the numbers mean nothing, but every piece leaves
+    what the next one and the story need.
+    """
     (story,) = [one for one in storytelling.stories() if one.name == "gpt"]
     assert "Not recorded yet." in storytelling.told(story, tmp_path)
     storytelling.recorded(story, "before", tmp_path)

@@ -1,4 +1,6 @@
-"""What a short lease of a GPU asks of the programme: it stops in time, and another machine goes on from what it left."""
+"""What a short lease of a GPU asks of the programme: it stops in time, and
+another machine goes on from what it left.
+"""
 
 import json
 import os
@@ -19,7 +21,15 @@ from sample_traces.conductor import SOME_FAILED, SOME_LEFT, Piece, conduct, reco
 from sample_traces.machine import obstacles
 from sample_traces.results import MACHINE
 
-ELSEWHERE = {"gpu": None, "driver": None, "torch": "2.1.0", "cuda": None, "python": "3.12.3", "cores": 16, "cpu": "another"}
+ELSEWHERE = {
+    "gpu": None,
+    "driver": None,
+    "torch": "2.1.0",
+    "cuda": None,
+    "python": "3.12.3",
+    "cores": 16,
+    "cpu": "another",
+}
 
 
 def contents(folder):
@@ -38,7 +48,14 @@ def written(folder, **files):
 
 
 def test_what_is_packed_is_taken_up_and_what_can_be_made_again_is_not(tmp_path):
-    out = written(tmp_path / "out", machine=b"{}", pieces__a=b"a", case__sick__run=b"run", stories__gpt__work__big=b"-", packages__x=b"-")
+    out = written(
+        tmp_path / "out",
+        machine=b"{}",
+        pieces__a=b"a",
+        case__sick__run=b"run",
+        stories__gpt__work__big=b"-",
+        packages__x=b"-",
+    )
     assert pack.refresh(tmp_path / "pack.tar.gz", out) == []
     assert pack.take_up(tmp_path / "pack.tar.gz", tmp_path / "there") == 3
     assert contents(tmp_path / "there") == {"machine": b"{}", "pieces/a": b"a", "case/sick/run": b"run"}
@@ -52,7 +69,9 @@ def test_files_that_are_there_are_newer_than_the_pack(tmp_path):
 
 
 def test_a_pack_that_would_be_too_large_comes_in_parts(tmp_path, monkeypatch):
-    """Nine files of 100 kB that cannot be compressed, in parts of at most 400 kB, of which 128 kB are kept free: two or three in each."""
+    """Nine files of 100 kB that cannot be compressed, in parts of at most 400 kB, of which 128 kB
+    are kept free: two or three in each.
+    """
     monkeypatch.setattr(pack, "MOST_BYTES", 400_000)
     out, file = tmp_path / "out", tmp_path / "pack.tar.gz"
     written(out, **{f"file{number}": os.urandom(100_000) for number in range(9)}, large=os.urandom(400_000))
@@ -96,7 +115,9 @@ def test_a_pack_of_another_torch_is_refused(tmp_path, capsys):
 
 
 def test_a_machine_that_goes_on_is_named_beside_the_first(tmp_path):
-    first, same, other = ({**ELSEWHERE, "gpu": "NVIDIA Test", "driver": driver} for driver in ("580.1", "580.1", "590.2"))
+    first, same, other = (
+        {**ELSEWHERE, "gpu": "NVIDIA Test", "driver": driver} for driver in ("580.1", "580.1", "590.2")
+    )
     for known in (first, same, other, other):
         assert gpu._claimed(tmp_path, known) == ""
     told = json.loads((tmp_path / MACHINE).read_text())
@@ -112,7 +133,9 @@ def test_a_pack_cannot_hold_itself(tmp_path):
 # ---- a call that has to stop
 
 
-def test_a_piece_that_outlasts_the_call_is_ended_with_all_it_started_and_the_next_machine_goes_on(tmp_path, monkeypatch, capsys):
+def test_a_piece_that_outlasts_the_call_is_ended_with_all_it_started_and_the_next_machine_goes_on(
+    tmp_path, monkeypatch, capsys
+):
     done, started = [], []
 
     def hang(seconds):
@@ -171,10 +194,17 @@ def test_calls_of_ten_minutes_stop_in_time_and_half_an_hour_is_well_spent(tmp_pa
     for call in range(3):
         clock.now, out = 0.0, tmp_path / str(call)  # a fresh machine
         pack.take_up(file, out)
-        conducted = conduct(pieces, out, 540, lambda out=out: pack.refresh(file, out) if len(records(out)) % 10 == 0 else None)
+        conducted = conduct(
+            pieces, out, 540, lambda out=out: pack.refresh(file, out) if len(records(out)) % 10 == 0 else None
+        )
         pack.refresh(file, out)
         assert 480 < clock.now <= 540
-        seen.append({stage: [record for record in conducted.done if record.stage == stage] for stage in conducted.stages})
+        seen.append(
+            {
+                stage: [record for record in conducted.done if record.stage == stage]
+                for stage in conducted.stages
+            }
+        )
     assert len(seen[0]["first-light"]) == len(first_light.QUESTIONS)
     assert len(seen[0]["costs"]) == 2
     assert len(seen[1]["pairs"]) == 12
@@ -192,8 +222,11 @@ def test_wheels_that_were_brought_go_into_a_folder_of_their_own(tmp_path, monkey
     wheels, folder = tmp_path / "wheels", tmp_path / "out" / "packages"
     wheels.mkdir()
     assert brought.provide(wheels, folder) == ""  # it is for `obstacles` to say what is missing
-    described = {"METADATA": "Metadata-Version: 2.1\nName: brought-here\nVersion: 1\nRequires-Dist: never-found\n",
-                 "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n", "RECORD": ""}  # fmt: skip
+    described = {
+        "METADATA": "Metadata-Version: 2.1\nName: brought-here\nVersion: 1\nRequires-Dist: never-found\n",
+        "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "RECORD": "",
+    }
     with zipfile.ZipFile(wheels / "brought_here-1-py3-none-any.whl", "w") as wheel:
         wheel.writestr("brought_here.py", "SAID = 'from the wheel'\n")
         for name, text in described.items():
@@ -215,7 +248,9 @@ def test_wheels_that_do_not_fit_are_said_to(tmp_path, monkeypatch):
 # ---- recordings without reports
 
 
-@pytest.mark.parametrize(("ended", "steps", "code"), [("crashed", True, 3), ("finished", False, 1), ("stopped", True, 0)])
+@pytest.mark.parametrize(
+    ("ended", "steps", "code"), [("crashed", True, 3), ("finished", False, 1), ("stopped", True, 0)]
+)
 def test_a_recorder_that_recorded_nothing_says_so(ended, steps, code, tmp_path, monkeypatch, capsys):
     def launch(target, settings, out):
         assert (target.script, target.args, settings.steps) == ("train.py", ("--fast",), 2)
@@ -233,7 +268,11 @@ def test_a_recorder_that_recorded_nothing_says_so(ended, steps, code, tmp_path, 
 
 
 def test_the_last_answer_counts_and_a_line_that_was_cut_off_does_not(tmp_path):
-    lines = [{"question": "queue", "answer": 1}, {"question": "ahead", "answer": 2}, {"question": "queue", "answer": 3}]
+    lines = [
+        {"question": "queue", "answer": 1},
+        {"question": "ahead", "answer": 2},
+        {"question": "queue", "answer": 3},
+    ]
     (tmp_path / first_light.ANSWERS).write_text("\n".join(map(json.dumps, lines)) + '\n{"question": "wai')
     assert first_light.answers(tmp_path) == {"queue": 3, "ahead": 2}
     assert first_light.answers(tmp_path / "nowhere") == {}
@@ -258,7 +297,8 @@ def test_a_rehearsal_leaves_what_a_second_machine_does_not_do_again(tmp_path, ca
     assert "0 events of the GPU, plain steps deviate by" in capsys.readouterr().out
     assert first_light.answers(tmp_path / "here" / "first-light")["environment"]["gpu"] == []
     kept = tmp_path / "here" / "sleep" / "healthy"
-    assert sorted(file.name for file in kept.iterdir()) == ["rank0", "run.json"]  # no report that would be thrown away
+    # no report that would be thrown away
+    assert sorted(file.name for file in kept.iterdir()) == ["rank0", "run.json"]
 
     assert gpu.main([*command, "--out", str(tmp_path / "there")]) == 0
     assert "FAILED" not in (said := capsys.readouterr().out)

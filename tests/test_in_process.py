@@ -78,10 +78,19 @@ class Program:
     def __init__(self, folder: Path, code: str, *, prelude: str = PRELUDE) -> None:
         (folder / "program.py").write_text(prelude + textwrap.dedent(code))
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        environment = {name: value for name, value in os.environ.items() if name != "KINETO_LOG_LEVEL"} | {"PYTHONPATH": path}
+        environment = {name: value for name, value in os.environ.items() if name != "KINETO_LOG_LEVEL"} | {
+            "PYTHONPATH": path
+        }
         command = [sys.executable, "-W", "error", "program.py"]
-        ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
-        self.folder, self.returncode, self.stdout, self.stderr = folder, ran.returncode, ran.stdout, ran.stderr
+        ran = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        self.folder, self.returncode, self.stdout, self.stderr = (
+            folder,
+            ran.returncode,
+            ran.stdout,
+            ran.stderr,
+        )
 
     @property
     def told(self) -> Any:
@@ -93,9 +102,14 @@ class Program:
         return json.loads((self.folder / name).read_text(encoding="utf-8"))
 
     def found(self, name: str) -> dict[str, str]:
-        """What the report in the folder finds, best first, and where: also what the noise of a busy machine keeps out of the plan."""
+        """What the report in the folder finds, best first, and where: also what the noise of a
+        busy machine keeps out of the plan.
+        """
         findings = [one for one in self.json(f"{name}/report.json")["findings"] if one["state"] == "fires"]
-        return {one["rule"]: "".join(f"{line['file']}:{line['line']}" for line in one["culprits"][:1]) for one in findings}
+        return {
+            one["rule"]: "".join(f"{line['file']}:{line['line']}" for line in one["culprits"][:1])
+            for one in findings
+        }
 
     def line_of(self, text: str) -> int:
         lines = (self.folder / "program.py").read_text().splitlines()
@@ -156,7 +170,10 @@ def test_steps_are_what_the_loop_says(twice: Program) -> None:
 
 def test_without_calls_of_step_the_optimizer_is_the_clock(twice: Program) -> None:
     steps = twice.json("by_optimizer/rank0/steps.json")
-    assert (steps["clock"], [phase["name"] for phase in steps["phases"]]) == ("optimizer", ["warmup", "plain", "parts", "timeline"])
+    assert (steps["clock"], [phase["name"] for phase in steps["phases"]]) == (
+        "optimizer",
+        ["warmup", "plain", "parts", "timeline"],
+    )
     assert twice.told["recorded"]
 
 
@@ -174,7 +191,12 @@ def test_blocks_cannot_be_nested(twice: Program) -> None:
 def test_what_was_made_before_the_block_is_known_but_for_its_place(twice: Program) -> None:
     facts = twice.json("with_steps/rank0/facts.json")
     (loader,), (optimizer,), (model,) = facts["loaders"], facts["optimizers"], facts["models"]
-    assert (loader["num_workers"], loader["batch_size"], loader["dataset_length"], loader["file"]) == (0, 4, 240, "")
+    assert (loader["num_workers"], loader["batch_size"], loader["dataset_length"], loader["file"]) == (
+        0,
+        4,
+        240,
+        "",
+    )
     assert (optimizer["class"], optimizer["tensor_count"], optimizer["file"]) == ("SGD", 2, "")
     assert (model["class"], model["line"]) == ("Linear", twice.line_of("model(batch).sum()"))
     assert "sources" not in facts  # there are no cells
@@ -189,7 +211,12 @@ def test_the_folder_is_like_that_of_a_launched_run(twice: Program) -> None:
     for name in ("with_steps", "by_optimizer"):
         assert problems(twice.json(f"{name}/report.json")) == []
         record = twice.json(f"{name}/run.json")
-        assert (record["target"], record["argv"], record["module"], record["in_process"]) == ("program.py", ["program.py"], False, True)
+        assert (record["target"], record["argv"], record["module"], record["in_process"]) == (
+            "program.py",
+            ["program.py"],
+            False,
+            True,
+        )
         assert (record["ended"], record["exit_code"], record["settings"]["steps"]) == ("finished", 0, 4)
         assert not (twice.folder / name / "live").exists()
 
@@ -226,7 +253,10 @@ def test_an_error_in_the_loop_stays_the_programs_own(run: Callable[..., Program]
     )
     assert program.returncode == 1
     assert program.stderr.endswith("ValueError: mine\n")
-    assert (program.json("out/run.json")["ended"], program.json("out/run.json")["exit_code"]) == ("crashed", 1)
+    assert (program.json("out/run.json")["ended"], program.json("out/run.json")["exit_code"]) == (
+        "crashed",
+        1,
+    )
     assert WORKERS in program.found("out")
 
 
@@ -318,7 +348,9 @@ def test_a_block_that_ends_for_lack_of_memory_says_so(run: Callable[..., Program
             json.dump(recorder.document["verdict"], sys.stdout)
         """
     )
-    assert program.told.startswith("The run ended for lack of memory (the machine's memory, in step 3), at `program.py:")
+    assert program.told.startswith(
+        "The run ended for lack of memory (the machine's memory, in step 3), at `program.py:"
+    )
 
 
 def test_ctrl_c_in_the_end_of_a_phase_leaves_no_profiler_running(run: Callable[..., Program]) -> None:
@@ -394,7 +426,9 @@ TERMINAL = ("<ipython-input-2-aa>", "<ipython-input-3-bb>")
 
 
 @pytest.mark.parametrize("names", [KERNEL, TERMINAL], ids=["kernel", "terminal"])
-def test_cells_of_a_notebook_are_the_users_own_code(run: Callable[..., Program], names: tuple[str, str]) -> None:
+def test_cells_of_a_notebook_are_the_users_own_code(
+    run: Callable[..., Program], names: tuple[str, str]
+) -> None:
     program = run(f"names = {names!r}\n" + NOTEBOOK)
     assert program.told
     assert program.json("out/run.json")["target"] == "notebook"
@@ -486,7 +520,9 @@ def test_workers_that_outlive_the_block_write_no_more(run: Callable[..., Program
     assert program.told == [True, 0]
 
 
-def test_under_the_command_a_block_leaves_the_recording_to_it(run: Callable[..., Program], tmp_path: Path) -> None:
+def test_under_the_command_a_block_leaves_the_recording_to_it(
+    run: Callable[..., Program], tmp_path: Path
+) -> None:
     program = run(
         """
         command = [sys.executable, "-m", "diagnose", "--steps", "2", "--no-stacks", "--out", "launched", "loop.py"]
@@ -527,17 +563,28 @@ def test_the_top_finding_is_that_of_a_launched_run(tmp_path: Path) -> None:
     assert program.returncode == 0, program.stderr
     command = [sys.executable, "-m", "diagnose", "--out", "launched", "launched.py"]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True, timeout=300)
+    subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        check=True,
+        timeout=300,
+    )
     line = program.line_of("in loader:")
     assert next(iter(program.found("inside").items())) == (WORKERS, f"program.py:{line}")
-    assert next(iter(program.found("launched").items())) == (WORKERS, f"launched.py:{line - 2}")  # without import and block
+    # without import and block
+    assert next(iter(program.found("launched").items())) == (WORKERS, f"launched.py:{line - 2}")
 
 
 # ---- without torch
 
 
 def test_the_package_shows_record_and_imports_it_when_asked() -> None:
-    code = "import sys, diagnose; assert 'record' in dir(diagnose); assert not {'torch', 'diagnose.in_process'} & set(sys.modules)"
+    code = (
+        "import sys, diagnose; assert 'record' in dir(diagnose); assert not {'torch', "
+        "'diagnose.in_process'} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
     assert callable(diagnose.record)
     with pytest.raises(AttributeError, match="no attribute 'recrod'"):
@@ -594,10 +641,16 @@ def test_all_ranks_record_into_one_folder_and_rank_0_writes_the_report(run: Call
     assert [one[:2] for one in first] == [one[:2] for one in second]
     assert [one[2] for one in (*first, *second)] == [True, True, False, False]
     assert all("recorded as rank 1" in one[3] for one in second)
-    assert sorted(line.partition(" is ")[0] for line in program.stderr.splitlines()) == ["diagnose: the report"] * 2
+    assert (
+        sorted(line.partition(" is ")[0] for line in program.stderr.splitlines())
+        == ["diagnose: the report"] * 2
+    )
     for name in ("out", "out-2"):
         steps = [program.json(f"{name}/rank{rank}/steps.json")["phases"] for rank in range(2)]
-        ticks = [[(phase["name"], phase["first_tick"], len(phase["tick_ns"])) for phase in phases] for phases in steps]
+        ticks = [
+            [(phase["name"], phase["first_tick"], len(phase["tick_ns"])) for phase in phases]
+            for phases in steps
+        ]
         assert ticks[0] == ticks[1]
         assert [count - 1 for name, _, count in ticks[0] if name not in ("warmup", "parts")] == [10, 4, 1]
         assert [phases[3]["input_elements"] for phases in steps] == [[8 * 16] * 4, [16 * 16] * 4]
@@ -654,7 +707,9 @@ def test_a_rank_without_a_process_group_says_what_to_do(
     assert recorder.folder is None
 
 
-def test_a_recorder_serves_once_and_a_folder_is_never_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recorder_serves_once_and_a_folder_is_never_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from diagnose import in_process
 
     (tmp_path / "out").mkdir()

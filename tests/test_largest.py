@@ -1,4 +1,7 @@
-"""Every renderer on the largest trace at hand, which others recorded. It is looked for in ``../shared/traces``; without it, skipped."""
+"""Every renderer on the largest trace at hand, which others recorded.
+
+It is looked for in ``../shared/traces``; without it, skipped.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ from diagnose.report.page import MOST_BYTES, page
 from diagnose.report.sarif import sarif
 from diagnose.report.terminal import print_summary
 
-FILES = sorted((Path(__file__).parents[2] / "shared" / "traces").glob("*.gz"), key=lambda path: path.stat().st_size)
+FILES = sorted(
+    (Path(__file__).parents[2] / "shared" / "traces").glob("*.gz"), key=lambda path: path.stat().st_size
+)
 pytestmark = pytest.mark.skipif(not FILES, reason="no recorded traces in ../shared/traces")
 
 
@@ -34,7 +39,14 @@ def analysis():
 def test_all_files_are_written(tmp_path):
     report(FILES[-1], tmp_path)
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"report.json", "report.md", "report.html", "picture.json.gz", "annotated.trace.json.gz", "tb"}
+    assert written == {
+        "report.json",
+        "report.md",
+        "report.html",
+        "picture.json.gz",
+        "annotated.trace.json.gz",
+        "tb",
+    }
     events = json.loads(gzip.decompress((tmp_path / "annotated.trace.json.gz").read_bytes()))["traceEvents"]
     assert len(events) > len(json.loads(gzip.decompress(FILES[-1].read_bytes()))["traceEvents"])
     assert (tmp_path / "report.html").stat().st_size < 2_000_000
@@ -56,7 +68,12 @@ def test_all_other_renderers_say_what_is_planned(analysis):
     assert titles
     console = Console(file=io.StringIO(), width=80)
     print_summary(document, Path("out"), console)
-    said = [markdown(document), json.dumps(sarif([document])), workflow_commands(document), finished_card(document, "report.html")]
+    said = [
+        markdown(document),
+        json.dumps(sarif([document])),
+        workflow_commands(document),
+        finished_card(document, "report.html"),
+    ]
     for text in [console.file.getvalue(), *said]:
         assert re.split("[`,]", titles[0])[0] in text  # a comma is escaped in some
 

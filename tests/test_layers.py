@@ -1,4 +1,6 @@
-"""Imports go one way (docs/architecture.md), and nothing heavy is imported where an instant answer is promised."""
+"""Imports go one way (docs/architecture.md), and nothing heavy is imported
+where an instant answer is promised.
+"""
 
 import ast
 import subprocess
@@ -58,7 +60,9 @@ def imported_names(name: str) -> set[str]:
 
 
 def room(name: str) -> str:
-    """The part of ``diagnose`` that a module or one of its attributes belongs to; empty for the package's own attributes."""
+    """The part of ``diagnose`` that a module or one of its attributes belongs to;
+    empty for the package's own attributes.
+    """
     first = name.split(".")[1]
     return first if first in ORDER else ""
 
@@ -75,7 +79,11 @@ def test_every_module_has_a_room(name):
 @pytest.mark.parametrize("name", [name for name in MODULES if is_ours(name)])
 def test_a_module_imports_only_from_its_own_room_and_those_before_it(name):
     before = {"", *ORDER[: ORDER.index(room(name)) + 1]}
-    against = {other for other in imported_names(name) if is_ours(other) and room(other) not in before and (name, other) not in EXCEPTIONS}
+    against = {
+        other
+        for other in imported_names(name)
+        if is_ours(other) and room(other) not in before and (name, other) not in EXCEPTIONS
+    }
     assert not against
 
 
@@ -86,7 +94,11 @@ def test_the_package_itself_imports_nothing():
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith(CHILD)])
 def test_code_in_the_users_process_imports_the_standard_library_torch_and_itself(name):
     allowed = {"torch", "_diagnose_child", "sitecustomize", *sys.stdlib_module_names}
-    assert not {other for other in imported_names(name) if other.split(".")[0] not in allowed and not other.startswith(CHILD)}
+    assert not {
+        other
+        for other in imported_names(name)
+        if other.split(".")[0] not in allowed and not other.startswith(CHILD)
+    }
 
 
 @pytest.mark.parametrize("name", ["diagnose.commands.main", "diagnose.pipeline"])

@@ -33,18 +33,31 @@ def installed(wheel, tmp_path_factory):
 
 
 def test_every_rule_is_in_the_wheel(wheel):
-    names = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("diagnose/_rules/")}
+    names = {
+        Path(name).name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("diagnose/_rules/")
+    }
     assert names == {path.name for path in (ROOT / "rules").iterdir()}
 
 
 def test_templates_scripts_and_tables_are_in_the_wheel(wheel):
-    there = {str(path.relative_to(ROOT)) for path in (ROOT / "diagnose").rglob("*.*") if path.is_file() and "__pycache__" not in path.parts}
-    assert {"diagnose/report/tab/index.js", "diagnose/report/page/css/page.css", "diagnose/predict/peaks.toml"} < there
+    there = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "diagnose").rglob("*.*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {
+        "diagnose/report/tab/index.js",
+        "diagnose/report/page/css/page.css",
+        "diagnose/predict/peaks.toml",
+    } < there
     assert there <= set(zipfile.ZipFile(wheel).namelist())
 
 
 def test_tensorboard_finds_the_tab_in_the_installed_package(installed):
-    find = "import importlib.metadata as m; print(*(e.load().plugin_name for e in m.entry_points(group='tensorboard_plugins')))"
+    find = (
+        "import importlib.metadata as m; print(*(e.load().plugin_name for e in "
+        "m.entry_points(group='tensorboard_plugins')))"
+    )
     assert "diagnose" in installed("-c", find).split()
 
 
@@ -55,9 +68,16 @@ def test_the_hooks_of_the_child_process_are_in_the_wheel(wheel):
 def test_the_installed_package_lists_its_rules_from_another_folder(installed):
     assert not Path(installed("-c", "import diagnose; print(diagnose.__file__)")).is_relative_to(ROOT)
     listed = installed("-m", "diagnose", "rules")
-    assert all(path.stem in listed for path in (ROOT / "rules").glob("*.toml") if not path.name.endswith(".cases.toml"))
+    assert all(
+        path.stem in listed
+        for path in (ROOT / "rules").glob("*.toml")
+        if not path.name.endswith(".cases.toml")
+    )
 
 
 def test_the_installed_package_knows_its_version(installed):
-    printed = installed("-c", "import importlib.metadata as m, diagnose; print(m.version('torch-diagnose'), diagnose.__version__)")
+    printed = installed(
+        "-c",
+        "import importlib.metadata as m, diagnose; print(m.version('torch-diagnose'), diagnose.__version__)",
+    )
     assert len(set(printed.split())) == 1

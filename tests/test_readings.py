@@ -1,7 +1,9 @@
-"""Agreement with READINGS.csv, an independent reading of every trace that others recorded, by other code than ours.
+"""Agreement with READINGS.csv, an independent reading of every trace that
+others recorded, by other code than ours.
 
-The windows are those of the reading (see the README beside it): from the start of the first to the end of the last ProfilerStep, else
-from the first to the last op, runtime call or GPU event. Everything else is measured with the functions that reports are made with.
+The windows are those of the reading (see the README beside it): from the start of the first to the end of the
+last ProfilerStep, else from the first to the last op, runtime call or GPU event. Everything else is measured
+with the functions that reports are made with.
 """
 
 from __future__ import annotations
@@ -27,20 +29,49 @@ FILES = sorted(FOLDER.glob("*.json.gz"))
 if not FILES:
     pytest.skip("no folder with traces that others recorded", allow_module_level=True)
 READINGS = {row["id"]: row for row in csv.DictReader((FOLDER / "READINGS.csv").read_text().splitlines())}
-REFUSED = {"neg-aiter-rocprof", "neg-ascend-traceview", "neg-hidet", "neg-lightning-legacy", "neg-recsys-nsysconv"}
+REFUSED = {
+    "neg-aiter-rocprof",
+    "neg-ascend-traceview",
+    "neg-hidet",
+    "neg-lightning-legacy",
+    "neg-recsys-nsysconv",
+}
 IDENTITIES = [path.name.split(".")[0] for path in FILES if path.name.split(".")[0] not in REFUSED]
 
-MTIA = "the reading takes MTIA for no device; packets and copies of its control processor are device work: ours"
-ROCM = "this ROCm build writes no correlation; the reading links nothing, ours links by External id, which equals the flow's id: ours"
+MTIA = (
+    "the reading takes MTIA for no device; packets and copies of its control processor are device work: ours"
+)
+ROCM = (
+    "this ROCm build writes no correlation; the reading links nothing, ours links by External id, which "
+    "equals the flow's id: ours"
+)
 # Where we differ: the trace, the quantities, the reason and who is right.
 DIFFERENCES: list[tuple[str, set[str], str]] = [
-    ("neg-hta-mtia", {"n_kernel", "n_device_events", "n_HtoD", "HtoD_ms", "HtoD_MB", "n_DtoH", "DtoH_ms", "DtoH_MB"}, MTIA),
-    ("neg-hta-mtia-inf", {"n_kernel", "n_device_events", "n_HtoD", "HtoD_ms", "HtoD_MB", "n_DtoH", "DtoH_ms", "DtoH_MB"}, MTIA),
-    ("neg-hta-mtia-inf", {"window_us"}, "device work of MTIA ends 100 ms after the last host event, which the reading does not see: ours"),
+    (
+        "neg-hta-mtia",
+        {"n_kernel", "n_device_events", "n_HtoD", "HtoD_ms", "HtoD_MB", "n_DtoH", "DtoH_ms", "DtoH_MB"},
+        MTIA,
+    ),
+    (
+        "neg-hta-mtia-inf",
+        {"n_kernel", "n_device_events", "n_HtoD", "HtoD_ms", "HtoD_MB", "n_DtoH", "DtoH_ms", "DtoH_MB"},
+        MTIA,
+    ),
+    (
+        "neg-hta-mtia-inf",
+        {"window_us"},
+        "device work of MTIA ends 100 ms after the last host event, which the reading does not see: ours",
+    ),
     ("tl-gemm01", {"linked_launch_share", "idle_unlinked_frac"}, ROCM),
     (
         "tl-gemm04",
-        {"linked_launch_share", "idle_unlinked_frac", "idle_late_launch_frac", "idle_after_launch_frac", "idle_inside_launch_call_frac"},
+        {
+            "linked_launch_share",
+            "idle_unlinked_frac",
+            "idle_late_launch_frac",
+            "idle_after_launch_frac",
+            "idle_inside_launch_call_frac",
+        },
         ROCM,
     ),
 ]
@@ -51,17 +82,29 @@ def test_agreement(identity: str) -> None:
     trace = read_trace(FOLDER / f"{identity}.json.gz")
     reading = READINGS[identity]
     apart = {
-        name: (ours, reading[name]) for name, ours in quantities(trace) if reading[name] != "" and not close(name, ours, reading[name])
+        name: (ours, reading[name])
+        for name, ours in quantities(trace)
+        if reading[name] != "" and not close(name, ours, reading[name])
     }
     explained = set().union(*(names for of, names, _ in DIFFERENCES if of == identity))
     assert set(apart) == explained, apart
 
 
 def close(name: str, ours: float, theirs: str) -> bool:
-    """Within 0.5 %; shares within 0.002 and other numbers within one unit of the last digit that the reading gives."""
+    """Within 0.5 %; shares within 0.002 and other numbers within one unit of
+    the last digit that the reading gives.
+    """
     decimals = len(theirs.partition(".")[2])
-    absolute = 0.002 if name.endswith(("_frac", "_busy", "_share")) else 0.0 if name.startswith("n_") else 10.0**-decimals
-    return abs(ours - float(theirs)) <= max(0.005 * abs(float(theirs)) * (not name.startswith("n_")), absolute)
+    absolute = (
+        0.002
+        if name.endswith(("_frac", "_busy", "_share"))
+        else 0.0
+        if name.startswith("n_")
+        else 10.0**-decimals
+    )
+    return abs(ours - float(theirs)) <= max(
+        0.005 * abs(float(theirs)) * (not name.startswith("n_")), absolute
+    )
 
 
 def quantities(trace: Trace) -> Iterator[tuple[str, float]]:
@@ -79,9 +122,17 @@ def quantities(trace: Trace) -> Iterator[tuple[str, float]]:
     yield "window_us", window / 1e3
     yield "dataloader_frac", share(view.host_intervals(np.flatnonzero(view.name_matches(LOADER_NEXT))))
     # The reading counts calls that only wait; ours also calls that copy and wait.
-    yield "sync_frac", share(view.host_intervals(np.flatnonzero(is_sync_call(view) & view.name_matches("Synchronize$"))))
+    yield (
+        "sync_frac",
+        share(view.host_intervals(np.flatnonzero(is_sync_call(view) & view.name_matches("Synchronize$")))),
+    )
     yield from of_device(trace.device)
-    yield "malloc_free_frac", share(view.host_intervals(np.flatnonzero((view.kind == "runtime") & view.name_matches(ALLOCATOR_CALL))))
+    yield (
+        "malloc_free_frac",
+        share(
+            view.host_intervals(np.flatnonzero((view.kind == "runtime") & view.name_matches(ALLOCATOR_CALL)))
+        ),
+    )
     if view.has_device:
         busy = ("compute", "exposed_communication", "exposed_copies")
         yield "gpu_busy", sum(view.ledger.share(row) for row in busy)
@@ -95,12 +146,16 @@ def reading_window(trace: Trace) -> tuple[int, int]:
     if trace.step_source == "ProfilerStep":
         return int(trace.steps["start_ns"].min()), int(trace.steps["end_ns"].max())
     host = trace.host[trace.host["kind"].isin(["op", "runtime", "annotation", "mark"])]
-    both = np.concatenate([as_intervals(table["start_ns"], table["dur_ns"]) for table in (host, trace.device)])
+    both = np.concatenate(
+        [as_intervals(table["start_ns"], table["dur_ns"]) for table in (host, trace.device)]
+    )
     return int(both[:, 0].min()), int(both[:, 1].max())
 
 
 def in_one_window(trace: Trace, start: int, end: int) -> Selection:
-    """The trace as if the window were its only step, which no host marks: the reading's windows end there, whatever the GPU still does."""
+    """The trace as if the window were its only step, which no host marks: the reading's windows end
+    there, whatever the GPU still does.
+    """
     steps = pd.DataFrame({"number": [0], "start_ns": [start], "end_ns": [end], "complete": [True]})
     return Selection(replace(trace, steps=steps, step_source="whole trace"))
 
@@ -121,7 +176,9 @@ def of_device(device: pd.DataFrame) -> Iterator[tuple[str, float]]:
 
 
 def idle_split(view: Selection) -> dict[str, int]:
-    """Idle time before and after the call that launched the next device event, as the reading defines it; ns."""
+    """Idle time before and after the call that launched the next device
+    event, as the reading defines it; ns.
+    """
     idle, launch = view.idle, view.device["launch"].to_numpy()
     following = np.searchsorted(view.device["start_ns"].to_numpy(), idle[:, 1])
     launched_by: Rows = np.append(launch, -1)[following]
@@ -146,7 +203,10 @@ def test_differences_name_traces_and_quantities_of_the_reading() -> None:
 BY_HAND: dict[str, tuple[float, dict[str, float]]] = {
     "cscs-mse": (2086, {"compute": 970, "compilation": 1099, "host_sync": 17}),
     "cscs-jitmse": (601, {"compute": 586, "host_sync": 15}),
-    "aiter-trace": (11143.240, {"compute": 10599.763, "host_sync": 385.442, "launch_bound": 35.896, "unattributed": 122.139}),
+    "aiter-trace": (
+        11143.240,
+        {"compute": 10599.763, "host_sync": 385.442, "launch_bound": 35.896, "unattributed": 122.139},
+    ),
     "hta-filelist-inf1": (
         1641,
         {"compute": 30, "compilation": 1410, "host_work": 15, "launch_bound": 21, "unattributed": 165},

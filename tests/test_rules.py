@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-import sys
+import tomllib
 from typing import Any
 
 import pytest
@@ -15,11 +15,6 @@ from diagnose.measure.metrics import METRICS
 from diagnose.run.child.interventions import INTERVENTIONS as CHILD_INTERVENTIONS
 from diagnose.run.child.interventions import build
 from diagnose.run.child.places import Places
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 GOOD = tomllib.loads((rules_folder() / "input-wait-no-workers.toml").read_text(encoding="utf-8"))
 
@@ -55,7 +50,9 @@ def test_a_mistake_is_named(change: Any, hint: str) -> None:
 
 def test_refines_names_a_ledger_row_or_a_rule(tmp_path: Any) -> None:
     text = (rules_folder() / "compute-bound.toml").read_text(encoding="utf-8")
-    (tmp_path / "compute-bound.toml").write_text(text.replace('refines = "compute"', 'refines = "comput"'), encoding="utf-8")
+    (tmp_path / "compute-bound.toml").write_text(
+        text.replace('refines = "compute"', 'refines = "comput"'), encoding="utf-8"
+    )
     with pytest.raises(DiagnoseError, match="did you mean 'compute'"):
         load_rules(tmp_path)
 
@@ -68,7 +65,8 @@ def test_every_rule_has_cases_beside_it() -> None:
 def test_every_automatic_fix_can_be_made_with_the_arguments_its_rule_gives() -> None:
     for name, fix in CHILD_INTERVENTIONS.items():
         taken = set(inspect.signature(fix).parameters) - {"sites"}
-        assert taken == set(INTERVENTIONS[name]) or taken == {"wanted"}, name  # those take anything and say themselves what they know
+        # those take anything and say themselves what they know
+        assert taken == set(INTERVENTIONS[name]) or taken == {"wanted"}, name
     assert set(INTERVENTIONS) == set(CHILD_INTERVENTIONS)
     for rule in load_rules().values():
         if rule.fix.intervention:

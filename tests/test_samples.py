@@ -1,4 +1,6 @@
-"""The bundled recordings and their scripts are diagnosed as expected.toml says: the planted line on top, nothing false beside it."""
+"""The bundled recordings and their scripts are diagnosed as expected.toml says: the planted
+line on top, nothing false beside it.
+"""
 
 import ast
 import functools
@@ -17,8 +19,8 @@ LIVE = [sample for sample in SAMPLES if str(sample) in ("input-wait/sick", "heal
 
 
 def check(document, sample):
-    """Top of the plan is the planted rule at the planted line, or the one fix that gains as much with less effort, with the planted rule as
-    its alternative; whatever else is advised is true as well.
+    """Top of the plan is the planted rule at the planted line, or the one fix that gains as much with less
+    effort, with the planted rule as its alternative; whatever else is advised is true as well.
     """
     rows = advised(document)
     if sample.easier:
@@ -45,13 +47,20 @@ def test_recorded_sample(sample):
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_no_stable_rule_fires_falsely(sample):
-    fired = [one for one in json.loads(recorded(sample))["findings"] if one["state"] == "fires" and one["group"] == "plan"]
+    fired = [
+        one
+        for one in json.loads(recorded(sample))["findings"]
+        if one["state"] == "fires" and one["group"] == "plan"
+    ]
     assert {one["rule"] for one in fired if one["status"] == "stable"} <= {sample.rule, *sample.also}
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_the_recording_fits_the_script(sample):
-    """Every recorded line of the script still has a text, so the report shows sources. Without a detail phase there are no lines."""
+    """Every recorded line of the script still has a text, so the report shows sources.
+
+    Without a detail phase there are no lines.
+    """
     document = json.loads(recorded(sample))
     lines = [line for line in document["lines"] if line["file"] == sample.script.name]
     assert bool(lines) == ("detail" in document["steps"]["phases"]) and all(line["source"] for line in lines)
@@ -86,7 +95,9 @@ def test_the_readme_quotes_the_report_of_a_recorded_sample():
 
 def test_every_folder_has_expectations():
     others = {"__pycache__", "loops", "stories"}
-    assert {path.name for path in FOLDER.iterdir() if path.is_dir()} - others == {sample.case for sample in SAMPLES}
+    assert {path.name for path in FOLDER.iterdir() if path.is_dir()} - others == {
+        sample.case for sample in SAMPLES
+    }
 
 
 @pytest.mark.parametrize("sample", LIVE, ids=str)

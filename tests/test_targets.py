@@ -21,8 +21,10 @@ from diagnose.commands import targets
 from diagnose.errors import UsageError
 
 NCU_CSV = (
-    '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Metric Name","Metric Unit","Metric Value"\n'
-    '"0","4242","python","127.0.0.1","void gemm<float>(float*)","1","7","sm__cycles_active.avg","cycle","1,234.50"\n'
+    '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Metric Name","Metric '
+    'Unit","Metric Value"\n'
+    '"0","4242","python","127.0.0.1","void '
+    'gemm<float>(float*)","1","7","sm__cycles_active.avg","cycle","1,234.50"\n'
 )
 NSYS_CSV = 'Time (%),Total Time (ns),Instances,Avg (ns),Name\n60.0,1200,2,600,"kernel_a"\n'
 XPLANE = b"\n\x1c\x08\x02\x12\x0d/device:GPU:0" + bytes(9)
@@ -119,7 +121,9 @@ BY_NAME = {
 }
 
 
-@pytest.mark.parametrize("content", [b"", b"\0\1\2\3", b"lr: 0.1\n", b"[lr]\nrate = 0.1\n", b"1,2,3\n4,5,6\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\0\1\2\3", b"lr: 0.1\n", b"[lr]\nrate = 0.1\n", b"1,2,3\n4,5,6\n"]
+)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_where_the_bytes_tell_nothing_a_file_is_named_by_its_name(name: str, content: bytes) -> None:
     Path(name).write_bytes(content)
@@ -135,7 +139,10 @@ def test_a_json_trace_is_one_under_any_name(name: str) -> None:
     assert targets.kind_of(name) == "trace"
 
 
-@pytest.mark.parametrize("line", ["#!/bin/sh", "#!/bin/bash -e", "#! /usr/bin/env bash", "#!/usr/bin/env -S zsh -f", "#!/usr/bin/perl"])
+@pytest.mark.parametrize(
+    "line",
+    ["#!/bin/sh", "#!/bin/bash -e", "#! /usr/bin/env bash", "#!/usr/bin/env -S zsh -f", "#!/usr/bin/perl"],
+)
 def test_a_script_for_another_program_is_named(line: str) -> None:
     Path("job").write_text(f"{line}\npython train.py\n")
     with pytest.raises(UsageError, match=r"job is a script for (sh|bash|zsh|perl), ") as refusal:
@@ -180,7 +187,15 @@ def test_an_archive_that_python_runs_is_a_script(name: str, prefix: bytes) -> No
 
 @pytest.mark.parametrize(
     "content",
-    ["1,2,3\n4,5,6\n", '"a","b"\n"c","d"\n', "lr: 0.1\nepochs: 3\n", "a = 1\n[b]\nc = 2\n", "", "hello there\n", "a, b (%)\n1, 2\n"],
+    [
+        "1,2,3\n4,5,6\n",
+        '"a","b"\n"c","d"\n',
+        "lr: 0.1\nepochs: 3\n",
+        "a = 1\n[b]\nc = 2\n",
+        "",
+        "hello there\n",
+        "a, b (%)\n1, 2\n",
+    ],
 )
 def test_text_that_does_nothing_as_python_is_not_run(content: str) -> None:
     Path("given").write_text(content)
@@ -190,21 +205,29 @@ def test_text_that_does_nothing_as_python_is_not_run(content: str) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda data: data, gzip.compress])
-def test_a_foreign_file_among_traces_is_named_too(make: Callable[[bytes], bytes], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_foreign_file_among_traces_is_named_too(
+    make: Callable[[bytes], bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("traces").mkdir()
     Path("traces/kernels.json.gz").write_bytes(make(NCU_CSV.encode()))
     assert cli.main(["--out", "out", "traces"]) == 2
-    assert "This is a table or log of Nsight Compute, not a trace of torch.profiler" in capsys.readouterr().err
+    assert (
+        "This is a table or log of Nsight Compute, not a trace of torch.profiler" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("arguments", [[], ["--epochs", "3"]])
-def test_nothing_is_run_and_one_message_says_what_to_do(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_run_and_one_message_says_what_to_do(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("kernels.csv").write_text(NCU_CSV)
     assert cli.main(["--steps", "3", "kernels.csv", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "diagnose: kernels.csv is a table or log of Nsight Compute, neither a script in Python nor a trace of torch.profiler",
+        "diagnose: kernels.csv is a table or log of Nsight Compute, neither a script in Python nor a "
+        "trace of "
+        "torch.profiler",
         """  saw: it starts with b'"ID","Process ID'""",
         "  do:  Name the script that was profiled: python -m diagnose train.py",
     ]

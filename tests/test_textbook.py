@@ -1,4 +1,6 @@
-"""The case that everybody knows: a data set that waits for each item, no workers, a small model, a free core."""
+"""The case that everybody knows: a data set that waits for each item, no
+workers, a small model, a free core.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ if __name__ == "__main__":
 
 def test_the_first_advice_is_worker_processes_and_a_rewrite_is_the_alternative(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
-    subprocess.run([sys.executable, "-m", "diagnose", "--quiet", "--out", "out", "train.py"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "diagnose", "--quiet", "--out", "out", "train.py"], cwd=tmp_path, check=True
+    )
     document = json.loads((tmp_path / "out" / "report.json").read_text())
     if document["metrics"]["crowded"]["value"]:
         pytest.skip("other processes had every core: whether a fetch waits cannot be told")

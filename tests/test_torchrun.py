@@ -1,4 +1,6 @@
-"""`torchrun -m diagnose script`: the ranks record into one folder, one of them reports, and the job ends as it would by itself."""
+"""`torchrun -m diagnose script`: the ranks record into one folder, one of them reports, and
+the job ends as it would by itself.
+"""
 
 from __future__ import annotations
 
@@ -27,20 +29,40 @@ ROOT = Path(__file__).parents[1]
 def started(folder: Path, *command: str, **variables: str) -> subprocess.Popen[str]:
     """A command in `folder`, with a process group of its own."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "TMPDIR": str(folder), **variables}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": paths,
+        "OMP_NUM_THREADS": "1",
+        "TMPDIR": str(folder),
+        **variables,
+    }
     return subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
 
 
 def torchrun(folder: Path, *args: str, restarts: int = 0) -> subprocess.Popen[str]:
     """Two ranks on this machine, started in `folder`.
 
-    Each start has a store of its own: with the store of an earlier start, ranks can find the addresses that its ranks left there, and wait
-    for those, with or without us (torch 2.13).
+    Each start has a store of its own: with the store of an earlier start, ranks can find the addresses that
+    its ranks left there, and wait for those, with or without us (torch 2.13).
     """
     options = ("--standalone", "--nproc-per-node=2", f"--max-restarts={restarts}")
-    return started(folder, sys.executable, "-m", "torch.distributed.run", *options, *args, TORCH_DISABLE_SHARE_RDZV_TCP_STORE="1")
+    return started(
+        folder,
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        *options,
+        *args,
+        TORCH_DISABLE_SHARE_RDZV_TCP_STORE="1",
+    )
 
 
 def machines(folders: Sequence[Path], ranks: int, *args: str) -> list[subprocess.Popen[str]]:
@@ -48,8 +70,17 @@ def machines(folders: Sequence[Path], ranks: int, *args: str) -> list[subprocess
     with socket.socket() as free:
         free.bind(("localhost", 0))
         meeting = f"--rdzv-endpoint=localhost:{free.getsockname()[1]}"
-    options = ("--nnodes=2", "--rdzv-backend=c10d", "--rdzv-id=a-job", meeting, f"--nproc-per-node={ranks}", "--max-restarts=0")
-    return [started(folder, sys.executable, "-m", "torch.distributed.run", *options, *args) for folder in folders]
+    options = (
+        "--nnodes=2",
+        "--rdzv-backend=c10d",
+        "--rdzv-id=a-job",
+        meeting,
+        f"--nproc-per-node={ranks}",
+        "--max-restarts=0",
+    )
+    return [
+        started(folder, sys.executable, "-m", "torch.distributed.run", *options, *args) for folder in folders
+    ]
 
 
 def ended(job: subprocess.Popen[str], folder: Path) -> tuple[int, str, str]:
@@ -83,11 +114,9 @@ def test_one_folder_and_one_report(tmp_path: Path) -> None:
     assert (code, sorted(stdout.splitlines())) == (plain_code, sorted(plain_stdout.splitlines()))
     assert "rank 1 of 2 is 1 here" in stdout
     (run,) = (tmp_path / "diagnosis").iterdir()
-    assert sorted(path.name for path in run.iterdir() if path.name.startswith(("rank", ".", "run", "live"))) == [
-        "rank0",
-        "rank1",
-        "run.json",
-    ]
+    assert sorted(
+        path.name for path in run.iterdir() if path.name.startswith(("rank", ".", "run", "live"))
+    ) == ["rank0", "rank1", "run.json"]
     assert phases_of(run, 0) == phases_of(run, 1)
     assert list(phases_of(run, 0)) == ["warmup", "plain", "parts", "timeline", "detail"]
     assert json.loads((run / "run.json").read_text())["ended"] == "finished"
@@ -98,19 +127,50 @@ def test_one_folder_and_one_report(tmp_path: Path) -> None:
 
 def test_the_script_is_stopped_when_all_is_recorded(tmp_path: Path) -> None:
     job = torchrun(
-        tmp_path, "-m", "diagnose", "--device", "cpu", "--steps", "4", "--out", "here", RANKS, "launched", "2", "plain", "100000"
+        tmp_path,
+        "-m",
+        "diagnose",
+        "--device",
+        "cpu",
+        "--steps",
+        "4",
+        "--out",
+        "here",
+        RANKS,
+        "launched",
+        "2",
+        "plain",
+        "100000",
     )
     code, stdout, stderr = ended(job, tmp_path)
     assert (code, len(stdout.splitlines())) == (0, 2)
     assert "Traceback" not in stderr
-    assert [json.loads((tmp_path / f"here/rank{rank}/ended.json").read_text())["ended"] for rank in (0, 1)] == ["stopped", "stopped"]
+    assert [
+        json.loads((tmp_path / f"here/rank{rank}/ended.json").read_text())["ended"] for rank in (0, 1)
+    ] == ["stopped", "stopped"]
     assert (tmp_path / "here" / "report.json").exists()
 
 
-@pytest.mark.parametrize(("how", "said"), [("raises", "Rank 1 failed with exit code 1."), ("is-killed", "Rank 1 was killed, by SIGKILL,")])
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("raises", "Rank 1 failed with exit code 1."), ("is-killed", "Rank 1 was killed, by SIGKILL,")],
+)
 def test_a_rank_that_is_lost_ends_the_job_and_is_told(tmp_path: Path, how: str, said: str) -> None:
-    options = ("--device", "cpu", "--steps", "2", "--plain-steps", "5", "--no-stacks", "--keep-going", "--out", "here")
-    code, _, stderr = ended(torchrun(tmp_path, "-m", "diagnose", *options, RANKS, "launched", "2", how, "80"), tmp_path)
+    options = (
+        "--device",
+        "cpu",
+        "--steps",
+        "2",
+        "--plain-steps",
+        "5",
+        "--no-stacks",
+        "--keep-going",
+        "--out",
+        "here",
+    )
+    code, _, stderr = ended(
+        torchrun(tmp_path, "-m", "diagnose", *options, RANKS, "launched", "2", how, "80"), tmp_path
+    )
     assert code == 1
     assert re.search(r"Root Cause.*\n.*\n.*\n.*\n\s+rank\s+: 1 ", stderr)
     assert ("ValueError: the script's own error" in stderr) == (how == "raises")
@@ -135,7 +195,9 @@ def test_ctrl_c(tmp_path: Path) -> None:
 def test_a_rank_that_torchrun_ends_writes_what_it_records(tmp_path: Path) -> None:
     """Rank 1 fails while rank 0 is busy with itself: torchrun ends rank 0."""
     options = ("--device", "cpu", "--plain-steps", "1000000", "--out", "here")
-    code, _, _ = ended(torchrun(tmp_path, "-m", "diagnose", *options, RANKS, "launched", "2", "leaves", "40"), tmp_path)
+    code, _, _ = ended(
+        torchrun(tmp_path, "-m", "diagnose", *options, RANKS, "launched", "2", "leaves", "40"), tmp_path
+    )
     assert code == 1
     end = json.loads((tmp_path / "here/rank0/ended.json").read_text())
     assert (end["ended"], end["exit_code"], end["signal"]) == ("interrupted", None, "SIGTERM")
@@ -146,17 +208,31 @@ def test_a_rank_that_torchrun_ends_writes_what_it_records(tmp_path: Path) -> Non
 @pytest.mark.parametrize("out", [("--out", "shared"), ()])
 def test_machines_record_into_one_folder_and_one_reports(tmp_path: Path, out: tuple[str, ...]) -> None:
     ranks = 2 if out else 1
-    options = ("-m", "diagnose", "--device", "cpu", "--steps", "4", *out, RANKS, "launched", str(2 * ranks), "plain", "100000")
+    options = (
+        "-m",
+        "diagnose",
+        "--device",
+        "cpu",
+        "--steps",
+        "4",
+        *out,
+        RANKS,
+        "launched",
+        str(2 * ranks),
+        "plain",
+        "100000",
+    )
     jobs = [ended(job, tmp_path) for job in machines([tmp_path, tmp_path], ranks, *options)]
     assert [code for code, *_ in jobs] == [0, 0]
     assert sum(stderr.count("diagnose: analysing") for *_, stderr in jobs) == 1
     assert not any("Traceback" in stderr for *_, stderr in jobs)
     run = tmp_path / (out[1] if out else "diagnosis/a-job")
-    assert [path.name for path in run.parent.iterdir() if path.is_dir() and path.name.startswith(run.name)] == [run.name]
-    assert sorted(path.name for path in run.iterdir() if path.name.startswith(("rank", ".", "run", "live"))) == [
-        *(f"rank{rank}" for rank in range(2 * ranks)),
-        "run.json",
-    ]
+    assert [
+        path.name for path in run.parent.iterdir() if path.is_dir() and path.name.startswith(run.name)
+    ] == [run.name]
+    assert sorted(
+        path.name for path in run.iterdir() if path.name.startswith(("rank", ".", "run", "live"))
+    ) == [*(f"rank{rank}" for rank in range(2 * ranks)), "run.json"]
     assert [phases_of(run, rank) for rank in range(2 * ranks)] == [phases_of(run, 0)] * 2 * ranks
     assert list(phases_of(run, 0)) == ["warmup", "plain", "parts", "timeline", "detail"]
     assert json.loads((run / "report.json").read_text())["ranks"]["missing"] == []
@@ -172,7 +248,8 @@ def test_a_machine_that_is_lost_is_named_and_not_waited_for(tmp_path: Path) -> N
         time.sleep(0.1)
     agent = psutil.Process(lost.pid)
     of_ranks = agent.children(recursive=True)
-    agent.suspend()  # or the other machine's torchrun may hear of the loss, and end its rank, before that fails by itself
+    # or the other machine's torchrun may hear of the loss, and end its rank, before that fails by itself
+    agent.suspend()
     for process in of_ranks:
         process.kill()
     wait_for(tmp_path / "here/rank0/ended.json")
@@ -187,7 +264,11 @@ def test_a_machine_that_is_lost_is_named_and_not_waited_for(tmp_path: Path) -> N
         "failed with exit code 1.",
         "was lost: its launcher, or its whole machine, ended without a word.",
     ]
-    assert all("plain" in phases_of(tmp_path / "here", rank) for rank in (0, 1) if f"Rank {rank} failed with exit code 1." in notes)
+    assert all(
+        "plain" in phases_of(tmp_path / "here", rank)
+        for rank in (0, 1)
+        if f"Rank {rank} failed with exit code 1." in notes
+    )
 
 
 def test_machines_without_a_common_file_system_report_their_own_ranks(tmp_path: Path) -> None:
@@ -215,9 +296,17 @@ def test_machines_without_a_common_file_system_report_their_own_ranks(tmp_path: 
         assert (code, stderr.count("diagnose: analysing")) == (0, 1)
     runs = {path.name: path.parent for path in tmp_path.glob("*/run/rank*")}
     for rank, other in (("rank0", "1"), ("rank1", "0")):
-        assert any(note.startswith(f"Nothing of rank {other} is in this folder.") for note in notes_of(runs[rank]))
+        assert any(
+            note.startswith(f"Nothing of rank {other} is in this folder.") for note in notes_of(runs[rank])
+        )
     shutil.copytree(runs["rank1"] / "rank1", runs["rank0"] / "rank1")
-    joined = subprocess.run([sys.executable, "-m", "diagnose", str(runs["rank0"])], cwd=ROOT, capture_output=True, text=True, check=False)
+    joined = subprocess.run(
+        [sys.executable, "-m", "diagnose", str(runs["rank0"])],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert joined.returncode == 0
     report = json.loads((runs["rank0"] / "report.json").read_text())
     assert [row["rank"] for row in report["ranks"]["rows"]] == [0, 1]
@@ -227,32 +316,62 @@ def test_machines_without_a_common_file_system_report_their_own_ranks(tmp_path: 
 def test_a_start_that_failed_is_kept_and_the_next_one_reported(tmp_path: Path) -> None:
     script = (RANKS, "launched", "2", "fails-first", "60")
     options = ("--device", "cpu", "--plain-steps", "1000", "--no-stacks", "--keep-going", "--out", "here")
-    code, stdout, stderr = ended(torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path)
+    code, stdout, stderr = ended(
+        torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path
+    )
     assert (code, stdout.count(" ends ")) == (0, 2)
     assert stderr.count("diagnose: a rank failed, and all are started anew.") == 1
     assert stderr.count("diagnose: analysing") == 1
-    assert all("plain" in phases_of(tmp_path / folder, rank) for folder in ("here", "here-2") for rank in (0, 1))
+    assert all(
+        "plain" in phases_of(tmp_path / folder, rank) for folder in ("here", "here-2") for rank in (0, 1)
+    )
     assert [(tmp_path / f"here{which}" / "report.json").exists() for which in ("", "-2")] == [False, True]
     assert any(note.startswith("The ranks had been started before") for note in notes_of(tmp_path / "here-2"))
 
 
 def test_what_a_start_recorded_in_full_is_not_recorded_again(tmp_path: Path) -> None:
     script = (RANKS, "launched", "2", "fails-first", "60")
-    options = ("--device", "cpu", "--steps", "2", "--plain-steps", "5", "--no-stacks", "--keep-going", "--out", "here")
-    code, stdout, stderr = ended(torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path)
+    options = (
+        "--device",
+        "cpu",
+        "--steps",
+        "2",
+        "--plain-steps",
+        "5",
+        "--no-stacks",
+        "--keep-going",
+        "--out",
+        "here",
+    )
+    code, stdout, stderr = ended(
+        torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path
+    )
     assert (code, stdout.count(" ends ")) == (0, 2)
     assert stderr.count("diagnose: all had been recorded when the ranks were started anew") == 1
     assert [path.name for path in tmp_path.glob("here*")] == ["here"]
-    assert any(note.startswith("A rank failed when all had been recorded.") for note in notes_of(tmp_path / "here"))
+    assert any(
+        note.startswith("A rank failed when all had been recorded.") for note in notes_of(tmp_path / "here")
+    )
 
 
 def test_accelerate_launch(tmp_path: Path) -> None:
-    """Which starts several ranks by torchrun only if it is told that there are GPUs; the script says that it wants none."""
+    """Which starts several ranks by torchrun only if it is told that there are GPUs;
+    the script says that it wants none.
+    """
     pytest.importorskip("accelerate", reason="accelerate is not installed: pip install accelerate")
-    launch = (sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes=2", "--num_machines=1")
+    launch = (
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--multi_gpu",
+        "--num_processes=2",
+        "--num_machines=1",
+    )
     launch += ("--mixed_precision=no", "--dynamo_backend=no", "--main_process_port=0")
     options = ("-m", "diagnose", "--device", "cpu", "--steps", "4", "--keep-going", "--out", "here")
-    job = started(tmp_path, *launch, *options, str(SCRIPTS / "accelerated.py"), "80", HF_HOME=str(tmp_path / "hf"))
+    job = started(
+        tmp_path, *launch, *options, str(SCRIPTS / "accelerated.py"), "80", HF_HOME=str(tmp_path / "hf")
+    )
     code, stdout, stderr = ended(job, tmp_path)
     assert (code, sorted(stdout.split("\n"))) == (0, ["", "rank 0 of 2 ends", "rank 1 of 2 ends"]), stderr
     assert phases_of(tmp_path / "here", 0) == phases_of(tmp_path / "here", 1)

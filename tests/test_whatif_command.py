@@ -30,7 +30,17 @@ def answered(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
 
 def test_a_user_reads_the_step_now_and_then() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "diagnose", "whatif", RUN, "--remove", "host_reads", "--shrink", "forward=0.5"],
+        [
+            sys.executable,
+            "-m",
+            "diagnose",
+            "whatif",
+            RUN,
+            "--remove",
+            "host_reads",
+            "--shrink",
+            "forward=0.5",
+        ],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -53,8 +63,15 @@ def test_the_document_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(row["ms"] for row in rows.values()) == pytest.approx(document["step_ms"])
     assert sum(row["ms_then"] for row in rows.values()) == pytest.approx(document["step_ms_then"])
     gone_ms = rows["host_reads"]["ms"] + rows["python"]["ms"]
-    assert document["saved_ms"] == pytest.approx(gone_ms) == pytest.approx(document["step_ms"] - document["step_ms_then"])
-    assert [(one["change"], one["name"]) for one in document["asked"]] == [("remove", "host_reads"), ("remove", "python")]
+    assert (
+        document["saved_ms"]
+        == pytest.approx(gone_ms)
+        == pytest.approx(document["step_ms"] - document["step_ms_then"])
+    )
+    assert [(one["change"], one["name"]) for one in document["asked"]] == [
+        ("remove", "host_reads"),
+        ("remove", "python"),
+    ]
     assert document["step_ms_range"] is None
 
 
@@ -83,10 +100,16 @@ def test_the_fix_of_a_rule_comes_with_its_range(capsys: pytest.CaptureFixture[st
         ([RUN + ".py", "--remove", "python"], 2, "is no run folder and no trace"),
         (["nosuch", "--remove", "python"], 2, "there is no nosuch"),
         (["metrics", "--remove", "python"], 2, "is no run folder and no trace"),
-        ([str(ROOT / "sample_traces" / "host-reads" / "sick" / "rank0"), "--remove", "python"], 2, "is JSON, but no trace"),
+        (
+            [str(ROOT / "sample_traces" / "host-reads" / "sick" / "rank0"), "--remove", "python"],
+            2,
+            "is JSON, but no trace",
+        ),
     ],
 )
-def test_what_cannot_be_answered_is_one_clear_message(argv: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_answered_is_one_clear_message(
+    argv: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["whatif", *argv]) == code
     out, err = capsys.readouterr()
     assert out == ""
@@ -107,15 +130,21 @@ def test_options_may_be_repeated() -> None:
 def test_a_script_of_that_name_is_still_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "whatif").write_text("print(1)")
-    assert (targets.kind_of("whatif"), targets.kind_of("./whatif"), targets.kind_of("whatif", module=True)) == (
-        "whatif",
-        "script",
-        "module",
-    )
+    assert (
+        targets.kind_of("whatif"),
+        targets.kind_of("./whatif"),
+        targets.kind_of("whatif", module=True),
+    ) == ("whatif", "script", "module")
 
 
 def test_help_names_the_exit_codes() -> None:
-    done = subprocess.run([sys.executable, "-m", "diagnose", "whatif", "--help"], capture_output=True, text=True, cwd=ROOT, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "diagnose", "whatif", "--help"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
     assert done.returncode == 0
     assert "exit codes: 0 answered" in done.stdout
 
@@ -135,7 +164,10 @@ def said(**changed: object) -> str:
         "self_replay_error": 0.004,
         "replayed_steps": 3,
         "step_count": 3,
-        "ledger": [{"title": "Python", "ms": 10.0, "ms_then": 7.5}, {"title": "Copies", "ms": 0.001, "ms_then": 0.001}],
+        "ledger": [
+            {"title": "Python", "ms": 10.0, "ms_then": 7.5},
+            {"title": "Copies", "ms": 0.001, "ms_then": 0.001},
+        ],
     }
     console = Console(record=True, width=200, color_system=None, file=io.StringIO())
     print_whatif({**document, **changed}, console)
@@ -151,7 +183,9 @@ def test_the_step_and_its_rows() -> None:
 
 
 def test_a_step_that_takes_as_long_as_before() -> None:
-    assert "A step still takes 10.0 ms: other work takes that long all the same." in said(step_ms_then=10.0, saved_share=0.0)
+    assert "A step still takes 10.0 ms: other work takes that long all the same." in said(
+        step_ms_then=10.0, saved_share=0.0
+    )
 
 
 RANKS = sorted((ROOT.parent / "shared" / "traces").glob("param-dlrm-r[0-7].json.gz"))
@@ -159,7 +193,8 @@ RANKS = sorted((ROOT.parent / "shared" / "traces").glob("param-dlrm-r[0-7].json.
 
 @pytest.mark.skipif(len(RANKS) != 8, reason="no traces of others here")
 def test_a_folder_with_a_trace_for_each_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # All eight wait for their hosts: faster collectives shorten no step of the job, though five ranks by themselves look as if they did.
+    # All eight wait for their hosts: faster collectives shorten no step of the job, though five
+    # ranks by themselves look as if they did.
     for trace in RANKS:
         (tmp_path / trace.name).symlink_to(trace)
     assert cli.main(["whatif", str(tmp_path), "--scale-kernels", "nccl=0.5", "--json"]) == 0
@@ -170,7 +205,9 @@ def test_a_folder_with_a_trace_for_each_rank(tmp_path: Path, capsys: pytest.Capt
     assert "8 ranks replayed together: A step takes" in capsys.readouterr().out
 
 
-def test_traces_without_collectives_are_no_ranks_of_a_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_traces_without_collectives_are_no_ranks_of_a_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, case in (("a", "host-reads"), ("b", "sleep")):
         trace = ROOT / "sample_traces" / case / "sick" / "rank0" / "timeline.pt.trace.json.gz"
         (tmp_path / f"{name}.pt.trace.json.gz").symlink_to(trace)
@@ -179,13 +216,18 @@ def test_traces_without_collectives_are_no_ranks_of_a_job(tmp_path: Path, capsys
 
 
 def test_a_host_that_ran_ahead() -> None:
-    assert "The recorded steps took 4.00 ms only: the host ran ahead, and the GPU could not keep up." in said(recorded_step_ms=4.0)
+    assert "The recorded steps took 4.00 ms only: the host ran ahead, and the GPU could not keep up." in said(
+        recorded_step_ms=4.0
+    )
     assert "ran ahead" not in said(recorded_step_ms=9.9)
 
 
 def test_some_of_the_steps() -> None:
     text = said(replayed_steps=1, step_count=6)
-    assert "replaying 1 of the 6 recorded steps" in text and "What only the other steps take stays as it is." in text
+    assert (
+        "replaying 1 of the 6 recorded steps" in text
+        and "What only the other steps take stays as it is." in text
+    )
     assert "replaying the recorded step;" in said(replayed_steps=1, step_count=1)
 
 
@@ -193,11 +235,26 @@ def test_some_of_the_steps() -> None:
     ("asked", "line"),
     [
         ({"change": "remove", "name": "python"}, "python is gone (2.50 ms of a step now)"),
-        ({"change": "remove", "name": "host-reads", "is_fix": True}, "the fix of host-reads is made (it finds 2.50 ms of a step now)"),
-        ({"change": "shrink", "name": "python", "ratio": 0.5}, "python takes 50 % of its time (2.50 ms of a step now)"),
-        ({"change": "unblock", "name": "host_sync"}, "host_sync is no longer waited for (2.50 ms of a step now)"),
-        ({"change": "workers", "workers": 4}, "4 worker processes load the batches (2.50 ms of a step wait for them now)"),
-        ({"change": "workers", "workers": 1}, "1 worker process loads the batches (2.50 ms of a step wait for it now)"),
+        (
+            {"change": "remove", "name": "host-reads", "is_fix": True},
+            "the fix of host-reads is made (it finds 2.50 ms of a step now)",
+        ),
+        (
+            {"change": "shrink", "name": "python", "ratio": 0.5},
+            "python takes 50 % of its time (2.50 ms of a step now)",
+        ),
+        (
+            {"change": "unblock", "name": "host_sync"},
+            "host_sync is no longer waited for (2.50 ms of a step now)",
+        ),
+        (
+            {"change": "workers", "workers": 4},
+            "4 worker processes load the batches (2.50 ms of a step wait for them now)",
+        ),
+        (
+            {"change": "workers", "workers": 1},
+            "1 worker process loads the batches (2.50 ms of a step wait for it now)",
+        ),
         (
             {"change": "scale_kernels", "name": "a\x1b[1m", "ratio": 0.1},
             "kernels named like a\ufffd[1m take 10 % of their time (2.50 ms of a step now)",
@@ -209,13 +266,28 @@ def test_each_question_in_words(asked: dict[str, Any], line: str) -> None:
     assert f"  {line}\n" in said(asked=[whole])
 
 
-def test_of_several_ranks_in_a_run_it_asks_the_one_that_holds_the_others_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"target": "train.py", "ended": "finished", "exit_code": 0}))
+def test_of_several_ranks_in_a_run_it_asks_the_one_that_holds_the_others_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.json").write_text(
+        json.dumps({"target": "train.py", "ended": "finished", "exit_code": 0})
+    )
     for rank in range(2):
         (tmp_path / f"rank{rank}").mkdir()
-        write_trace(tmp_path / f"rank{rank}" / "timeline.pt.trace.json.gz", rank, late_ms=30 * rank, world_size=2)
-        phases = [{"name": "timeline", "first_tick": 0, "tick_ns": [0, 100_000_000], "trace": "timeline.pt.trace.json.gz"}]
-        (tmp_path / f"rank{rank}" / "steps.json").write_text(json.dumps({"clock": "optimizer", "phases": phases}))
+        write_trace(
+            tmp_path / f"rank{rank}" / "timeline.pt.trace.json.gz", rank, late_ms=30 * rank, world_size=2
+        )
+        phases = [
+            {
+                "name": "timeline",
+                "first_tick": 0,
+                "tick_ns": [0, 100_000_000],
+                "trace": "timeline.pt.trace.json.gz",
+            }
+        ]
+        (tmp_path / f"rank{rank}" / "steps.json").write_text(
+            json.dumps({"clock": "optimizer", "phases": phases})
+        )
     assert cli.main(["whatif", str(tmp_path), "--remove", "input_wait", "--json"]) == 0
     rows = {row["row"]: row for row in json.loads(capsys.readouterr().out)["ledger"]}
     assert rows["input_wait"]["ms"] == pytest.approx(35)  # 5 as on rank 0, and 30

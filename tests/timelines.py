@@ -1,7 +1,8 @@
 """Small text timelines (synthetic traces) that pass through the real reader. Used by the rules' cases.
 
-A line is ``lane start dur category name [args]``: times in microseconds, args as JSON; the name may hold spaces.
-Lanes: ``main`` and other words are host threads, ``gpu`` is a stream of device 0. Categories are the schema's kinds, and:
+A line is ``lane start dur category name [args]``: times in microseconds, args as JSON; the name may
+hold spaces. Lanes: ``main`` and other words are host threads, ``gpu`` is a stream of device 0.
+Categories are the schema's kinds, and:
 
 - ``step``: a ProfilerStep annotation;
 - ``mark``: one of our own marks; the name is ``kind@line`` in train.py.
@@ -43,41 +44,76 @@ DEVICE_CATEGORIES = {"kernel": "kernel", "memcpy": "gpu_memcpy", "memset": "gpu_
 
 def trace_from_text(text: str, info: dict[str, Any] | None = None) -> Trace:
     """The timeline as the reader sees it."""
-    document = {"schemaVersion": 1, "baseTimeNanoseconds": ZERO_NS, **(info or {}), "traceEvents": events_from_text(text)}
+    document = {
+        "schemaVersion": 1,
+        "baseTimeNanoseconds": ZERO_NS,
+        **(info or {}),
+        "traceEvents": events_from_text(text),
+    }
     return read_trace(io.BytesIO(json.dumps(document).encode()))
 
 
 def events_from_text(text: str) -> list[dict[str, Any]]:
     """The timeline's events as they stand in a trace."""
-    return [event for line in text.strip().splitlines() if line.strip() and not line.lstrip().startswith("#") for event in _events(line)]
+    return [
+        event
+        for line in text.strip().splitlines()
+        if line.strip() and not line.lstrip().startswith("#")
+        for event in _events(line)
+    ]
 
 
 def _events(line: str) -> list[dict[str, Any]]:
     lane, start, dur, category, name, text = LINE.fullmatch(line.strip()).groups()  # type: ignore[union-attr]
     args = json.loads(text or "{}")
     repeat, every = args.pop("repeat", 1), args.pop("every", 0)
-    return [_event(lane, float(start) + i * every, float(dur), category, name, _numbered(args, i)) for i in range(repeat)]
+    return [
+        _event(lane, float(start) + i * every, float(dur), category, name, _numbered(args, i))
+        for i in range(repeat)
+    ]
 
 
 def _numbered(args: dict[str, Any], i: int) -> dict[str, Any]:
     return {**args, "correlation": args["correlation"] + i} if "correlation" in args else dict(args)
 
 
-def _event(lane: str, start: float, dur: float, category: str, name: str, args: dict[str, Any]) -> dict[str, Any]:
+def _event(
+    lane: str, start: float, dur: float, category: str, name: str, args: dict[str, Any]
+) -> dict[str, Any]:
     if category in DEVICE_CATEGORIES:
         args = {"device": 0, "stream": 7, **args}
-        return {"ph": "X", "cat": DEVICE_CATEGORIES[category], "name": name, "pid": 0, "tid": 7, "ts": start, "dur": dur, "args": args}
+        return {
+            "ph": "X",
+            "cat": DEVICE_CATEGORIES[category],
+            "name": name,
+            "pid": 0,
+            "tid": 7,
+            "ts": start,
+            "dur": dur,
+            "args": args,
+        }
     if category == "mark":
         kind, _, number = name.partition("@")
         name = f"diagnose::{kind}|/job/train.py|{number}|main"
     tid = 100 + sum(map(ord, lane))
-    return {"ph": "X", "cat": HOST_CATEGORIES[category], "name": name, "pid": 100, "tid": tid, "ts": start, "dur": dur, "args": args}
+    return {
+        "ph": "X",
+        "cat": HOST_CATEGORIES[category],
+        "name": name,
+        "pid": 100,
+        "tid": tid,
+        "ts": start,
+        "dur": dur,
+        "args": args,
+    }
 
 
 def measured_case(case: dict[str, Any]) -> Measured:
-    """A case of a ``.cases.toml`` as a recording: timeline, run, facts, clock, plain step times, fetch times, calls, job.
+    """A case of a ``.cases.toml`` as a recording: timeline, run, facts, clock, plain
+    step times, fetch times, calls, job.
 
-    ``calls``: lines ``start dur line callee`` (microseconds); the timeline then is the detail phase as well. ``job``: see `job_of_four`.
+    ``calls``: lines ``start dur line callee`` (microseconds); the timeline then is the detail phase
+    as well. ``job``: see `job_of_four`.
     """
     plain_ms = case.get("plain_ms", [])
     ticks = np.concatenate([[0], np.cumsum(np.asarray(plain_ms) * 1e6)]).astype(np.int64).tolist()
@@ -86,7 +122,11 @@ def measured_case(case: dict[str, Any]) -> Measured:
     took_ms = case.get("fetch_ms", [])
     worked_ms = case.get("fetch_cpu_ms", took_ms)
     fetches = np.array(
-        [(at, int(ms * 1e6), int(cpu_ms * 1e6), 1, 0) for at, (ms, cpu_ms) in enumerate(zip(took_ms, worked_ms, strict=True))], FETCH_RECORD
+        [
+            (at, int(ms * 1e6), int(cpu_ms * 1e6), 1, 0)
+            for at, (ms, cpu_ms) in enumerate(zip(took_ms, worked_ms, strict=True))
+        ],
+        FETCH_RECORD,
     )
     trace = trace_from_text(case["timeline"], case.get("info"))
     recording = Recording(
@@ -111,19 +151,38 @@ def job_of_four(
     collectives: Sequence[dict[str, Any]] = (),
     longest_last_share: float | None = None,
 ) -> Job:
-    """Four ranks, of which the case is the late one, else rank 0; the others wait for that one alone, and gain no more than that.
+    """Four ranks, of which the case is the late one, else rank 0; the others wait for that
+    one alone, and gain no more than that.
 
     ``collectives``: kind, size, best_gb_per_s and on_one_host of each.
     """
     waits = [held_up_ms if rank == late_rank else 0.0 for rank in range(4)]
     ranks = tuple(
-        RankState(rank, f"rank{rank}", "", 1.0, {}, 0.0, 0.01, waits[rank], waits[rank], float(rank == late_rank), ()) for rank in range(4)
+        RankState(
+            rank,
+            f"rank{rank}",
+            "",
+            1.0,
+            {},
+            0.0,
+            0.01,
+            waits[rank],
+            waits[rank],
+            float(rank == late_rank),
+            (),
+        )
+        for rank in range(4)
     )
     causes_ms = {} if cause is None or cause_ms is None else {cause: cause_ms}
     gain_ms = None if cause_ms is None else min(cause_ms, held_up_ms)
-    kinds = tuple(CollectiveKind(one.pop("kind"), "0", 1.0, 2**25, 0.1, 0.0, None, **one) for one in map(dict, collectives))
+    kinds = tuple(
+        CollectiveKind(one.pop("kind"), "0", 1.0, 2**25, 0.1, 0.0, None, **one)
+        for one in map(dict, collectives)
+    )
     told = {"gain_ms": gain_ms, "longest_last_share": longest_last_share}
-    return Job(4, ranks, (), (), 3, 6, 0, kinds, late_rank, pattern, held_up_ms, cause, cause_ms, causes_ms, **told)
+    return Job(
+        4, ranks, (), (), 3, 6, 0, kinds, late_rank, pattern, held_up_ms, cause, cause_ms, causes_ms, **told
+    )
 
 
 def _calls(text: str) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""`python -m diagnose compare`: what changed from one run to another. Nothing heavy is imported before something is asked."""
+"""`python -m diagnose compare`: what changed from one run to another.
+
+Nothing heavy is imported before something is asked.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def _say(comparison: dict[str, Any], form: str) -> None:
 
 
 def _document(target: str, options: argparse.Namespace) -> dict[str, Any]:
-    """The result document of a run: the one that was written, else made now. Raises UsageError for anything else."""
+    """The result document of a run: the one that was written, else made now.
+
+    Raises UsageError for anything else.
+    """
     beside = Path(target) / REPORT
     if beside.is_file():
         return _read(beside)
@@ -66,7 +72,9 @@ def _document(target: str, options: argparse.Namespace) -> dict[str, Any]:
     if kind == "trace" and _is_report(target):
         return _read(Path(target))
     if kind not in ("run", "trace"):
-        raise UsageError(f"{target} is no run folder, report or trace", do="record it first: python -m diagnose train.py")
+        raise UsageError(
+            f"{target} is no run folder, report or trace", do="record it first: python -m diagnose train.py"
+        )
     from diagnose.pipeline import analyse
     from diagnose.report.progress import reading_progress
 
@@ -76,11 +84,16 @@ def _document(target: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _is_report(target: str) -> bool:
-    """By how it begins: it is written with its schema and its tool first, and a trace may take gigabytes to parse."""
+    """By how it begins: it is written with its schema and its tool first, and
+    a trace may take gigabytes to parse.
+    """
     if is_url(target):
         return False
     with Path(target).open("rb") as file:
-        return re.match(rb'\s*\{\s*"schema":\s*\d+,\s*"tool":\s*\{\s*"name":\s*"diagnose"', file.read(200)) is not None
+        return (
+            re.match(rb'\s*\{\s*"schema":\s*\d+,\s*"tool":\s*\{\s*"name":\s*"diagnose"', file.read(200))
+            is not None
+        )
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -99,11 +112,22 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def parser() -> argparse.ArgumentParser:
-    options = Parser(prog="python -m diagnose compare", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
+    options = Parser(
+        prog="python -m diagnose compare", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG
+    )
     add = options.add_argument
     add("a", metavar="A", nargs="?", help="the run before")
     add("b", metavar="B", nargs="?", help="the run after")
-    add("--format", choices=("text", "markdown"), default="text", help="markdown: a page for a pull request (default text)")
+    add(
+        "--format",
+        choices=("text", "markdown"),
+        default="text",
+        help="markdown: a page for a pull request (default text)",
+    )
     add("--json", action="store_true", help="the comparison as a document, on one line")
-    add("--fail-on", choices=("slower",), help="exit with 4 if B is slower beyond noise, for CI (what cannot be told is not slower)")
+    add(
+        "--fail-on",
+        choices=("slower",),
+        help="exit with 4 if B is slower beyond noise, for CI (what cannot be told is not slower)",
+    )
     return options

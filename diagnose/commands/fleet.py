@@ -50,12 +50,17 @@ def given(options: argparse.Namespace) -> argparse.Namespace:
     if asked.traces is None:
         raise UsageError("TRACES is missing", do=f"a folder, a pattern or a URL: {_USAGE}")
     if asked.scheduler and asked.workers:
-        raise UsageError("--scheduler and --workers are two things", do="a running cluster has the workers it has: leave --workers out")
+        raise UsageError(
+            "--scheduler and --workers are two things",
+            do="a running cluster has the workers it has: leave --workers out",
+        )
     return asked
 
 
 def answer(asked: argparse.Namespace, out: Path) -> Document:
-    """Analyse the fleet, write the report of the rank that matters into `out`, print its summary; the result document."""
+    """Analyse the fleet, write the report of the rank that matters into `out`,
+    print its summary; the result document.
+    """
     from diagnose.fleet.cluster import cluster
     from diagnose.fleet.fleet import analyse_fleet
     from diagnose.fleet.recordings import fleet_ranks
@@ -69,11 +74,15 @@ def answer(asked: argparse.Namespace, out: Path) -> Document:
     summaries = asked.summaries or str(out.resolve() / SUMMARIES)
     limits = {"memory_limit": asked.memory_limit, "trusted": asked.trusted}
     with cluster(asked.scheduler, asked.workers) as client:
-        say(f"reading {_number(len(ranks), 'rank')} on {_number(len(client.nthreads()), 'worker')}", client.dashboard_link)
+        say(
+            f"reading {_number(len(ranks), 'rank')} on {_number(len(client.nthreads()), 'worker')}",
+            client.dashboard_link,
+        )
         if not is_url(summaries):
             _make_folder(Path(summaries))
         fleet = analyse_fleet(client, ranks, summaries, limits, _told(say, len(ranks)))
-    document = written(fleet.document, fleet.picture, out, out)  # not the trace as their source: it stays where it is
+    # not the trace as their source: it stays where it is
+    document = written(fleet.document, fleet.picture, out, out)
     print_summary(document, out, stderr_console(quiet=asked.quiet))
     return document
 
@@ -88,10 +97,16 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"no summaries can be written to {folder}", saw=str(error), do="name another folder: --summaries WHERE") from error
+        raise UsageError(
+            f"no summaries can be written to {folder}",
+            saw=str(error),
+            do="name another folder: --summaries WHERE",
+        ) from error
 
 
-def _told(say: Callable[[str, str], None], count: int, clock: Callable[[], float] = time.monotonic) -> Callable[[int], None]:
+def _told(
+    say: Callable[[str, str], None], count: int, clock: Callable[[], float] = time.monotonic
+) -> Callable[[int], None]:
     """Says from time to time how many are done, and about how long the others take; of all, what follows."""
     from diagnose.document import text
 
@@ -122,11 +137,25 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="a Dask scheduler that runs, as tcp://host:8786 (default: a cluster on this machine)",
     )
-    add("--workers", metavar="N", type=positive_number(int), help="processes on this machine (default: one a core)")
+    add(
+        "--workers",
+        metavar="N",
+        type=positive_number(int),
+        help="processes on this machine (default: one a core)",
+    )
     add("--out", type=Path, metavar="FOLDER", help="a new folder for the report (default diagnosis/<time>)")
-    add("--summaries", metavar="WHERE", help="a folder or URL that every worker can write summaries to (default FOLDER/summaries)")
+    add(
+        "--summaries",
+        metavar="WHERE",
+        help="a folder or URL that every worker can write summaries to (default FOLDER/summaries)",
+    )
     add("--memory-limit", type=byte_count, metavar="SIZE", help="refuse a trace that takes more: 8G, 500M")
-    add("--no-size-limit", dest="trusted", action="store_true", help="trust the traces: read all that they inflate to")
+    add(
+        "--no-size-limit",
+        dest="trusted",
+        action="store_true",
+        help="trust the traces: read all that they inflate to",
+    )
     add("--fail-on", choices=SEVERITIES, metavar="SEVERITY", help="exit with 4 for a finding that severe")
     add_output_options(add)
     return options

@@ -40,7 +40,9 @@ def record(options: argparse.Namespace) -> int:
     from diagnose.run.launch import launch
 
     peers = peers_of(os.environ)
-    settings = Settings(**{name: getattr(options, name) for name in RECORDING if getattr(options, name) is not None})
+    settings = Settings(
+        **{name: getattr(options, name) for name in RECORDING if getattr(options, name) is not None}
+    )
     target = Target(options.target, options.module, tuple(options.args))
 
     def say(text: str) -> None:
@@ -56,7 +58,11 @@ def record(options: argparse.Namespace) -> int:
         outcome = launch(target, settings, out, progress, job)
         if job is not None and not is_over(job, outcome, say):
             return outcome.as_exit_code
-        script_code = {"crashed": EXIT_SCRIPT_FAILED, "killed": EXIT_SCRIPT_FAILED, "interrupted": EXIT_INTERRUPTED}.get(outcome.ended)
+        script_code = {
+            "crashed": EXIT_SCRIPT_FAILED,
+            "killed": EXIT_SCRIPT_FAILED,
+            "interrupted": EXIT_INTERRUPTED,
+        }.get(outcome.ended)
         try:
             code = _report_recorded(out, options, verified=outcome.ended in ("stopped", "finished"))
         except DiagnoseError as error:
@@ -70,8 +76,13 @@ def record(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _run_folder(wanted: Path | None, peers: Peers | None, target: Target) -> Iterator[tuple[Path, JobFolder | None]]:
-    """The folder to record into; for the ranks of one job, which each have a launcher, the same. Raises as `check` does, and UsageError."""
+def _run_folder(
+    wanted: Path | None, peers: Peers | None, target: Target
+) -> Iterator[tuple[Path, JobFolder | None]]:
+    """The folder to record into; for the ranks of one job, which each have a launcher, the same.
+
+    Raises as `check` does, and UsageError.
+    """
     from diagnose.run.job.folder import common_folder
     from diagnose.run.target import check
 
@@ -105,7 +116,10 @@ def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) 
 
 
 def _nothing_recorded(document: Document, options: argparse.Namespace) -> int:
-    """A report that holds no measurement is no success. The summary has said why, unless it is not to be shown."""
+    """A report that holds no measurement is no success.
+
+    The summary has said why, unless it is not to be shown.
+    """
     if not options.quiet:
         return EXIT_FAILURE
     said = DiagnoseError(document["verdict"].replace("`", ""))

@@ -74,7 +74,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The options, with `target`, `module` and `args` (the script's own). Raises UsageError; `--help` and `--version` exit."""
+    """The options, with `target`, `module` and `args` (the script's own).
+
+    Raises UsageError; `--help` and `--version` exit.
+    """
     parser = _parser()
     own, target, args = _split(argv, parser)
     options = with_format(parser.parse_args(own))
@@ -95,17 +98,54 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="steps of the timeline; the other phases scale with it (default: 8, more where they are short)",
     )
-    add("--plain-steps", type=positive_number(int), metavar="N", help="steps timed without profiler (default 2.5 × --steps)")
+    add(
+        "--plain-steps",
+        type=positive_number(int),
+        metavar="N",
+        help="steps timed without profiler (default 2.5 × --steps)",
+    )
     add("--keep-going", action="store_true", default=None, help="let the script run on to its own end")
-    add("--no-stacks", dest="stacks", action="store_false", default=None, help="skip the slow phase that finds source lines")
+    add(
+        "--no-stacks",
+        dest="stacks",
+        action="store_false",
+        default=None,
+        help="skip the slow phase that finds source lines",
+    )
     add("--device", choices=("auto", "cpu", "cuda"), help=f"what to record (default {Settings.device})")
-    add("--timeout", dest="timeout_s", type=positive_number(float), metavar="SECONDS", help="end the script after this time")
-    add("--memory-limit", type=byte_count, metavar="SIZE", help="refuse a trace that takes more: 8G, 500M (default half of what is free)")
-    add("--no-size-limit", dest="trusted", action="store_true", help="trust a trace: read all that it inflates to")
-    add("--verify", action="store_true", default=None, help="then try each fix and measure (see `verify --help`)")
+    add(
+        "--timeout",
+        dest="timeout_s",
+        type=positive_number(float),
+        metavar="SECONDS",
+        help="end the script after this time",
+    )
+    add(
+        "--memory-limit",
+        type=byte_count,
+        metavar="SIZE",
+        help="refuse a trace that takes more: 8G, 500M (default half of what is free)",
+    )
+    add(
+        "--no-size-limit",
+        dest="trusted",
+        action="store_true",
+        help="trust a trace: read all that it inflates to",
+    )
+    add(
+        "--verify",
+        action="store_true",
+        default=None,
+        help="then try each fix and measure (see `verify --help`)",
+    )
     verifying.add_options(add, shown=False)
     add_output_options(add)
-    add("--fail-on", choices=SEVERITIES, metavar="SEVERITY", help="exit with 4 for a finding from low, medium or high on")
+    add(
+        "--fail-on",
+        choices=SEVERITIES,
+        metavar="SEVERITY",
+        help="exit with 4 for a finding from low, medium or high on",
+    )
     add("--debug", action="store_true", help="show tracebacks of diagnose itself")
     add("--version", action="version", version=f"diagnose {__version__}")
     return parser
@@ -133,7 +173,8 @@ def _split(argv: Sequence[str], parser: argparse.ArgumentParser) -> tuple[list[s
 def _unknown_option(flag: str, known: dict[str, bool]) -> UsageError:
     near = difflib.get_close_matches(flag, known, n=1)
     return UsageError(
-        f"unknown option {flag}", do=f"did you mean {near[0]}?" if near else "options of the script stand after the script; see --help"
+        f"unknown option {flag}",
+        do=f"did you mean {near[0]}?" if near else "options of the script stand after the script; see --help",
     )
 
 
@@ -164,7 +205,10 @@ def _run(options: argparse.Namespace) -> int:
     if kind == "traces":
         return _analyse_folder(options)
     source = options.target if is_url(options.target) else Path(options.target)
-    with out_folder(options.out, in_place=source if kind == "run" else None) as out, open_output(options) as output:
+    with (
+        out_folder(options.out, in_place=source if kind == "run" else None) as out,
+        open_output(options) as output,
+    ):
         document = report_into(source, out, options)
         output.add(document)
         return exit_code(document, options.fail_on)
@@ -176,10 +220,15 @@ def _refuse_recording_options(options: argparse.Namespace) -> None:
             f"{shown(options.target)} is already recorded and takes no arguments: {' '.join(options.args)}",
             do="diagnose's own options come before it: python -m diagnose --out FOLDER TRACE",
         )
-    given = [flag for name, flag in [*RECORDING.items(), ("verify", "--verify")] if getattr(options, name) is not None]
+    given = [
+        flag
+        for name, flag in [*RECORDING.items(), ("verify", "--verify")]
+        if getattr(options, name) is not None
+    ]
     if given:
         raise UsageError(
-            f"{shown(options.target)} is already recorded: {' '.join(given)} would change nothing", do="leave it out, or name a script"
+            f"{shown(options.target)} is already recorded: {' '.join(given)} would change nothing",
+            do="leave it out, or name a script",
         )
 
 
@@ -193,7 +242,9 @@ def _catalogue(kind: str, args: list[str]) -> str:
     if kind == "rules" and args[:1] == ["new"] and len(args) == 2:
         return _new_rule(args[1])
     if len(args) > (kind == "rules"):
-        raise UsageError(f"too many arguments for {kind}: {' '.join(args)}", do=f"a script called {kind} is ./{kind}")
+        raise UsageError(
+            f"too many arguments for {kind}: {' '.join(args)}", do=f"a script called {kind} is ./{kind}"
+        )
     if kind == "metrics":
         return catalogue.metric_list(METRICS.values())
     rules = load_rules()
@@ -201,21 +252,29 @@ def _catalogue(kind: str, args: list[str]) -> str:
         return catalogue.rule_list(rules.values())
     if args[0] not in rules:
         near = difflib.get_close_matches(args[0], rules, n=1)
-        raise UsageError(f"there is no rule {args[0]}", do=f"did you mean {near[0]}?" if near else "`python -m diagnose rules` lists all")
+        raise UsageError(
+            f"there is no rule {args[0]}",
+            do=f"did you mean {near[0]}?" if near else "`python -m diagnose rules` lists all",
+        )
     return catalogue.rule_page(rules[args[0]], METRICS)
 
 
 def _accuracy(args: list[str]) -> str:
     """Predicted against measured, of all verified runs in a folder."""
     if len(args) > 1 or args[:1] in (["-h"], ["--help"]):
-        return "python -m diagnose accuracy [FOLDER]\nWhat fixes were predicted to save and what `verify` measured, of all runs in FOLDER."
+        return (
+            "python -m diagnose accuracy [FOLDER]\nWhat fixes were predicted to save and what `verify` "
+            "measured, of all runs in FOLDER."
+        )
     from diagnose.report.accuracy import accuracy_text
     from diagnose.verify.accuracy import pairs_below
 
     folder = Path(args[0] if args else "diagnosis")
     pairs = pairs_below(folder)
     if not pairs:
-        raise UsageError(f"no verified fix below {folder}", do="python -m diagnose verify RUN measures what fixes gain")
+        raise UsageError(
+            f"no verified fix below {folder}", do="python -m diagnose verify RUN measures what fixes gain"
+        )
     return accuracy_text(pairs)
 
 
@@ -226,9 +285,15 @@ def _new_rule(rule_id: str) -> str:
 
     folder = rules_folder()
     if folder.name != "rules":
-        raise UsageError("rules are added in a source tree, not in an installed package", do="git clone the project; see CONTRIBUTING.md")
+        raise UsageError(
+            "rules are added in a source tree, not in an installed package",
+            do="git clone the project; see CONTRIBUTING.md",
+        )
     written = "\n".join(f"  {path}" for path in write_skeleton(rule_id, folder))
-    return f"written:\n{written}\nfill in every TODO; CONTRIBUTING.md shows how, `pytest tests/judge -k {rule_id}` says what is missing"
+    return (
+        f"written:\n{written}\nfill in every TODO; CONTRIBUTING.md shows how, `pytest tests/judge -k "
+        f"{rule_id}` says what is missing"
+    )
 
 
 def _analyse_folder(options: argparse.Namespace) -> int:
@@ -245,7 +310,10 @@ def _analyse_folder(options: argparse.Namespace) -> int:
         for number, trace in enumerate(traces, 1):
             try:
                 document = report_into(
-                    trace, fresh_folder(out / _trace_name(trace)), options, brief=f"{trace.name}, {number} of {len(traces)}"
+                    trace,
+                    fresh_folder(out / _trace_name(trace)),
+                    options,
+                    brief=f"{trace.name}, {number} of {len(traces)}",
                 )
             except DiagnoseError as error:
                 failed(f"diagnose: {error}", EXIT_FAILURE, options)
@@ -266,7 +334,9 @@ def _analyse_fleet(options: argparse.Namespace) -> int:
 
 
 def _trace_name(trace: Path) -> str:
-    suffix = next(suffix for suffix in sorted(TRACE_SUFFIXES, key=len, reverse=True) if trace.name.endswith(suffix))
+    suffix = next(
+        suffix for suffix in sorted(TRACE_SUFFIXES, key=len, reverse=True) if trace.name.endswith(suffix)
+    )
     name = trace.name.removesuffix(suffix).removesuffix(".pt.trace")
     name = "".join(character if character.isprintable() else "_" for character in name)
     return name if name.strip(".") else "trace"  # "..json" must not name the folder itself or the one above

@@ -22,7 +22,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_output_options(add: Any) -> None:
-    """What goes to stdout, and whether anything is said on stderr; `with_format` makes one of the first two."""
+    """What goes to stdout, and whether anything is said on stderr;
+    `with_format` makes one of the first two.
+    """
     formats = "the result on stdout as well: json, github, sarif"
     add("--format", choices=FORMATS, default="text", metavar="FORMAT", help=formats)
     add("--json", action="store_true", help="short for --format json")

@@ -1,4 +1,6 @@
-"""What every command leaves: a folder of its own, the reports in it, the result for programs on stdout, and errors in one form."""
+"""What every command leaves: a folder of its own, the reports in it, the result for
+programs on stdout, and errors in one form.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +24,26 @@ if TYPE_CHECKING:
 
 @contextmanager
 def out_folder(wanted: Path | None, in_place: Path | None = None) -> Iterator[Path]:
-    """The folder to write into, made here; it goes again if nothing was written. Raises UsageError rather than overwrite anything."""
+    """The folder to write into, made here; it goes again if nothing was written.
+
+    Raises UsageError rather than overwrite anything.
+    """
     if wanted is None and in_place is not None:
         yield in_place
         return
     if wanted is not None and wanted.exists() and not (wanted.is_dir() and not any(wanted.iterdir())):
-        raise UsageError(f"--out {wanted} exists and is not an empty folder", do="name a new folder; nothing is ever overwritten")
+        raise UsageError(
+            f"--out {wanted} exists and is not an empty folder",
+            do="name a new folder; nothing is ever overwritten",
+        )
     out = wanted or fresh_folder(Path("diagnosis") / time.strftime("%Y%m%d-%H%M%S"))
     is_ours = not out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{out} cannot be created", saw=str(error), do="name another folder with --out") from error
+        raise UsageError(
+            f"{out} cannot be created", saw=str(error), do="name another folder with --out"
+        ) from error
     try:
         yield out
     finally:
@@ -49,8 +59,13 @@ def fresh_folder(folder: Path) -> Path:
     return next(name for name in numbered(folder) if not name.exists())
 
 
-def report_into(source: Source | Sequence[Path], out: Path, options: argparse.Namespace, *, brief: str = "") -> Document:
-    """Analyse, write every report into `out`, print the summary; the result document. `brief`: which of several, whose summary is short."""
+def report_into(
+    source: Source | Sequence[Path], out: Path, options: argparse.Namespace, *, brief: str = ""
+) -> Document:
+    """Analyse, write every report into `out`, print the summary; the result document.
+
+    `brief`: which of several, whose summary is short.
+    """
     from diagnose.pipeline import report
     from diagnose.report.console import stderr_console
     from diagnose.report.progress import Progress, reading_progress
@@ -59,7 +74,9 @@ def report_into(source: Source | Sequence[Path], out: Path, options: argparse.Na
     if brief:
         Progress(quiet=options.quiet)(f"analysing {brief}")
     with reading_progress(quiet=options.quiet) as progress:
-        document = report(source, out, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
+        document = report(
+            source, out, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress
+        )
     (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
     return document
 

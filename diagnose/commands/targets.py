@@ -20,7 +20,23 @@ Kind = Literal["module", "script", "run", "trace", "traces"] | Command
 COMMANDS: tuple[Command, ...] = get_args(Command)
 SCRIPT_SUFFIXES = (".py", ".pyw", ".pyc", ".pyz")
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # by gzip or zstd
-_OTHER_LANGUAGES = {"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "perl", "ruby", "node", "julia", "lua", "php", "Rscript"}
+_OTHER_LANGUAGES = {
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "fish",
+    "csh",
+    "tcsh",
+    "perl",
+    "ruby",
+    "node",
+    "julia",
+    "lua",
+    "php",
+    "Rscript",
+}
 _LONGEST_SCRIPT = 2**24  # bytes
 
 
@@ -48,13 +64,19 @@ def _kind_of_folder(folder: Path) -> Kind:
     if (folder / "__main__.py").is_file():
         return "script"
     raise UsageError(
-        f"no traces in this folder: {folder}", saw=_contents(folder), do=f"name a folder that holds {', '.join(TRACE_SUFFIXES)} files"
+        f"no traces in this folder: {folder}",
+        saw=_contents(folder),
+        do=f"name a folder that holds {', '.join(TRACE_SUFFIXES)} files",
     )
 
 
 def _contents(folder: Path) -> str:
     names = sorted(path.name for path in folder.iterdir())
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "") if names else "nothing in it"
+    return (
+        ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        if names
+        else "nothing in it"
+    )
 
 
 def traces_in(folder: Path) -> list[Path]:
@@ -63,7 +85,9 @@ def traces_in(folder: Path) -> list[Path]:
 
 
 def _kind_of_file(path: Path, target: str) -> Kind:
-    """By its first bytes, where these tell nothing by its name, and of a text that is left by whether it is a program in Python."""
+    """By its first bytes, where these tell nothing by its name, and of a text that is left
+    by whether it is a program in Python.
+    """
     start = _start(path)
     foreign = by_bytes(start)
     if foreign and not _is_runnable_archive(path):
@@ -72,7 +96,11 @@ def _kind_of_file(path: Path, target: str) -> Kind:
     if path.suffix in SCRIPT_SUFFIXES or foreign or (interpreter and interpreter not in _OTHER_LANGUAGES):
         return "script"
     if interpreter:
-        raise _refusal(target, SHELL_SCRIPT._replace(what=f"a script for {interpreter}"), f"it starts with {start[:16]!r}")
+        raise _refusal(
+            target,
+            SHELL_SCRIPT._replace(what=f"a script for {interpreter}"),
+            f"it starts with {start[:16]!r}",
+        )
     if target.endswith(TRACE_SUFFIXES) or start.startswith(_PACKED) or re.match(rb'\s*\{\s*"', start):
         return "trace"
     if foreign := by_name(path.name):
@@ -92,7 +120,9 @@ def _start(path: Path) -> bytes:
 
 
 def _interpreter(start: bytes) -> str:
-    """The program that the first line of a script names, `bash` for `#!/usr/bin/env -S bash -e`; empty without such a line."""
+    """The program that the first line of a script names, `bash` for `#!/usr/bin/env -S
+    bash -e`; empty without such a line.
+    """
     if not start.startswith(b"#!"):
         return ""
     words = start[2:].partition(b"\n")[0].decode("utf-8", "replace").split()
@@ -110,7 +140,9 @@ def _is_runnable_archive(path: Path) -> bool:
 
 
 def _refuse_data(path: Path, target: str) -> None:
-    """Raises UsageError for a text that is no program: lines of numbers and names can be valid Python, but they import and call nothing."""
+    """Raises UsageError for a text that is no program: lines of numbers and names can be valid
+    Python, but they import and call nothing.
+    """
     saw = "it imports and calls nothing"
     try:
         if _does_something(path):
@@ -118,7 +150,9 @@ def _refuse_data(path: Path, target: str) -> None:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         saw = "as Python: " + traceback.format_exception_only(type(error), error)[-1].strip()
     raise UsageError(
-        f"{target} is neither a script in Python nor a trace", saw=saw, do="name a script, a trace of torch.profiler or a run folder"
+        f"{target} is neither a script in Python nor a trace",
+        saw=saw,
+        do="name a script, a trace of torch.profiler or a run folder",
     )
 
 
@@ -133,7 +167,11 @@ def _does_something(path: Path) -> bool:
 
 
 def _refusal(target: str, foreign: ForeignFile, saw: str) -> UsageError:
-    return UsageError(f"{target} is {foreign.what}, neither a script in Python nor a trace of torch.profiler", saw=saw, do=foreign.do)
+    return UsageError(
+        f"{target} is {foreign.what}, neither a script in Python nor a trace of torch.profiler",
+        saw=saw,
+        do=foreign.do,
+    )
 
 
 def _nearest(path: Path) -> str:

@@ -1,4 +1,7 @@
-"""`python -m diagnose verify`: try the fixes of a recorded run on its script, and measure. Heavy imports wait."""
+"""`python -m diagnose verify`: try the fixes of a recorded run on its script, and measure.
+
+Heavy imports wait.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,13 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     before = [] if given.fresh else earlier(document["verification"])
     with verify_progress(quiet=given.quiet) as progress:
         prover = Verifier(
-            job_of(record, facts), document, run / "verify", _wanted(given), progress, lambda proof: _save(proof, run), before
+            job_of(record, facts),
+            document,
+            run / "verify",
+            _wanted(given),
+            progress,
+            lambda proof: _save(proof, run),
+            before,
         )
         proof = prover.prove(chosen)
     document = report(run, run)
@@ -111,7 +120,10 @@ def _print(document: dict[str, Any], given: argparse.Namespace) -> None:
 
 
 def _apply(document: dict[str, Any]) -> None:
-    """Change the script's files: only what was measured to help. Says what it did, for that is nothing to keep quiet about."""
+    """Change the script's files: only what was measured to help.
+
+    Says what it did, for that is nothing to keep quiet about.
+    """
     from diagnose.fixes.patch.diff import apply
     from diagnose.report.patch import verified_patches
 
@@ -126,7 +138,9 @@ def _apply(document: dict[str, Any]) -> None:
 
 
 def _planned_without_proof(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The plan's findings, what can be tried although it stands behind them, and what an earlier verification took out of the plan."""
+    """The plan's findings, what can be tried although it stands behind them, and what an
+    earlier verification took out of the plan.
+    """
     from diagnose.document.queries import automatic, planned
     from diagnose.verify.measured_savings import REFUTED
 
@@ -136,7 +150,9 @@ def _planned_without_proof(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _say_nothing_to_try(chosen: list[Candidate]) -> None:
-    print("diagnose: there is no fix to try" + (":" if chosen else ", for the plan is empty"), file=sys.stderr)
+    print(
+        "diagnose: there is no fix to try" + (":" if chosen else ", for the plan is empty"), file=sys.stderr
+    )
     for one in chosen:
         print(f"  {one.rule}: {one.why_not}", file=sys.stderr)
 
@@ -155,7 +171,9 @@ def facts_of(run: Path) -> dict[str, Any]:
 
 
 def _check_machines(record: dict[str, Any], facts: dict[str, Any], run: Path) -> None:
-    """Raises UsageError for a job whose ranks did not all run on one machine: those of others cannot be started from this one."""
+    """Raises UsageError for a job whose ranks did not all run on one machine: those of
+    others cannot be started from this one.
+    """
     from diagnose.measure.recording import rank_folders
 
     launchers = record.get("launchers", 1)
@@ -180,13 +198,17 @@ def job_of(record: dict[str, Any], facts: dict[str, Any]) -> Job:
     target = Target(record["target"], bool(record["module"]), tuple(record["argv"][1:]))
     cwd = Path(record["cwd"])
     if not cwd.is_dir():
-        raise UsageError(f"the folder the script ran in is gone: {cwd}", do="verify where the run was recorded")
+        raise UsageError(
+            f"the folder the script ran in is gone: {cwd}", do="verify where the run was recorded"
+        )
     folder = check(target, cwd)
     variables = facts.get("environment_variables") or {}
     launchers = record.get("launchers", 1)
     ranks = launchers if launchers > 1 or was_started_by_torchrun(variables) else 0
     environment = without_launcher(variables) if ranks else {}
-    return Job(target, str(folder), str(cwd), _python(record), record["settings"]["device"], ranks, environment)
+    return Job(
+        target, str(folder), str(cwd), _python(record), record["settings"]["device"], ranks, environment
+    )
 
 
 def _python(record: dict[str, Any]) -> str:
@@ -198,7 +220,9 @@ def _python(record: dict[str, Any]) -> str:
 def _wanted(given: argparse.Namespace) -> VerifyOptions:
     from diagnose.verify.verification import VerifyOptions
 
-    return VerifyOptions(precision=given.precision, budget_s=given.budget, steps=given.steps, fresh=given.fresh)
+    return VerifyOptions(
+        precision=given.precision, budget_s=given.budget, steps=given.steps, fresh=given.fresh
+    )
 
 
 def _save(proof: Verification, run: Path) -> None:
@@ -255,9 +279,28 @@ def parser() -> argparse.ArgumentParser:
     add = options.add_argument
     add("run", metavar="RUN", nargs="?", help="a run folder")
     add_options(add)
-    add("--only", metavar="RULE", nargs="+", action="extend", default=[], help="only the fixes of these rules of the plan")
-    add("--try", dest="by_hand", metavar="FIX", action="append", default=[], help="a fix by its name, whether or not a rule advises it")
-    add("--steps", type=step_count, metavar="N", help="steps timed in each run (default: two seconds of them, at least 20)")
+    add(
+        "--only",
+        metavar="RULE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="only the fixes of these rules of the plan",
+    )
+    add(
+        "--try",
+        dest="by_hand",
+        metavar="FIX",
+        action="append",
+        default=[],
+        help="a fix by its name, whether or not a rule advises it",
+    )
+    add(
+        "--steps",
+        type=step_count,
+        metavar="N",
+        help="steps timed in each run (default: two seconds of them, at least 20)",
+    )
     add("--fresh", action="store_true", help="forget earlier runs instead of going on from them")
     add("--apply", action="store_true", help="then change the script's files: what was measured to be faster")
     add_output_options(add)

@@ -1,4 +1,7 @@
-"""`python -m diagnose whatif`: what a step would take with changes made. Nothing heavy is imported before something is asked."""
+"""`python -m diagnose whatif`: what a step would take with changes made.
+
+Nothing heavy is imported before something is asked.
+"""
 
 from __future__ import annotations
 
@@ -44,17 +47,29 @@ def answer(options: argparse.Namespace) -> int:
     from diagnose.predict.whatif import checked, what_if, what_if_together
     from diagnose.ranks.load import measured_rank
     from diagnose.report.progress import reading_progress
-    from diagnose.report.whatif import print_ranks, print_whatif, ranks_document, stdout_console, whatif_document, whatif_json
+    from diagnose.report.whatif import (
+        print_ranks,
+        print_whatif,
+        ranks_document,
+        stdout_console,
+        whatif_document,
+        whatif_json,
+    )
 
     questions = checked(_questions(given))
     limits = {"memory_limit": options.memory_limit, "trusted": options.trusted}
     with reading_progress(quiet=options.quiet) as progress:
         if ranks:
-            predictions = [Prediction(Measured(load_recording(source, **limits, progress=progress))) for source in sources]
+            predictions = [
+                Prediction(Measured(load_recording(source, **limits, progress=progress)))
+                for source in sources
+            ]
         else:
             predictions = [Prediction(measured_rank(sources[0], **limits, progress=progress)[0])]
     if ranks:
-        document = ranks_document(what_if_together(questions, predictions), [Path(source).name for source in sources])
+        document = ranks_document(
+            what_if_together(questions, predictions), [Path(source).name for source in sources]
+        )
     else:
         document = whatif_document(what_if(questions, predictions[0]), shown(given.target))
     if options.json or given.json:
@@ -76,7 +91,10 @@ def _questions(given: argparse.Namespace) -> list[Question]:
         *(Question("scale_kernels", pattern, ratio) for pattern, ratio in given.scale_kernels),
     ]
     if not questions:
-        raise UsageError("whatif needs at least one change", do="python -m diagnose whatif --help shows them, with examples")
+        raise UsageError(
+            "whatif needs at least one change",
+            do="python -m diagnose whatif --help shows them, with examples",
+        )
     return questions
 
 
@@ -84,7 +102,9 @@ def _recording(target: str) -> Source:
     """Where a run or a trace lies. Raises UsageError for anything else."""
     kind = kind_of(target)
     if kind not in ("run", "trace"):
-        raise UsageError(f"{target} is no run folder and no trace", do="record it first: python -m diagnose train.py")
+        raise UsageError(
+            f"{target} is no run folder and no trace", do="record it first: python -m diagnose train.py"
+        )
     return target if is_url(target) else Path(target)
 
 
@@ -92,11 +112,28 @@ def parser() -> argparse.ArgumentParser:
     options = Parser(prog="python -m diagnose whatif", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
     add = options.add_argument
     several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
-    add("target", metavar="RUN_OR_TRACE", nargs="?", help="a run folder, a trace or its URL, or a folder with a trace of each rank")
+    add(
+        "target",
+        metavar="RUN_OR_TRACE",
+        nargs="?",
+        help="a run folder, a trace or its URL, or a folder with a trace of each rank",
+    )
     add("--remove", metavar="NAME", **several, help="it takes no time; of a rule: its fix is made")
-    add("--shrink", metavar="NAME=RATIO", type=with_ratio, **several, help="it takes this part of its time, 0 to 1")
+    add(
+        "--shrink",
+        metavar="NAME=RATIO",
+        type=with_ratio,
+        **several,
+        help="it takes this part of its time, 0 to 1",
+    )
     add("--unblock", metavar="NAME", **several, help="the host no longer waits for it")
     add("--workers", metavar="N", type=positive_number(int), help="so many worker processes load the batches")
-    add("--scale-kernels", metavar="PATTERN=RATIO", type=with_ratio, **several, help="so do kernels of such names (a regular expression)")
+    add(
+        "--scale-kernels",
+        metavar="PATTERN=RATIO",
+        type=with_ratio,
+        **several,
+        help="so do kernels of such names (a regular expression)",
+    )
     add("--json", action="store_true", help="the answer as a document, on one line")
     return options

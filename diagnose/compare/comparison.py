@@ -1,4 +1,7 @@
-"""What changed from one run to another: two result documents in, a comparison out. `noise` says what counts as a change."""
+"""What changed from one run to another: two result documents in, a comparison out.
+
+`noise` says what counts as a change.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,12 @@ _CHANGE = ("a_ms", "b_ms", "change_ms", "change_share", "noise_ms", "beyond_nois
 def compare(a: Document, b: Document, names: tuple[str, str] = ("A", "B")) -> dict[str, Any]:
     """The comparison of two result documents; ms per step, of the plain step where both runs timed some.
 
-    ``{"schema", "tool", "a", "b", "basis", "verdict", "why", "step", "average", "floor_share", "differences", "ledger", "findings",
-    "lines", "operators"}``. ``verdict``: faster, slower, no_change, too_noisy, or not_comparable: ``why`` says why, and nothing
-    below ``differences`` is filled. ``basis``: plain or recorded. ``step`` is the change of the median step, ``average`` of the mean,
-    which slow steps move. A change is ``{"a_ms", "b_ms", "change_ms", "change_share", "noise_ms", "beyond_noise"}``, negative where B
-    takes less.
+    ``{"schema", "tool", "a", "b", "basis", "verdict", "why", "step", "average", "floor_share",
+    "differences", "ledger", "findings", "lines", "operators"}``. ``verdict``: faster, slower, no_change,
+    too_noisy, or not_comparable: ``why`` says why, and nothing below ``differences`` is filled.
+    ``basis``: plain or recorded. ``step`` is the change of the median step, ``average`` of the mean,
+    which slow steps move. A change is ``{"a_ms", "b_ms", "change_ms", "change_share", "noise_ms",
+    "beyond_noise"}``, negative where B takes less.
     """
     basis = "plain" if all(one["steps"]["plain_series_ms"] for one in (a, b)) else "recorded"
     runs = Runs(Run(a, basis), Run(b, basis))
@@ -89,7 +93,10 @@ def _why_not(runs: Runs) -> str:
     if _TRACE_CLOCK not in clocks and clocks[0] != clocks[1]:
         return f"a step of A ends with {_END[clocks[0]]}, one of B with {_END[clocks[1]]}"
     if sum(_is_whole_trace(one) for one in (a, b)) == 1:
-        return f"nothing marks the steps of {'A' if _is_whole_trace(a) else 'B'}: its whole recording counts as one"
+        return (
+            f"nothing marks the steps of {'A' if _is_whole_trace(a) else 'B'}: its whole recording "
+            "counts as one"
+        )
     return ""
 
 
@@ -107,19 +114,26 @@ def _is_whole_trace(document: Document) -> bool:
 
 
 def differences(a: Document, b: Document) -> list[dict[str, Any]]:
-    """What else the runs differ in: ``{"what", "a", "b", "matters"}``, first what changes the work of a step or how fast it is done.
+    """What else the runs differ in: ``{"what", "a", "b", "matters"}``, first what changes the
+    work of a step or how fast it is done.
 
-    What one of them does not know is left out, unless both were recorded by us: then None says that it was not there.
+    What one of them does not know is left out, unless both were recorded by us:
+    then None says that it was not there.
     """
     facts = _facts(a), _facts(b)
     both_ours = recorded_by_us(a) and recorded_by_us(b)
-    names = sorted({**facts[0], **facts[1]}, key=lambda name: list(_MATTERS).index(name) if name in _MATTERS else len(_MATTERS))
+    names = sorted(
+        {**facts[0], **facts[1]},
+        key=lambda name: list(_MATTERS).index(name) if name in _MATTERS else len(_MATTERS),
+    )
     found = []
     for name in names:
         values = [of.get(name) for of in facts]
         if values[0] != values[1] and (both_ours or None not in values):
             shown = [None if value is None else _shown(value) for value in values]
-            found.append({"what": _MATTERS.get(name, name), "a": shown[0], "b": shown[1], "matters": name in _MATTERS})
+            found.append(
+                {"what": _MATTERS.get(name, name), "a": shown[0], "b": shown[1], "matters": name in _MATTERS}
+            )
     return found
 
 
@@ -161,7 +175,8 @@ def _ledger(runs: Runs) -> list[dict[str, Any]]:
     """The rows of both, costliest first."""
     a, b = runs.a.rows, runs.b.rows
     rows = [
-        {"row": row, "title": known["title"], "meaning": known["meaning"], **_row_change(row, runs)} for row, known in {**b, **a}.items()
+        {"row": row, "title": known["title"], "meaning": known["meaning"], **_row_change(row, runs)}
+        for row, known in {**b, **a}.items()
     ]
     return sorted(rows, key=lambda row: -max(row["a_ms"], row["b_ms"]))
 
@@ -174,9 +189,9 @@ def _row_change(row: str, runs: Runs) -> Change:
 def _findings(runs: Runs) -> list[dict[str, Any]]:
     """Every rule that fires in either run, costliest first.
 
-    ``state``: gone, new, remains, at_threshold (fires in one only, by less than noise), unknown_now or unknown_before (the other run could
-    not be judged; ``why``). ``a``, ``b``: ``{"group", "where"}``, None where it does not fire, and so are the costs then; a change is known
-    only of what remains.
+    ``state``: gone, new, remains, at_threshold (fires in one only, by less than noise), unknown_now or
+    unknown_before (the other run could not be judged; ``why``). ``a``, ``b``: ``{"group", "where"}``, None
+    where it does not fire, and so are the costs then; a change is known only of what remains.
     """
     judged = [{one["rule"]: one for one in run.document["findings"]} for run in (runs.a, runs.b)]
     rules = [rule for rule in {**judged[0], **judged[1]} if any(_fires(of.get(rule)) for of in judged)]
@@ -191,14 +206,29 @@ def _finding(rule: str, a: Finding | None, b: Finding | None, runs: Runs) -> dic
     if state == "remains" and costs[0] is not None and costs[1] is not None:
         change = runs.change_of_finding(costs[0], costs[1])
     else:
-        change = {**dict.fromkeys(_CHANGE), "a_ms": costs[0], "b_ms": costs[1], "beyond_noise": state in ("gone", "new")}
-    return {"rule": rule, "title": title, "state": state, "why": why, "a": _found(a), "b": _found(b), **change}
+        change = {
+            **dict.fromkeys(_CHANGE),
+            "a_ms": costs[0],
+            "b_ms": costs[1],
+            "beyond_noise": state in ("gone", "new"),
+        }
+    return {
+        "rule": rule,
+        "title": title,
+        "state": state,
+        "why": why,
+        "a": _found(a),
+        "b": _found(b),
+        **change,
+    }
 
 
 def _state(a: Finding | None, b: Finding | None, runs: Runs) -> tuple[str, str]:
     if _fires(a) and _fires(b):
         return "remains", ""
-    fires, other, unknown, known = (a, b, "unknown_now", "gone") if _fires(a) else (b, a, "unknown_before", "new")
+    fires, other, unknown, known = (
+        (a, b, "unknown_now", "gone") if _fires(a) else (b, a, "unknown_before", "new")
+    )
     if fires is None or other is None:
         return unknown, "that version of diagnose does not look for it"
     if other["state"] == "abstains":
@@ -209,10 +239,14 @@ def _state(a: Finding | None, b: Finding | None, runs: Runs) -> tuple[str, str]:
 
 
 def _is_near(fires: Finding, quiet: Finding, runs: Runs) -> bool:
-    """Whether all that keeps the rule quiet differs between the runs by less than noise: then the runs lie on both sides of a threshold."""
+    """Whether all that keeps the rule quiet differs between the runs by less than noise: then the
+    runs lie on both sides of a threshold.
+    """
     values = {one["metric"]: one["value"] for one in fires["evidence"]}
     kept_quiet = [one for one in quiet["evidence"] if not _holds(one)]
-    return bool(kept_quiet) and all(_differs_by_noise(one, values.get(one["metric"]), runs) for one in kept_quiet)
+    return bool(kept_quiet) and all(
+        _differs_by_noise(one, values.get(one["metric"]), runs) for one in kept_quiet
+    )
 
 
 def _differs_by_noise(evidence: dict[str, Any], other: Any, runs: Runs) -> bool:
@@ -244,9 +278,11 @@ def _found(finding: Finding | None) -> dict[str, Any] | None:
 
 
 def _lines(runs: Runs) -> list[dict[str, Any]]:
-    """The lines whose own time changed most, beyond noise. A line is its file and its text: numbers move when a file is edited.
+    """The lines whose own time changed most, beyond noise. A line is its file and its text:
+    numbers move when a file is edited.
 
-    Documents hold the twenty costliest lines: one that is missing takes a twentieth of the step at most, which is within noise.
+    Documents hold the twenty costliest lines: one that is missing takes a twentieth of the
+    step at most, which is within noise.
     """
     a, b = (_by_text(run.document) for run in (runs.a, runs.b))
     changes = []
@@ -259,7 +295,10 @@ def _lines(runs: Runs) -> list[dict[str, Any]]:
 
 
 def _by_text(document: Document) -> dict[tuple[str, str], dict[str, Any]]:
-    """``ms`` of each line in itself, of all places of that text; ``where``: file and number of the first. The script itself has no name."""
+    """``ms`` of each line in itself, of all places of that text; ``where``: file and number of the first.
+
+    The script itself has no name.
+    """
     script, found = document["run"]["target"], dict[tuple[str, str], dict[str, Any]]()
     for line in document["lines"]:
         is_script = PurePath(line["file"]).name == PurePath(script).name
@@ -270,7 +309,8 @@ def _by_text(document: Document) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _operators(runs: Runs) -> list[dict[str, Any]]:
-    """The operators whose own time changed most, beyond noise, as torch counts it: on the CPU, and on the GPU where both have that.
+    """The operators whose own time changed most, beyond noise, as torch counts it: on the CPU,
+    and on the GPU where both have that.
 
     Counted with the profiler on, and scaled to the step compared here.
     """
@@ -278,7 +318,10 @@ def _operators(runs: Runs) -> list[dict[str, Any]]:
     for part, column in (("CPU", "self_cpu_ms"), ("GPU", "self_device_ms")):
         a, b = (run.operators_ms(column) for run in (runs.a, runs.b))
         if a and b:
-            changes += [{"name": name, "on": part} | runs.change_of_little(a.get(name, 0.0), b.get(name, 0.0)) for name in {**a, **b}]
+            changes += [
+                {"name": name, "on": part} | runs.change_of_little(a.get(name, 0.0), b.get(name, 0.0))
+                for name in {**a, **b}
+            ]
     return _changed_most(changes)
 
 

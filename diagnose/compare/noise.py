@@ -1,11 +1,12 @@
 """What counts as a change from one run to another, and what may be noise.
 
-One run each tells less than it seems. What disturbs a step disturbs its neighbours too, so a thousand steps of one run are not a thousand
-observations, and the next run of the same script may differ by as much as the steps of this one do. A change therefore counts only beyond
-the root of the sum of squares of
+One run each tells less than it seems. What disturbs a step disturbs its neighbours too, so a thousand steps
+of one run are not a thousand observations, and the next run of the same script may differ by as much as the
+steps of this one do. A change therefore counts only beyond the root of the sum of squares of
 
 - what a single step of each run differs by from the usual one (not divided by √n, for that reason),
-- half of what other processes used of the machine during each run: that much may have been taken from it (`LOAD_PART`),
+- half of what other processes used of the machine during each run: that much may
+  have been taken from it (`LOAD_PART`),
 - `FLOOR_SHARE` of the longer step.
 """
 
@@ -21,16 +22,20 @@ import numpy as np
 from diagnose.document.queries import Document
 from diagnose.verify.statistics import SD_PER_MAD
 
-# Of the longer step. Five runs each of two steady bundled scripts (input-wait/sick, logger/healthy) differed by 4 and 7 % from the fastest
-# to the slowest; the rules call savings below a twentieth of the step noise as well. It goes for parts of a step too: how a step divides is
-# known no better than that.
+# Of the longer step. Five runs each of two steady bundled scripts (input-wait/sick, logger/healthy) differed
+# by 4 and 7 % from the fastest to the slowest; the rules call savings below a twentieth of the step noise as
+# well. It goes for parts of a step too: how a step divides is known no better than that.
 FLOOR_SHARE = 0.05
-# Of the share of the processor time that others used: four runs of bundled scripts beside processes that used 20 to 50 % of a machine with
-# 2 cores took 0, 15, 25 and 32 % longer than the same scripts alone, on average half of what was used.
+# Of the share of the processor time that others used: four runs of bundled scripts beside processes
+# that used 20 to 50 % of a machine with 2 cores took 0, 15, 25 and 32 % longer than the same scripts
+# alone, on average half of what was used.
 LOAD_PART = 0.5
-TOO_NOISY_SHARE = 0.2  # of the longer step: noise that would hide a change of high severity (`diagnose.predict.plan.HIGH_SHARE`)
+# of the longer step: noise that would hide a change of high severity (`diagnose.predict.plan.HIGH_SHARE`)
+TOO_NOISY_SHARE = 0.2
 FEWEST_STEPS = 3  # of two a spread says next to nothing
-UNKNOWN_SPREAD = 0.5  # what is assumed then: any step may be a slow one (half as long again, see `slow_steps` in measure/areas/steps.py)
+# what is assumed then: any step may be a slow one (half as long again, see
+# `slow_steps` in measure/areas/steps.py)
+UNKNOWN_SPREAD = 0.5
 
 Change = dict[str, Any]
 
@@ -44,7 +49,10 @@ class Run:
 
     @cached_property
     def steps_ms(self) -> np.ndarray:
-        return np.array(self.document["steps"]["plain_series_ms" if self.basis == "plain" else "timeline_series_ms"], float)
+        return np.array(
+            self.document["steps"]["plain_series_ms" if self.basis == "plain" else "timeline_series_ms"],
+            float,
+        )
 
     @cached_property
     def step_ms(self) -> float:
@@ -54,7 +62,9 @@ class Run:
     def spread_ms(self) -> float:
         """How far a step usually is from the median one: a robust standard deviation."""
         spread_ms = SD_PER_MAD * float(np.median(np.abs(self.steps_ms - self.step_ms)))
-        return spread_ms if len(self.steps_ms) >= FEWEST_STEPS else max(spread_ms, UNKNOWN_SPREAD * self.step_ms)
+        return (
+            spread_ms if len(self.steps_ms) >= FEWEST_STEPS else max(spread_ms, UNKNOWN_SPREAD * self.step_ms)
+        )
 
     @cached_property
     def average_ms(self) -> float:
@@ -64,7 +74,11 @@ class Run:
     def average_error_ms(self) -> float:
         """The standard error of the mean, slow steps included."""
         count = len(self.steps_ms)
-        return float(np.std(self.steps_ms, ddof=1)) / math.sqrt(count) if count >= FEWEST_STEPS else UNKNOWN_SPREAD * self.step_ms
+        return (
+            float(np.std(self.steps_ms, ddof=1)) / math.sqrt(count)
+            if count >= FEWEST_STEPS
+            else UNKNOWN_SPREAD * self.step_ms
+        )
 
     @cached_property
     def others_share(self) -> float:
@@ -76,20 +90,31 @@ class Run:
     def rows(self) -> dict[str, Change]:
         """The ledger by its rows, each with ``ms`` and ``spread_ms`` of the step compared here."""
         return {
-            row["row"]: {**row, "ms": row["share"] * self.step_ms, "spread_ms": self._row_spread_ms(row)} for row in self.document["ledger"]
+            row["row"]: {**row, "ms": row["share"] * self.step_ms, "spread_ms": self._row_spread_ms(row)}
+            for row in self.document["ledger"]
         }
 
     def _row_spread_ms(self, row: dict[str, Any]) -> float:
-        """How far a row of a single step usually is from the mean one; the document has the standard error of that mean."""
+        """How far a row of a single step usually is from the mean one; the document
+        has the standard error of that mean.
+        """
         if row.get("noise_ms") is None or not row["ms_per_step"] > 0:
             return float(UNKNOWN_SPREAD * row["share"] * self.step_ms)
-        return float(row["noise_ms"] / row["ms_per_step"] * row["share"] * self.step_ms * math.sqrt(self.document["steps"]["complete"]))
+        return float(
+            row["noise_ms"]
+            / row["ms_per_step"]
+            * row["share"]
+            * self.step_ms
+            * math.sqrt(self.document["steps"]["complete"])
+        )
 
     def operators_ms(self, column: str) -> dict[str, float]:
         """Operators by name: that column of torch's table, put in ms of the step compared here."""
         recorded_ms = float(np.median(self.document["steps"]["timeline_series_ms"] or [math.nan]))
         rows = self.document["key_averages"]["rows"] if recorded_ms > 0 else []
-        return {row["name"]: row[column] * self.step_ms / recorded_ms for row in rows if row[column] is not None}
+        return {
+            row["name"]: row[column] * self.step_ms / recorded_ms for row in rows if row[column] is not None
+        }
 
 
 @dataclass(frozen=True)
@@ -100,7 +125,9 @@ class Runs:
     b: Run
 
     def change(self, a_ms: float, b_ms: float, *noise_ms: float) -> Change:
-        """From ``a_ms`` to ``b_ms``, given what either may differ by for other reasons than the machine's load and the floor."""
+        """From ``a_ms`` to ``b_ms``, given what either may differ by for other reasons
+        than the machine's load and the floor.
+        """
         load_ms = LOAD_PART * self.a.others_share * a_ms, LOAD_PART * self.b.others_share * b_ms
         least_ms = math.hypot(*noise_ms, *load_ms, FLOOR_SHARE * max(self.a.step_ms, self.b.step_ms))
         change_ms = b_ms - a_ms
@@ -115,7 +142,9 @@ class Runs:
 
     def change_of_finding(self, a_ms: float, b_ms: float) -> Change:
         """The same for a part whose own spread is not known: in proportion to the step's."""
-        return self.change(a_ms, b_ms, a_ms * self.a.spread_ms / self.a.step_ms, b_ms * self.b.spread_ms / self.b.step_ms)
+        return self.change(
+            a_ms, b_ms, a_ms * self.a.spread_ms / self.a.step_ms, b_ms * self.b.spread_ms / self.b.step_ms
+        )
 
     def change_of_little(self, a_ms: float, b_ms: float) -> Change:
         """The same for what too few steps tell."""
@@ -129,7 +158,9 @@ class Runs:
     def average(self) -> Change:
         """Twice the standard errors are within chance (95 %)."""
         errors_ms = 2 * self.a.average_error_ms, 2 * self.b.average_error_ms
-        return self.change(self.a.average_ms, self.b.average_ms, self.a.spread_ms, self.b.spread_ms, *errors_ms)
+        return self.change(
+            self.a.average_ms, self.b.average_ms, self.a.spread_ms, self.b.spread_ms, *errors_ms
+        )
 
     @property
     def noise_share(self) -> float:
@@ -138,7 +169,10 @@ class Runs:
 
     @property
     def verdict(self) -> str:
-        """By the usual step; where that stays, by the average one. The same numbers are no change, however noisy they are."""
+        """By the usual step; where that stays, by the average one.
+
+        The same numbers are no change, however noisy they are.
+        """
         for change in (self.step, self.average):
             if change["beyond_noise"]:
                 return "faster" if change["change_ms"] < 0 else "slower"

@@ -1,4 +1,6 @@
-"""The result document, made of what was measured, judged and predicted (docs/architecture.md, *The result document*)."""
+"""The result document, made of what was measured, judged and predicted
+(docs/architecture.md, *The result document*).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from diagnose.predict.prediction import Prediction
 from diagnose.verify.measured_savings import found_numbers, with_measurement
 
 
-def result_document(measured: Measured, prediction: Prediction, assessed: list[Assessed], sources: Sources) -> dict[str, Any]:
+def result_document(
+    measured: Measured, prediction: Prediction, assessed: list[Assessed], sources: Sources
+) -> dict[str, Any]:
     """The result document; ``patch`` is filled in by whoever writes the patch (`diagnose.report.patch`)."""
     recording = measured.recording
     proof = recording.proof
@@ -53,9 +57,18 @@ def result_document(measured: Measured, prediction: Prediction, assessed: list[A
         "verification": proof or None,
         "patch": None,
         "lines": _lines(measured, sources),
-        "key_averages": {"rows": recording.key_averages.get("rows", []), "note": recording.key_averages.get("note", "")},
+        "key_averages": {
+            "rows": recording.key_averages.get("rows", []),
+            "note": recording.key_averages.get("note", ""),
+        },
         "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
-        "notes": [*recording.notes, *_rank_notes(recording), *_trace_notes(recording), *gpu_notes(measured), *noise_notes(measured)],
+        "notes": [
+            *recording.notes,
+            *_rank_notes(recording),
+            *_trace_notes(recording),
+            *gpu_notes(measured),
+            *noise_notes(measured),
+        ],
     }
     verdict = verdict_on(document, caution_about(measured))
     return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
@@ -137,7 +150,10 @@ def _steps(measured: Measured) -> dict[str, Any]:
         "step_source": recording.timeline.step_source if recording.timeline is not None else None,
         "complete": len(recorded_ms),
         "ticks_per_step": recording.ticks_per_step,
-        "phases": {phase["name"]: len(recording.step_ns(phase["name"])) for phase in recording.clock.get("phases", [])},
+        "phases": {
+            phase["name"]: len(recording.step_ns(phase["name"]))
+            for phase in recording.clock.get("phases", [])
+        },
         "cold": bool((recording.phase("timeline") or {}).get("cold")),
         "per_step": recording.clock.get("per_step", {}),
         "typical_ms": _plain(measured.number("step_ms")),
@@ -197,11 +213,15 @@ def _finding(one: Assessed, measured: Measured, sources: Sources, proof: dict[st
         "share": one.share,
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
         "culprits": [_culprit(culprit, sources) for culprit in finding.culprits],
-        "fix": _fix(finding, measured, sources, found_numbers(rule, proof)) if fires else {"title": rule.fix.title},
+        "fix": _fix(finding, measured, sources, found_numbers(rule, proof))
+        if fires
+        else {"title": rule.fix.title},
         "saving": _saving(one),
         "because_of": one.because_of,
         "alternative_to": one.alternative_to,
-        "abstains_for": {"reason": finding.abstains_for.reason, "option": finding.abstains_for.option} if finding.abstains_for else None,
+        "abstains_for": {"reason": finding.abstains_for.reason, "option": finding.abstains_for.option}
+        if finding.abstains_for
+        else None,
         "error": finding.error,
     }
 
@@ -211,7 +231,9 @@ def _saving(one: Assessed) -> dict[str, Any]:
     return {
         "at_most_ms": one.at_most_ms,
         "scope": one.finding.rule.saving.scope,
-        "predicted_ms": {"best_guess": known.predicted_ms, "low": known.low_ms, "high": known.high_ms} if known else None,
+        "predicted_ms": {"best_guess": known.predicted_ms, "low": known.low_ms, "high": known.high_ms}
+        if known
+        else None,
         "confidence": known.confidence if known else None,
         "reason": known.reason if known else None,
         "measured_ms": None,  # see `with_measurement`
@@ -240,9 +262,15 @@ def _fix(finding: Finding, measured: Measured, sources: Sources, found: Mapping[
 
 
 def _arguments(fix: Fix, value_of: Callable[[str], Any]) -> dict[str, Any] | None:
-    """The intervention's arguments with metrics replaced by their values; None where one of them is unknown."""
+    """The intervention's arguments with metrics replaced by their values; None where one of them is
+    unknown.
+    """
     values = {name: value_of(value) if value in METRICS else value for name, value in fix.arguments.items()}
-    return None if any(isinstance(value, Missing) for value in values.values()) else {name: _plain(value) for name, value in values.items()}
+    return (
+        None
+        if any(isinstance(value, Missing) for value in values.values())
+        else {name: _plain(value) for name, value in values.items()}
+    )
 
 
 def _shown(value: Any, name: str) -> str | None:
@@ -252,14 +280,18 @@ def _shown(value: Any, name: str) -> str | None:
 def _call_sites(finding: Finding, measured: Measured, sources: Sources) -> list[dict[str, Any]]:
     blamed = [CallSite(culprit.file, culprit.line) for culprit in finding.culprits]
     sites = call_sites(finding.rule.fix.call, measured, blamed)
-    return [{"file": sources.shown(site.file), "line": site.line, "source": sources.line(*site)} for site in sites]
+    return [
+        {"file": sources.shown(site.file), "line": site.line, "source": sources.line(*site)} for site in sites
+    ]
 
 
 def _how(rule: Rule, value_of: Callable[[str], Any]) -> str:
     values = {name: value_of(name) for name in placeholders(rule.fix.how)}
     if any(isinstance(value, Missing) for value in values.values()):
         return rule.fix.otherwise
-    return rule.fix.how.format(**{name: quantity(value, METRICS[name].unit) for name, value in values.items()})
+    return rule.fix.how.format(
+        **{name: quantity(value, METRICS[name].unit) for name, value in values.items()}
+    )
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
@@ -288,9 +320,15 @@ def _culprit(culprit: Culprit, sources: Sources) -> dict[str, Any]:
 
 
 def _average_ms(assessed: list[Assessed], prediction: Prediction) -> float | None:
-    """The step that the plan's savings come off: the usual one, and what the plan's findings of some steps only add to it on average."""
+    """The step that the plan's savings come off: the usual one, and what the plan's findings of
+    some steps only add to it on average.
+    """
     planned = [one for one in assessed if one.group == "plan" and one.finding.rule.saving.scope == "average"]
-    return None if prediction.missing else prediction.recorded_ms + sum(one.finding.ms_per_step or 0.0 for one in planned)
+    return (
+        None
+        if prediction.missing
+        else prediction.recorded_ms + sum(one.finding.ms_per_step or 0.0 for one in planned)
+    )
 
 
 def _plan_row(finding: dict[str, Any], one: Assessed, average_ms: float | None) -> dict[str, Any]:
@@ -304,7 +342,9 @@ def _plan_row(finding: dict[str, Any], one: Assessed, average_ms: float | None) 
         "share": finding["share"],
         "alone_ms": one.saving.predicted_ms if one.saving else None,
         "cumulative_ms": one.cumulative_ms,
-        "step_ms_after": None if one.cumulative_ms is None or average_ms is None else average_ms - one.cumulative_ms,
+        "step_ms_after": None
+        if one.cumulative_ms is None or average_ms is None
+        else average_ms - one.cumulative_ms,
     }
 
 
@@ -340,7 +380,9 @@ def _plain(value: Any) -> Any:
 
 
 def _rank_notes(recording: Recording) -> list[str]:
-    """How the ranks of a run that we recorded ended; of thousands that takes a while, so only the one report asks."""
+    """How the ranks of a run that we recorded ended; of thousands that takes a
+    while, so only the one report asks.
+    """
     return about_ranks(recording.run, rank_folders(recording.source)) if recording.run else []
 
 

@@ -1,15 +1,16 @@
 """The result document, key by key: what each is, in which unit, and when it is null.
 
-docs/report.schema.json is made from these definitions, and documents are checked against them (`diagnose.document.schema`). Keys are only
-ever added; one that changes its meaning or goes needs another number in `schema`. Times are ms of a plain step unless a key says otherwise.
+docs/report.schema.json is made from these definitions, and documents are checked against them
+(`diagnose.document.schema`). Keys are only ever added; one that changes its meaning or goes needs another
+number in `schema`. Times are ms of a plain step unless a key says otherwise.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from msgspec import Meta
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 Scalar = bool | int | float | str | None
 Severity = Literal["low", "medium", "high"]
@@ -30,15 +31,20 @@ class Tool(TypedDict):
 class Run(TypedDict):
     """What was recorded, and how it ended."""
 
-    target: Annotated[str, _is("The script or module as it was typed, or the name of the trace or its URL without secrets.")]
+    target: Annotated[
+        str, _is("The script or module as it was typed, or the name of the trace or its URL without secrets.")
+    ]
     argv: Annotated[list[str], _is("The script and its own arguments; empty for a trace.")]
     module: NotRequired[Annotated[bool, _is("Whether it was run with -m.")]]
-    cwd: NotRequired[Annotated[str | None, _is("The folder it ran in, which relative paths start from; null for a trace.")]]
+    cwd: NotRequired[
+        Annotated[str | None, _is("The folder it ran in, which relative paths start from; null for a trace.")]
+    ]
     wall_s: NotRequired[Annotated[float | None, _is("Seconds that the recorded run took; null for a trace.")]]
     ended: Annotated[
         Literal["stopped", "finished", "crashed", "killed", "interrupted", "timeout", "running"],
         _is(
-            "stopped: by diagnose, once everything was recorded; finished: the script's own end; crashed: exit code not 0; killed: by a "
+            "stopped: by diagnose, once everything was recorded; finished: the script's own end; crashed: "
+            "exit code not 0; killed: by a "
             "signal; interrupted: Ctrl-C; timeout: by --timeout; running: nobody saw its end."
         ),
     ]
@@ -46,13 +52,23 @@ class Run(TypedDict):
     signal: NotRequired[Annotated[str | None, _is("The name of the signal that ended it, else null.")]]
     recorded_by_us: NotRequired[Annotated[bool, _is("False for a trace that another profiler recorded.")]]
     torch_imported: NotRequired[
-        Annotated[bool | None, _is("Whether a process of the script imported torch; null where that is not known, as of a trace.")]
+        Annotated[
+            bool | None,
+            _is(
+                "Whether a process of the script imported torch; null where that is not known, as of a trace."
+            ),
+        ]
     ]
     launchers: NotRequired[Annotated[int, _is("How many torchrun started, one a rank; 1 without it.")]]
-    launchers_here: NotRequired[Annotated[int, _is("How many of them on the machine that kept the run's record; missing: all.")]]
+    launchers_here: NotRequired[
+        Annotated[int, _is("How many of them on the machine that kept the run's record; missing: all.")]
+    ]
     in_process: NotRequired[Annotated[bool, _is("A block of a program recorded itself: diagnose.record().")]]
     device: Annotated[str, _is("cpu, or cuda where GPU work was recorded.")]
-    environment: Annotated[dict[str, Scalar], _is("Versions, hardware, loader settings, environment variables, by name, as far as known.")]
+    environment: Annotated[
+        dict[str, Scalar],
+        _is("Versions, hardware, loader settings, environment variables, by name, as far as known."),
+    ]
 
 
 class Spread(TypedDict):
@@ -68,35 +84,66 @@ class Steps(TypedDict):
     clock: Annotated[
         Literal["step", "optimizer", "backward", "forward", "replay", "none", "trace"],
         _is(
-            "What ended a step: the loop's own word (step), optimizer.step(), backward(), the model's forward, a CUDA graph's replay, "
+            "What ended a step: the loop's own word (step), optimizer.step(), backward(), the model's "
+            "forward, a CUDA graph's replay, "
             "nothing that was seen, or what the trace says."
         ),
     ]
-    step_source: NotRequired[Annotated[str | None, _is("What the timeline's steps were read from; null without a timeline.")]]
+    step_source: NotRequired[
+        Annotated[str | None, _is("What the timeline's steps were read from; null without a timeline.")]
+    ]
     complete: Annotated[int, _is("Whole steps of the timeline.")]
-    ticks_per_step: NotRequired[Annotated[int, _is("Ends of the clock's kind in a step: two optimizers make two.")]]
-    phases: Annotated[dict[str, int], _is("Steps by phase: warmup, plain, timeline, detail; empty for a trace.")]
-    cold: NotRequired[Annotated[bool, _is("The timeline comes from the script's very first steps, for there were no others.")]]
-    per_step: NotRequired[Annotated[dict[str, float | None], _is("Calls in a step, by kind: backward, fetch, forward.")]]
+    ticks_per_step: NotRequired[
+        Annotated[int, _is("Ends of the clock's kind in a step: two optimizers make two.")]
+    ]
+    phases: Annotated[
+        dict[str, int], _is("Steps by phase: warmup, plain, timeline, detail; empty for a trace.")
+    ]
+    cold: NotRequired[
+        Annotated[
+            bool, _is("The timeline comes from the script's very first steps, for there were no others.")
+        ]
+    ]
+    per_step: NotRequired[
+        Annotated[dict[str, float | None], _is("Calls in a step, by kind: backward, fetch, forward.")]
+    ]
     typical_ms: NotRequired[
         Annotated[
             float | None,
-            _is("The step that all shares are of: the mean of the typical plain steps; of the recorded ones if none was timed."),
+            _is(
+                "The step that all shares are of: the mean of the typical plain steps; of the recorded ones "
+                "if none was timed."
+            ),
         ]
     ]
-    untypical_count: NotRequired[Annotated[int, _is("Plain steps that do not count: far longer or shorter than the others, or delayed.")]]
-    untypical_ms: NotRequired[Annotated[float | None, _is("What those that are far longer add to the average step, ms.")]]
+    untypical_count: NotRequired[
+        Annotated[
+            int, _is("Plain steps that do not count: far longer or shorter than the others, or delayed.")
+        ]
+    ]
+    untypical_ms: NotRequired[
+        Annotated[float | None, _is("What those that are far longer add to the average step, ms.")]
+    ]
     delayed_share: NotRequired[
         Annotated[
             float | None,
-            _is("Of the plain steps' time: the script's threads were ready to run and had no core, 0–1. Not in any other time here."),
+            _is(
+                "Of the plain steps' time: the script's threads were ready to run and had no core, 0–1. Not "
+                "in any other time here."
+            ),
         ]
     ]
     plain_ms: Annotated[Spread | None, _is("The steps without a profiler. Null where none was timed.")]
-    timeline_ms: Annotated[Spread | None, _is("The step as recorded, with the profiler's cost. Null without a timeline.")]
+    timeline_ms: Annotated[
+        Spread | None, _is("The step as recorded, with the profiler's cost. Null without a timeline.")
+    ]
     distortion: Annotated[float | None, _is("The median of timeline_ms ÷ the typical plain step.")]
-    detail_distortion: NotRequired[Annotated[float | None, _is("The same for the slower recording that finds source lines.")]]
-    plain_series_ms: Annotated[list[float], _is("Each plain step, in order, ms; without delays where they are known.")]
+    detail_distortion: NotRequired[
+        Annotated[float | None, _is("The same for the slower recording that finds source lines.")]
+    ]
+    plain_series_ms: Annotated[
+        list[float], _is("Each plain step, in order, ms; without delays where they are known.")
+    ]
     timeline_series_ms: Annotated[list[float], _is("Each recorded step, in order, ms.")]
     noise_ms: NotRequired[Annotated[float | None, _is("A saving below this cannot be told from noise.")]]
 
@@ -110,7 +157,10 @@ class LedgerRow(TypedDict):
     ms_per_step: Annotated[float, _is("ms")]
     share: Annotated[float, _is("Of the step, 0–1.")]
     noise_ms: NotRequired[
-        Annotated[float | None, _is("Standard error of its mean over the recorded steps, ms; null for fewer than three.")]
+        Annotated[
+            float | None,
+            _is("Standard error of its mean over the recorded steps, ms; null for fewer than three."),
+        ]
     ]
 
 
@@ -135,7 +185,14 @@ class Culprit(TypedDict):
     source: Annotated[str, _is("The line's text; empty where the file is not at hand.")]
     calls_per_step: Annotated[float, _is("How often it does what the finding is about.")]
     ms_per_step: Annotated[float, _is("What that takes, ms.")]
-    via: NotRequired[Annotated[str, _is("The library's function that does it on the line's behalf; empty if the line does it itself.")]]
+    via: NotRequired[
+        Annotated[
+            str,
+            _is(
+                "The library's function that does it on the line's behalf; empty if the line does it itself."
+            ),
+        ]
+    ]
 
 
 class CallSite(TypedDict):
@@ -155,11 +212,20 @@ class Fix(TypedDict):
     safety: NotRequired[
         Annotated[
             Literal["exact", "numerics", "manual"],
-            _is("exact: results stay as they are; numerics: their last digits change; manual: depends on how it is done."),
+            _is(
+                "exact: results stay as they are; numerics: their last digits change; manual: depends on how "
+                "it is done."
+            ),
         ]
     ]
-    intervention: NotRequired[Annotated[str, _is("The name under which `verify` makes the fix; empty if only people can.")]]
-    arguments: NotRequired[Annotated[dict[str, Any] | None, _is("The intervention's arguments; null where one of them is unknown.")]]
+    intervention: NotRequired[
+        Annotated[str, _is("The name under which `verify` makes the fix; empty if only people can.")]
+    ]
+    arguments: NotRequired[
+        Annotated[
+            dict[str, Any] | None, _is("The intervention's arguments; null where one of them is unknown.")
+        ]
+    ]
     before: NotRequired[Annotated[str, _is("Code as it is; may be empty.")]]
     after: NotRequired[Annotated[str, _is("The same with the fix; may be empty.")]]
     call_sites: NotRequired[Annotated[list[CallSite], _is("The calls to change, as far as they were found.")]]
@@ -185,11 +251,14 @@ class Measured(TypedDict):
 class Saving(TypedDict):
     """What the fix gains, by itself."""
 
-    at_most_ms: Annotated[float | None, _is("What it cannot gain more than; null where the finding's cost is not known.")]
+    at_most_ms: Annotated[
+        float | None, _is("What it cannot gain more than; null where the finding's cost is not known.")
+    ]
     scope: Annotated[
         Literal["step", "average", "component", "hypothetical", "information"],
         _is(
-            "step: of every step; average: some steps only, ms of the average one; component: of a part that is no step time; "
+            "step: of every step; average: some steps only, ms of the average one; component: of a part that "
+            "is no step time; "
             "hypothetical: on a GPU; information: nothing to fix."
         ),
     ]
@@ -211,32 +280,50 @@ class Finding(TypedDict):
     """One rule, whether or not it fires."""
 
     rule: Annotated[str, _is("`python -m diagnose rules ID` explains it.")]
-    status: Annotated[Literal["preview", "stable", "deprecated"], _is("stable: proven on real recordings; preview: not yet.")]
+    status: Annotated[
+        Literal["preview", "stable", "deprecated"],
+        _is("stable: proven on real recordings; preview: not yet."),
+    ]
     state: Annotated[
         Literal["fires", "quiet", "abstains", "error"],
-        _is("fires: all its conditions hold; quiet: one does not; abstains: something was not recorded; error: it failed."),
+        _is(
+            "fires: all its conditions hold; quiet: one does not; abstains: something was not recorded; "
+            "error: it failed."
+        ),
     ]
     group: Annotated[
         Literal["plan", "alternative", "minor", "hypothetical", "information"] | None,
         _is(
-            "Of a rule that fires. plan: worth acting on; alternative: another way to gain what a fix of the plan gains; minor: below the "
-            "noise floor, or explained better by another; hypothetical: costs nothing here, would on a GPU; information: nothing to fix."
+            "Of a rule that fires. plan: worth acting on; alternative: another way to gain what a fix of the "
+            "plan gains; minor: below the "
+            "noise floor, or explained better by another; hypothetical: costs nothing here, would on a GPU; "
+            "information: nothing to fix."
         ),
     ]
-    severity: Annotated[Severity | None, _is("Of a rule that fires, by the share at stake: high from 20 %, medium from 5 %, low below.")]
+    severity: Annotated[
+        Severity | None,
+        _is("Of a rule that fires, by the share at stake: high from 20 %, medium from 5 %, low below."),
+    ]
     refines: Annotated[str | None, _is("The row of the ledger, or the more general rule, that it explains.")]
     symptom: Annotated[str, _is("What is wrong, in one sentence.")]
     why: Annotated[str, _is("Why that is slow.")]
     innocent: NotRequired[Annotated[str, _is("When it is fine all the same; may be empty.")]]
     references: Annotated[list[str], _is("Where this is known from, mostly URLs.")]
-    ms_per_step: Annotated[float | None, _is("What the finding's events take; null where that is not known in ms.")]
-    share: Annotated[float | None, _is("Of the step at stake, 0–1: of the predicted saving, else of at_most_ms, else of ms_per_step.")]
+    ms_per_step: Annotated[
+        float | None, _is("What the finding's events take; null where that is not known in ms.")
+    ]
+    share: Annotated[
+        float | None,
+        _is("Of the step at stake, 0–1: of the predicted saving, else of at_most_ms, else of ms_per_step."),
+    ]
     evidence: Annotated[list[Evidence], _is("The conditions that were judged.")]
     culprits: Annotated[list[Culprit], _is("The lines to blame, costliest first.")]
     fix: Annotated[Fix, _is("What to do.")]
     saving: Annotated[Saving, _is("What that gains.")]
     because_of: Annotated[str | None, _is("The rule that explains the same time better.")]
-    alternative_to: NotRequired[Annotated[str | None, _is("Of an alternative: the rule in the plan that gains the same time.")]]
+    alternative_to: NotRequired[
+        Annotated[str | None, _is("Of an alternative: the rule in the plan that gains the same time.")]
+    ]
     abstains_for: Annotated[Lacking | None, _is("Why a rule abstains, else null.")]
     error: Annotated[str | None, _is("How a rule failed, else null.")]
 
@@ -250,7 +337,9 @@ class PlanRow(TypedDict):
     severity: Annotated[Severity, _is("The finding's.")]
     at_most_ms: Annotated[float | None, _is("The finding's.")]
     share: Annotated[float | None, _is("The finding's.")]
-    alone_ms: Annotated[float | None, _is("What the fix saves by itself, best guess; null where nothing is predicted.")]
+    alone_ms: Annotated[
+        float | None, _is("What the fix saves by itself, best guess; null where nothing is predicted.")
+    ]
     cumulative_ms: Annotated[float | None, _is("What it saves with all rows above: not their sum.")]
     step_ms_after: Annotated[float | None, _is("The step then; the average one if a row's scope is average.")]
 
@@ -295,7 +384,10 @@ class Metric(TypedDict):
 
 
 class Comparison(TypedDict):
-    """Runs with a fix against runs without it. Shares are of the step as it is, negative where the fix is faster."""
+    """Runs with a fix against runs without it.
+
+    Shares are of the step as it is, negative where the fix is faster.
+    """
 
     pairs: Annotated[int, _is("Of runs, that were used.")]
     outliers: Annotated[int, _is("Pairs that were set aside.")]
@@ -314,7 +406,8 @@ class Results(TypedDict):
     agreement: Annotated[
         Literal["same", "close", "differ", "other_data", "unsteady", "unknown"],
         _is(
-            "same: to the bit; close: within the tolerance; differ: not; other_data: the script sees other batches with the fix; unsteady: "
+            "same: to the bit; close: within the tolerance; differ: not; other_data: the script sees other "
+            "batches with the fix; unsteady: "
             "it differs from run to run by itself; unknown: nothing to compare."
         ),
     ]
@@ -342,14 +435,19 @@ class Curve(TypedDict):
 class FixResult(TypedDict):
     """What came of trying a fix."""
 
-    rule: Annotated[str, _is("Whose fix it is; empty for one named by hand; several, with commas, of all together.")]
+    rule: Annotated[
+        str, _is("Whose fix it is; empty for one named by hand; several, with commas, of all together.")
+    ]
     title: Annotated[str, _is("In a few words.")]
     intervention: Annotated[str, _is("Its name.")]
     arguments: Annotated[dict[str, Any], _is("Its arguments.")]
     safety: Annotated[str, _is("As in a finding's fix.")]
     state: Annotated[
         Literal["measured", "not_held", "failed", "not_tried", "no_time"],
-        _is("not_held: it changed nothing in the process; failed: a run with it failed; no_time: the budget was used up."),
+        _is(
+            "not_held: it changed nothing in the process; failed: a run with it failed; no_time: the budget "
+            "was used up."
+        ),
     ]
     why: Annotated[str, _is("More about the state; may be empty.")]
     predicted_ms: Annotated[Predicted | None, _is("As predicted when it was tried.")]
@@ -357,10 +455,18 @@ class FixResult(TypedDict):
     change: Annotated[Comparison | None, _is("Null if it was not measured.")]
     results: Annotated[Results | None, _is("Null if it was not measured.")]
     memory: Annotated[
-        dict[str, Peak] | None, _is("By kind: peak_allocated_bytes and peak_reserved_bytes of the GPU, peak_resident_bytes of the host.")
+        dict[str, Peak] | None,
+        _is(
+            "By kind: peak_allocated_bytes and peak_reserved_bytes of the GPU, peak_resident_bytes of "
+            "the host."
+        ),
     ]
     curve: Annotated[Curve | None, _is("Null if no number was searched for.")]
-    batch_sizes: NotRequired[Annotated[tuple[int | None, int | None] | None, _is("As it is, and with a fix that changes it; else null.")]]
+    batch_sizes: NotRequired[
+        Annotated[
+            tuple[int | None, int | None] | None, _is("As it is, and with a fix that changes it; else null.")
+        ]
+    ]
     step_from: Annotated[int | None, _is("The first step compared, from 1.")]
     step_to: Annotated[int | None, _is("The last step compared.")]
 
@@ -371,8 +477,14 @@ class Verification(TypedDict):
     schema: Annotated[Literal[1], _is("Of this part.")]
     tool: Annotated[Tool, _is("What wrote it.")]
     step_ms: Annotated[float | None, _is("The script's step without any fix or profiler.")]
-    same_losses: Annotated[bool | None, _is("Whether two runs of the script as it is gave the same; null if there was nothing to compare.")]
-    seeded_batches: Annotated[bool, _is("Whether random numbers of items had to be seeded by batch to give both arms the same data.")]
+    same_losses: Annotated[
+        bool | None,
+        _is("Whether two runs of the script as it is gave the same; null if there was nothing to compare."),
+    ]
+    seeded_batches: Annotated[
+        bool,
+        _is("Whether random numbers of items had to be seeded by batch to give both arms the same data."),
+    ]
     noise: Annotated[float | None, _is("The median noise of the comparisons, a share.")]
     tried: Annotated[list[FixResult], _is("Each fix.")]
     together: Annotated[FixResult | None, _is("All that are faster, at once; null if there are not two.")]
@@ -390,13 +502,20 @@ class RankRow(TypedDict):
     host: Annotated[str, _is("The machine it ran on; empty if unknown.")]
     step_ms: Annotated[float | None, _is("Its step, ms.")]
     ledger: Annotated[dict[str, float], _is("The rows of its own ledger, ms per step.")]
-    offset_ms: Annotated[float | None, _is("How far its clock is ahead of the lowest rank's; null if it could not be aligned.")]
+    offset_ms: Annotated[
+        float | None, _is("How far its clock is ahead of the lowest rank's; null if it could not be aligned.")
+    ]
     offset_error_ms: Annotated[float | None, _is("How far that may be wrong.")]
-    lateness_ms: Annotated[float | None, _is("How much later it comes to its collectives than the rank in the middle, ms per step.")]
+    lateness_ms: Annotated[
+        float | None,
+        _is("How much later it comes to its collectives than the rank in the middle, ms per step."),
+    ]
     held_up_ms: Annotated[float | None, _is("What all wait for this rank and no other, ms per step.")]
     last_share: Annotated[float | None, _is("Of the steps, 0–1: those in which all wait longest for it.")]
     lateness_series_ms: Annotated[list[float], _is("lateness_ms of each step, in order.")]
-    peak_memory_bytes: Annotated[int | None, _is("Of its GPU's memory, what tensors filled at the worst moment.")]
+    peak_memory_bytes: Annotated[
+        int | None, _is("Of its GPU's memory, what tensors filled at the worst moment.")
+    ]
     memory_bytes: Annotated[int | None, _is("What its GPU has.")]
 
 
@@ -404,15 +523,21 @@ class Collective(TypedDict):
     """The collectives of one kind and process group that were found on all ranks."""
 
     kind: Annotated[str, _is("all_reduce, all_gather, …")]
-    lane: Annotated[str, _is("The process group by its name, else the number of the stream that carries the collectives.")]
+    lane: Annotated[
+        str, _is("The process group by its name, else the number of the stream that carries the collectives.")
+    ]
     count_per_step: Annotated[float, _is("How many.")]
     bytes_per_step: Annotated[float | None, _is("What a rank puts in; null if sizes were not recorded.")]
     ms_per_step: Annotated[float, _is("From the arrival of the last rank on.")]
     waiting_ms_per_step: Annotated[float, _is("Until then, mean of the ranks.")]
-    exposed_ms_per_step: Annotated[float | None, _is("Of both what no computation hides, mean of the ranks; null without a GPU.")]
+    exposed_ms_per_step: Annotated[
+        float | None, _is("Of both what no computation hides, mean of the ranks; null without a GPU.")
+    ]
     bus_gb_per_s: Annotated[float | None, _is("What each link carries meanwhile.")]
     size: Annotated[int | None, _is("How many ranks the group has.")]
-    best_gb_per_s: Annotated[float | None, _is("The same for the fastest of those of 16 MiB and more; null if there is none.")]
+    best_gb_per_s: Annotated[
+        float | None, _is("The same for the fastest of those of 16 MiB and more; null if there is none.")
+    ]
     on_one_host: Annotated[bool, _is("Whether all ranks of the group were compared, and are on one machine.")]
 
 
@@ -429,9 +554,12 @@ class Passage(TypedDict):
 
     rank: Annotated[int, _is("Whose it is.")]
     what: Annotated[
-        Literal["work", "wait", "collective"], _is("On the way to a collective, waiting in it for the last rank, or in it with all.")
+        Literal["work", "wait", "collective"],
+        _is("On the way to a collective, waiting in it for the last rank, or in it with all."),
     ]
-    name: Annotated[str, _is("Of work the row of the ledger that takes most of it, else the kind of collective.")]
+    name: Annotated[
+        str, _is("Of work the row of the ledger that takes most of it, else the kind of collective.")
+    ]
     start_ms: Annotated[float, _is("From the step's beginning.")]
     ms: Annotated[float, _is("How long.")]
     on_path: Annotated[bool, _is("Whether the step's length hangs on it.")]
@@ -442,7 +570,9 @@ class JobStep(TypedDict):
 
     number: Annotated[int, _is("Its number.")]
     ms: Annotated[float, _is("Its length, as recorded.")]
-    path: Annotated[list[PathPart], _is("What its length hangs on, the longest part first; they add up to it.")]
+    path: Annotated[
+        list[PathPart], _is("What its length hangs on, the longest part first; they add up to it.")
+    ]
     passages: Annotated[list[Passage], _is("What the ranks on the path and some others do.")]
 
 
@@ -459,21 +589,37 @@ class Ranks(TypedDict):
     unmatched: Annotated[int, _is("Collectives of the lowest rank that were not.")]
     pattern: Annotated[
         Literal["persistent", "rotating", "none", "unknown"],
-        _is("Who comes last: always the same rank, changing ones, nobody in particular; unknown: too little was found on all ranks."),
+        _is(
+            "Who comes last: always the same rank, changing ones, nobody in particular; unknown: too little "
+            "was found on all ranks."
+        ),
     ]
     late_rank: Annotated[int | None, _is("The rank that holds up the others; null if none does.")]
-    held_up_ms: Annotated[float | None, _is("What all wait for the last rank, against the one in the middle, ms per step.")]
-    cause: Annotated[str | None, _is("The row of the ledger that takes the late rank longer than the rank in the middle.")]
+    held_up_ms: Annotated[
+        float | None, _is("What all wait for the last rank, against the one in the middle, ms per step.")
+    ]
+    cause: Annotated[
+        str | None, _is("The row of the ledger that takes the late rank longer than the rank in the middle.")
+    ]
     cause_ms: Annotated[float | None, _is("By how much, ms per step.")]
     causes_ms: Annotated[dict[str, float], _is("The same for all rows; negative where it spends less.")]
     gain_ms: Annotated[
-        float | None, _is("What all gain per step if the cause took it as long as the rank in the middle, by a replay of all ranks.")
+        float | None,
+        _is(
+            "What all gain per step if the cause took it as long as the rank in the middle, by a replay of "
+            "all ranks."
+        ),
     ]
     longest_last_share: Annotated[
         float | None,
-        _is("Of the steps that some rank holds up, those in which its batch was the longest, 0–1; null if lengths are unknown."),
+        _is(
+            "Of the steps that some rank holds up, those in which its batch was the longest, 0–1; null if "
+            "lengths are unknown."
+        ),
     ]
-    step: Annotated[JobStep | None, _is("A median step of all ranks; null if no collectives were found on all.")]
+    step: Annotated[
+        JobStep | None, _is("A median step of all ranks; null if no collectives were found on all.")
+    ]
     rows: Annotated[list[RankRow], _is("The ranks.")]
     collectives: Annotated[list[Collective], _is("Their collectives.")]
     notes: Annotated[list[str], _is("What was lost or assumed, in sentences.")]
@@ -491,19 +637,30 @@ class Report(TypedDict):
 
     schema: Annotated[Literal[1], _is("Of the document.")]
     tool: Annotated[Tool, _is("What wrote it.")]
-    verdict: Annotated[str, _is("In one or two sentences: what slows the script, at which line, what fixing it gains.")]
+    verdict: Annotated[
+        str, _is("In one or two sentences: what slows the script, at which line, what fixing it gains.")
+    ]
     run: Annotated[Run, _is("What was recorded.")]
     steps: Annotated[Steps, _is("Its steps.")]
     ledger: Annotated[list[LedgerRow], _is("Where a step's time goes; empty without a whole step.")]
     ledger_device: NotRequired[Annotated[str | None, _is("The device the ledger is of; null without one.")]]
     findings: Annotated[list[Finding], _is("All rules, those that fire first.")]
     plan: Annotated[list[PlanRow], _is("What to do, best first.")]
-    self_replay_error: Annotated[float | None, _is("How far the replay of the steps as they are ends from the recording, 0–1.")]
+    self_replay_error: Annotated[
+        float | None, _is("How far the replay of the steps as they are ends from the recording, 0–1.")
+    ]
     prediction_missing: Annotated[str | None, _is("Why no saving is predicted; null if savings are.")]
     steady_step_ms: Annotated[
-        float | None, _is("The step that predicted savings come off: longer than the plain one where the GPU cannot keep up with the host.")
+        float | None,
+        _is(
+            "The step that predicted savings come off: longer than the plain one where the GPU cannot "
+            "keep up "
+            "with the host."
+        ),
     ]
-    upper_bound_ms: Annotated[float | None, _is("The step if the host took no time at all; null without a GPU.")]
+    upper_bound_ms: Annotated[
+        float | None, _is("The step if the host took no time at all; null without a GPU.")
+    ]
     ranks: NotRequired[Annotated[Ranks | None, _is("All ranks of a distributed job; null for one rank.")]]
     verification: NotRequired[Annotated[Verification | None, _is("What `verify` measured; null before.")]]
     patch: NotRequired[Annotated[Patch | None, _is("What fixes.diff holds; null before it is written.")]]

@@ -48,7 +48,9 @@ def write_text(text: str, path: Path) -> None:
 
 
 def in_group(document: Document, group: str) -> list[Finding]:
-    """The findings that fire in a group (`plan`, `alternative`, `minor`, `hypothetical`, `information`), best first."""
+    """The findings that fire in a group (`plan`, `alternative`, `minor`,
+    `hypothetical`, `information`), best first.
+    """
     return [finding for finding in document["findings"] if finding["group"] == group]
 
 
@@ -57,10 +59,14 @@ def in_state(document: Document, state: str) -> list[Finding]:
 
 
 def lacking(document: Document) -> dict[tuple[str, str], list[str]]:
-    """The rules that abstain, by what they lack and what would tell (an option or a command; empty if nothing would)."""
+    """The rules that abstain, by what they lack and what would tell (an option or
+    a command; empty if nothing would).
+    """
     lacked: dict[tuple[str, str], list[str]] = {}
     for finding in in_state(document, "abstains"):
-        lacked.setdefault((finding["abstains_for"]["reason"], finding["abstains_for"]["option"]), []).append(finding["rule"])
+        lacked.setdefault((finding["abstains_for"]["reason"], finding["abstains_for"]["option"]), []).append(
+            finding["rule"]
+        )
     return lacked
 
 
@@ -72,7 +78,9 @@ def planned(document: Document) -> list[Finding]:
 
 def alternatives(finding: Finding, document: Document) -> list[Finding]:
     """Other ways to gain what a finding of the plan gains, best first."""
-    return [other for other in in_group(document, "alternative") if other.get("alternative_to") == finding["rule"]]
+    return [
+        other for other in in_group(document, "alternative") if other.get("alternative_to") == finding["rule"]
+    ]
 
 
 def step_ms(document: Document) -> float | None:
@@ -90,7 +98,9 @@ def ledger_ms(document: Document) -> float | None:
 
 
 def steady_ms(document: Document) -> float | None:
-    """The step that predicted savings come off, ms: longer than the ledger's where the host hands steps over faster than the GPU works."""
+    """The step that predicted savings come off, ms: longer than the ledger's where the host hands
+    steps over faster than the GPU works.
+    """
     known = document["steady_step_ms"]
     return ledger_ms(document) if known is None else float(known)
 
@@ -106,9 +116,16 @@ def is_complete(document: Document) -> bool:
 
 
 def saw_no_step(document: Document) -> bool:
-    """Whether a run of ours came to its end without a step, so that nothing could be recorded, judged or compared."""
+    """Whether a run of ours came to its end without a step, so that nothing
+    could be recorded, judged or compared.
+    """
     steps = document["steps"]
-    return recorded_by_us(document) and steps["clock"] == "none" and not steps["phases"] and not is_complete(document)
+    return (
+        recorded_by_us(document)
+        and steps["clock"] == "none"
+        and not steps["phases"]
+        and not is_complete(document)
+    )
 
 
 def recorded_nothing(document: Document) -> bool:
@@ -145,11 +162,15 @@ def run_command(document: Document, *options: str) -> str:
     if not recorded_by_us(document):
         return shell_line(["python", "-m", "diagnose", *options, "train.py"])
     module = ["-m"] if run.get("module") else []
-    return shell_line([*_starter(document), "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]])
+    return shell_line(
+        [*_starter(document), "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]]
+    )
 
 
 def _starter(document: Document) -> list[str]:
-    """What starts the ranks; of several machines as if each had as many as the one that recorded the run, to be typed on all of them."""
+    """What starts the ranks; of several machines as if each had as many as the one that recorded
+    the run, to be typed on all of them.
+    """
     ranks, here = launchers(document), int(document["run"].get("launchers_here", launchers(document)))
     if ranks < 2:
         return ["python"]
@@ -179,7 +200,8 @@ def is_at_least(severity: str | None, least: str) -> bool:
 
 
 def automatic(document: Document) -> list[Finding]:
-    """The findings whose fix `verify` can make by itself: of the plan, and what stands behind fixes of the plan that only people can make.
+    """The findings whose fix `verify` can make by itself: of the plan, and what stands behind fixes of
+    the plan that only people can make.
 
     The latter gain nothing more once such a fix is made, but until then they may gain as much.
     """
@@ -193,7 +215,11 @@ def automatic(document: Document) -> list[Finding]:
 def _shows(finding: Finding, document: Document) -> bool:
     """Whether what the fix gains by itself is more than noise, and no other finding tells the same better."""
     predicted = finding["saving"]["predicted_ms"]
-    return not finding["because_of"] and predicted is not None and predicted["low"] > (document["steps"]["noise_ms"] or 0.0)
+    return (
+        not finding["because_of"]
+        and predicted is not None
+        and predicted["low"] > (document["steps"]["noise_ms"] or 0.0)
+    )
 
 
 def exit_code(document: Document, fail_on: str | None) -> int:

@@ -80,12 +80,16 @@ def _known(value: float) -> float | None:
 
 
 def ranks_headline(document: Document) -> str:
-    """Which rank holds up the others, for the verdict; empty where none does, or by less than is worth a word or than the noise."""
+    """Which rank holds up the others, for the verdict; empty where none does, or by less
+    than is worth a word or than the noise.
+    """
     ranks = document.get("ranks")
     if not ranks or ranks["pattern"] != "persistent":
         return ""
     waiting_ms = waited_ms(ranks)
-    if waiting_ms < max(TOLD_SHARE * (median_step_ms(ranks) or math.inf), document["steps"].get("noise_ms") or 0.0):
+    if waiting_ms < max(
+        TOLD_SHARE * (median_step_ms(ranks) or math.inf), document["steps"].get("noise_ms") or 0.0
+    ):
         return ""
     others = [row["rank"] for row in ranks["rows"] if row["rank"] != ranks["late_rank"]]
     whom = f"rank {others[0]}" if len(others) == 1 else f"the other {len(others)} ranks"

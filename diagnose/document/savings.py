@@ -1,4 +1,6 @@
-"""What a fix saves, in words: predicted, measured or at most, how sure that is, and what is left of the step. Plain text."""
+"""What a fix saves, in words: predicted, measured or at most, how sure that is, and
+what is left of the step. Plain text.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ NOTHING_MS = 0.001  # what would show as less than that
 
 
 def saving(finding: Finding, document: Document, per: str = "") -> str:
-    """`3.1–4.8 ms, 25–39 %`: measured or predicted; else an upper bound, or the cost where nothing can be predicted. ``per``: " a step"."""
+    """`3.1–4.8 ms, 25–39 %`: measured or predicted; else an upper bound, or the cost where nothing
+    can be predicted. ``per``: " a step".
+    """
     known = finding["saving"]
     if known["measured_ms"] is not None:
         return _measured(known["measured_ms"], per)
@@ -21,7 +25,11 @@ def saving(finding: Finding, document: Document, per: str = "") -> str:
         return _predicted(finding, document, per)
     if document.get("prediction_missing"):
         return _with_share(finding["ms_per_step"], _whole_ms(finding, document), per)
-    return f"at most {_with_share(known['at_most_ms'], _whole_ms(finding, document), per)}" if known["at_most_ms"] is not None else _UNKNOWN
+    return (
+        f"at most {_with_share(known['at_most_ms'], _whole_ms(finding, document), per)}"
+        if known["at_most_ms"] is not None
+        else _UNKNOWN
+    )
 
 
 def _measured(known: dict[str, float], per: str) -> str:
@@ -47,7 +55,9 @@ def is_nothing(value: float | None) -> bool:
 
 
 def _whole_ms(finding: Finding, document: Document) -> float | None:
-    """The step that a saving comes off: what only some steps have makes the average one longer than the usual one."""
+    """The step that a saving comes off: what only some steps have makes the
+    average one longer than the usual one.
+    """
     usual_ms = steady_ms(document) if finding["saving"]["predicted_ms"] is not None else ledger_ms(document)
     extra_ms = finding["ms_per_step"] if finding["saving"]["scope"] == "average" else None
     return usual_ms + (extra_ms or 0.0) if usual_ms else None
@@ -71,7 +81,10 @@ def worth(finding: Finding, document: Document) -> str:
 
 
 def together(row: dict[str, Any], document: Document) -> str:
-    """What a row of the plan leaves of the step: `step then 14 ms`, from the second row on `6.2 ms, step then 5.9 ms`; empty if unknown."""
+    """What a row of the plan leaves of the step:
+
+    `step then 14 ms`, from the second row on `6.2 ms, step then 5.9 ms`; empty if unknown.
+    """
     saved, after = row["cumulative_ms"], row["step_ms_after"]
     if saved is None or after is None:
         return ""
@@ -82,13 +95,19 @@ def together(row: dict[str, Any], document: Document) -> str:
 
 
 def has_average(document: Document) -> bool:
-    """Whether the plan holds something that only some steps have: what is left of the step is then that of the average one."""
+    """Whether the plan holds something that only some steps have: what is left of the
+    step is then that of the average one.
+    """
     return any(finding["saving"].get("scope") == "average" for finding in planned(document))
 
 
 def average_ms(document: Document) -> float | None:
     """The average step that the plan starts from, ms; None where nothing is predicted."""
-    known = [row for row in document["plan"] if row["cumulative_ms"] is not None and row["step_ms_after"] is not None]
+    known = [
+        row
+        for row in document["plan"]
+        if row["cumulative_ms"] is not None and row["step_ms_after"] is not None
+    ]
     return known[0]["cumulative_ms"] + known[0]["step_ms_after"] if known else None
 
 
@@ -115,12 +134,19 @@ def _left_of_step(row: dict[str, Any], document: Document) -> str:
     if saved is None or after is None or is_nothing(saved):
         return ""
     step = "an average step" if has_average(document) else "a step"
-    lead = "; " if row is document["plan"][0] else f"; together with the fixes above {rough_span(saved, saved)}, and "
+    lead = (
+        "; "
+        if row is document["plan"][0]
+        else f"; together with the fixes above {rough_span(saved, saved)}, and "
+    )
     return f"{lead}{step} then takes {less(after, saved)}"
 
 
 def attributed(document: Document) -> str:
-    """What the first fix is worth, for the verdict: `predicted saving 2.9–4.1 ms a step, 24–34 %`; empty if nothing is known."""
+    """What the first fix is worth, for the verdict:
+
+    `predicted saving 2.9–4.1 ms a step, 24–34 %`; empty if nothing is known.
+    """
     top = planned(document)[0]
     known = top["saving"]
     if known["measured_ms"] is not None:
@@ -130,7 +156,13 @@ def attributed(document: Document) -> str:
     told = saving(top, document, " a step")
     if told == _UNKNOWN:
         return ""
-    verb = "predicted saving " if known["predicted_ms"] is not None else "costs " if document.get("prediction_missing") else ""
+    verb = (
+        "predicted saving "
+        if known["predicted_ms"] is not None
+        else "costs "
+        if document.get("prediction_missing")
+        else ""
+    )
     return f"{verb}{told}"
 
 
@@ -138,7 +170,10 @@ def _attributed_together(document: Document) -> str:
     """Where the first fix gains nothing alone: the first row that does, with all before it."""
     for number, row in enumerate(document["plan"], 1):
         if row["cumulative_ms"] is not None and not is_nothing(row["cumulative_ms"]):
-            return f"predicted saving {rough_span(row['cumulative_ms'], row['cumulative_ms'])} a step together with fix {number}"
+            return (
+                f"predicted saving {rough_span(row['cumulative_ms'], row['cumulative_ms'])} a step "
+                f"together with fix {number}"
+            )
     return "predicted saving nothing by itself"
 
 
@@ -150,15 +185,25 @@ def sureness(finding: Finding, document: Document) -> str:
         return f"measured, {rule}"
     if known["predicted_ms"] is not None:
         return f"{known['confidence']} confidence, {rule}"
-    return f"upper bound, {rule}" if known["at_most_ms"] is not None and not document.get("prediction_missing") else rule
+    return (
+        f"upper bound, {rule}"
+        if known["at_most_ms"] is not None and not document.get("prediction_missing")
+        else rule
+    )
 
 
 def how_sure(finding: Finding, document: Document) -> str:
     """The same for people who have never seen the words before."""
     if finding["status"] == "stable":
-        rule = "The rule is stable: it found this on real recordings of slow scripts and stayed quiet on their healthy twins."
+        rule = (
+            "The rule is stable: it found this on real recordings of slow scripts and stayed quiet on "
+            "their healthy twins."
+        )
     else:
-        rule = "The rule is a preview: it is not yet proven on enough real recordings, so check the evidence above before you act."
+        rule = (
+            "The rule is a preview: it is not yet proven on enough real recordings, so check the evidence "
+            "above before you act."
+        )
     known = finding["saving"]
     if known["measured_ms"] is not None:
         return f"{rule} The saving was measured by running the script with the fix."
@@ -174,7 +219,10 @@ def why_minor(finding: Finding, document: Document) -> str:
     """Why a finding that fires is not worth anyone's time."""
     if finding["because_of"]:
         titles = {one["rule"]: one["fix"]["title"] for one in document["findings"]}
-        return f"the same time is explained better by: {titles.get(finding['because_of'], finding['because_of'])}"
+        return (
+            "the same time is explained better by: "
+            f"{titles.get(finding['because_of'], finding['because_of'])}"
+        )
     if finding["saving"]["verdict"] in _REFUTED:
         return _REFUTED[finding["saving"]["verdict"]]
     noise, predicted = document["steps"].get("noise_ms"), finding["saving"]["predicted_ms"]

@@ -1,4 +1,7 @@
-"""The result document's JSON Schema, and what is wrong with a document. More keys may be there; those of `shapes` keep their meaning."""
+"""The result document's JSON Schema, and what is wrong with a document.
+
+More keys may be there; those of `shapes` keep their meaning.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,23 @@ _FIX_OF_WHAT_FIRES = ("how", "caution", "safety", "intervention", "call_sites")
 
 def json_schema() -> dict[str, Any]:
     """What docs/report.schema.json holds."""
-    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The result document of diagnose"}
+    about = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The result document of diagnose",
+    }
     return about | msgspec.json.schema(Report)
 
 
 def problems(document: Document) -> list[str]:
-    """What is wrong with the document, one sentence each; empty if nothing is. Of each key on top the first misfit is told."""
+    """What is wrong with the document, one sentence each; empty if nothing is.
+
+    Of each key on top the first misfit is told.
+    """
     found = _misfits(json.loads(to_json(document)))
     if not found:
-        found = [problem for finding in document["findings"] for problem in _finding_problems(finding)] + _contradictions(document)
+        found = [
+            problem for finding in document["findings"] for problem in _finding_problems(finding)
+        ] + _contradictions(document)
     return found + _not_finite(document, "document")
 
 
@@ -34,7 +45,9 @@ def _misfits(document: Document) -> list[str]:
     """Where a document, as it is read, is not of the promised shape."""
     shape = msgspec.inspect.type_info(Report)
     assert isinstance(shape, msgspec.inspect.TypedDictType)
-    found = [f"{field.name} is missing" for field in shape.fields if field.required and field.name not in document]
+    found = [
+        f"{field.name} is missing" for field in shape.fields if field.required and field.name not in document
+    ]
     for name, wanted in get_type_hints(Report).items():
         try:
             if name in document:
@@ -49,7 +62,9 @@ def _finding_problems(finding: dict[str, Any]) -> list[str]:
     where, fires = f"finding {finding['rule']}", finding["state"] == "fires"
     found = _saving_problems(f"{where}: saving", finding["saving"])
     if fires:
-        found += [f"{where}: fix.{name} is missing" for name in _FIX_OF_WHAT_FIRES if name not in finding["fix"]]
+        found += [
+            f"{where}: fix.{name} is missing" for name in _FIX_OF_WHAT_FIRES if name not in finding["fix"]
+        ]
     if fires and (finding["group"] is None or finding["severity"] is None):
         found.append(f"{where}: fires without a group and a severity")
     if finding["state"] == "abstains" and not finding["abstains_for"]:
@@ -63,7 +78,11 @@ def _saving_problems(where: str, saving: dict[str, Any]) -> list[str]:
     predicted = saving["predicted_ms"]
     if predicted is None:
         return []
-    found = [] if 0 <= predicted["low"] <= predicted["high"] else [f"{where}: the range {predicted['low']}–{predicted['high']} is none"]
+    found = (
+        []
+        if 0 <= predicted["low"] <= predicted["high"]
+        else [f"{where}: the range {predicted['low']}–{predicted['high']} is none"]
+    )
     if saving["confidence"] is None or not saving["reason"]:
         found.append(f"{where}: predicted without a confidence and a reason")
     return found
@@ -71,7 +90,9 @@ def _saving_problems(where: str, saving: dict[str, Any]) -> list[str]:
 
 def _contradictions(document: Document) -> list[str]:
     found = []
-    if document["prediction_missing"] is not None and any(one["saving"]["predicted_ms"] for one in document["findings"]):
+    if document["prediction_missing"] is not None and any(
+        one["saving"]["predicted_ms"] for one in document["findings"]
+    ):
         found.append("savings are predicted although nothing can be")
     in_plan = {finding["rule"] for finding in document["findings"] if finding["group"] == "plan"}
     if {row["rule"] for row in document["plan"]} != in_plan:

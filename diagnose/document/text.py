@@ -1,4 +1,6 @@
-"""Numbers and foreign text as every report shows them: rounding, units and escaping are decided here and nowhere else."""
+"""Numbers and foreign text as every report shows them: rounding, units and
+escaping are decided here and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ UNKNOWN = "–"
 LONGEST_NAME = 100  # characters; kernel names can have thousands
 NEGLIGIBLE = 0.02  # of a range's upper end: a lower end below it is no promise
 
-OPS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "==": "exactly", "!=": "other than"}
+OPS = {
+    ">=": "at least",
+    ">": "more than",
+    "<=": "at most",
+    "<": "less than",
+    "==": "exactly",
+    "!=": "other than",
+}
 
 
 # ---- numbers
@@ -70,7 +79,9 @@ def factor(value: float | None) -> str:
 
 
 def significant(value: float) -> str:
-    """Three significant digits without an exponent, but never more than three decimals; whole numbers from 1,000 on."""
+    """Three significant digits without an exponent, but never more than three
+    decimals; whole numbers from 1,000 on.
+    """
     if value == 0:
         return "0"
     if abs(value) < 0.001:
@@ -80,7 +91,10 @@ def significant(value: float) -> str:
 
 
 def rough(value: float) -> str:
-    """Two significant digits, what a prediction is good for: `3.1`, `12`, `370`, `0.012`; never more than three decimals."""
+    """Two significant digits, what a prediction is good for:
+
+    `3.1`, `12`, `370`, `0.012`; never more than three decimals.
+    """
     if value == 0:
         return "0"
     if abs(value) < 0.001:
@@ -91,7 +105,9 @@ def rough(value: float) -> str:
 
 
 def rough_span(low: float, high: float, unit: str = "ms") -> str:
-    """`3.1–4.8 ms`; `up to 0.30 ms` where the lower end is next to nothing, one number where both ends look the same."""
+    """`3.1–4.8 ms`; `up to 0.30 ms` where the lower end is next to nothing, one
+    number where both ends look the same.
+    """
     if low < max(NEGLIGIBLE * high, 0.001):
         return f"up to {rough(high)} {unit}"
     ends = [rough(low), rough(high)]
@@ -113,7 +129,9 @@ def rough_share_span(low: float, high: float) -> str:
 
 
 def less(value: float, saved: float) -> str:
-    """What is left of a time in ms after a saving, as exact as the saving is and with three significant digits at most: `118 ms`."""
+    """What is left of a time in ms after a saving, as exact as the saving is and with three
+    significant digits at most: `118 ms`.
+    """
     if value <= 0:
         return "0 ms"
     decimals = min(_decimals(saved, 2) if saved > 0 else 3, _decimals(value, 3), 3)
@@ -169,7 +187,8 @@ def end_of(name: str, longest: int) -> str:
 def code(text: str, longest: int = LONGEST_NAME) -> str:
     """Foreign text as inline code in Markdown, literal in a table cell too.
 
-    Back-ticks do where they can. Otherwise `<code>` with every mark that Markdown reads replaced by its entity.
+    Back-ticks do where they can. Otherwise `<code>` with every mark that
+    Markdown reads replaced by its entity.
     """
     name = clean(text, longest)
     if not name:
@@ -184,15 +203,22 @@ def _entity(letter: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Sentences as Markdown: `back-ticked` parts become inline code, everything else is literal, on one line."""
+    """Sentences as Markdown:
+
+    `back-ticked` parts become inline code, everything else is literal, on one line.
+    """
     parts = clean(text).split("`")
     if len(parts) % 2 == 0:  # an unpaired back-tick opens nothing
         parts[-2:] = ["`".join(parts[-2:])]
-    return "".join(code(part, LONGEST_PROSE) if index % 2 else _literal(part) for index, part in enumerate(parts))
+    return "".join(
+        code(part, LONGEST_PROSE) if index % 2 else _literal(part) for index, part in enumerate(parts)
+    )
 
 
 def _literal(text: str) -> str:
-    """Only what Markdown would read is escaped: a number, a lone `<` before a space or an arrow stay as they are."""
+    """Only what Markdown would read is escaped: a number, a lone `<` before a
+    space or an arrow stay as they are.
+    """
     escaped = re.sub(r"[\\`*\[\]|~]|<(?! )|&(?=[#\w])|^\s*>", lambda found: _escaped(found[0]), text)
     escaped = re.sub(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", r"\\_", escaped)
     # A line that would begin a heading, a list or a rule.
@@ -200,4 +226,7 @@ def _literal(text: str) -> str:
 
 
 def _escaped(mark: str) -> str:
-    return "".join(_entity(letter) if letter in "<>|&" else letter if letter.isspace() else "\\" + letter for letter in mark)
+    return "".join(
+        _entity(letter) if letter in "<>|&" else letter if letter.isspace() else "\\" + letter
+        for letter in mark
+    )

@@ -13,24 +13,27 @@ if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT_S = 30
-# Dask gives up a worker of its own that is not there 15 s after it died, even while it is being started again, which on a busy machine
-# takes longer; without any worker left all would wait for ever.
+# Dask gives up a worker of its own that is not there 15 s after it died, even while it is being started
+# again, which on a busy machine takes longer; without any worker left all would wait for ever.
 SETTINGS = {"distributed.deploy.lost-worker-timeout": "1h"}
 
 
 @contextmanager
 def cluster(scheduler: str = "", workers: int | None = None) -> Iterator[Client]:
-    """A client of the scheduler at that address; without one, of `workers` processes of this machine (default: one a core).
+    """A client of the scheduler at that address; without one, of `workers` processes of
+    this machine (default: one a core).
 
-    A worker reads one trace at a time: reading is one thread's work, and two traces need twice the memory. Raises UsageError without
-    Dask, and if nothing answers at the address.
+    A worker reads one trace at a time: reading is one thread's work, and two traces need twice the memory.
+    Raises UsageError without Dask, and if nothing answers at the address.
     """
     try:
         import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise UsageError(
-            "a fleet is analysed with Dask, which is not installed", saw=str(error), do="pip install 'torch-diagnose[dask]'"
+            "a fleet is analysed with Dask, which is not installed",
+            saw=str(error),
+            do="pip install 'torch-diagnose[dask]'",
         ) from error
     if scheduler:
         with _connected(scheduler) as client:
@@ -39,7 +42,12 @@ def cluster(scheduler: str = "", workers: int | None = None) -> Iterator[Client]
     free_port = "127.0.0.1:0"
     with (
         dask.config.set(SETTINGS),
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=free_port, silence_logs=logging.CRITICAL) as local,
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=free_port,
+            silence_logs=logging.CRITICAL,
+        ) as local,
         Client(local) as client,
     ):
         yield client

@@ -1,4 +1,6 @@
-"""Which ranks a fleet has: traces and rank folders of our own runs, below a folder or by a pattern, wherever fsspec reads."""
+"""Which ranks a fleet has: traces and rank folders of our own runs, below a folder or
+by a pattern, wherever fsspec reads.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,24 @@ _OF_RANK = re.compile(r"(.*/rank(\d+))/.*", re.DOTALL)
 def fleet_ranks(target: str) -> list[RankSource]:
     """The ranks at `target`, sorted by their names, which are paths below the folder that holds them all.
 
-    A trace is a rank. So is a folder ``rank<k>`` of a run that `diagnose` recorded; nothing else of a run folder counts. Raises UsageError
-    if there is none, or if they cannot be listed.
+    A trace is a rank. So is a folder ``rank<k>`` of a run that `diagnose` recorded; nothing else of a run
+    folder counts. Raises UsageError if there is none, or if they cannot be listed.
     """
     try:
         files, path = fsspec.core.url_to_fs(target)
         found = _files_at(files, path)
     except ImportError as error:
-        raise UsageError(f"{shown(target)} cannot be listed", saw=str(error), do="install the fsspec package of that protocol") from error
+        raise UsageError(
+            f"{shown(target)} cannot be listed",
+            saw=str(error),
+            do="install the fsspec package of that protocol",
+        ) from error
     except Exception as error:  # the packages behind fsspec raise errors of their own
-        raise UsageError(f"{shown(target)} cannot be listed", saw=str(error) or type(error).__name__, do="check the address") from error
+        raise UsageError(
+            f"{shown(target)} cannot be listed",
+            saw=str(error) or type(error).__name__,
+            do="check the address",
+        ) from error
     folders, traces = _sorted_out(found)
     if not folders and not traces:
         saw = f"{len(found)} other files" if found else "nothing there"
@@ -48,8 +58,14 @@ def fleet_ranks(target: str) -> list[RankSource]:
     def source(of: str) -> str | Path:
         return files.unstrip_protocol(of) if is_url(target) else Path(of)
 
-    ranks = [RankSource(source(posixpath.dirname(one)), os.path.relpath(one, root), rank) for one, rank in folders.items()]
-    return sorted([*ranks, *(RankSource(source(one), os.path.relpath(one, root)) for one in traces)], key=lambda one: one.name)
+    ranks = [
+        RankSource(source(posixpath.dirname(one)), os.path.relpath(one, root), rank)
+        for one, rank in folders.items()
+    ]
+    return sorted(
+        [*ranks, *(RankSource(source(one), os.path.relpath(one, root)) for one in traces)],
+        key=lambda one: one.name,
+    )
 
 
 def _files_at(files: Any, path: str) -> list[str]:
@@ -62,7 +78,9 @@ def _files_at(files: Any, path: str) -> list[str]:
 
 
 def _sorted_out(found: Sequence[str]) -> tuple[dict[str, int], list[str]]:
-    """The folders of ranks with their numbers, and the lone traces: those in no run folder and in no rank's."""
+    """The folders of ranks with their numbers, and the lone traces: those in no run folder and in no
+    rank's.
+    """
     runs = {posixpath.dirname(one) for one in found if posixpath.basename(one) == RUN}
     runs = {run for run in runs if not _is_below(run, runs)}  # a run folder keeps runs of its own
     told = {posixpath.dirname(one) for one in found if posixpath.basename(one) == STEPS}
@@ -86,7 +104,8 @@ def _is_below(path: str, folders: set[str]) -> bool:
 
 @contextmanager
 def at_hand(rank: RankSource, *, endings: bool = False) -> Iterator[RankSource]:
-    """The rank where its recording can be read. A trace is where it lies; a rank's folder at a URL is fetched, and gone afterwards.
+    """The rank where its recording can be read. A trace is where it lies; a rank's folder at a
+    URL is fetched, and gone afterwards.
 
     ``endings``: with what tells how the other ranks ended.
     """
@@ -110,4 +129,8 @@ def trace_bytes(rank: RankSource) -> int:
     if rank.rank is None:
         return int(files.size(path))
     sizes = files.find(f"{path}/rank{rank.rank}", detail=True)
-    return sum(int(of["size"]) for one, of in sizes.items() if one.endswith(tuple(f".pt.trace{suffix}" for suffix in TRACE_SUFFIXES)))
+    return sum(
+        int(of["size"])
+        for one, of in sizes.items()
+        if one.endswith(tuple(f".pt.trace{suffix}" for suffix in TRACE_SUFFIXES))
+    )

@@ -1,4 +1,6 @@
-"""What workers do. A rank is read, reduced and forgotten on one worker: only summaries and the report travel."""
+"""What workers do. A rank is read, reduced and forgotten on one worker:
+only summaries and the report travel.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,14 @@ from diagnose.ranks.load import RankSource
 from diagnose.ranks.summary import RankSummary, read_summary, summary_of, write_summary
 
 SHOWN_ERRORS = 5
-READING_SHARE = 0.75  # of a worker's memory: the rest is Python with its libraries, and what the worker holds of other ranks
+# of a worker's memory: the rest is Python with its libraries, and what the worker holds of other ranks
+READING_SHARE = 0.75
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What became of one rank. ``error``: why it is left out, else empty; ``unwritten``: why its summary is in no file, else empty.
+    """What became of one rank. ``error``: why it is left out, else empty; ``unwritten``: why
+    its summary is in no file, else empty.
 
     Bytes as they lie in files; ``seconds`` of its task.
     """
@@ -41,29 +45,36 @@ class Reading:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Some ranks of the job: the summaries of those that could be read, as the bytes of their files, and what became of each."""
+    """Some ranks of the job: the summaries of those that could be read, as the bytes of
+    their files, and what became of each.
+    """
 
     summaries: tuple[bytes, ...]
     readings: tuple[Reading, ...]
 
 
 def reduced(rank: RankSource, summaries: str, reading: Mapping[str, Any]) -> Ranks:
-    """One rank: its recording is reduced to a summary, which is also written into the folder `summaries` (a path or a URL).
+    """One rank: its recording is reduced to a summary, which is also written into the
+    folder `summaries` (a path or a URL).
 
-    ``reading``: options of `read_trace`. A recording that fails, in whatever way, costs its rank only; a summary that cannot be written
-    costs nothing, for it travels as well.
+    ``reading``: options of `read_trace`. A recording that fails, in whatever way, costs its rank only; a
+    summary that cannot be written costs nothing, for it travels as well.
     """
     began = time.perf_counter()
     try:
         size = trace_bytes(rank)
         with at_hand(rank) as here:
-            packed = packed_summary(summary_of(Measured(here.recording(**_limited(reading))), rank=rank.rank, source=rank.name))
+            packed = packed_summary(
+                summary_of(Measured(here.recording(**_limited(reading))), rank=rank.rank, source=rank.name)
+            )
     except DiagnoseError as error:
         return unread(rank.name, error.what + (f" ({error.saw})" if error.saw else ""))
     except Exception as error:
         return unread(rank.name, f"{type(error).__name__}: {error}")
     unwritten = _why_unwritten(packed, f"{summaries.rstrip('/')}/{quote(rank.name, safe='')}.parquet")
-    return Ranks((packed,), (Reading(rank.name, "", unwritten, size, len(packed), time.perf_counter() - began),))
+    return Ranks(
+        (packed,), (Reading(rank.name, "", unwritten, size, len(packed), time.perf_counter() - began),)
+    )
 
 
 def unread(name: str, error: str) -> Ranks:
@@ -79,7 +90,9 @@ def packed_summary(summary: RankSummary) -> bytes:
 
 
 def _limited(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of reading; a worker with a limit of its own may take no more, for beyond that Dask ends it."""
+    """The options of reading; a worker with a limit of its own may take no
+    more, for beyond that Dask ends it.
+    """
     from distributed import get_worker
 
     try:
@@ -102,11 +115,17 @@ def _why_unwritten(packed: bytes, where: str) -> str:
 
 def merged(parts: Sequence[Ranks]) -> Ranks:
     """The ranks of all parts, in their order."""
-    return Ranks(tuple(one for part in parts for one in part.summaries), tuple(one for part in parts for one in part.readings))
+    return Ranks(
+        tuple(one for part in parts for one in part.summaries),
+        tuple(one for part in parts for one in part.readings),
+    )
 
 
 def job_and_readings(ranks: Ranks) -> tuple[Job, tuple[Reading, ...]]:
-    """The job that the ranks make, whose notes say which are not in it. Raises DiagnoseError if none could be read."""
+    """The job that the ranks make, whose notes say which are not in it.
+
+    Raises DiagnoseError if none could be read.
+    """
     if not ranks.summaries:
         first = ranks.readings[0]
         raise DiagnoseError("none of the ranks could be read", saw=f"{first.name}: {first.error}")

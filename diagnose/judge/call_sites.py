@@ -24,13 +24,18 @@ class CallSite(NamedTuple):
 def call_sites(name: str, measured: Measured, blamed: Iterable[CallSite]) -> list[CallSite]:
     """The calls of the function or method of that name in the script's own files, as far as they are at hand.
 
-    Of what is constructed only the one that matters, where the recorder saw it made: the loader that feeds the steps, the optimizers that
-    step (`Optimizer` stands for every class of them). Where there are many calls, only those on the lines that the finding blames.
+    Of what is constructed only the one that matters, where the recorder saw it made: the loader that feeds
+    the steps, the optimizers that step (`Optimizer` stands for every class of them). Where there are many
+    calls, only those on the lines that the finding blames.
     """
     if made := _made_at(name, measured):
         return made
     sources = Sources(measured.recording)
-    sites = [CallSite(file, line) for file in sorted(_own_files(measured)) for line in _lines_of_calls(name, sources.path(file))]
+    sites = [
+        CallSite(file, line)
+        for file in sorted(_own_files(measured))
+        for line in _lines_of_calls(name, sources.path(file))
+    ]
     if len(sites) <= MOST:
         return sites
     return sorted(set(sites) & set(blamed))[:MOST]
@@ -42,16 +47,29 @@ def _made_at(name: str, measured: Measured) -> list[CallSite]:
         "DataLoader": [] if isinstance(loader, Missing) else [loader],
         "Optimizer": measured.recording.facts.get("optimizers") or [],
     }.get(name, [])
-    return [CallSite(*place) for place in dict.fromkeys((one["file"], one["line"]) for one in made if one.get("file"))]
+    return [
+        CallSite(*place)
+        for place in dict.fromkeys((one["file"], one["line"]) for one in made if one.get("file"))
+    ]
 
 
 def _own_files(measured: Measured) -> set[str]:
     """Files of the user's own that the recording names."""
     facts = measured.recording.facts
     listed = [entry for kind in ("loaders", "optimizers", "models") for entry in facts.get(kind) or []]
-    traces = [trace for trace in (measured.recording.timeline, measured.recording.detail) if trace is not None]
+    traces = [
+        trace for trace in (measured.recording.timeline, measured.recording.detail) if trace is not None
+    ]
     seen = {str(file) for trace in traces for file in trace.host["file"].cat.categories}
-    return {file for file in [*seen, *measured.recording.calls.get("files", []), *(entry.get("file", "") for entry in listed)] if file}
+    return {
+        file
+        for file in [
+            *seen,
+            *measured.recording.calls.get("files", []),
+            *(entry.get("file", "") for entry in listed),
+        ]
+        if file
+    }
 
 
 def _lines_of_calls(name: str, path: Path | None) -> list[int]:

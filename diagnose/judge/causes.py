@@ -10,9 +10,11 @@ from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.measure.view import Intervals
 from diagnose.trace.intervals import intersect, total
 
-# So much of a finding's time has to lie in another's before they are one; the rest is what marks and edges of ranges differ by.
+# So much of a finding's time has to lie in another's before they are one; the rest is what
+# marks and edges of ranges differ by.
 SAME_TIME_SHARE = 0.8
-LATE_PART, MOST_LEFT = "late_part_left", 0.5  # the metric of what a late rank keeps of its time when it is as fast as the others
+# the metric of what a late rank keeps of its time when it is as fast as the others
+LATE_PART, MOST_LEFT = ("late_part_left", 0.5)
 
 
 def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[str, str]:
@@ -24,7 +26,11 @@ def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[st
     causes = {one.rule.id: cause for one in firing if (cause := _by_children(one, firing))}
     times = {one.rule.id: _time(one, measured) for one in firing if one.culprits}
     for one in firing:
-        others = [other for other in firing if other.rule.id not in causes and other is not one and _same_line(one, other)]
+        others = [
+            other
+            for other in firing
+            if other.rule.id not in causes and other is not one and _same_line(one, other)
+        ]
         for other in others:
             if one.rule.id not in causes and _explains(other, one, times, measured):
                 causes[one.rule.id] = other.rule.id
@@ -42,13 +48,21 @@ def _by_children(finding: Finding, firing: Sequence[Finding]) -> str | None:
 
 def _same_line(one: Finding, other: Finding) -> bool:
     """Both blame one line most, and neither is about the other's area as a whole."""
-    if not one.culprits or not other.culprits or one.rule.refines == other.rule.id or other.rule.refines == one.rule.id:
+    if (
+        not one.culprits
+        or not other.culprits
+        or one.rule.refines == other.rule.id
+        or other.rule.refines == one.rule.id
+    ):
         return False
     return (one.culprits[0].file, one.culprits[0].line) == (other.culprits[0].file, other.culprits[0].line)
 
 
 def _explains(other: Finding, one: Finding, times: dict[str, Intervals | None], measured: Measured) -> bool:
-    """Whether the other's time holds most of this one's. Where each holds the other, the one that knows more does."""
+    """Whether the other's time holds most of this one's.
+
+    Where each holds the other, the one that knows more does.
+    """
     if one.rule.saving.scope == "hypothetical":
         return one.rule.selector == other.rule.selector and other.rule.saving.scope == "step"
     its, own = times[other.rule.id], times[one.rule.id]
@@ -62,13 +76,18 @@ def _explains(other: Finding, one: Finding, times: dict[str, Intervals | None], 
 
 
 def _knowledge(finding: Finding, measured: Measured) -> tuple[bool, int, str]:
-    """A rule about a late rank knows more where the other ranks wait for most of that time, else the one with more conditions does."""
+    """A rule about a late rank knows more where the other ranks wait for most of that time,
+    else the one with more conditions does.
+    """
     left = measured.number(LATE_PART) if finding.rule.saving.ratio == LATE_PART else 1.0
     return left <= MOST_LEFT, len(finding.rule.when), finding.rule.id
 
 
 def _time(finding: Finding, measured: Measured) -> Intervals | None:
-    """The finding's time (ns) in the view that all of them have: the detail phase, else the timeline. None for what no trace holds."""
+    """The finding's time (ns) in the view that all of them have: the detail phase, else the timeline.
+
+    None for what no trace holds.
+    """
     view: Selection | None = measured.detail or measured.timeline
     selector = SELECTORS.get(finding.rule.selector)
     if selector is None or view is None or finding.rule.saving.scope != "step":

@@ -33,7 +33,8 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule judged on a recording. ``ms_per_step``: the time of its selector, ms of the plain step; None where it does not fire.
+    """A rule judged on a recording. ``ms_per_step``: the time of its selector, ms of the
+    plain step; None where it does not fire.
 
     ``row``: of the ledger, in which that time lies, or "step".
     """
@@ -50,7 +51,11 @@ class Finding:
 
 def judge(rules: Mapping[str, Rule], measured: Measured) -> list[Finding]:
     """One finding a rule, in the rules' order. Deprecated rules are not judged."""
-    return [_judged(rule, lineage(rule, rules), measured) for rule in rules.values() if rule.status != "deprecated"]
+    return [
+        _judged(rule, lineage(rule, rules), measured)
+        for rule in rules.values()
+        if rule.status != "deprecated"
+    ]
 
 
 def _judged(rule: Rule, above: list[Rule], measured: Measured) -> Finding:
@@ -61,10 +66,14 @@ def _judged(rule: Rule, above: list[Rule], measured: Measured) -> Finding:
 
 
 def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Finding:
-    """The rule's state: quiet if any condition is known to fail, else abstaining if anything is missing, else firing."""
+    """The rule's state: quiet if any condition is known to fail, else abstaining
+    if anything is missing, else firing.
+    """
     values = [(condition, measured.metric(condition.metric)) for condition in rule.when]
     evidence = tuple(
-        Evidence(condition, value, METRICS[condition.metric].unit) for condition, value in values if not isinstance(value, Missing)
+        Evidence(condition, value, METRICS[condition.metric].unit)
+        for condition, value in values
+        if not isinstance(value, Missing)
     )
     if not all(holds(one.condition, one.value) for one in evidence):
         return Finding(rule, "quiet", evidence)
@@ -74,11 +83,15 @@ def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Findi
     attributed_ms = _attributed_ms_of(rule, above, measured)
     blamed = SELECTORS[rule.selector] if rule.selector in SELECTORS else FACT_SELECTORS[rule.selector]
     row = (rule, *above)[-1].refines
-    return Finding(rule, "fires", evidence, attributed_ms, culprits(measured, blamed, attributed_ms or 0.0), row=row)
+    return Finding(
+        rule, "fires", evidence, attributed_ms, culprits(measured, blamed, attributed_ms or 0.0), row=row
+    )
 
 
 def _attributed_ms_of(rule: Rule, above: Sequence[Rule], measured: Measured) -> float | None:
-    """The selector's time, ms per step; a child never claims more than any rule above it, nor than the ledger's row they all refine."""
+    """The selector's time, ms per step; a child never claims more than any rule above it, nor
+    than the ledger's row they all refine.
+    """
     costs = [measured.metric(f"{one.selector}_ms") for one in (rule, *above)]
     if isinstance(costs[0], Missing):
         return None

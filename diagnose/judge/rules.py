@@ -1,6 +1,7 @@
 """Rules are data: one TOML file a rule in ``rules/``. A file's existence is its registration.
 
-``load_rules`` checks every name a file uses (keys, metrics, selectors, what it refines) and fails with the nearest valid one.
+``load_rules`` checks every name a file uses (keys, metrics, selectors, what it refines)
+and fails with the nearest valid one.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import string
-import sys
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +20,6 @@ from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import FACT_SELECTORS
 from diagnose.measure.metrics import METRICS
 from diagnose.measure.selection import SELECTORS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 OPS = (">=", ">", "<=", "<", "==", "!=")
 STATUSES = ("preview", "stable", "deprecated")
@@ -37,7 +33,8 @@ BECAUSE = {
     "fuse": "the GPU's work stays, the host launches it at once",
     "overlap": "loading as measured, beside the step as recorded, on the cores there are",
 }
-# The fixes that a rerun can make by itself, one class each in `diagnose.run.child.interventions`, with the arguments they take.
+# The fixes that a rerun can make by itself, one class each in
+# `diagnose.run.child.interventions`, with the arguments they take.
 INTERVENTIONS: dict[str, tuple[str, ...]] = {
     "affinity": ("cores",),
     "allocator": ("library",),
@@ -69,7 +66,16 @@ INTERVENTIONS: dict[str, tuple[str, ...]] = {
     "zero_grad": (),
 }
 # Without any of its arguments these would change nothing.
-NEED_ARGUMENTS = {"affinity", "allocator", "autocast", "backend_flags", "dataloader", "ddp", "optimizer", "threads"}
+NEED_ARGUMENTS = {
+    "affinity",
+    "allocator",
+    "autocast",
+    "backend_flags",
+    "dataloader",
+    "ddp",
+    "optimizer",
+    "threads",
+}
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
 SCOPES = ("step", "average", "component", "hypothetical", "information")
@@ -90,10 +96,11 @@ class Condition:
 class Fix:
     """``how`` may hold ``{metric}`` names; ``otherwise`` is said instead where one of them is unknown.
 
-    ``call``: the function whose call in the script the remedy changes (``DataLoader``, ``zero_grad``); empty if there is no such call.
-    ``before``, ``after``: the same few lines of code without and with the remedy; both or neither.
-    ``after`` may hold ``{metric}`` names too. ``intervention``: the fix's automatic form (`diagnose.run.child.interventions`), empty if it
-    has none; its ``arguments`` are values or the names of metrics.
+    ``call``: the function whose call in the script the remedy changes (``DataLoader``,
+    ``zero_grad``); empty if there is no such call. ``before``, ``after``: the same few lines of code
+    without and with the remedy; both or neither. ``after`` may hold ``{metric}`` names too.
+    ``intervention``: the fix's automatic form (`diagnose.run.child.interventions`), empty if it has
+    none; its ``arguments`` are values or the names of metrics.
     """
 
     title: str
@@ -110,13 +117,15 @@ class Fix:
 
 @dataclass(frozen=True)
 class Saving:
-    """``edit``: what the fix does to the selector's events (`diagnose.predict.edits`); ``scope``: see ``SCOPES``.
+    """``edit``: what the fix does to the selector's events
+    (`diagnose.predict.edits`); ``scope``: see ``SCOPES``.
 
-    ``ratio``: what is left of their time, best guess, a number or the name of a metric; ``between``: at best and at worst, None where
-    no more can go than the metric says; ``because``: how that is known.
+    ``ratio``: what is left of their time, best guess, a number or the name of a metric; ``between``: at best
+    and at worst, None where no more can go than the metric says; ``because``: how that is known.
 
-    step: the saving is time of every step. average: of some steps only, so of the average step but not of the usual one. component: what is
-    gained is not known in step time. hypothetical: costs nothing on this machine, would on a GPU. information: nothing is wrong.
+    step: the saving is time of every step. average: of some steps only, so of the average step but not of the
+    usual one. component: what is gained is not known in step time. hypothetical: costs nothing on this
+    machine, would on a GPU. information: nothing is wrong.
     """
 
     edit: str
@@ -144,13 +153,19 @@ class Rule:
 
 def rules_folder() -> Path:
     """``rules/``: inside the installed package, or beside it in a source tree."""
-    installed = Path(__file__).parent / "_rules"
-    return installed if installed.is_dir() else Path(__file__).parent.parent / "rules"
+    package = Path(__file__).parents[1]
+    installed = package / "_rules"
+    return installed if installed.is_dir() else package.parent / "rules"
 
 
 def load_rules(folder: Path | None = None) -> dict[str, Rule]:
-    """Every rule in the folder, by id. Raises DiagnoseError for a file that is wrong, naming the file and the nearest valid name."""
-    files = sorted(path for path in (folder or rules_folder()).glob("*.toml") if not path.name.endswith(".cases.toml"))
+    """Every rule in the folder, by id.
+
+    Raises DiagnoseError for a file that is wrong, naming the file and the nearest valid name.
+    """
+    files = sorted(
+        path for path in (folder or rules_folder()).glob("*.toml") if not path.name.endswith(".cases.toml")
+    )
     rules = {rule.id: rule for rule in map(_load, files)}
     for rule in rules.values():
         _known(rule.refines, [WHOLE_STEP, *TITLES, *rules], f"{rule.id}: refines")
@@ -158,7 +173,9 @@ def load_rules(folder: Path | None = None) -> dict[str, Rule]:
 
 
 def lineage(rule: Rule, rules: Mapping[str, Rule]) -> list[Rule]:
-    """The rules above this one, nearest first; the last of them (or the rule itself) refines a row of the ledger or the whole step."""
+    """The rules above this one, nearest first; the last of them (or the rule itself) refines a
+    row of the ledger or the whole step.
+    """
     above: list[Rule] = []
     while (rule.refines in rules) and rules[rule.refines] not in above:
         rule = rules[rule.refines]
@@ -174,9 +191,17 @@ def _load(path: Path) -> Rule:
 
 
 def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
-    """A rule from its TOML data. Raises DiagnoseError for a missing or unknown key, metric, selector or value."""
+    """A rule from its TOML data.
+
+    Raises DiagnoseError for a missing or unknown key, metric, selector or value.
+    """
     where = expected_id
-    _keys(data, {"id", "status", "refines", "symptom", "why", "references", "when", "culprits", "fix", "saving"}, {"innocent"}, where)
+    _keys(
+        data,
+        {"id", "status", "refines", "symptom", "why", "references", "when", "culprits", "fix", "saving"},
+        {"innocent"},
+        where,
+    )
     if data["id"] != expected_id:
         raise DiagnoseError(f"{where}: its id is {data['id']!r}", do="id and file name must be the same")
     _keys(data["culprits"], {"selector"}, set(), f"{where}: [culprits]")
@@ -211,7 +236,10 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
     if "intervention" in data:
         check_intervention(data["intervention"], data.get("arguments", {}), where)
     if placeholders(data["how"]) and "otherwise" not in data:
-        raise DiagnoseError(f"{where}: [fix] 'otherwise' is missing", do="say what to do where the numbers in 'how' are unknown")
+        raise DiagnoseError(
+            f"{where}: [fix] 'otherwise' is missing",
+            do="say what to do where the numbers in 'how' are unknown",
+        )
     if ("before" in data) != ("after" in data):
         raise DiagnoseError(f"{where}: [fix] has only one of 'before' and 'after'")
     for name in placeholders(data["how"]):
@@ -231,12 +259,16 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
 
 
 def check_intervention(name: str, arguments: Collection[str], where: str) -> None:
-    """Raises DiagnoseError if there is no such fix, if it takes no argument of such a name, or needs one and gets none."""
+    """Raises DiagnoseError if there is no such fix, if it takes no argument of such
+    a name, or needs one and gets none.
+    """
     _known(name, INTERVENTIONS, f"{where}: intervention")
     for argument in arguments:
         _known(argument, INTERVENTIONS[name], f"{where}: argument of {name}")
     if name in NEED_ARGUMENTS and not arguments:
-        raise DiagnoseError(f"{where}: {name} needs arguments", do=f"it takes {', '.join(INTERVENTIONS[name])}")
+        raise DiagnoseError(
+            f"{where}: {name} needs arguments", do=f"it takes {', '.join(INTERVENTIONS[name])}"
+        )
 
 
 def _saving(data: Mapping[str, Any], where: str) -> Saving:
@@ -244,16 +276,27 @@ def _saving(data: Mapping[str, Any], where: str) -> Saving:
     _keys(data, {"edit", "scope"}, {"ratio", "between", "because", "formats"}, where)
     given = {"ratio", "between"} & set(data)
     if given and "because" not in data:
-        raise DiagnoseError(f"{where} 'because' is missing", do="say how it is known what is left of the time")
+        raise DiagnoseError(
+            f"{where} 'because' is missing", do="say how it is known what is left of the time"
+        )
     ratio = data.get("ratio", LEFT[data["edit"]][0] if data["edit"] in LEFT else 0.0)
     if isinstance(ratio, str):
         _known(ratio, METRICS, f"{where}: ratio")
-    usual = LEFT[data["edit"]][1:] if not given and data["edit"] in LEFT else None if isinstance(ratio, str) else (ratio, ratio)
+    usual = (
+        LEFT[data["edit"]][1:]
+        if not given and data["edit"] in LEFT
+        else None
+        if isinstance(ratio, str)
+        else (ratio, ratio)
+    )
     between = data.get("between", usual)
     if between is not None:
         best, worst = between
         if not 0 <= best <= worst <= 1 or (not isinstance(ratio, str) and not best <= ratio <= worst):
-            raise DiagnoseError(f"{where}: 'between' is not two numbers from 0 to 1 around the ratio", do="between = [best, worst]")
+            raise DiagnoseError(
+                f"{where}: 'between' is not two numbers from 0 to 1 around the ratio",
+                do="between = [best, worst]",
+            )
     return Saving(
         edit=_known(data["edit"], EDITS, f"{where}: edit"),
         scope=_known(data["scope"], SCOPES, f"{where}: scope"),
@@ -275,8 +318,13 @@ def placeholders(text: str) -> list[str]:
 
 
 def filled(snippet: str, shown: Callable[[str], str | None]) -> str:
-    """Code with the names of metrics in braces replaced by their values, or by N where one is unknown. Other braces are the code's own."""
-    return re.sub(r"\{(\w+)\}", lambda found: (shown(found[1]) or "N") if found[1] in METRICS else found[0], snippet)
+    """Code with the names of metrics in braces replaced by their values, or by N where one is unknown.
+
+    Other braces are the code's own.
+    """
+    return re.sub(
+        r"\{(\w+)\}", lambda found: (shown(found[1]) or "N") if found[1] in METRICS else found[0], snippet
+    )
 
 
 def _keys(data: Mapping[str, Any], required: set[str], optional: set[str], where: str) -> None:
@@ -291,4 +339,7 @@ def _known(name: str, valid: Collection[str] | Iterable[str], where: str) -> str
     if name in valid:
         return name
     near = difflib.get_close_matches(name, valid, n=1)
-    raise DiagnoseError(f"{where}: {name!r} is unknown", do=f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(sorted(valid))}")
+    raise DiagnoseError(
+        f"{where}: {name!r} is unknown",
+        do=f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(sorted(valid))}",
+    )

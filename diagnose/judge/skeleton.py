@@ -123,9 +123,15 @@ main  200  700   op    aten::mm
 
 
 def write_skeleton(rule_id: str, folder: Path) -> tuple[Path, Path]:
-    """Write the rule's two files and return their paths. Raises UsageError for a bad id or one that is taken."""
+    """Write the rule's two files and return their paths.
+
+    Raises UsageError for a bad id or one that is taken.
+    """
     if not ID.fullmatch(rule_id):
-        raise UsageError(f"{rule_id!r} is no rule id", do="name the failing state in words joined by hyphens: gradients-zeroed")
+        raise UsageError(
+            f"{rule_id!r} is no rule id",
+            do="name the failing state in words joined by hyphens: gradients-zeroed",
+        )
     paths = folder / f"{rule_id}.toml", folder / f"{rule_id}.cases.toml"
     for path in paths:
         if path.exists():

@@ -1,1 +1,3 @@
-"""What a recording says in numbers: selectors (sets of events), metrics (named numbers), the step ledger, cost by line."""
+"""What a recording says in numbers: selectors (sets of events), metrics (named
+numbers), the step ledger, cost by line.
+"""

@@ -1,4 +1,7 @@
-"""Steps on the clock of a GPU. Where the host runs ahead, its steps end long before the GPU is done with what was launched in them."""
+"""Steps on the clock of a GPU.
+
+Where the host runs ahead, its steps end long before the GPU is done with what was launched in them.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,11 @@ from diagnose.trace.schema import Trace
 Rows = np.ndarray
 Intervals = np.ndarray  # int64 ns, shape (n, 2)
 
-MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer")  # `Trace.step_source`; the windows of others reach over what the GPU did
+# `Trace.step_source`; the windows of others reach over what the GPU did
+MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer")
 FULL_QUEUE = 900  # CUDA takes some 1,024 launches ahead; then a launch waits until an earlier one has run
-AHEAD = 1.01  # steps on the GPU ÷ steps on the host, from which the host runs ahead: the last event's latency is less
+# steps on the GPU ÷ steps on the host, from which the host runs ahead: the last event's latency is less
+AHEAD = 1.01
 
 
 def device_windows(trace: Trace) -> Intervals:
@@ -30,18 +35,24 @@ def device_windows(trace: Trace) -> Intervals:
 
 
 def done_ns(phase: dict[str, Any]) -> np.ndarray:
-    """When both the host and the GPUs were through with what came before each tick of a phase, ns after its first.
+    """When both the host and the GPUs were through with what came before each
+    tick of a phase, ns after its first.
 
-    A host that runs ahead of a GPU ticks long before that. Without a GPU, or where its times were not recorded, the host's time counts.
+    A host that runs ahead of a GPU ticks long before that. Without a GPU, or where its times were
+    not recorded, the host's time counts.
     """
     tick_ns = np.asarray(phase["tick_ns"], np.int64)
     return np.maximum.reduce([tick_ns - tick_ns[:1], *_on_devices(phase)])
 
 
 def _on_devices(phase: dict[str, Any]) -> list[np.ndarray]:
-    """When each GPU was through with what came before each tick, ns after the first; none where that was not recorded of every tick."""
+    """When each GPU was through with what came before each tick, ns after the first; none where
+    that was not recorded of every tick.
+    """
     recorded = (phase.get("device_tick_ns") or {}).values()
-    return [np.asarray(ns, np.int64) for ns in recorded if len(ns) == len(phase["tick_ns"]) and None not in ns]
+    return [
+        np.asarray(ns, np.int64) for ns in recorded if len(ns) == len(phase["tick_ns"]) and None not in ns
+    ]
 
 
 def host_ahead(phase: dict[str, Any], launches_per_tick: float) -> bool:
@@ -50,7 +61,9 @@ def host_ahead(phase: dict[str, Any], launches_per_tick: float) -> bool:
     False where the GPU's times were not recorded.
     """
     host_ns = np.asarray(phase["tick_ns"], np.int64)
-    return len(host_ns) > 1 and any(_runs_ahead(host_ns - host_ns[0], ns, launches_per_tick) for ns in _on_devices(phase))
+    return len(host_ns) > 1 and any(
+        _runs_ahead(host_ns - host_ns[0], ns, launches_per_tick) for ns in _on_devices(phase)
+    )
 
 
 def _runs_ahead(host_ns: np.ndarray, device_ns: np.ndarray, launches_per_tick: float) -> bool:
@@ -66,7 +79,9 @@ def _length(windows: Intervals) -> int:
 
 
 def _done_ns(trace: Trace, moments: np.ndarray) -> np.ndarray:
-    """When the busiest device has done what was launched before each of these moments of the host; 0 where that is nothing."""
+    """When the busiest device has done what was launched before each of these moments
+    of the host; 0 where that is nothing.
+    """
     device = trace.device[(trace.device["device"] == busiest_first(trace.device)[0]).to_numpy()]
     launched_ns = np.append(trace.host["start_ns"].to_numpy(), -1)[inherited_launches(device)]
     by_launch = np.argsort(launched_ns, kind="stable")
@@ -84,7 +99,8 @@ def busiest_first(device: pd.DataFrame) -> list[int]:
 def inherited_launches(device: pd.DataFrame) -> Rows:
     """Host row of the call that launched each event; -1 for what was launched before the recording.
 
-    Kernels of a graph, and those whose launch was not recorded, came with or after the one before them on their stream.
+    Kernels of a graph, and those whose launch was not recorded, came with or after
+    the one before them on their stream.
     """
     launch, stream = device["launch"].to_numpy().astype(np.int64), streams(device)
     order = np.lexsort((device["start_ns"].to_numpy(), stream))

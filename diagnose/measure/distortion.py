@@ -1,21 +1,30 @@
 """What the profiler adds to a step, and what is left without it.
 
-A profiler costs time for each event it records, and none while the thread sleeps, reads a file or computes inside one operator. So a plain
-step is not the recorded one on a smaller scale. Of the timeline, by the rows of its ledger, ms per step:
+A profiler costs time for each event it records, and none while the thread sleeps, reads a file or
+computes inside one operator. So a plain step is not the recorded one on a smaller scale. Of the timeline,
+by the rows of its ledger, ms per step:
 
-1. Each host event of a dispatching thread costs what its kind usually does, the first of its name more (it meets cold caches, and its name
-   is looked up once), or that times a factor: as far as the recorded step takes longer than the plain one, within what is credible. While
-   a GPU is busy, events of the host cost nothing: only those in its idle time count.
-2. Steps are also disturbed. A row that takes longer than in the detail phase, which is slower, was: what is still too long comes off there.
-3. What nothing explains is taken from all rows in proportion, but not from time in which the thread slept: what computes nothing is not
+1. Each host event of a dispatching thread costs what its kind usually does, the first of its name more
+   (it meets cold caches, and its name
+   is looked up once), or that times a factor: as far as the recorded step takes longer than
+   the plain one, within what is credible. While a GPU is busy, events of the host cost
+   nothing: only those in its idle time count.
+2. Steps are also disturbed. A row that takes longer than in the detail phase, which is slower, was:
+   what is still too long comes off there.
+3. What nothing explains is taken from all rows in proportion, but not from time in which the thread
+   slept: what computes nothing is not
    slowed. So they always add up to the plain step.
 
-4. A GPU's kernels take as long without a profiler: what a step is too long comes off the GPU's idle time, and off its work only where
-   that alone is longer than the plain step. Where the host runs ahead in plain steps, none of the idle time is its doing.
+4. A GPU's kernels take as long without a profiler: what a step is too long comes off the GPU's
+   idle time, and off its work only where
+   that alone is longer than the plain step. Where the host runs ahead in plain steps,
+   none of the idle time is its doing.
 
-Rows that were timed without the profiler (`diagnose.measure.parts`) are taken as they are; the others share what is left of the step.
+Rows that were timed without the profiler (`diagnose.measure.parts`) are taken as they are; the
+others share what is left of the step.
 
-Each row of the detail phase takes what the timeline says: the excess is what its events cost, as far as that is credible.
+Each row of the detail phase takes what the timeline says: the excess is what its
+events cost, as far as that is credible.
 """
 
 from __future__ import annotations
@@ -35,7 +44,9 @@ from diagnose.trace.intervals import intersect
 
 @dataclass(frozen=True)
 class EventCosts:
-    """What recording an event usually costs, µs: a Python frame or any other; the first of its name that much more."""
+    """What recording an event usually costs, µs: a Python frame or any other;
+    the first of its name that much more.
+    """
 
     frame: float
     other: float
@@ -47,9 +58,12 @@ class EventCosts:
 # Least absolute deviations over the bundled recordings: `python -m sample_traces.overhead`.
 TIMELINE_COSTS = EventCosts(frame=0.0, other=0.7, first_frame=0.0, first_other=22.0)
 DETAIL_COSTS = EventCosts(frame=1.0, other=0.4, first_frame=3.2, first_other=36.0)
-MOST = 2.0  # times that: three quarters of the timelines and nine tenths of the detail phase's rows take less (the same command)
-# Share of a recorded time that can be its events' cost: what is recorded takes time without a profiler too. Where the bundled scripts run
-# nearly nothing but tiny operators, 0.65 (row-loop) and 0.54 (tensor-printed) of that time are not gained when the operators go.
+# times that: three quarters of the timelines and nine tenths of the detail
+# phase's rows take less (the same command)
+MOST = 2.0
+# Share of a recorded time that can be its events' cost: what is recorded takes time without a profiler too.
+# Where the bundled scripts run nearly nothing but tiny operators, 0.65 (row-loop) and 0.54 (tensor-printed)
+# of that time are not gained when the operators go.
 MOST_OF_TIME = 0.6
 
 
@@ -61,14 +75,17 @@ class RecordedEvents:
         counted = np.flatnonzero(dispatching_threads(view) & (view.kind != "overhead"))
         first = ~pd.Series(view.name.codes[counted]).duplicated().to_numpy()
         frame = (view.kind == "python")[counted]
-        cost_us = np.where(frame, costs.frame, costs.other) + first * np.where(frame, costs.first_frame, costs.first_other)
+        cost_us = np.where(frame, costs.frame, costs.other) + first * np.where(
+            frame, costs.first_frame, costs.first_other
+        )
         start_ns = view.host["start_ns"].to_numpy()[counted]  # the table is sorted by start
         marks = (view.kind == "mark")[counted] if costs.mark else np.zeros(len(counted), bool)
         costly_ns = np.concatenate([start_ns, start_ns[marks] - 1])
         order = np.argsort(costly_ns, kind="stable")
         self._start_ns: Rows = costly_ns[order]
         all_us = np.concatenate([cost_us, np.full(int(marks.sum()), costs.mark)])[order]
-        self._cost_ms = np.concatenate([[0.0], np.cumsum(all_us)]) / 1e3 / view.step_count  # of all events before each
+        # of all events before each
+        self._cost_ms = np.concatenate([[0.0], np.cumsum(all_us)]) / 1e3 / view.step_count
 
     def cost_ms(self, intervals: Intervals) -> float:
         """What those that start in these (disjoint) intervals usually cost, ms per recorded step."""
@@ -78,10 +95,16 @@ class RecordedEvents:
     def left_ms(self, intervals: Intervals, part: float) -> float:
         """What these intervals take without that part of the usual cost, ms per recorded step."""
         recorded_ms = self.view.ms_per_step(intervals)
-        return recorded_ms - min(part * self.cost_ms(intervals), MOST_OF_TIME * recorded_ms) if part else recorded_ms
+        return (
+            recorded_ms - min(part * self.cost_ms(intervals), MOST_OF_TIME * recorded_ms)
+            if part
+            else recorded_ms
+        )
 
     def slept_ms(self, intervals: Intervals) -> float:
-        """What of these intervals the training thread slept, ms per recorded step; 0 where that is unknown or a GPU's time counts."""
+        """What of these intervals the training thread slept, ms per recorded step; 0 where
+        that is unknown or a GPU's time counts.
+        """
         own_time = None if self.view.has_device else self.view.trace.own_time
         return own_time.slept_in(intervals) / 1e6 / self.view.step_count if own_time is not None else 0.0
 
@@ -93,14 +116,18 @@ class RecordedEvents:
     @cached_property
     def row_costs_ms(self) -> dict[str, float]:
         """What the events in each row usually cost; nothing in the rows of a busy GPU."""
-        return {row: 0.0 if row in BUSY_ROWS else self.cost_ms(intervals) for row, intervals in self.view.ledger.rows.items()}
+        return {
+            row: 0.0 if row in BUSY_ROWS else self.cost_ms(intervals)
+            for row, intervals in self.view.ledger.rows.items()
+        }
 
 
 @dataclass(frozen=True)
 class PlainTime:
     """A view's recorded time in ms of the plain step, by the rows of its ledger.
 
-    ``rows_ms``: each row in the plain step. ``parts``: for each row, what its events cost ÷ what they usually cost.
+    ``rows_ms``: each row in the plain step. ``parts``: for each row, what its
+    events cost ÷ what they usually cost.
     """
 
     events: RecordedEvents
@@ -108,15 +135,23 @@ class PlainTime:
     parts: Mapping[str, float]
 
     def ms(self, intervals: Intervals) -> float:
-        """Of each row in the plain step, what these intervals are of the recorded row, both without the cost of their events."""
-        return sum(self._of_row_ms(row, intersect(intervals, within)) for row, within in self.events.view.ledger.rows.items())
+        """Of each row in the plain step, what these intervals are of the recorded row,
+        both without the cost of their events.
+        """
+        return sum(
+            self._of_row_ms(row, intersect(intervals, within))
+            for row, within in self.events.view.ledger.rows.items()
+        )
 
     def _of_row_ms(self, row: str, intervals: Intervals) -> float:
         whole = self.events.view.ledger.rows[row]
         whole_ms, asked_ms = (self.events.left_ms(asked, self.parts[row]) for asked in (whole, intervals))
         if whole_ms <= 0:
             return 0.0
-        slept_ms, asked_slept_ms = (min(self.events.slept_ms(asked), left) for asked, left in ((whole, whole_ms), (intervals, asked_ms)))
+        slept_ms, asked_slept_ms = (
+            min(self.events.slept_ms(asked), left)
+            for asked, left in ((whole, whole_ms), (intervals, asked_ms))
+        )
         if slept_ms >= min(whole_ms, self.rows_ms[row]):  # it slept less in the plain step
             return self.rows_ms[row] * min(1.0, asked_ms / whole_ms)
         pace = (self.rows_ms[row] - slept_ms) / (whole_ms - slept_ms)
@@ -131,8 +166,9 @@ def timeline_time(
     *,
     host_ahead: bool = False,
 ) -> PlainTime:
-    """The timeline in ms of the plain step. ``timed_ms``: rows that were measured in plain steps. ``host_ahead``: in plain steps the host
-    runs ahead of the GPU, so that none of its idle time is the host's doing.
+    """The timeline in ms of the plain step. ``timed_ms``: rows that were measured in
+    plain steps. ``host_ahead``: in plain steps the host runs ahead of the GPU, so that
+    none of its idle time is the host's doing.
     """
     known_ms = {**timed_ms, **_busy_ms(timeline, plain_step_ms)}
     wanted_ms = plain_step_ms - sum(known_ms.values())
@@ -144,9 +180,13 @@ def timeline_time(
     part = _part(timeline, unknown, sum(timeline.rows_ms[row] for row in unknown) - wanted_ms)
     parts = {row: 0.0 if row in BUSY_ROWS else part for row in timeline.rows_ms}
     left = {row: timeline.left_ms(timeline.view.ledger.rows[row], parts[row]) for row in unknown}
-    if detail is not None and sum(detail.rows_ms.values()) > plain_step_ms:  # else its steps were not like those
+    if (
+        detail is not None and sum(detail.rows_ms.values()) > plain_step_ms
+    ):  # else its steps were not like those
         left = _undisturbed(left, detail.rows_ms, sum(left.values()) - wanted_ms)
-    if timed_ms and (wanted_ms <= 0 or not any(left.values())):  # what is known of single rows does not fit the step
+    if timed_ms and (
+        wanted_ms <= 0 or not any(left.values())
+    ):  # what is known of single rows does not fit the step
         return timeline_time(timeline, detail, plain_step_ms, {})
     slept = {row: min(timeline.slept_ms(timeline.view.ledger.rows[row]), left[row]) for row in unknown}
     found = {**_scaled(left, slept, wanted_ms), **known_ms}
@@ -154,7 +194,9 @@ def timeline_time(
 
 
 def _without_turns(rows_ms: dict[str, float], view: Selection) -> dict[str, float]:
-    """The rows, where nothing is launch-bound if that is no more than a GPU takes from each event to the next: no host can shorten that."""
+    """The rows, where nothing is launch-bound if that is no more than a GPU takes from each event to
+    the next: no host can shorten that.
+    """
     launch_bound_ms = rows_ms.get("launch_bound", 0.0)
     if not launch_bound_ms or launch_bound_ms > turns_ms(view):
         return rows_ms
@@ -162,7 +204,9 @@ def _without_turns(rows_ms: dict[str, float], view: Selection) -> dict[str, floa
 
 
 def _busy_ms(timeline: RecordedEvents, plain_step_ms: float) -> dict[str, float]:
-    """The rows of a busy GPU in the plain step, if there is one: as recorded, if they fit; longer where the plain step is."""
+    """The rows of a busy GPU in the plain step, if there is one: as recorded, if they
+    fit; longer where the plain step is.
+    """
     if not timeline.view.has_device:
         return {}
     recorded_ms = {row: ms for row, ms in timeline.rows_ms.items() if row in BUSY_ROWS}
@@ -171,7 +215,9 @@ def _busy_ms(timeline: RecordedEvents, plain_step_ms: float) -> dict[str, float]
     return {row: ms * pace for row, ms in recorded_ms.items()}
 
 
-def _scaled(rows_ms: Mapping[str, float], slept_ms: Mapping[str, float], wanted_ms: float) -> dict[str, float]:
+def _scaled(
+    rows_ms: Mapping[str, float], slept_ms: Mapping[str, float], wanted_ms: float
+) -> dict[str, float]:
     """The rows made to add up to that: what is slept stays, if that leaves something for the rest."""
     worked_ms, left_ms = sum(rows_ms.values()) - sum(slept_ms.values()), wanted_ms - sum(slept_ms.values())
     if worked_ms <= 0 or left_ms <= 0:
@@ -181,15 +227,21 @@ def _scaled(rows_ms: Mapping[str, float], slept_ms: Mapping[str, float], wanted_
 
 
 def _part(events: RecordedEvents, rows: list[str], excess_ms: float) -> float:
-    """Up to `MOST`: how many times the usual cost explains the excess of these rows, none of which costs most of its time."""
+    """Up to `MOST`: how many times the usual cost explains the excess of these rows,
+    none of which costs most of its time.
+    """
     candidates = np.linspace(0.0, MOST, 201)
     usual_ms, most_ms = (np.array([of[row] for row in rows]) for of in (events.row_costs_ms, events.rows_ms))
     explained_ms = np.minimum(candidates[:, None] * usual_ms, MOST_OF_TIME * most_ms).sum(axis=1)
     return float(np.interp(excess_ms, explained_ms, candidates))
 
 
-def _undisturbed(rows_ms: Mapping[str, float], slower_ms: Mapping[str, float], excess_ms: float) -> dict[str, float]:
-    """The rows less what they take beyond those of a slower recording, as far as there is an excess to explain."""
+def _undisturbed(
+    rows_ms: Mapping[str, float], slower_ms: Mapping[str, float], excess_ms: float
+) -> dict[str, float]:
+    """The rows less what they take beyond those of a slower recording, as
+    far as there is an excess to explain.
+    """
     beyond = {row: max(0.0, ms - slower_ms.get(row, 0.0)) for row, ms in rows_ms.items()}
     part = min(1.0, max(0.0, excess_ms) / sum(beyond.values())) if any(beyond.values()) else 0.0
     return {row: ms - part * beyond[row] for row, ms in rows_ms.items()}
@@ -199,5 +251,8 @@ def detail_time(detail: RecordedEvents, plain_ms: Mapping[str, float]) -> PlainT
     """The detail phase in ms of the plain step, given its rows; a row that it has shorter stays as it is."""
     recorded_ms, cost_ms = detail.rows_ms, detail.row_costs_ms
     rows_ms = {row: min(ms, plain_ms.get(row, 0.0)) for row, ms in recorded_ms.items()}
-    parts = {row: min(MOST, (ms - rows_ms[row]) / cost_ms[row]) if cost_ms[row] > 0 else 0.0 for row, ms in recorded_ms.items()}
+    parts = {
+        row: min(MOST, (ms - rows_ms[row]) / cost_ms[row]) if cost_ms[row] > 0 else 0.0
+        for row, ms in recorded_ms.items()
+    }
     return PlainTime(detail, rows_ms, parts)

@@ -1,4 +1,6 @@
-"""Sentences about a run of several ranks: how they ended, which of them are missing, and whether all were started more than once."""
+"""Sentences about a run of several ranks: how they ended, which of them are missing, and
+whether all were started more than once.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,23 @@ from typing import Any
 def about_ranks(run: Mapping[str, Any], folders: Mapping[int, Path]) -> list[str]:
     """For the report. ``run``: run.json; ``folders``: those of the ranks that there are."""
     ends = {rank: _end(folder) for rank, folder in folders.items()}
-    return [*_starts(run), *_missing(run, ends), *(sentence for rank, end in ends.items() if (sentence := _ending(rank, end)))]
+    return [
+        *_starts(run),
+        *_missing(run, ends),
+        *(sentence for rank, end in ends.items() if (sentence := _ending(rank, end))),
+    ]
 
 
 def _starts(run: Mapping[str, Any]) -> Iterator[str]:
     if before := run.get("before"):
-        yield f"The ranks had been started before, and this is what they did when started anew. Recorded until then: {', '.join(before)}."
+        yield (
+            "The ranks had been started before, and this is what they did when started anew. Recorded "
+            f"until then: {', '.join(before)}."
+        )
     if run.get("starts_anew"):
-        yield "A rank failed when all had been recorded. The ranks were started anew and ran on by themselves."
+        yield (
+            "A rank failed when all had been recorded. The ranks were started anew and ran on by themselves."
+        )
 
 
 def _missing(run: Mapping[str, Any], ends: Mapping[int, Any]) -> Iterator[str]:
@@ -30,8 +41,10 @@ def _missing(run: Mapping[str, Any], ends: Mapping[int, Any]) -> Iterator[str]:
         return
     if absent := [rank for rank in range(launchers) if rank not in ends]:
         yield (
-            f"Nothing of rank {_names(absent)} is in this folder. If machines share no file system, each has its own ranks: "
-            "put the folders rank0, rank1 … of all of them beside one run.json, and name that folder to `python -m diagnose`."
+            f"Nothing of rank {_names(absent)} is in this folder. If machines share no file system, each has "
+            "its own ranks: "
+            "put the folders rank0, rank1 … of all of them beside one run.json, and name that folder to "
+            "`python -m diagnose`."
         )
     if lost := [rank for rank, end in ends.items() if end is None]:
         yield f"Rank {_names(lost)} was lost: its launcher, or its whole machine, ended without a word."

@@ -12,7 +12,8 @@ from diagnose.measure.recording import Recording
 def epoch_begins(recording: Recording, loader: dict[str, Any]) -> np.ndarray:
     """The numbers of the steps in which the loader was begun, rising; empty where that was not recorded.
 
-    The tick with number n ends the step with number n ÷ ticks per step: with one tick a step, number 0 is the step of the first batch.
+    The tick with number n ends the step with number n ÷ ticks per step: with one tick a step,
+    number 0 is the step of the first batch.
     """
     starts_ns = np.asarray(loader.get("iterator_start_ns") or [], np.int64)
     numbers, tick_ns = _ticks(recording)
@@ -21,8 +22,14 @@ def epoch_begins(recording: Recording, loader: dict[str, Any]) -> np.ndarray:
 
 
 def _ticks(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and times (ns, on the host's clock) of all ticks of all phases, each once; phases that follow each other share one."""
-    at = {phase["first_tick"] + number: ns for phase in recording.clock.get("phases", []) for number, ns in enumerate(phase["tick_ns"])}
+    """Numbers and times (ns, on the host's clock) of all ticks of all phases, each once;
+    phases that follow each other share one.
+    """
+    at = {
+        phase["first_tick"] + number: ns
+        for phase in recording.clock.get("phases", [])
+        for number, ns in enumerate(phase["tick_ns"])
+    }
     numbers = sorted(at)
     return np.asarray(numbers, np.int64), np.asarray([at[number] for number in numbers], np.int64)
 

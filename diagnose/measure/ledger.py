@@ -1,8 +1,8 @@
 """The step ledger: every nanosecond of the complete steps under exactly one heading.
 
-It is built by peeling: each row takes its share of what the rows before it left over, so the parts add up to the steps by construction.
-With GPU events it is the ledger of the busiest device: busy time by what ran, idle time by what held the host back.
-Without, it is the ledger of the training thread.
+It is built by peeling: each row takes its share of what the rows before it left over, so the parts add up to
+the steps by construction. With GPU events it is the ledger of the busiest device: busy time by what ran, idle
+time by what held the host back. Without, it is the ledger of the training thread.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ OPTIMIZER_STEP = r"^Optimizer\.step#"
 SYNC_CALL = (
     r"^(cuda|hip)(Stream|Device|Event|Ctx)Synchronize|^cu(Stream|Ctx|Event)Synchronize"
     r"|^(hipMemcpyWithStream|hipMemcpy|cudaMemcpy)$"
-    r"|^(ur|pi)(EventWait|EventsWait|QueueFinish)$|^ze\w+Synchronize$"  # Intel's: Unified Runtime, PI, Level Zero
+    # Intel's: Unified Runtime, PI, Level Zero
+    r"|^(ur|pi)(EventWait|EventsWait|QueueFinish)$|^ze\w+Synchronize$"
 )
 ALLOCATOR_CALL = (
     r"^(cuda|hip)(Malloc|Free|HostAlloc|HostMalloc|HostFree|FreeHost|MallocHost|HostRegister)"
@@ -27,24 +28,31 @@ ALLOCATOR_CALL = (
     r"|^(ur|piext)USM(Device|Host|Shared)?(Alloc|Free)|^zeMem(Alloc|Free)"
 )
 COMPILATION = (
-    r"^(Lazy Function Loading|Runtime Triggered Module Loading)|^(cuModuleLoad|cuLibraryLoad|hipModuleLoad|cudaLibraryLoad)"
+    r"^(Lazy Function Loading|Runtime Triggered Module "
+    r"Loading)|^(cuModuleLoad|cuLibraryLoad|hipModuleLoad|cudaLibraryLoad)"
     r"|dynamo_timed|compile_fx|CompiledFunction::compile|_compile\.compile_inner|async_compile"
 )
 LAUNCH_CALL = r"^(cu|cuda|hip)(?!\w*Graph)\w*Launch"
 COPY_CALL = r"^(cu|cuda|hip)Memcpy"
 BEGIN_CAPTURE, END_CAPTURE = r"^(cuda|hip|cu)StreamBeginCapture", r"^(cuda|hip|cu)StreamEndCapture"
 COPY_OP = r"^aten::(copy_|_to_copy|to)$"
-# Dispatching an operator takes microseconds. An idle gap this long has another cause: a library loading, an operator on the host.
+# Dispatching an operator takes microseconds. An idle gap this long has another cause: a
+# library loading, an operator on the host.
 LAUNCH_GAP_NS = 1_000_000
-# So does a call that launches a kernel. One that takes this long while the GPU idles is loading the kernel first.
+# So does a call that launches a kernel. One that takes this long while the
+# GPU idles is loading the kernel first.
 LOADING_LAUNCH_NS = 500_000
-# And a call that enqueues a copy. One that takes this long waits for the copy, which pageable memory makes it do.
+# And a call that enqueues a copy. One that takes this long waits for the
+# copy, which pageable memory makes it do.
 BLOCKING_COPY_NS = 100_000
-# A device takes some microseconds from one event to the next. Where that was launched so long before, a faster host would gain nothing.
+# A device takes some microseconds from one event to the next. Where that was launched so long
+# before, a faster host would gain nothing.
 TURN_NS, QUEUED_NS = 10_000, 10_000
 USUAL_TURN_NS = 1_500  # between kernels that were queued, in recordings of various GPUs
-QUEUE_FULL = r"^Command Buffer Full$"  # of the overhead category: the host waits in a launch, because it is as far ahead as it can be
-BUSY_ROWS = ("compute", "exposed_communication", "exposed_copies")  # of a ledger with GPU events; its other rows are idle time
+# of the overhead category: the host waits in a launch, because it is as far ahead as it can be
+QUEUE_FULL = r"^Command Buffer Full$"
+# of a ledger with GPU events; its other rows are idle time
+BUSY_ROWS = ("compute", "exposed_communication", "exposed_copies")
 READ_MARKS = ("item", "tolist", "cpu", "numpy", "bool", "float", "int", "index", "repr", "format", "nonzero")
 
 TITLES: dict[str, tuple[str, str]] = {
@@ -56,22 +64,36 @@ TITLES: dict[str, tuple[str, str]] = {
     "allocator": ("Allocator", "the GPU idles while memory is requested from or returned to the driver"),
     "profiler": ("Profiler", "the profiler's own work"),
     "host_sync": ("Host sync", "the GPU idles because the host waited for it and had queued nothing"),
-    "launch_bound": ("Launch-bound", "the GPU idles for moments while the host prepares and launches operators"),
-    "host_work": ("Host operators", "the GPU idles for longer while an operator works on the host: start-up, or work on CPU tensors"),
+    "launch_bound": (
+        "Launch-bound",
+        "the GPU idles for moments while the host prepares and launches operators",
+    ),
+    "host_work": (
+        "Host operators",
+        "the GPU idles for longer while an operator works on the host: start-up, or work on CPU tensors",
+    ),
     "forward": ("Forward", "the model's forward, Python included"),
     "backward": ("Backward", "the backward pass"),
     "optimizer": ("Optimizer", "the optimizer's step"),
-    "host_reads": ("Reading tensor values", "`.item()`, printing, truth values and other reads of tensor values"),
+    "host_reads": (
+        "Reading tensor values",
+        "`.item()`, printing, truth values and other reads of tensor values",
+    ),
     "copies": ("Copies", "tensors copied or converted outside the model"),
     "operators": ("Other operators", "operators outside forward, backward and optimizer"),
     "python": ("Python", "no operator runs: the script's own Python, or waiting outside torch"),
-    "unattributed": ("Unattributed", "work was queued but had not started, or no event in the recording explains the time"),
+    "unattributed": (
+        "Unattributed",
+        "work was queued but had not started, or no event in the recording explains the time",
+    ),
 }
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """``rows``: name → disjoint intervals, int64 ns, in the order of the table; together they are exactly ``span``."""
+    """``rows``: name → disjoint intervals, int64 ns, in the order of the table;
+    together they are exactly ``span``.
+    """
 
     device: str
     span: Intervals
@@ -142,7 +164,11 @@ def _device_ledger(view: View) -> Ledger:
     def of(test: np.ndarray) -> Intervals:
         return view.device_intervals(np.flatnonzero(here & test))
 
-    busy = {"compute": of(kernel & ~communication), "exposed_communication": of(communication), "exposed_copies": of(~kernel)}
+    busy = {
+        "compute": of(kernel & ~communication),
+        "exposed_communication": of(communication),
+        "exposed_copies": of(~kernel),
+    }
     idle = subtract(view.span, of(np.ones(len(here), bool)))
     idle = idle[~_between_queued(view, np.flatnonzero(here), idle)]
     rows = _peeled(view.span, {**busy, **_idle_claims(view, idle)}, rest="unattributed")
@@ -160,37 +186,49 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
     sync_calls = np.flatnonzero(is_sync_call(view) & dispatching)
     return {
         "input_wait": of(((view.kind == "mark") & (view.name == "next")) | view.name_matches(LOADER_NEXT)),
-        "compilation": np.concatenate([of(view.name_matches(COMPILATION) | _is_loading(view)), intersect(idle, _captures(view))]),
+        "compilation": np.concatenate(
+            [of(view.name_matches(COMPILATION) | _is_loading(view)), intersect(idle, _captures(view))]
+        ),
         "allocator": of(view.name_matches(ALLOCATOR_CALL) & _after_start_up(view)),
         "profiler": of((view.kind == "overhead") & ~view.name_matches(QUEUE_FULL)),
-        "host_sync": np.concatenate([of(is_sync_call(view)), intersect(after_sync(view, idle, sync_calls), work)]),
+        "host_sync": np.concatenate(
+            [of(is_sync_call(view)), intersect(after_sync(view, idle, sync_calls), work)]
+        ),
         "launch_bound": intersect(work, idle[idle[:, 1] - idle[:, 0] <= LAUNCH_GAP_NS]),
         "host_work": work,
         # Without operators in the recording, nothing tells Python from dispatching.
-        "python": subtract(idle, _queued(view)) if (dispatching & (view.kind == "op")).any() else NO_INTERVALS,
+        "python": subtract(idle, _queued(view))
+        if (dispatching & (view.kind == "op")).any()
+        else NO_INTERVALS,
     }
 
 
 def _between_queued(view: View, rows: Rows, idle: Intervals) -> np.ndarray:
-    """Which of these idle times are the device's own, from one of its events (``rows``) to the next, which had long been queued."""
+    """Which of these idle times are the device's own, from one of its events (``rows``) to
+    the next, which had long been queued.
+    """
     start, launch = view.device["start_ns"].to_numpy()[rows], view.device["launch"].to_numpy()[rows]
     following = np.searchsorted(start, idle[:, 1])
     known = following < len(rows)
     launch = launch[np.minimum(following, len(rows) - 1)]
     launched = np.append(view.host["start_ns"].to_numpy(), 0)[launch]
-    return np.asarray(known & (launch >= 0) & (launched <= idle[:, 0] - QUEUED_NS) & (idle[:, 1] - idle[:, 0] <= TURN_NS))
+    return np.asarray(
+        known & (launch >= 0) & (launched <= idle[:, 0] - QUEUED_NS) & (idle[:, 1] - idle[:, 0] <= TURN_NS)
+    )
 
 
 def turns_ms(view: View) -> float:
-    """What the busiest device takes per step to get from each of its events to the next, if all are queued: it need not show in a recording
-    in which the host is slow.
+    """What the busiest device takes per step to get from each of its events to the next, if all are queued:
+    it need not show in a recording in which the host is slow.
     """
     here = (view.device["device"].to_numpy() == view.devices[0]) & view.device_in_steps
     return float(np.count_nonzero(here)) * USUAL_TURN_NS / view.step_count / 1e6
 
 
 def _queued(view: View) -> Intervals:
-    """While device work was launched but had not started (launch latency, a wait for another stream): not the host's doing."""
+    """While device work was launched but had not started (launch latency, a wait for
+    another stream): not the host's doing.
+    """
     launch = view.device["launch"].to_numpy()
     linked = np.flatnonzero(launch >= 0)
     launched = view.host["start_ns"].to_numpy()[launch[linked]]
@@ -198,42 +236,61 @@ def _queued(view: View) -> Intervals:
 
 
 def is_sync_call(view: View) -> np.ndarray:
-    """Which host events are runtime calls that block the host until the device is done, or is done with a copy."""
+    """Which host events are runtime calls that block the host until the
+    device is done, or is done with a copy.
+    """
     blocking_copy = view.name_matches(COPY_CALL) & (view.host["dur_ns"].to_numpy() >= BLOCKING_COPY_NS)
     return (view.kind == "runtime") & (view.name_matches(SYNC_CALL) | blocking_copy)
 
 
 def _is_loading(view: View) -> np.ndarray:
-    """Which host events are launches that load the kernel first (a graph's launch takes long without that)."""
-    return (view.kind == "runtime") & view.name_matches(LAUNCH_CALL) & (view.host["dur_ns"].to_numpy() >= LOADING_LAUNCH_NS)
+    """Which host events are launches that load the kernel first (a graph's launch takes long without
+    that).
+    """
+    return (
+        (view.kind == "runtime")
+        & view.name_matches(LAUNCH_CALL)
+        & (view.host["dur_ns"].to_numpy() >= LOADING_LAUNCH_NS)
+    )
 
 
 def _captures(view: View) -> Intervals:
     """While a graph is captured: what is launched then is recorded, not run."""
     start = view.host["start_ns"].to_numpy()
-    begin, end = (np.sort(start[(view.kind == "runtime") & view.name_matches(name)]) for name in (BEGIN_CAPTURE, END_CAPTURE))
+    begin, end = (
+        np.sort(start[(view.kind == "runtime") & view.name_matches(name)])
+        for name in (BEGIN_CAPTURE, END_CAPTURE)
+    )
     closing = np.searchsorted(end, begin)
     closed = closing < len(end)
     return union(as_intervals(begin[closed], end[closing[closed]] - begin[closed]))
 
 
 def _after_start_up(view: View) -> np.ndarray:
-    """Which host events follow the first work of a device. A call before it may be creating the driver's context, which takes seconds."""
+    """Which host events follow the first work of a device.
+
+    A call before it may be creating the driver's context, which takes seconds.
+    """
     return view.host["start_ns"].to_numpy() >= int(view.device["start_ns"].min())
 
 
 def dispatching_threads(view: View) -> np.ndarray:
-    """Which host events run on a thread that launches device work (the training thread and the autograd threads)."""
+    """Which host events run on a thread that launches device work (the
+    training thread and the autograd threads).
+    """
     tid = view.host["tid"].to_numpy()
     launches = view.device["launch"].to_numpy()
-    launching = np.zeros(int(tid.max(initial=-1)) + 2, bool)  # by thread; the last is for training thread -1, which is none
+    # by thread; the last is for training thread -1, which is none
+    launching = np.zeros(int(tid.max(initial=-1)) + 2, bool)
     launching[tid[launches[launches >= 0]]] = True
     launching[view.trace.training_thread] = True
     return launching[tid]
 
 
 def after_sync(view: View, idle: Intervals, sync_calls: np.ndarray) -> Intervals:
-    """From the end of each sync call that left the device drained to the next device event, as long as refilling the queue may take."""
+    """From the end of each sync call that left the device drained to the next device event, as
+    long as refilling the queue may take.
+    """
     if not len(idle) or not len(sync_calls):
         return NO_INTERVALS
     end = view.host["start_ns"].to_numpy()[sync_calls] + view.host["dur_ns"].to_numpy()[sync_calls]

@@ -1,6 +1,7 @@
 """What a step costs by the line of the user's own code, from the calls recorded in the detail phase.
 
-The detail phase is slow, so its times are put in ms of the plain step: they rank lines, they are not stopwatch readings.
+The detail phase is slow, so its times are put in ms of the plain step: they rank
+lines, they are not stopwatch readings.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ MOST = 20
 
 @dataclass(frozen=True)
 class LineCost:
-    """``total_ms`` under the line, ``self_ms`` of it not in other lines of the user's code; ms per plain step."""
+    """``total_ms`` under the line, ``self_ms`` of it not in other lines of
+    the user's code; ms per plain step.
+    """
 
     file: str
     line: int
@@ -38,15 +41,29 @@ def line_costs(measured: Measured) -> list[LineCost]:
     costs = []
     for (file, line, function), (self_ns, total_ns, count) in costliest:
         total_ms = measured.detail_ms(detail.clipped(calls, np.asarray(rows[file, line, function])))
-        costs.append(LineCost(file, line, function, total_ms * self_ns / max(total_ns, 1), total_ms, count / detail.step_count))
+        costs.append(
+            LineCost(
+                file,
+                line,
+                function,
+                total_ms * self_ns / max(total_ns, 1),
+                total_ms,
+                count / detail.step_count,
+            )
+        )
     return sorted(costs, key=lambda one: -one.self_ms)
 
 
 def _sums(calls: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:
-    """Per line: self ns, total ns (a line inside itself counted once), calls. Calls are sorted by start, enclosing first."""
+    """Per line: self ns, total ns (a line inside itself counted once), calls.
+
+    Calls are sorted by start, enclosing first.
+    """
     sums: dict[tuple[str, int, str], list[int]] = {}
     stack: list[tuple[int, tuple[str, int, str]]] = []  # (end, line) of the calls around the current one
-    rows = zip(*(calls[name].tolist() for name in ("file", "line", "function", "start_ns", "dur_ns")), strict=True)
+    rows = zip(
+        *(calls[name].tolist() for name in ("file", "line", "function", "start_ns", "dur_ns")), strict=True
+    )
     for file, line, function, start, dur in rows:
         while stack and stack[-1][0] <= start:
             stack.pop()

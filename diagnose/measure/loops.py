@@ -1,4 +1,6 @@
-"""Python loops over the rows of a tensor, found by their rhythm: take a row, run the same few operators, take the next."""
+"""Python loops over the rows of a tensor, found by their rhythm: take a row, run
+the same few operators, take the next.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from diagnose.trace.intervals import union
 
 ROW_OP = r"^aten::select$"
 ROWS_AT_ONCE_OP = r"^aten::unbind$"  # what `for row in tensor` starts with
-MIN_REPEATS = 10  # as torch's own ForLoopIndexingPattern (torch/profiler/_pattern_matcher.py); fewer is a handful of tensors
+# as torch's own ForLoopIndexingPattern (torch/profiler/_pattern_matcher.py); fewer is a handful of tensors
+MIN_REPEATS = 10
 MAX_OPS_PER_ROW = 64  # a longer body is no row-by-row loop but a model called per sample
 
 
@@ -22,7 +25,9 @@ def row_loops(view: View, ops: Rows) -> list[Rows]:
     for period in range(1, min(MAX_OPS_PER_ROW, len(outer) // MIN_REPEATS) + 1):
         for first, last in _periodic_runs(codes, period):
             fresh = not taken[first:last].any()
-            by_row = takes_row[first : first + period].any() or takes_rows[max(0, first - 2) : first + 1].any()
+            by_row = (
+                takes_row[first : first + period].any() or takes_rows[max(0, first - 2) : first + 1].any()
+            )
             if fresh and by_row:
                 taken[first:last] = True
                 loops.append(outer[first:last])
@@ -30,10 +35,16 @@ def row_loops(view: View, ops: Rows) -> list[Rows]:
 
 
 def loop_time(view: View, loops: list[Rows]) -> Intervals:
-    """From each loop's first operator to the end of its last, ns: the Python between the rows is part of the loop."""
+    """From each loop's first operator to the end of its last, ns: the Python
+    between the rows is part of the loop.
+    """
     start = view.host["start_ns"].to_numpy()
     end = start + view.host["dur_ns"].to_numpy()
-    return union(np.array([(start[loop[0]], end[loop[-1]]) for loop in loops], np.int64)) if loops else NO_INTERVALS
+    return (
+        union(np.array([(start[loop[0]], end[loop[-1]]) for loop in loops], np.int64))
+        if loops
+        else NO_INTERVALS
+    )
 
 
 def _inside_op(view: View) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""Metrics: named numbers with a unit and one line of meaning. A metric that cannot be known is ``Missing``, never zero.
+"""Metrics: named numbers with a unit and one line of meaning. A metric that cannot
+be known is ``Missing``, never zero.
 
-Times are ms per step of the *plain* run: what was recorded without what the profiler added to it (`diagnose.measure.distortion`), so that
-the parts add up to the plain step.
+Times are ms per step of the *plain* run: what was recorded without what the profiler added to it
+(`diagnose.measure.distortion`), so that the parts add up to the plain step.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ import pandas as pd
 from diagnose.errors import DiagnoseError
 from diagnose.measure.calls import NO_CALLS, call_table
 from diagnose.measure.device_steps import host_ahead
-from diagnose.measure.distortion import DETAIL_COSTS, TIMELINE_COSTS, EventCosts, PlainTime, RecordedEvents, detail_time, timeline_time
+from diagnose.measure.distortion import (
+    DETAIL_COSTS,
+    TIMELINE_COSTS,
+    EventCosts,
+    PlainTime,
+    RecordedEvents,
+    detail_time,
+    timeline_time,
+)
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
 from diagnose.measure.parts import PartTimes, part_times
@@ -42,7 +51,9 @@ class Missing:
 
 
 class Unknown(Exception):
-    """Raised where a metric needs a number that is missing; the metric is then missing for the same reason."""
+    """Raised where a metric needs a number that is missing; the metric is then missing for the same
+    reason.
+    """
 
     def __init__(self, missing: Missing) -> None:
         super().__init__(missing.reason)
@@ -59,7 +70,9 @@ class Metric:
 
 @dataclass(frozen=True)
 class FactPlace:
-    """A line of the script that a fact is about, and what that costs; ``ms_per_step`` is None if no recording can tell."""
+    """A line of the script that a fact is about, and what that costs;
+    ``ms_per_step`` is None if no recording can tell.
+    """
 
     file: str
     line: int
@@ -81,13 +94,18 @@ METRICS: dict[str, Metric] = {}
 FACT_SELECTORS: dict[str, FactSelector] = {}
 
 NO_STEPS = Missing("no complete step was recorded", "--steps")
-NO_BORDERS = Missing("the trace marks no steps, so nothing can be counted per step", "profiler.step() in the loop")
+NO_BORDERS = Missing(
+    "the trace marks no steps, so nothing can be counted per step", "profiler.step() in the loop"
+)
 NO_GPU = Missing("no GPU in this recording", "--device cuda")
 NO_SHAPES = Missing("input shapes were not recorded", "record_shapes=True")
 NO_HOST = Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
 NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose train.py")
 NO_COST = Missing("what it costs in ms cannot be told from a recording", "compare two runs")
-NO_CALLS_SEEN = Missing("the calls of the script's own lines were not recorded", "python -m diagnose train.py, without --no-stacks")
+NO_CALLS_SEEN = Missing(
+    "the calls of the script's own lines were not recorded",
+    "python -m diagnose train.py, without --no-stacks",
+)
 
 
 class Measured:
@@ -109,7 +127,9 @@ class Measured:
     def detail(self) -> Selection | None:
         """The view source lines come from."""
         detail = self.recording.detail
-        return _usable_view(detail, call_table(self.recording.calls, detail) if detail is not None else NO_CALLS)
+        return _usable_view(
+            detail, call_table(self.recording.calls, detail) if detail is not None else NO_CALLS
+        )
 
     @property
     def ledger(self) -> Ledger | None:
@@ -124,7 +144,9 @@ class Measured:
         return self._values[name]
 
     def needed(self, name: str) -> float:
-        """The metric as a number, for another metric that is computed from it; raises Unknown where it is missing."""
+        """The metric as a number, for another metric that is computed from it;
+        raises Unknown where it is missing.
+        """
         value = self.metric(name)
         if isinstance(value, Missing):
             raise Unknown(value)
@@ -155,14 +177,20 @@ class Measured:
         """The time (ns) in its view that depends on the selector's events."""
         if selector.name not in self._attributed:
             view = self.view(selector)
-            self._attributed[selector.name] = selector.attributed(view, self.rows(selector)) if view else NO_INTERVALS
+            self._attributed[selector.name] = (
+                selector.attributed(view, self.rows(selector)) if view else NO_INTERVALS
+            )
         return self._attributed[selector.name]
 
     def attributed_ms(self, selector: Selector) -> float:
         """That time in ms of the plain step."""
         if self.view(selector) is None:
             return 0.0
-        return self.detail_ms(self.attributed(selector)) if selector.table == "calls" else self.timeline_ms(self.attributed(selector))
+        return (
+            self.detail_ms(self.attributed(selector))
+            if selector.table == "calls"
+            else self.timeline_ms(self.attributed(selector))
+        )
 
     @property
     def fetches_per_step(self) -> float:
@@ -170,7 +198,10 @@ class Measured:
         return float(self.recording.clock.get("per_step", {}).get("fetch") or 1.0)
 
     def row_ms(self, row: str) -> float:
-        """A row of the ledger in ms of the plain step; all rows together are the plain step. 0 if the ledger has no such row."""
+        """A row of the ledger in ms of the plain step; all rows together are the plain step.
+
+        0 if the ledger has no such row.
+        """
         return self._rows_ms.get(row, 0.0)
 
     def timeline_ms(self, intervals: Intervals) -> float:
@@ -180,11 +211,15 @@ class Measured:
         return self.timeline.ms_per_step(intervals) if self.timeline else 0.0
 
     def detail_ms(self, intervals: Intervals) -> float:
-        """Time of the detail phase in ms of the plain step, at most what the timeline says of the ledger's rows it lies in."""
+        """Time of the detail phase in ms of the plain step, at most what the timeline
+        says of the ledger's rows it lies in.
+        """
         return self._detail_time.ms(intervals) if self._detail_time else 0.0
 
     def plain_ms(self, recorded_ms: float, *, of_input_wait: bool) -> float:
-        """A duration on the timeline in ms of the plain step, by its length alone: as the wait for input shrinks, or all the rest."""
+        """A duration on the timeline in ms of the plain step, by its length alone: as the wait
+        for input shrinks, or all the rest.
+        """
         if self.timeline is None or self.ledger is None:
             return recorded_ms
         rows = [row for row in self.ledger.rows if (row == "input_wait") == of_input_wait]
@@ -196,7 +231,11 @@ class Measured:
         """The rows of the ledger in ms of the plain step; as recorded where none was measured."""
         if self._timeline_time is not None:
             return self._timeline_time.rows_ms
-        return {row: self.timeline.ms_per_step(there) for row, there in self.ledger.rows.items()} if self.timeline and self.ledger else {}
+        return (
+            {row: self.timeline.ms_per_step(there) for row, there in self.ledger.rows.items()}
+            if self.timeline and self.ledger
+            else {}
+        )
 
     @cached_property
     def _timeline_time(self) -> PlainTime | None:
@@ -204,10 +243,13 @@ class Measured:
         if self.timeline is None or not plain_ms > 0:
             return None
         known_ms = self._timed_rows_ms(plain_ms)
-        # Rows that were timed are not disturbed, and tell by themselves how much of the excess is anybody else's.
+        # Rows that were timed are not disturbed, and tell by themselves how much of the excess is anybody
+        # else's.
         slower = None if known_ms else self._detail_events
         events = RecordedEvents(self.timeline, self._timeline_costs)
-        return timeline_time(events, slower, plain_ms, known_ms or self._fetched_rows_ms(), host_ahead=self.host_ahead)
+        return timeline_time(
+            events, slower, plain_ms, known_ms or self._fetched_rows_ms(), host_ahead=self.host_ahead
+        )
 
     @cached_property
     def _detail_time(self) -> PlainTime | None:
@@ -231,7 +273,9 @@ class Measured:
 
     @cached_property
     def _plain_stretches(self) -> Stretches | None:
-        return step_stretches(self.recording.processor, self.recording.phase("plain"), self.recording.ticks_per_step)
+        return step_stretches(
+            self.recording.processor, self.recording.phase("plain"), self.recording.ticks_per_step
+        )
 
     @cached_property
     def plain_steps(self) -> Typical | None:
@@ -251,7 +295,9 @@ class Measured:
         """Of the plain steps' time, in which the script's threads were ready to run and had no core."""
         steps = self._plain_stretches
         if steps is None or np.isnan(steps.undelayed_ns).any():
-            return Missing("how long the script's threads waited for a core was not recorded", NO_FACTS.option)
+            return Missing(
+                "how long the script's threads waited for a core was not recorded", NO_FACTS.option
+            )
         return float(1 - steps.undelayed_ns.sum() / steps.wall_ns.sum())
 
     @property
@@ -260,7 +306,9 @@ class Measured:
 
     @cached_property
     def host_ahead(self) -> bool:
-        """In plain steps the host ran ahead of the GPU, which sets the pace; False where that is not known."""
+        """In plain steps the host ran ahead of the GPU, which sets the pace; False where that is not
+        known.
+        """
         phase, view = self.recording.phase("plain"), self.timeline
         if phase is None or view is None or not view.has_device:
             return False
@@ -272,7 +320,9 @@ class Measured:
         """The parts of a step as they were timed; None where they were not, or a GPU computes."""
         phase = self.recording.phase("parts")
         samples = (
-            samples_within(self.recording.processor, phase["tick_ns"][0], phase["tick_ns"][-1]) if phase and not self.has_gpu else None
+            samples_within(self.recording.processor, phase["tick_ns"][0], phase["tick_ns"][-1])
+            if phase and not self.has_gpu
+            else None
         )
         vary = self.metric("shapes_differ") is True
         return part_times(samples, self.recording.ticks_per_step, vary=vary) if samples is not None else None
@@ -281,13 +331,25 @@ class Measured:
         """Rows of the ledger that are parts of a step and were timed as such."""
         if self.parts is None or self.ledger is None:
             return {}
-        return {row: ms for row, ms in self.parts.fitted(plain_ms).items() if len(self.ledger.rows.get(row, NO_INTERVALS))}
+        return {
+            row: ms
+            for row, ms in self.parts.fitted(plain_ms).items()
+            if len(self.ledger.rows.get(row, NO_INTERVALS))
+        }
 
     def _fetched_rows_ms(self) -> dict[str, float]:
-        """Rows measured in plain steps: the wait for input where there are no workers, as every fetch is timed in every phase."""
-        wait_ms = self.timeline.ms_per_step(self.ledger.rows.get("input_wait", NO_INTERVALS)) if self.timeline and self.ledger else 0.0
+        """Rows measured in plain steps: the wait for input where there are no workers, as
+        every fetch is timed in every phase.
+        """
+        wait_ms = (
+            self.timeline.ms_per_step(self.ledger.rows.get("input_wait", NO_INTERVALS))
+            if self.timeline and self.ledger
+            else 0.0
+        )
         plain_fetch, recorded_fetch = self.fetch_ms("plain"), self.fetch_ms("timeline")
-        is_known = self.metric("loader_worker_count") == 0 and plain_fetch > 0 and recorded_fetch > 0 and wait_ms > 0
+        is_known = (
+            self.metric("loader_worker_count") == 0 and plain_fetch > 0 and recorded_fetch > 0 and wait_ms > 0
+        )
         return {"input_wait": wait_ms * plain_fetch / recorded_fetch} if is_known else {}
 
     def fetch_ms(self, phase_name: str) -> float:
@@ -312,7 +374,9 @@ def _usable_view(trace: Trace | None, calls: pd.DataFrame) -> Selection | None:
     return view if view is not None and view.step_count else None
 
 
-def metric(name: str, unit: str, meaning: str) -> Callable[[Callable[[Measured], Value | Missing]], Callable[[Measured], Value | Missing]]:
+def metric(
+    name: str, unit: str, meaning: str
+) -> Callable[[Callable[[Measured], Value | Missing]], Callable[[Measured], Value | Missing]]:
     """Registers a function of a Measured as the metric of that name."""
 
     def register(function: Callable[[Measured], Value | Missing]) -> Callable[[Measured], Value | Missing]:
@@ -326,10 +390,14 @@ def metric(name: str, unit: str, meaning: str) -> Callable[[Callable[[Measured],
 
 def fact_selector(
     name: str, meaning: str
-) -> Callable[[Callable[[Measured], list[FactPlace] | Missing]], Callable[[Measured], list[FactPlace] | Missing]]:
+) -> Callable[
+    [Callable[[Measured], list[FactPlace] | Missing]], Callable[[Measured], list[FactPlace] | Missing]
+]:
     """Registers a function from a Measured to places as the selector of that name."""
 
-    def register(places: Callable[[Measured], list[FactPlace] | Missing]) -> Callable[[Measured], list[FactPlace] | Missing]:
+    def register(
+        places: Callable[[Measured], list[FactPlace] | Missing],
+    ) -> Callable[[Measured], list[FactPlace] | Missing]:
         def places_or_missing(measured: Measured) -> list[FactPlace] | Missing:
             try:
                 return places(measured)

@@ -40,7 +40,11 @@ def _unknown(selector: Selector, view: Selection | None) -> Missing | None:
         return NO_CALLS_SEEN if selector.table == "calls" else NO_STEPS
     if selector.needs == "calls":
         return None if len(view.calls) else NO_CALLS_SEEN
-    if selector.needs != "host" and not view.has_device and not (selector.needs == "shapes" and selector.table == "host"):
+    if (
+        selector.needs != "host"
+        and not view.has_device
+        and not (selector.needs == "shapes" and selector.table == "host")
+    ):
         return NO_GPU
     if not len(view.host) and selector.table == "host":
         return NO_HOST

@@ -1,4 +1,6 @@
-"""A recorded trace in the training thread's own time: as if it had always had a core when it was ready to run."""
+"""A recorded trace in the training thread's own time: as if it had always
+had a core when it was ready to run.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,16 @@ from diagnose.trace.own_time import OwnTime
 from diagnose.trace.schema import Trace
 
 NEVER_NS = 1 << 62
-FASTEST = 1000.0  # a stretch lost to delays altogether keeps one part in so many, so that what follows one another stays in order
+# a stretch lost to delays altogether keeps one part in so many, so that what follows one another stays in
+# order
+FASTEST = 1000.0
 
 
 def in_own_time(trace: Trace, table: pd.DataFrame, phase: dict[str, Any], *, alone: bool) -> Trace:
     """The trace of a phase with its `own_time`, and on that clock where delays are worth it.
 
-    ``alone``: the process waits for no other rank, so that what it does not lose is not lost at all. What a GPU does goes by no thread's
-    clock; with one in the trace the times stay as recorded.
+    ``alone``: the process waits for no other rank, so that what it does not lose is not lost at all. What a
+    GPU does goes by no thread's clock; with one in the trace the times stay as recorded.
     """
     tick_ns = phase["tick_ns"]
     samples = samples_within(table, tick_ns[0], tick_ns[-1])
@@ -34,24 +38,36 @@ def in_own_time(trace: Trace, table: pd.DataFrame, phase: dict[str, Any], *, alo
 
 
 def fetches_in_own_time(fetches: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """The batches that the training process fetched itself, as long as they take without delays; those of workers as they are."""
+    """The batches that the training process fetched itself, as long as they take without
+    delays; those of workers as they are.
+    """
     samples = samples_within(table, 0, NEVER_NS)
     if samples is None or not len(fetches):
         return fetches
     own_time = _own_time(samples, 0, moves=True)
-    begin_ns, dur_ns = fetches["start_ns"].to_numpy().astype(np.int64), fetches["dur_ns"].to_numpy().astype(np.int64)
+    begin_ns, dur_ns = (
+        fetches["start_ns"].to_numpy().astype(np.int64),
+        fetches["dur_ns"].to_numpy().astype(np.int64),
+    )
     own_ns = own_time.own(begin_ns + dur_ns) - own_time.own(begin_ns)
-    return fetches.assign(dur_ns=np.where(fetches["in_worker"].to_numpy() > 0, dur_ns, own_ns).astype(np.uint64))
+    return fetches.assign(
+        dur_ns=np.where(fetches["in_worker"].to_numpy() > 0, dur_ns, own_ns).astype(np.uint64)
+    )
 
 
 def clock_offset_ns(trace: Trace, phase: dict[str, Any]) -> int | None:
-    """What to add to a moment of the host's clock (`perf_counter_ns`) to have it on the trace's as recorded; None where ticks do not tell.
+    """What to add to a moment of the host's clock (`perf_counter_ns`) to have it on the trace's as
+    recorded; None where ticks do not tell.
 
-    A tick is noted in steps.json and marked in the trace, some microseconds later; the smallest difference was disturbed least.
+    A tick is noted in steps.json and marked in the trace, some microseconds later; the
+    smallest difference was disturbed least.
     """
     if trace.step_source != "mark":
         return None
-    tick_ns, before = np.asarray(phase["tick_ns"], np.int64), trace.steps["number"].to_numpy() - 1 - phase["first_tick"]
+    tick_ns, before = (
+        np.asarray(phase["tick_ns"], np.int64),
+        trace.steps["number"].to_numpy() - 1 - phase["first_tick"],
+    )
     noted = (before >= 0) & (before < len(tick_ns))  # a step begins with the tick before its own
     if not noted.any():
         return None
@@ -61,8 +77,12 @@ def clock_offset_ns(trace: Trace, phase: dict[str, Any]) -> int | None:
 
 
 def _offsets_of_parts(trace: Trace, samples: Samples) -> list[int]:
-    """The same by the marks of the parts, each of which begins right after a sample; none of those that do not tally."""
-    marks = trace.host[(trace.host["kind"] == "mark").to_numpy() & (trace.host["tid"] == trace.training_thread).to_numpy()]
+    """The same by the marks of the parts, each of which begins right after a
+    sample; none of those that do not tally.
+    """
+    marks = trace.host[
+        (trace.host["kind"] == "mark").to_numpy() & (trace.host["tid"] == trace.training_thread).to_numpy()
+    ]
     begin_ns, name = marks["start_ns"].to_numpy(), marks["name"].to_numpy()
     found = []
     for border, part in PARTS.items():
@@ -93,7 +113,9 @@ def _moved(trace: Trace, own_time: OwnTime) -> Trace:
     if (own_time.own_ns == own_time.recorded_ns).all():
         return moved
     host = _with_times(trace.host, own_time, "start_ns")
-    steps = trace.steps.assign(**{name: own_time.own(trace.steps[name].to_numpy()) for name in ("start_ns", "end_ns")})
+    steps = trace.steps.assign(
+        **{name: own_time.own(trace.steps[name].to_numpy()) for name in ("start_ns", "end_ns")}
+    )
     memory = trace.memory.assign(time_ns=own_time.own(trace.memory["time_ns"].to_numpy()))
     return replace(moved, host=host, steps=steps, memory=memory)
 

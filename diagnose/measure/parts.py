@@ -1,6 +1,8 @@
-"""How long the parts of a plain step take: forward, backward, optimizer, the wait for input, and the rest, timed without a profiler.
+"""How long the parts of a plain step take: forward, backward, optimizer, the wait for input, and
+the rest, timed without a profiler.
 
-A stretch between two samples belongs to the part that is open there, of several to the one that the ledger peels off first.
+A stretch between two samples belongs to the part that is open there, of several to the
+one that the ledger peels off first.
 """
 
 from __future__ import annotations
@@ -13,13 +15,16 @@ import numpy as np
 from diagnose.measure.processor import PARTS, TICK, Samples, Stretches
 from diagnose.measure.typical import least_delayed, typical
 
-ROWS = {"next": "input_wait", "backward": "backward", "forward": "forward", "optimizer": "optimizer"}  # in the ledger's order
+# in the ledger's order
+ROWS = {"next": "input_wait", "backward": "backward", "forward": "forward", "optimizer": "optimizer"}
 REST = "rest"
 
 
 @dataclass(frozen=True)
 class PartTimes:
-    """Of each row of a host's ledger that is a part, and of the ``REST``: ms of the typical step, and ms of these that the thread slept."""
+    """Of each row of a host's ledger that is a part, and of the ``REST``: ms of the typical step,
+    and ms of these that the thread slept.
+    """
 
     ms: Mapping[str, float]
     slept_ms: Mapping[str, float]
@@ -29,7 +34,9 @@ class PartTimes:
         return sum(self.ms.values())
 
     def fitted(self, step_ms: float) -> Mapping[str, float]:
-        """ms of the parts of a step of that length: what is computed takes so much more or less, sleep takes what it takes."""
+        """ms of the parts of a step of that length: what is computed takes so much more
+        or less, sleep takes what it takes.
+        """
         slept_ms = sum(self.slept_ms.values())
         if not slept_ms < min(step_ms, self.step_ms):
             return {row: ms * step_ms / self.step_ms for row, ms in self.ms.items()}
@@ -40,7 +47,8 @@ class PartTimes:
 def part_times(samples: Samples, ticks_per_step: int, *, vary: bool = False) -> PartTimes | None:
     """The parts of the steps in these samples, which begin and end with a tick; None without a whole step.
 
-    Each part is the mean of the typical steps, of those in which it was not delayed: a step is hardly ever spared, a part of it often is.
+    Each part is the mean of the typical steps, of those in which it was not delayed: a step is hardly
+    ever spared, a part of it often is.
     """
     ticks = np.flatnonzero(samples.border == TICK)[::ticks_per_step]
     count, rows = len(ticks) - 1, [*ROWS.values(), REST]
@@ -65,10 +73,14 @@ def _ordinary_steps(lengths_ns: np.ndarray, *, vary: bool) -> np.ndarray:
 
 
 def _rows(samples: Samples) -> np.ndarray:
-    """To which row the stretch after each sample belongs, by its position in `ROWS`; else that of the `REST`."""
+    """To which row the stretch after each sample belongs, by its position
+    in `ROWS`; else that of the `REST`.
+    """
     numbers = {name: number for number, name in PARTS.items()}
     found = np.full(len(samples), len(ROWS))
     for index, part in reversed(list(enumerate(ROWS))):
-        opened = np.cumsum((samples.border == numbers[part]).astype(int) - (samples.border == -numbers[part]).astype(int))
+        opened = np.cumsum(
+            (samples.border == numbers[part]).astype(int) - (samples.border == -numbers[part]).astype(int)
+        )
         found[opened > 0] = index
     return found

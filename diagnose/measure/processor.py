@@ -1,8 +1,10 @@
-"""What the training thread had of the processor (docs/architecture.md, *processor.bin*), between any two samples.
+"""What the training thread had of the processor (docs/architecture.md,
+*processor.bin*), between any two samples.
 
-A thread is *delayed* while it is ready to run and has no core, because other threads have them all. That is known to the nanosecond, and it
-is not the script's doing: without other programs on the machine the same steps take so much less. Threads that compute beside it are
-delayed too, and then it waits for them: spinning, which looks like its own work. So what it ran counts as far as none of them was delayed.
+A thread is *delayed* while it is ready to run and has no core, because other threads have them all. That is
+known to the nanosecond, and it is not the script's doing: without other programs on the machine the same
+steps take so much less. Threads that compute beside it are delayed too, and then it waits for them: spinning,
+which looks like its own work. So what it ran counts as far as none of them was delayed.
 """
 
 from __future__ import annotations
@@ -13,19 +15,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-RECORD = np.dtype([(name, "<i8") for name in ("border", "ns", "middle_ns", "end_ns", "ran_ns", "delay_ns", "pool_delay_ns", "switches")])
-PARTS = {1: "forward", 2: "backward", 3: "optimizer", 4: "next"}  # begins at its number, ends at the negative one
+RECORD = np.dtype(
+    [
+        (name, "<i8")
+        for name in ("border", "ns", "middle_ns", "end_ns", "ran_ns", "delay_ns", "pool_delay_ns", "switches")
+    ]
+)
+# begins at its number, ends at the negative one
+PARTS = {1: "forward", 2: "backward", 3: "optimizer", 4: "next"}
 TICK, TICK_ENDS = 0, 5
 SAMPLE_NS = 20_000  # half a sample takes no longer by itself
 
 
 @dataclass(frozen=True)
 class Stretches:
-    """Stretches of a thread's time, ns; what the recorder itself did at a tick, and the taking of samples, is in none."""
+    """Stretches of a thread's time, ns; what the recorder itself did at a tick,
+    and the taking of samples, is in none.
+    """
 
     wall_ns: np.ndarray
     undelayed_ns: np.ndarray  # without delays; nan where they are unknown
-    slept_ns: np.ndarray  # in which the thread neither ran nor was ready to: it slept, read or waited; nan if unknown
+    # in which the thread neither ran nor was ready to: it slept, read or waited; nan if unknown
+    slept_ns: np.ndarray
 
     @property
     def lengths_ns(self) -> np.ndarray:
@@ -36,7 +47,9 @@ class Stretches:
     def lost_share(self) -> np.ndarray:
         """How much of each the delays are; nan if unknown."""
         lost_ns = self.wall_ns - self.undelayed_ns
-        return np.divide(lost_ns, self.wall_ns, out=np.where(np.isnan(lost_ns), np.nan, 0.0), where=self.wall_ns > 0)
+        return np.divide(
+            lost_ns, self.wall_ns, out=np.where(np.isnan(lost_ns), np.nan, 0.0), where=self.wall_ns > 0
+        )
 
     def lasting(self, wall_ns: np.ndarray) -> Stretches:
         """The same stretches where they last so long: until a GPU is through with them."""
@@ -75,21 +88,30 @@ def samples_within(table: pd.DataFrame, first_ns: int, last_ns: int) -> Samples 
 
 
 def _stretches(samples: pd.DataFrame) -> Stretches:
-    border, begin_ns, middle_ns, end_ns = (samples[name].to_numpy() for name in ("border", "ns", "middle_ns", "end_ns"))
+    border, begin_ns, middle_ns, end_ns = (
+        samples[name].to_numpy() for name in ("border", "ns", "middle_ns", "end_ns")
+    )
     ours = (border[:-1] == TICK) & (border[1:] == TICK_ENDS)
     took_ns = begin_ns[1:] - end_ns[:-1]
     ran_ns = np.clip(np.diff(samples["ran_ns"]), 0, took_ns)
-    # The delay is asked for in the second half of a sample. What the halves next to a stretch took is delay as well, if it is much.
+    # The delay is asked for in the second half of a sample. What the halves next to a stretch
+    # took is delay as well, if it is much.
     beside_ns = _delayed(end_ns - middle_ns)[:-1] + _delayed(middle_ns - begin_ns)[1:]
     delay_ns = np.clip(_delays(samples) - beside_ns, 0, took_ns - ran_ns)
-    wall_ns, delay_ns, ran_ns = (np.where(ours, 0, column).astype(float) for column in (took_ns, delay_ns, ran_ns))
-    others_ns = np.where(_known(samples["pool_delay_ns"]), np.clip(np.diff(samples["pool_delay_ns"]), 0, wall_ns), 0)
+    wall_ns, delay_ns, ran_ns = (
+        np.where(ours, 0, column).astype(float) for column in (took_ns, delay_ns, ran_ns)
+    )
+    others_ns = np.where(
+        _known(samples["pool_delay_ns"]), np.clip(np.diff(samples["pool_delay_ns"]), 0, wall_ns), 0
+    )
     spun_ns = np.divide(ran_ns * others_ns, wall_ns, out=np.zeros(len(wall_ns)), where=wall_ns > 0)
     return Stretches(wall_ns, wall_ns - delay_ns - spun_ns, wall_ns - delay_ns - ran_ns)
 
 
 def _delays(samples: pd.DataFrame) -> np.ndarray:
-    """Where the kernel does not tell how long a thread was delayed it may tell how often a core was taken from it: never is no delay."""
+    """Where the kernel does not tell how long a thread was delayed it may tell how often a core
+    was taken from it: never is no delay.
+    """
     taken = np.where(_known(samples["switches"]) & (np.diff(samples["switches"]) == 0), 0.0, np.nan)
     return np.where(_known(samples["delay_ns"]), np.diff(samples["delay_ns"]), taken)
 
@@ -105,11 +127,13 @@ def _known(column: pd.Series) -> np.ndarray:
     return np.asarray(known[:-1] & known[1:])
 
 
-def step_stretches(table: pd.DataFrame, phase: dict[str, Any] | None, ticks_per_step: int) -> Stretches | None:
+def step_stretches(
+    table: pd.DataFrame, phase: dict[str, Any] | None, ticks_per_step: int
+) -> Stretches | None:
     """The whole steps of a phase. None without a step.
 
-    Short steps have no sample each: those between two samples share what these tell. A core is taken away for longer than such a step, so
-    a delay is that of the longest of them. It is unknown behind the last sample.
+    Short steps have no sample each: those between two samples share what these tell. A core is taken away for
+    longer than such a step, so a delay is that of the longest of them. It is unknown behind the last sample.
     """
     tick_ns = np.asarray(phase["tick_ns"] if phase else [], np.int64)
     borders_ns = tick_ns[::ticks_per_step]
@@ -118,7 +142,11 @@ def step_stretches(table: pd.DataFrame, phase: dict[str, Any] | None, ticks_per_
     wall_ns = np.diff(borders_ns).astype(float)
     unknown = np.full(len(wall_ns), np.nan)
     samples = samples_within(table, int(tick_ns[0]), int(tick_ns[-1]))
-    sampled = np.isin(borders_ns, samples.ns[samples.border == TICK]) if samples is not None else np.zeros(len(borders_ns), bool)
+    sampled = (
+        np.isin(borders_ns, samples.ns[samples.border == TICK])
+        if samples is not None
+        else np.zeros(len(borders_ns), bool)
+    )
     if samples is None or not sampled[0] or sampled.sum() < 2:
         return Stretches(wall_ns, unknown, unknown)
     known_ns = borders_ns[sampled]
@@ -129,7 +157,9 @@ def step_stretches(table: pd.DataFrame, phase: dict[str, Any] | None, ticks_per_
 
 
 def _shared(wall_ns: np.ndarray, groups: Stretches, group_of: np.ndarray) -> Stretches:
-    """The steps' own parts of their groups' stretches, which lack what the recorder did; steps of no group are unknown."""
+    """The steps' own parts of their groups' stretches, which lack what the recorder
+    did; steps of no group are unknown.
+    """
     count = len(groups.wall_ns)
     is_known = group_of < count
     of = np.minimum(group_of, count - 1)
@@ -140,8 +170,13 @@ def _shared(wall_ns: np.ndarray, groups: Stretches, group_of: np.ndarray) -> Str
     order = np.lexsort((wall_ns, group_of))
     longest = np.zeros(len(wall_ns), bool)
     longest[order[np.append(np.diff(group_of[order]) > 0, True)]] = True
-    undelayed_ns = np.where(longest, np.maximum(shared_ns - lost_ns, 0.0), np.where(np.isnan(lost_ns), np.nan, shared_ns))
+    undelayed_ns = np.where(
+        longest, np.maximum(shared_ns - lost_ns, 0.0), np.where(np.isnan(lost_ns), np.nan, shared_ns)
+    )
     slept_ns = groups.slept_ns[of] * parts
     return Stretches(
-        *(np.where(is_known, column, missing) for column, missing in ((shared_ns, wall_ns), (undelayed_ns, np.nan), (slept_ns, np.nan)))
+        *(
+            np.where(is_known, column, missing)
+            for column, missing in ((shared_ns, wall_ns), (undelayed_ns, np.nan), (slept_ns, np.nan))
+        )
     )

@@ -1,6 +1,7 @@
 """A recording: everything one run left behind, or a lone trace file, behind one face.
 
-Every part may be missing (the script ended early, somebody else recorded it): then it is empty or ``None``, never zero.
+Every part may be missing (the script ended early, somebody else recorded it): then
+it is empty or ``None``, never zero.
 """
 
 from __future__ import annotations
@@ -25,13 +26,17 @@ from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from diagnose.trace.source import Source, is_url, shown
 
-FETCH_RECORD = np.dtype([("start_ns", "<u8"), ("dur_ns", "<u8"), ("cpu_ns", "<u8"), ("pid", "<u4"), ("in_worker", "<u4")])
+FETCH_RECORD = np.dtype(
+    [("start_ns", "<u8"), ("dur_ns", "<u8"), ("cpu_ns", "<u8"), ("pid", "<u4"), ("in_worker", "<u4")]
+)
 _WITHOUT_CPU = np.dtype([field for field in FETCH_RECORD.descr if field[0] != "cpu_ns"])
 
 
 @dataclass(frozen=True)
 class Recording:
-    """``run``, ``clock`` (steps.json), ``facts``, ``key_averages``, ``calls``: as in docs/architecture.md; ``fetches``: a row a batch."""
+    """``run``, ``clock`` (steps.json), ``facts``, ``key_averages``, ``calls``: as in
+    docs/architecture.md; ``fetches``: a row a batch.
+    """
 
     source: Path  # the run folder or the trace file; for a trace at a URL the working folder
     timeline: Trace | None
@@ -43,7 +48,8 @@ class Recording:
     calls: dict[str, Any] = field(default_factory=dict)
     proof: dict[str, Any] = field(default_factory=dict)  # verify.json: what fixes were measured to gain
     fetches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, FETCH_RECORD)))
-    processor: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, PROCESSOR_RECORD)))  # a row a sample
+    # a row a sample
+    processor: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, PROCESSOR_RECORD)))
     notes: tuple[str, ...] = ()
     url: str = ""  # of a trace at one, without secrets
 
@@ -53,14 +59,18 @@ class Recording:
         return found[-1] if found else None
 
     def step_ns(self, phase_name: str) -> np.ndarray:
-        """Durations of the whole steps of a phase, ns; empty if the phase is missing. See `done_ns` for where a GPU computes."""
+        """Durations of the whole steps of a phase, ns; empty if the phase is missing.
+
+        See `done_ns` for where a GPU computes.
+        """
         phase = self.phase(phase_name)
         if phase is None:
             return np.empty(0, np.int64)
         return np.diff(done_ns(phase)[:: self.ticks_per_step])
 
     def input_elements(self, phase_name: str) -> np.ndarray:
-        """How many elements the tensors had that models were given in each whole step of a phase; empty where that is not known.
+        """How many elements the tensors had that models were given in each whole step of a
+        phase; empty where that is not known.
 
         0 for a step in which no model with parameters was called.
         """
@@ -69,9 +79,11 @@ class Recording:
         return np.asarray(told[:whole], np.int64).reshape(-1, self.ticks_per_step).sum(axis=1)
 
     def memory_steps(self, count: int) -> np.ndarray:
-        """After how many plain steps each of the ``count`` numbers of a memory series was read (facts.json), from 1 on.
+        """After how many plain steps each of the ``count`` numbers of a memory
+        series was read (facts.json), from 1 on.
 
-        Where that is not written, memory was read after every step, or every second, fourth, … of a long phase.
+        Where that is not written, memory was read after every step, or every second, fourth, … of a long
+        phase.
         """
         told = np.asarray(self.facts.get("memory_series_steps") or [], np.int64)
         if len(told) == count and (np.diff(told) > 0).all():
@@ -91,21 +103,26 @@ class Recording:
 
 def rank_folders(run: Path) -> dict[int, Path]:
     """The folders ``rank<k>`` of a run folder by rank, lowest first."""
-    numbers = sorted(int(path.name[4:]) for path in run.glob("rank*") if path.name[4:].isdecimal() and path.is_dir())
+    numbers = sorted(
+        int(path.name[4:]) for path in run.glob("rank*") if path.name[4:].isdecimal() and path.is_dir()
+    )
     return {number: run / f"rank{number}" for number in numbers}
 
 
 def load_recording(source: Source, *, rank: int | None = None, **reading: Any) -> Recording:
-    """The recording in a run folder or a trace, which may be at a URL; ``reading`` are options of `read_trace`.
+    """The recording in a run folder or a trace, which may be at a URL;
+    ``reading`` are options of `read_trace`.
 
-    ``rank``: which of a run folder, else the lowest. Raises TraceUnreadable if a lone trace cannot be read. In a run folder an unreadable
-    trace becomes a note: the rest is worth a report.
+    ``rank``: which of a run folder, else the lowest. Raises TraceUnreadable if a lone trace cannot be read.
+    In a run folder an unreadable trace becomes a note: the rest is worth a report.
     """
     if is_url(source):
         return Recording(source=Path(), timeline=read_trace(source, **reading), url=shown(source))
     path = Path(source)
     if path.is_dir():
-        return _load_run_folder(path, min(rank_folders(path), default=0) if rank is None else rank, partial(read_trace, **reading))
+        return _load_run_folder(
+            path, min(rank_folders(path), default=0) if rank is None else rank, partial(read_trace, **reading)
+        )
     return Recording(source=path, timeline=read_trace(path, **reading))
 
 
@@ -134,18 +151,30 @@ def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> R
 
 
 def _with_phase_in_progress(clock: dict[str, Any], rank: Path) -> dict[str, Any]:
-    """What a killed process had timed of a phase without a recording, unless an earlier one of that name holds more."""
+    """What a killed process had timed of a phase without a recording, unless an
+    earlier one of that name holds more.
+    """
     left = read_ticks(str(rank))
-    if left is None or not clock or clock.get("complete") or left.name in ("timeline", "detail") or len(left.tick_ns) < 2:
+    if (
+        left is None
+        or not clock
+        or clock.get("complete")
+        or left.name in ("timeline", "detail")
+        or len(left.tick_ns) < 2
+    ):
         return clock
     others = [phase for phase in clock["phases"] if phase["name"] != left.name]
     earlier = next((phase for phase in clock["phases"] if phase["name"] == left.name), None)
     if earlier is not None and (left.name == "warmup" or len(earlier["tick_ns"]) >= len(left.tick_ns)):
         return clock
-    return clock | {"phases": [*others, {"name": left.name, "first_tick": left.first_tick, "tick_ns": left.tick_ns}]}
+    return clock | {
+        "phases": [*others, {"name": left.name, "first_tick": left.first_tick, "tick_ns": left.tick_ns}]
+    }
 
 
-def _phase_trace(recording: Recording, rank: Path, name: str, read: Callable[..., Trace], notes: list[str]) -> Trace | None:
+def _phase_trace(
+    recording: Recording, rank: Path, name: str, read: Callable[..., Trace], notes: list[str]
+) -> Trace | None:
     phase = recording.phase(name)
     if phase is None or not phase.get("trace"):
         return None
@@ -160,17 +189,23 @@ def _phase_trace(recording: Recording, rank: Path, name: str, read: Callable[...
 
 
 def grouped_steps(trace: Trace, ticks_per_step: int) -> Trace:
-    """The trace with every ``ticks_per_step`` tick intervals joined into one step (two optimizers tick twice a step)."""
+    """The trace with every ``ticks_per_step`` tick intervals joined into one step
+    (two optimizers tick twice a step).
+    """
     if ticks_per_step <= 1 or trace.step_source != "mark":
         return trace
     steps = trace.steps.iloc[: len(trace.steps) // ticks_per_step * ticks_per_step]
     group = np.arange(len(steps)) // ticks_per_step
-    joined = steps.groupby(group).agg({"number": "first", "start_ns": "min", "end_ns": "max", "complete": "all"})
+    joined = steps.groupby(group).agg(
+        {"number": "first", "start_ns": "min", "end_ns": "max", "complete": "all"}
+    )
     return replace(trace, steps=joined.reset_index(drop=True))
 
 
 def _fetches(rank: Path) -> pd.DataFrame:
-    """A row a batch; ``cpu_ns``, the processor time of the thread that fetched it, is nan where it was not recorded (before 0.2)."""
+    """A row a batch; ``cpu_ns``, the processor time of the thread that fetched it, is nan
+    where it was not recorded (before 0.2).
+    """
     if (rank / "fetch.bin").exists():
         return _records(rank / "fetch.bin", _WITHOUT_CPU).assign(cpu_ns=np.nan)
     return _records(rank / "fetches.bin", FETCH_RECORD)
@@ -190,7 +225,13 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         loaded = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise DiagnoseError(f"{path} is damaged", saw=str(error), do="run the script again with `python -m diagnose`") from error
+        raise DiagnoseError(
+            f"{path} is damaged", saw=str(error), do="run the script again with `python -m diagnose`"
+        ) from error
     if not isinstance(loaded, dict):
-        raise DiagnoseError(f"{path} is damaged", saw=f"a {type(loaded).__name__} where an object belongs", do="run the script again")
+        raise DiagnoseError(
+            f"{path} is damaged",
+            saw=f"a {type(loaded).__name__} where an object belongs",
+            do="run the script again",
+        )
     return loaded

@@ -1,9 +1,10 @@
 """A selection: a view with what several selectors share; and what a selector is.
 
-A selector is a named set of events. One selector serves a rule's evidence, its culprits and its saving, so they cannot drift apart.
-It gives rows of the host or the device table, or of the calls the user's own lines made, and the time that is at stake because of them.
-Three metrics follow from each: ``<selector>_ms``, ``<selector>_share`` and ``<selector>_count_per_step``. The selectors themselves
-are in `diagnose.measure.areas`.
+A selector is a named set of events. One selector serves a rule's evidence, its culprits and its
+saving, so they cannot drift apart. It gives rows of the host or the device table, or of the calls
+the user's own lines made, and the time that is at stake because of them. Three metrics follow from
+each: ``<selector>_ms``, ``<selector>_share`` and ``<selector>_count_per_step``. The selectors
+themselves are in `diagnose.measure.areas`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,11 @@ class Selection(View):
     @cached_property
     def idle(self) -> Intervals:
         """The busiest device's idle time inside complete steps."""
-        return union(np.concatenate([part for row, part in self.ledger.rows.items() if row not in BUSY_ROWS] or [NO_INTERVALS]))
+        return union(
+            np.concatenate(
+                [part for row, part in self.ledger.rows.items() if row not in BUSY_ROWS] or [NO_INTERVALS]
+            )
+        )
 
     @cached_property
     def sync_calls(self) -> Rows:
@@ -68,7 +73,9 @@ class Selection(View):
 
     @cached_property
     def in_library_work(self) -> np.ndarray:
-        """Which host events start inside the optimizer's step or the loader's `__next__`: not the script's own doing."""
+        """Which host events start inside the optimizer's step or the loader's
+        `__next__`: not the script's own doing.
+        """
         marked = (self.kind == "mark") & self.name.isin(("optimizer", "next"))
         inside = marked | self.name_matches(OPTIMIZER_STEP) | self.name_matches(LOADER_NEXT)
         return started_in(self.host, self.host_intervals(np.flatnonzero(inside)))
@@ -100,7 +107,8 @@ Need = Literal["host", "device", "shapes", "calls"]
 
 @dataclass(frozen=True)
 class Selector:
-    """``rows(view)``: positions in ``table``. ``stake(view, rows)``: the intervals (ns) inside complete steps that depend on them.
+    """``rows(view)``: positions in ``table``. ``stake(view, rows)``: the intervals (ns) inside
+    complete steps that depend on them.
 
     Calls are looked for in the detail phase, everything else on the timeline.
     """
@@ -124,7 +132,9 @@ def selector(
     needs: Need | None = None,
     attributed: Callable[[Selection, Rows], Intervals] | None = None,
 ) -> Callable[[Callable[[Selection], Rows]], Callable[[Selection], Rows]]:
-    """Registers a function from a view to rows as the selector of that name; ``stake`` is the rows' own time if not given."""
+    """Registers a function from a view to rows as the selector of that name; ``stake``
+    is the rows' own time if not given.
+    """
 
     def register(rows: Callable[[Selection], Rows]) -> Callable[[Selection], Rows]:
         SELECTORS[name] = Selector(name, table, meaning, needs or table, rows, attributed or _OWN_TIME[table])
@@ -147,7 +157,11 @@ def _call_time(view: Selection, rows: Rows) -> Intervals:
     return view.clipped(view.calls, rows)
 
 
-_OWN_TIME: dict[str, Callable[[Selection, Rows], Intervals]] = {"host": _host_time, "device": _device_time, "calls": _call_time}
+_OWN_TIME: dict[str, Callable[[Selection, Rows], Intervals]] = {
+    "host": _host_time,
+    "device": _device_time,
+    "calls": _call_time,
+}
 
 
 def ledger_row(row: str) -> Callable[[Selection, Rows], Intervals]:

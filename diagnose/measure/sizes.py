@@ -10,6 +10,8 @@ _SIDE = re.compile(r"\d{1,18}")
 
 
 def number_counts(shapes: str) -> list[int]:
-    """Of each input of an event, by a text as `[[64, 3], [3]]`; -1 for one without a shape, `MOST_NUMBERS` for more than that."""
+    """Of each input of an event, by a text as `[[64, 3], [3]]`; -1 for one without a
+    shape, `MOST_NUMBERS` for more than that.
+    """
     parts = [_SIDE.findall(part) for part in shapes.split("]")]
     return [min(math.prod(map(int, sides)), MOST_NUMBERS) if sides else -1 for sides in parts]

@@ -10,7 +10,9 @@ from diagnose.measure.recording import Recording
 
 
 class Sources:
-    """Paths are shown relative to the script's working directory where they lie below it, cells by their titles (`cell 3`)."""
+    """Paths are shown relative to the script's working directory where they lie below
+    it, cells by their titles (`cell 3`).
+    """
 
     def __init__(self, recording: Recording) -> None:
         self._cwd = str(recording.run.get("cwd", ""))

@@ -11,10 +11,12 @@ FEWEST_STEPS = 3  # of two a spread says next to nothing
 
 
 def row_noise_ms(measured: Measured, row: str) -> float | None:
-    """The standard error of a row of the ledger, ms of the plain step; None of fewer than `FEWEST_STEPS` complete steps.
+    """The standard error of a row of the ledger, ms of the plain step; None of fewer
+    than `FEWEST_STEPS` complete steps.
 
-    A row is the mean of the complete steps, scaled to the plain step; this is s ÷ √n of the same steps, scaled alike. Not of their median
-    deviation: that is 0 for a row which few steps have, and a step that strays moves the row as well.
+    A row is the mean of the complete steps, scaled to the plain step; this is s ÷ √n of the same
+    steps, scaled alike. Not of their median deviation: that is 0 for a row which few steps have, and
+    a step that strays moves the row as well.
     """
     view = measured.timeline
     if view is None or view.step_count < FEWEST_STEPS:

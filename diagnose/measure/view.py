@@ -27,8 +27,9 @@ NO_ROWS: Rows = np.empty(0, np.int64)
 class View:
     """One trace and the windows that count. All times int64 ns.
 
-    ``windows``: the complete steps, which begin and end later than on the host where it runs ahead of a GPU (`device_steps`). What the
-    host does counts where it belongs to a step, by ``host_windows``; what a GPU does, and the ledger, by ``windows``.
+    ``windows``: the complete steps, which begin and end later than on the host where it runs ahead of a GPU
+    (`device_steps`). What the host does counts where it belongs to a step, by ``host_windows``; what a GPU
+    does, and the ledger, by ``windows``.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -95,7 +96,10 @@ class View:
         return np.flatnonzero(np.asarray(test) & self.in_steps)
 
     def name_matches(self, pattern: str) -> np.ndarray:
-        """Which host events have a name that matches the regular expression (tested once per distinct name). Not to be changed."""
+        """Which host events have a name that matches the regular expression (tested once per distinct name).
+
+        Not to be changed.
+        """
         if pattern not in self._matches:
             self._matches[pattern] = category_matches(self.name, pattern)
             self._matches[pattern].flags.writeable = False
@@ -110,15 +114,21 @@ class View:
     def clipped(self, table: pd.DataFrame, rows: Rows) -> Intervals:
         """Union of the rows' intervals inside complete steps."""
         start, dur = table["start_ns"].to_numpy()[rows], table["dur_ns"].to_numpy()[rows]
-        return intersect(union(as_intervals(start, dur)), self.span if table is self.device else self.host_span)
+        return intersect(
+            union(as_intervals(start, dur)), self.span if table is self.device else self.host_span
+        )
 
     def ms_per_step(self, intervals: Intervals) -> float:
         """Length of the intervals per complete step, ms of the recorded (not the plain) step."""
         return total(intervals) / self.step_count / 1e6
 
     def least_share(self, intervals: Intervals) -> float:
-        """The intervals' share of the step that holds least of them: what every step pays, whatever delayed some; nan without a step."""
-        shares = [total(intersect(intervals, window[None])) / (window[1] - window[0]) for window in self.windows]
+        """The intervals' share of the step that holds least of them: what every step pays,
+        whatever delayed some; nan without a step.
+        """
+        shares = [
+            total(intersect(intervals, window[None])) / (window[1] - window[0]) for window in self.windows
+        ]
         return float(min(shares, default=float("nan")))
 
     def outermost_ops(self, rows: Rows) -> Rows:

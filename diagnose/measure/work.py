@@ -12,7 +12,9 @@ from diagnose.trace.nesting import nearest
 
 
 def inside(view: Selection, rows: Rows, flagged: np.ndarray) -> np.ndarray:
-    """Which of these host events (-1: none) are flagged, or lie inside an operator, annotation or mark that is."""
+    """Which of these host events (-1: none) are flagged, or lie inside an
+    operator, annotation or mark that is.
+    """
     return nearest(np.asarray(flagged), view.host["parent"].to_numpy(), rows) >= 0
 
 
@@ -30,7 +32,9 @@ def device_rows(view: Selection, flagged: np.ndarray) -> Rows:
 
 
 def work_time(view: Selection, rows: Rows) -> Intervals:
-    """While the work of these operators runs: their kernels where there is a GPU, else the operators themselves."""
+    """While the work of these operators runs: their kernels where there is a
+    GPU, else the operators themselves.
+    """
     if not view.has_device:
         return view.host_intervals(rows)
     return in_rows(view, view.device_intervals(device_rows(view, view.is_among(rows))), *BUSY_ROWS)

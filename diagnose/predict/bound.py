@@ -1,4 +1,7 @@
-"""The most a fix can save, from the recorded times alone. An upper bound, not a prediction: the rest of the step may hide part of it."""
+"""The most a fix can save, from the recorded times alone.
+
+An upper bound, not a prediction: the rest of the step may hide part of it.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,25 @@ Outcome = Literal["guess", "best", "worst"]
 
 
 def left_of(saving: Saving, measured: Measured, outcome: Outcome) -> float:
-    """What is left of the edited time, 0-1, as the fix turns out. A metric that is missing is the middle of the range, or all of it."""
+    """What is left of the edited time, 0-1, as the fix turns out.
+
+    A metric that is missing is the middle of the range, or all of it.
+    """
     if outcome != "guess" and saving.between is not None:
         return saving.between[0 if outcome == "best" else 1]
     guess = measured.number(saving.ratio) if isinstance(saving.ratio, str) else saving.ratio
     ends = saving.between or (0.0, 1.0)
-    return float(np.clip(guess, *ends)) if np.isfinite(guess) else float(np.mean(ends) if saving.between else 1.0)
+    return (
+        float(np.clip(guess, *ends))
+        if np.isfinite(guess)
+        else float(np.mean(ends) if saving.between else 1.0)
+    )
 
 
 def at_most_ms(finding: Finding, measured: Measured) -> float | None:
-    """ms per step of the plain run, never negative; None where the rule names no step time or nothing fires."""
+    """ms per step of the plain run, never negative; None where the rule
+    names no step time or nothing fires.
+    """
     rule, cost = finding.rule, finding.ms_per_step
     if finding.state != "fires" or rule.saving.scope not in IN_MS or cost is None:
         return None
@@ -32,13 +44,18 @@ def at_most_ms(finding: Finding, measured: Measured) -> float | None:
     if rule.saving.edit == "none":
         return None
     # What no longer waits, or is launched at once, may be hidden whole, whatever the GPU still does for it.
-    return cost if rule.saving.edit in ("unblock", "fuse") else cost * (1 - left_of(rule.saving, measured, "best"))
+    return (
+        cost
+        if rule.saving.edit in ("unblock", "fuse")
+        else cost * (1 - left_of(rule.saving, measured, "best"))
+    )
 
 
 def _overlap_ms(wait_ms: float, measured: Measured) -> float:
     """The wait moved to worker processes: the step then takes as long as the slowest of three things.
 
-    The rest of the step; one batch's fetch divided among the workers; all the processors' work divided among the cores.
+    The rest of the step; one batch's fetch divided among the workers; all the
+    processors' work divided among the cores.
     """
     step_ms, fetch_ms = measured.number("step_ms"), measured.number("fetch_ms")
     workers, cores = measured.number("suggested_workers"), measured.number("cpu_core_count")

@@ -1,4 +1,6 @@
-"""What GPU events waited for: the event before them on their stream, the call that launched them, an event of another stream."""
+"""What GPU events waited for: the event before them on their stream, the call that
+launched them, an event of another stream.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +15,36 @@ from diagnose.predict.graph import Builder
 
 # Above the delays that recorded traces show where nothing is in the way (docs/accuracy.md).
 BECAUSE_NS = 10_000  # an event that starts this soon after another one's end may have waited for it;
-BECAUSE_SHARE, BECAUSE_MOST_NS = 0.05, 1_000_000  # so may one that was held up long, a twentieth of that time after it
+# so may one that was held up long, a twentieth of that time after it
+BECAUSE_SHARE, BECAUSE_MOST_NS = (0.05, 1_000_000)
 QUEUED_NS = 10_000  # an event launched this long before its stream was free waited for the stream
-LATENCY_CAP_NS = 100_000  # a start this long after the launch call was not held up by the launch: something unrecorded was in the way
+# a start this long after the launch call was not held up by the launch: something unrecorded was in the way
+LATENCY_CAP_NS = 100_000
 USUAL_LATENCY_NS, USUAL_GAP_NS = 6_000, 1_500  # where a recording shows none
 
 
 @dataclass(frozen=True)
 class DeviceLanes:
-    """The device events of a recording by the stream they run on. Columns have a value a row of the device table; ns, -1 is none."""
+    """The device events of a recording by the stream they run on.
+
+    Columns have a value a row of the device table; ns, -1 is none.
+    """
 
     start_ns: np.ndarray
     end_ns: np.ndarray
     stream: np.ndarray  # numbered over all devices
     device: np.ndarray
-    launch: Rows  # host row of the call that launched it; of an event without one that of the event before it on its stream
+    # host row of the call that launched it; of an event without one that of the event before it on its stream
+    launch: Rows
     launched_ns: np.ndarray  # when the host reached that call
     before: Rows  # the event before it on its stream
     order: Rows  # all rows by stream, then start
     position: np.ndarray  # of each row in that order
 
     def last_on_streams(self, launched_before_ns: float) -> dict[int, int]:
-        """By stream the last event launched before a moment; those whose launch is unknown were launched before the recording."""
+        """By stream the last event launched before a moment; those whose launch is unknown
+        were launched before the recording.
+        """
         rows = self.order[self.launched_ns[self.order] < launched_before_ns]
         return dict(zip(self.stream[rows].tolist(), rows.tolist(), strict=True))
 
@@ -62,18 +72,24 @@ def device_lanes(view: Selection) -> DeviceLanes:
 
 
 class Border:
-    """What steps have to do with work launched before them. ``rows``: the device rows launched in the steps."""
+    """What steps have to do with work launched before them.
+
+    ``rows``: the device rows launched in the steps.
+    """
 
     def __init__(self, lanes: DeviceLanes, begin_ns: int, end_ns: int) -> None:
         self._lanes, self._end_ns = lanes, end_ns
         self._before, self._last = lanes.last_on_streams(begin_ns), lanes.last_on_streams(end_ns)
-        self.rows = lanes.order[(lanes.launched_ns[lanes.order] >= begin_ns) & (lanes.launched_ns[lanes.order] < end_ns)]
+        self.rows = lanes.order[
+            (lanes.launched_ns[lanes.order] >= begin_ns) & (lanes.launched_ns[lanes.order] < end_ns)
+        ]
         self._inside = np.zeros(len(lanes.order), bool)
         self._inside[self.rows] = True
         self._seen: dict[int, int] = {}
 
     def like(self, event: int) -> int:
-        """A row launched in the steps itself; of an earlier one the row with its place at the steps' end, counted from its stream's last.
+        """A row launched in the steps itself; of an earlier one the row with its place at the steps'
+        end, counted from its stream's last.
 
         -1 if there is none.
         """
@@ -89,7 +105,12 @@ class Border:
         lanes, stream = self._lanes, int(self._lanes.stream[event])
         if stream not in self._before:
             return -1
-        like = int(lanes.order[lanes.position[self._last[stream]] - (lanes.position[self._before[stream]] - lanes.position[event])])
+        like = int(
+            lanes.order[
+                lanes.position[self._last[stream]]
+                - (lanes.position[self._before[stream]] - lanes.position[event])
+            ]
+        )
         return like if lanes.stream[like] == stream and self._inside[like] else -1
 
     def left(self) -> dict[int, float]:
@@ -98,12 +119,19 @@ class Border:
         for event in self._before.values():
             self.like(event)
         left = {like: float(lanes.end_ns[event]) for event, like in self._seen.items() if like >= 0}
-        first = self.rows[lanes.before[self.rows] < 0]  # what its stream did before the recording is not known: it was free when this began
-        return left | {self._last[int(lanes.stream[row])]: float(lanes.start_ns[row] - USUAL_GAP_NS) for row in first.tolist()}
+        # what its stream did before the recording is not known: it was free when this began
+        first = self.rows[lanes.before[self.rows] < 0]
+        return left | {
+            self._last[int(lanes.stream[row])]: float(lanes.start_ns[row] - USUAL_GAP_NS)
+            for row in first.tolist()
+        }
 
 
-def add_events(builder: Builder, view: Selection, lanes: DeviceLanes, border: Border, points: dict[int, int]) -> np.ndarray:
-    """Nodes for the ends of the events launched in the steps, with all that each waited for; a node a device row, -1 where none.
+def add_events(
+    builder: Builder, view: Selection, lanes: DeviceLanes, border: Border, points: dict[int, int]
+) -> np.ndarray:
+    """Nodes for the ends of the events launched in the steps, with all that each waited for;
+    a node a device row, -1 where none.
 
     ``points``: launch call → its node.
     """
@@ -113,8 +141,13 @@ def add_events(builder: Builder, view: Selection, lanes: DeviceLanes, border: Bo
     before = lanes.before[rows]
     freed = np.where(before >= 0, lanes.end_ns[before], -1)
     call_ns = view.host["dur_ns"].to_numpy()[lanes.launch[rows]]
-    latency, gap = lanes.start_ns[rows] - lanes.launched_ns[rows], np.where(freed >= 0, lanes.start_ns[rows] - freed, 0)
-    queued = (before >= 0) & ((freed > lanes.launched_ns[rows] + QUEUED_NS) | (gap < np.minimum(latency - call_ns, BECAUSE_NS)))
+    latency, gap = (
+        lanes.start_ns[rows] - lanes.launched_ns[rows],
+        np.where(freed >= 0, lanes.start_ns[rows] - freed, 0),
+    )
+    queued = (before >= 0) & (
+        (freed > lanes.launched_ns[rows] + QUEUED_NS) | (gap < np.minimum(latency - call_ns, BECAUSE_NS))
+    )
     other = _of_other_stream(lanes, rows, np.where(queued, gap, latency - call_ns))
     other = np.where([event >= 0 and border.like(event) >= 0 for event in other.tolist()], other, -1)
     waited = np.flatnonzero(other >= 0)
@@ -134,30 +167,43 @@ def add_events(builder: Builder, view: Selection, lanes: DeviceLanes, border: Bo
     ):
         like = np.array([border.like(event) for event in sources[held].tolist()], np.int64)
         found, like = held[like >= 0], like[like >= 0]
-        builder.edges(nodes[like], nodes[rows[found]], const_ns=delay[found], event=rows[found], carried=like != sources[found])
+        builder.edges(
+            nodes[like],
+            nodes[rows[found]],
+            const_ns=delay[found],
+            event=rows[found],
+            carried=like != sources[found],
+        )
     _add_first_of_streams(builder, lanes, rows, nodes)
     return nodes
 
 
 def _add_first_of_streams(builder: Builder, lanes: DeviceLanes, rows: Rows, nodes: np.ndarray) -> None:
-    """The first event of a stream that has no earlier one in the recording follows the last one of the round before all the same."""
+    """The first event of a stream that has no earlier one in the recording follows the last
+    one of the round before all the same.
+    """
     for first in rows[lanes.before[rows] < 0].tolist():
         mine = rows[lanes.stream[rows] == lanes.stream[first]]
         builder.edges([nodes[mine[-1]]], [nodes[first]], const_ns=USUAL_GAP_NS, event=first, carried=True)
 
 
 def _of_other_stream(lanes: DeviceLanes, rows: Rows, held_up_ns: np.ndarray) -> Rows:
-    """For each row that was held up the event of another stream of its device that ended just before it started; -1 if none did."""
+    """For each row that was held up the event of another stream of its device that ended
+    just before it started; -1 if none did.
+    """
     by_end = np.argsort(lanes.end_ns, kind="stable")
     ends = lanes.end_ns[by_end]
     found = np.full(len(rows), -1)
     for position in np.flatnonzero(held_up_ns > BECAUSE_NS).tolist():
         row = rows[position]
         soon = min(max(BECAUSE_NS, BECAUSE_SHARE * held_up_ns[position]), BECAUSE_MOST_NS)
-        last, first = (int(np.searchsorted(ends, lanes.start_ns[row] - since, side="right")) for since in (0, soon))
+        last, first = (
+            int(np.searchsorted(ends, lanes.start_ns[row] - since, side="right")) for since in (0, soon)
+        )
         near = by_end[first:last]
         near = near[(lanes.device[near] == lanes.device[row]) & (lanes.stream[near] != lanes.stream[row])]
-        near = near[lanes.launched_ns[near] <= lanes.launched_ns[row]]  # a stream can only be told to wait for work that is there
+        # a stream can only be told to wait for work that is there
+        near = near[lanes.launched_ns[near] <= lanes.launched_ns[row]]
         if len(near):
             found[position] = near[-1]
     return found

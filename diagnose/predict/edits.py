@@ -1,7 +1,8 @@
 """What a rule's fix does to the recorded work, as edits of a replay.
 
-remove: the events are gone, on the host and on the GPU. shrink: they take a part of their time. unblock: the host no longer waits for them.
-retime: GPU events take another time. fuse: GPU work is launched at once instead of event by event. overlap: see `diagnose.predict.loading`.
+remove: the events are gone, on the host and on the GPU. shrink: they take a part of their time. unblock: the
+host no longer waits for them. retime: GPU events take another time. fuse: GPU work is launched at once
+instead of event by event. overlap: see `diagnose.predict.loading`.
 """
 
 from __future__ import annotations
@@ -25,22 +26,31 @@ from diagnose.trace.intervals import as_intervals, intersect, subtract, union
 
 @dataclass(frozen=True)
 class Events:
-    """What a rule points at: ``host`` spans by thread, ns, ``device`` rows, and ``calls``, host rows that launch or wait."""
+    """What a rule points at:
+
+    ``host`` spans by thread, ns, ``device`` rows, and ``calls``, host rows that launch or wait.
+    """
 
     host: dict[int, Intervals]
     device: Rows
     calls: Rows
-    blocked: dict[int, Intervals] = field(default_factory=dict)  # the host's time in calls that copy and do not return at once
+    # the host's time in calls that copy and do not return at once
+    blocked: dict[int, Intervals] = field(default_factory=dict)
 
 
 def shrunk(events: Events, ratio: float) -> list[Edit]:
     """To ``ratio`` of the time, on the host and on the GPU; at 0 nothing waits for it any more."""
     host = [Edit(host=spans, lane=lane, host_ratio=ratio) for lane, spans in events.host.items()]
-    return [*host, Edit(events=events.device, event_ratio=ratio, unblocked=events.calls if ratio == 0 else NO_ROWS)]
+    return [
+        *host,
+        Edit(events=events.device, event_ratio=ratio, unblocked=events.calls if ratio == 0 else NO_ROWS),
+    ]
 
 
 def unblocked(events: Events, ratio: float) -> list[Edit]:
-    """The host goes on at once; the GPU events take ``ratio`` of their time (a copy from pinned memory is faster)."""
+    """The host goes on at once; the GPU events take ``ratio`` of their time (a
+    copy from pinned memory is faster).
+    """
     host = [Edit(host=spans, lane=lane) for lane, spans in events.blocked.items()]
     return [*host, Edit(events=events.device, event_ratio=ratio, unblocked=events.calls)]
 
@@ -79,12 +89,16 @@ def events_of(selector: Selector, measured: Measured) -> Events:
     calls = _calls_in(view, spans)
     main = view.trace.training_thread
     spans[main] = union(np.concatenate([spans.get(main, NO_INTERVALS), intersect(attributed, view.idle)]))
-    device = np.union1d(device_rows(view, view.is_among(rows)), _mostly_in(view, subtract(attributed, view.idle)))
+    device = np.union1d(
+        device_rows(view, view.is_among(rows)), _mostly_in(view, subtract(attributed, view.idle))
+    )
     return Events(spans, _everywhere(view, device), calls, blocked_time(view, calls))
 
 
 def blocked_time(view: Selection, calls: Rows) -> dict[int, Intervals]:
-    """By thread, the time inside copying calls that take long: the copy is staged, or waits for other work, before they return."""
+    """By thread, the time inside copying calls that take long: the copy is staged, or waits
+    for other work, before they return.
+    """
     tid, start, dur = (view.host[column].to_numpy()[calls] for column in ("tid", "start_ns", "dur_ns"))
     long = (dur >= BLOCKING_COPY_NS) & view.name_matches(COPY_CALL)[calls]
     inside = as_intervals(start + CALL_NS, dur - CALL_NS)
@@ -92,14 +106,17 @@ def blocked_time(view: Selection, calls: Rows) -> dict[int, Intervals]:
 
 
 def _everywhere(view: Selection, rows: Rows) -> Rows:
-    """And the same work outside the complete steps, where all of a kind (by name and stream) inside them is meant.
+    """And the same work outside the complete steps, where all of a kind (by
+    name and stream) inside them is meant.
 
     Where the host runs ahead, what the steps launch runs after they have ended.
     """
     if not len(rows):
         return rows
     kinds = view.device[["name", "stream", "device"]]
-    code = pd.factorize(pd.MultiIndex.from_arrays([kinds["name"].cat.codes, kinds["stream"], kinds["device"]]))[0]
+    code = pd.factorize(
+        pd.MultiIndex.from_arrays([kinds["name"].cat.codes, kinds["stream"], kinds["device"]])
+    )[0]
     inside = np.bincount(code[view.device_in_steps], minlength=code.max(initial=-1) + 1)
     meant = np.bincount(code[rows], minlength=len(inside))
     return np.union1d(rows, np.flatnonzero(((meant == inside) & (meant > 0))[code]))
@@ -115,7 +132,10 @@ def _calls_in(view: Selection, spans: dict[int, Intervals]) -> Rows:
     """Runtime calls that start in the spans of their thread."""
     runtime = np.flatnonzero(view.kind == "runtime")
     tid = view.host["tid"].to_numpy()[runtime]
-    found = [runtime[tid == lane][started_in(view.host.iloc[runtime[tid == lane]], inside)] for lane, inside in spans.items()]
+    found = [
+        runtime[tid == lane][started_in(view.host.iloc[runtime[tid == lane]], inside)]
+        for lane, inside in spans.items()
+    ]
     return np.concatenate([NO_ROWS, *found])
 
 
@@ -129,7 +149,9 @@ def _mostly_in(view: Selection, intervals: Intervals) -> Rows:
 
     def until(times: np.ndarray) -> np.ndarray:
         at = np.searchsorted(intervals[:, 0], times, side="right") - 1
-        inside = np.clip(times - intervals[np.maximum(at, 0), 0], 0, (intervals[:, 1] - intervals[:, 0])[np.maximum(at, 0)])
+        inside = np.clip(
+            times - intervals[np.maximum(at, 0), 0], 0, (intervals[:, 1] - intervals[:, 0])[np.maximum(at, 0)]
+        )
         return np.where(at >= 0, covered[np.maximum(at, 0)] + inside, 0)
 
     return rows[(until(start + dur) - until(start)) * 2 > dur]

@@ -1,8 +1,9 @@
 """How much an operator computes and moves, from the input shapes and types that a trace records of it.
 
-FLOP: the formulas of PyTorch's own counter (torch/utils/flop_counter.py): a multiplication and an addition are two, a bias is
-none, and attention counts in full, masked or not (a causal mask spares half). Traffic: the least there can be, every input read once
-and every result written once. A tensor that is expanded counts in full: its strides are not recorded.
+FLOP: the formulas of PyTorch's own counter (torch/utils/flop_counter.py): a multiplication and an addition
+are two, a bias is none, and attention counts in full, masked or not (a causal mask spares half). Traffic: the
+least there can be, every input read once and every result written once. A tensor that is expanded counts in
+full: its strides are not recorded.
 """
 
 from __future__ import annotations
@@ -34,9 +35,21 @@ FORMATS = {
     "unsigned char": "int8",
     "bool": "bool",
 }
-BYTES = {"fp64": 8, "fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int64": 8, "int32": 4, "int16": 2, "int8": 1, "bool": 1}
+BYTES = {
+    "fp64": 8,
+    "fp32": 4,
+    "fp16": 2,
+    "bf16": 2,
+    "fp8": 1,
+    "int64": 8,
+    "int32": 4,
+    "int16": 2,
+    "int8": 1,
+    "bool": 1,
+}
 FLOATING = {"fp64", "fp32", "fp16", "bf16", "fp8"}
-# Where a convolution's backward takes the result's gradient, the input and the weight; the latter two are of older PyTorch.
+# Where a convolution's backward takes the result's gradient, the input and the weight;
+# the latter two are of older PyTorch.
 BACKWARDS = {
     "aten::convolution_backward": (0, 1, 2),
     "aten::cudnn_convolution_backward": (1, 0, 2),
@@ -52,7 +65,10 @@ def storage(number_format: str) -> str:
 
 @dataclass(frozen=True)
 class Work:
-    """``flop``: multiplications and additions. ``traffic``: how many numbers are read and written at least, by the format stored in."""
+    """``flop``: multiplications and additions.
+
+    ``traffic``: how many numbers are read and written at least, by the format stored in.
+    """
 
     flop: int
     traffic: Mapping[str, int]
@@ -74,9 +90,10 @@ class Work:
 def work_of(name: str, shapes: str, dtypes: str, output: Shape | None = None) -> Work | None:
     """The work of one call of an operator such as ``aten::mm``.
 
-    ``shapes``, ``dtypes``: JSON texts as in the columns of the same name (``[[64, 3], [3, 8]]``, ``["float", "float"]``).
-    ``output``: shape of a convolution's result, which its inputs do not tell (`convolution_outputs`).
-    None where the operator is not in the table, where something needed is not recorded or where the shapes do not fit.
+    ``shapes``, ``dtypes``: JSON texts as in the columns of the same name (``[[64, 3], [3, 8]]``, ``["float",
+    "float"]``). ``output``: shape of a convolution's result, which its inputs do not tell
+    (`convolution_outputs`). None where the operator is not in the table, where something needed is not
+    recorded or where the shapes do not fit.
     """
     count = _COUNTS.get(name.removeprefix("aten::")) if name.startswith("aten::") else None
     tensors = _tensors(shapes, dtypes) if count else None
@@ -89,7 +106,8 @@ def work_of(name: str, shapes: str, dtypes: str, output: Shape | None = None) ->
 
 
 def convolution_outputs(ops: Iterable[tuple[str, str]]) -> Outputs:
-    """Results' shapes by the shapes of input and weight, as far as the backwards among these operators (name, shapes) tell.
+    """Results' shapes by the shapes of input and weight, as far as the backwards among
+    these operators (name, shapes) tell.
 
     Pairs with two different results (two strides, say) are left out.
     """
@@ -103,7 +121,9 @@ def convolution_outputs(ops: Iterable[tuple[str, str]]) -> Outputs:
 
 
 def input_and_weight(shapes: str) -> tuple[Shape | None, Shape | None]:
-    """The shapes of an operator's first two inputs, by which `convolution_outputs` tells results; None for one that is no tensor."""
+    """The shapes of an operator's first two inputs, by which `convolution_outputs` tells
+    results; None for one that is no tensor.
+    """
     given = dict(enumerate(_shapes(shapes)))
     return given.get(0), given.get(1)
 
@@ -116,12 +136,17 @@ _Count = Callable[[list["Tensor | None"], "Shape | None"], Work]
 
 
 def _tensors(shapes: str, dtypes: str) -> list[Tensor | None] | None:
-    """The recorded inputs; None for one that is no tensor. None instead of the list where the texts are not as expected."""
+    """The recorded inputs; None for one that is no tensor.
+
+    None instead of the list where the texts are not as expected.
+    """
     given, types = _shapes(shapes), _loaded(dtypes)
     if not given or not isinstance(types, list) or len(types) != len(given):
         return None
     formats = [FORMATS.get(one) if isinstance(one, str) else None for one in types]
-    return [(shape, one) if shape is not None and one else None for shape, one in zip(given, formats, strict=True)]
+    return [
+        (shape, one) if shape is not None and one else None for shape, one in zip(given, formats, strict=True)
+    ]
 
 
 def _shapes(text: str) -> list[Shape | None]:
@@ -168,7 +193,10 @@ def _broadcast(*shapes: Shape) -> Shape:
     sides = max(map(len, shapes))
     aligned = [(1,) * (sides - len(shape)) + shape for shape in shapes]
     result = tuple(0 if 0 in column else max(column) for column in zip(*aligned, strict=True))
-    _fits(all(side in (1, total) for shape in aligned for side, total in zip(shape, result, strict=True)) and prod(result) < LARGEST)
+    _fits(
+        all(side in (1, total) for shape in aligned for side, total in zip(shape, result, strict=True))
+        and prod(result) < LARGEST
+    )
     return result
 
 
@@ -219,7 +247,9 @@ def _linear(tensors: list[Tensor | None], output: Shape | None) -> Work:
 
 
 def _convolved(x: Shape, weight: Shape, result: Shape) -> int:
-    """FLOP of a convolution; a transposed one's weight is applied at every place of its input, the smaller side there."""
+    """FLOP of a convolution; a transposed one's weight is applied at every place
+    of its input, the smaller side there.
+    """
     _fits(len(x) == len(weight) == len(result) >= 3 and x[0] == result[0] and weight[0] in (x[1], result[1]))
     return 2 * x[0] * min(prod(x[2:]), prod(result[2:])) * prod(weight)
 
@@ -232,7 +262,10 @@ def _convolution(tensors: list[Tensor | None], output: Shape | None) -> Work:
 
 
 def _convolution_backward(tensors: list[Tensor | None], output: Shape | None) -> Work:
-    """Both gradients, as many FLOP each as the forward. (A network's first convolution needs only one: the mask is not recorded.)"""
+    """Both gradients, as many FLOP each as the forward.
+
+    (A network's first convolution needs only one: the mask is not recorded.)
+    """
     gradient, x, weight = _first(tensors, 3)
     return _work(2 * _convolved(x[0], weight[0], gradient[0]), gradient, x, weight, x, weight)
 
@@ -241,7 +274,8 @@ def _convolution_backward(tensors: list[Tensor | None], output: Shape | None) ->
 
 
 def _attention(heads_at: int, products: int, start: int) -> _Count:
-    """``products``: 2 forward (scores, output), 5 backward (the scores again and four gradients). ``start``: where the query stands.
+    """``products``: 2 forward (scores, output), 5 backward (the scores again and four
+    gradients). ``start``: where the query stands.
 
     ``heads_at``: the dimension of the heads, 1 or 2 of four; the other one is the sequence.
     """
@@ -265,7 +299,10 @@ def _attention(heads_at: int, products: int, start: int) -> _Count:
 
 
 def _elementwise(inputs: int, number_format: str = "") -> _Count:
-    """``inputs``: how many the operator reads; what is recorded after them is where it writes. ``number_format``: of its result."""
+    """``inputs``: how many the operator reads; what is recorded after them is where it writes.
+
+    ``number_format``: of its result.
+    """
 
     def count(tensors: list[Tensor | None], output: Shape | None) -> Work:
         read = [one for one in tensors[:inputs] if one]
@@ -277,7 +314,9 @@ def _elementwise(inputs: int, number_format: str = "") -> _Count:
 
 
 def _rowwise(tensors: list[Tensor | None], output: Shape | None) -> Work:
-    """Normalisations and softmax, forward and backward: the inputs once, and a result like the first of them."""
+    """Normalisations and softmax, forward and backward: the inputs once,
+    and a result like the first of them.
+    """
     return _work(0, *_first(tensors, 1), *(one for one in tensors[1:] if one), *_first(tensors, 1))
 
 
@@ -301,23 +340,32 @@ def _fill(tensors: list[Tensor | None], output: Shape | None) -> Work:
 
 
 _UNARY = (
-    "abs bitwise_not ceil clamp clamp_max clamp_min cos elu erf exp exp2 floor gelu hardsigmoid hardswish hardtanh leaky_relu log log1p"
-    " log2 logical_not mish neg pow reciprocal relu round rsqrt sigmoid sign silu sin softplus sqrt square tan tanh"
+    "abs bitwise_not ceil clamp clamp_max clamp_min cos elu erf exp exp2 floor gelu hardsigmoid hardswish "
+    "hardtanh leaky_relu log log1p"
+    " log2 logical_not mish neg pow reciprocal relu round rsqrt sigmoid sign silu sin softplus sqrt square "
+    "tan tanh"
 )
 _BINARY = (
-    "add atan2 bitwise_and bitwise_or div elu_backward fmod gelu_backward hardswish_backward leaky_relu_backward logical_and logical_or"
-    " masked_fill maximum minimum mul remainder rsub sigmoid_backward silu_backward sub tanh_backward threshold_backward"
+    "add atan2 bitwise_and bitwise_or div elu_backward fmod gelu_backward hardswish_backward "
+    "leaky_relu_backward logical_and logical_or"
+    " masked_fill maximum minimum mul remainder rsub sigmoid_backward silu_backward sub tanh_backward "
+    "threshold_backward"
 )
 _COMPARISON = "eq ge gt le lt ne"
 _TERNARY = "addcdiv addcmul lerp"
 _ROWWISE = (
-    "_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data native_layer_norm native_layer_norm_backward native_group_norm"
-    " _fused_rms_norm native_batch_norm native_batch_norm_backward cudnn_batch_norm cudnn_batch_norm_backward miopen_batch_norm"
+    "_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data native_layer_norm "
+    "native_layer_norm_backward native_group_norm"
+    " _fused_rms_norm native_batch_norm native_batch_norm_backward cudnn_batch_norm "
+    "cudnn_batch_norm_backward "
+    "miopen_batch_norm"
     " miopen_batch_norm_backward"
 )
 _CONVOLUTION = (
-    "convolution _convolution convolution_overrideable cudnn_convolution cudnn_convolution_transpose miopen_convolution"
-    " miopen_convolution_transpose miopen_depthwise_convolution _conv_depthwise2d conv_depthwise3d _slow_conv2d_forward"
+    "convolution _convolution convolution_overrideable cudnn_convolution cudnn_convolution_transpose "
+    "miopen_convolution"
+    " miopen_convolution_transpose miopen_depthwise_convolution _conv_depthwise2d conv_depthwise3d "
+    "_slow_conv2d_forward"
 )
 
 
@@ -349,6 +397,12 @@ _COUNTS: dict[str, _Count] = {
     **dict.fromkeys(_CONVOLUTION.split(), _convolution),
     **dict.fromkeys(_ROWWISE.split(), _rowwise),
     **_elementwise_counts(),
-    **{f"_scaled_dot_product_{kind}_attention": _attention(1, 2, 0) for kind in ("flash", "efficient", "cudnn")},
-    **{f"_scaled_dot_product_{kind}_attention_backward": _attention(1, 5, 1) for kind in ("flash", "efficient", "cudnn")},
+    **{
+        f"_scaled_dot_product_{kind}_attention": _attention(1, 2, 0)
+        for kind in ("flash", "efficient", "cudnn")
+    },
+    **{
+        f"_scaled_dot_product_{kind}_attention_backward": _attention(1, 5, 1)
+        for kind in ("flash", "efficient", "cudnn")
+    },
 }

@@ -1,4 +1,6 @@
-"""What host threads did: their work between calls that launch or wait, and how backward hands over to autograd's threads and back."""
+"""What host threads did: their work between calls that launch or wait, and how backward hands
+over to autograd's threads and back.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,17 @@ from diagnose.predict.graph import Builder
 from diagnose.predict.waits import Wait
 from diagnose.trace.intervals import as_intervals, clip, subtract
 
-Moment = tuple[int, str, int]  # when, ns; what: begin, call, return, opens, closes or end; the call's host row, the gap's number, or -1
+# when, ns; what: begin, call, return, opens, closes or end; the call's host row, the gap's number, or -1
+Moment = tuple[int, str, int]
 ROUNDED_NS = 2_000  # old traces round both ends to µs
 
 
 @dataclass(frozen=True)
 class Block:
-    """Work of one thread from begin to end, ns. ``gap``: of the training thread, which waits for it; -1: it does not."""
+    """Work of one thread from begin to end, ns.
+
+    ``gap``: of the training thread, which waits for it; -1: it does not.
+    """
 
     lane: int
     begin_ns: int
@@ -30,7 +36,9 @@ class Block:
 
 @dataclass
 class HostNodes:
-    """Nodes of the host: of launches by host row, of the returns from waits, of the begin and the end of the steps."""
+    """Nodes of the host: of launches by host row, of the returns from waits, of
+    the begin and the end of the steps.
+    """
 
     begin: int = -1
     end: int = -1
@@ -39,7 +47,9 @@ class HostNodes:
     gaps: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
-def add_host(builder: Builder, view: Selection, lanes: DeviceLanes, waits: list[Wait], begin_ns: int, end_ns: int) -> HostNodes:
+def add_host(
+    builder: Builder, view: Selection, lanes: DeviceLanes, waits: list[Wait], begin_ns: int, end_ns: int
+) -> HostNodes:
     """Adds the threads that launch work, and the training thread, from begin to end of the steps."""
     start, tid = view.host["start_ns"].to_numpy(), view.host["tid"].to_numpy()
     launches = np.unique(lanes.launch[lanes.launch >= 0])
@@ -51,9 +61,13 @@ def add_host(builder: Builder, view: Selection, lanes: DeviceLanes, waits: list[
     by_row = {wait.row: wait for wait in waits}
     nodes = HostNodes()
     for block in [Block(main, begin_ns, end_ns), *blocks]:
-        mine = calls[(tid[calls] == block.lane) & (start[calls] >= block.begin_ns) & (start[calls] < block.end_ns)]
+        mine = calls[
+            (tid[calls] == block.lane) & (start[calls] >= block.begin_ns) & (start[calls] < block.end_ns)
+        ]
         waited = sorted({one.gap for one in blocks if one.gap >= 0}) if block.lane == main else []
-        first, last = _chain(builder, block, mine.tolist(), start, by_row, {gap: gaps[gap] for gap in waited}, nodes)
+        first, last = _chain(
+            builder, block, mine.tolist(), start, by_row, {gap: gaps[gap] for gap in waited}, nodes
+        )
         if block.lane == main:
             nodes.begin, nodes.end = first, last
         elif block.gap >= 0:
@@ -66,11 +80,15 @@ def add_host(builder: Builder, view: Selection, lanes: DeviceLanes, waits: list[
 
 
 def _busy(view: Selection, begin_ns: int, end_ns: int) -> dict[int, Intervals]:
-    """By thread, while operators or runtime calls run, ns: of the training thread and of those that launch work.
+    """By thread, while operators or runtime calls run, ns: of the training
+    thread and of those that launch work.
 
-    Where autograd's thread computes the gradients, the training thread waits for it, though it may do those of CPU tensors meanwhile.
+    Where autograd's thread computes the gradients, the training thread waits for it, though it
+    may do those of CPU tensors meanwhile.
     """
-    start, dur, tid, backward = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns", "tid", "backward"))
+    start, dur, tid, backward = (
+        view.host[column].to_numpy() for column in ("start_ns", "dur_ns", "tid", "backward")
+    )
     on_main = tid == view.trace.training_thread
     waiting = on_main & backward & bool((backward & ~on_main).any())
     working = np.asarray(view.kind.isin(("op", "runtime"))) & dispatching_threads(view) & ~waiting
@@ -81,17 +99,26 @@ def _busy(view: Selection, begin_ns: int, end_ns: int) -> dict[int, Intervals]:
 
 
 def _blocks(lane: int, busy: Intervals, gaps: Intervals, view: Selection) -> list[Block]:
-    """The work of a thread: of autograd's, a block for every gap of the training thread that it fills; else one, for which nobody waits."""
+    """The work of a thread: of autograd's, a block for every gap of the training thread that it
+    fills; else one, for which nobody waits.
+    """
     if not len(busy):
         return []
     computes_gradients = view.host["backward"].to_numpy()[view.host["tid"].to_numpy() == lane].any()
     gap = np.searchsorted(gaps[:, 0] - ROUNDED_NS, busy[:, 0], side="right") - 1
-    fills = (gap >= 0) & (busy[:, 1] <= gaps[np.maximum(gap, 0), 1] + ROUNDED_NS) if len(gaps) else np.zeros(len(busy), bool)
+    fills = (
+        (gap >= 0) & (busy[:, 1] <= gaps[np.maximum(gap, 0), 1] + ROUNDED_NS)
+        if len(gaps)
+        else np.zeros(len(busy), bool)
+    )
     if not computes_gradients or not fills.all():
         return [Block(lane, int(busy[0, 0]), int(busy[-1, 1]))]
     borders = np.flatnonzero(np.diff(gap)) + 1
     numbers = gap[np.append(0, borders)].tolist()
-    return [Block(lane, int(part[0, 0]), int(part[-1, 1]), gap) for part, gap in zip(np.split(busy, borders), numbers, strict=True)]
+    return [
+        Block(lane, int(part[0, 0]), int(part[-1, 1]), gap)
+        for part, gap in zip(np.split(busy, borders), numbers, strict=True)
+    ]
 
 
 def _chain(
@@ -125,7 +152,9 @@ def _chain(
 def _moments(
     block: Block, calls: list[int], start: np.ndarray, waits: dict[int, Wait], gaps: dict[int, np.ndarray]
 ) -> tuple[list[Moment], dict[int, int]]:
-    """The moments of a block in order; and the calls made from inside one that waits, with that one: they have no moment of their own."""
+    """The moments of a block in order; and the calls made from inside one that waits, with that
+    one: they have no moment of their own.
+    """
     moments: list[Moment] = []
     until, around = block.begin_ns, -1
     within: dict[int, int] = {}

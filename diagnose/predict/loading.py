@@ -13,7 +13,10 @@ TURNS = 40  # of all workers, simulated; the first half fills the queue
 
 @dataclass(frozen=True)
 class Loading:
-    """What a step needs of its loader. ``fetch_ms``: one worker's for a batch. ``work_ms``: processor time of a step, fetching included."""
+    """What a step needs of its loader.
+
+    ``fetch_ms``: one worker's for a batch. ``work_ms``: processor time of a step, fetching included.
+    """
 
     fetch_ms: tuple[float, ...]  # as measured, one after another
     fetches_per_step: float
@@ -24,8 +27,8 @@ class Loading:
     def step_ms(self, rest_ms: float, workers: int, left: float = 1.0) -> float:
         """A steady step whose other work takes ``rest_ms``; ``left``: of what a fetch took, 0-1.
 
-        Batches go to the workers in turn, and the step takes them in order: what `DataLoader` does. All the work together takes at least
-        its share of the cores.
+        Batches go to the workers in turn, and the step takes them in order: what `DataLoader` does. All the
+        work together takes at least its share of the cores.
         """
         if workers < 1 or not self.fetch_ms:
             return rest_ms + left * self.fetched_ms

@@ -1,10 +1,12 @@
 """The ledger of the steps with changes made.
 
-A replay tells when every GPU event runs, and how far each thread has come when. So the recorded tables are written again with the times of
-the replay, and the ledger is peeled from them as from any recording (`diagnose.measure.ledger`): nothing is known here of what a row means.
+A replay tells when every GPU event runs, and how far each thread has come when. So the recorded tables are
+written again with the times of the replay, and the ledger is peeled from them as from any recording
+(`diagnose.measure.ledger`): nothing is known here of what a row means.
 
-Between two nodes of the graph a thread first works, at the pace the edits leave it, then waits; a wait that got shorter or longer is
-stretched evenly. Threads without a node of their own are left out: the ledger does not ask for them.
+Between two nodes of the graph a thread first works, at the pace the edits leave it, then waits; a
+wait that got shorter or longer is stretched evenly. Threads without a node of their own are left
+out: the ledger does not ask for them.
 """
 
 from __future__ import annotations
@@ -29,10 +31,12 @@ Moved = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Replayed:
-    """The recorded steps with edits made. ``view``: all rounds, one after another, of which the steady ones are its complete step.
+    """The recorded steps with edits made. ``view``: all rounds, one after another, of which
+    the steady ones are its complete step.
 
-    ``rounds_ns``: when each node of the graph happened (`Replay.rounds_ns`). ``rows_ms``: the rows of the ledger of the replayed steps
-    alone, ms of the plain step; ``wait_ms`` of them is for worker processes, which no replay holds.
+    ``rounds_ns``: when each node of the graph happened (`Replay.rounds_ns`). ``rows_ms``: the rows
+    of the ledger of the replayed steps alone, ms of the plain step; ``wait_ms`` of them is for
+    worker processes, which no replay holds.
     """
 
     edits: Sequence[Edit]
@@ -44,24 +48,30 @@ class Replayed:
 
 
 def ledger_after(prediction: Prediction, changes: Iterable[Change] = ()) -> dict[str, float]:
-    """The rows of the ledger with all these changes made, ms of the plain step; together they are `Prediction.step_ms` of the changes."""
+    """The rows of the ledger with all these changes made, ms of the plain step; together they are
+    `Prediction.step_ms` of the changes.
+    """
     changes = list(changes)
     return changed_ledger(prediction, replayed(prediction), replayed(prediction, changes), changes)
 
 
-def changed_ledger(prediction: Prediction, now: Replayed, then: Replayed, changes: Iterable[Change]) -> dict[str, float]:
+def changed_ledger(
+    prediction: Prediction, now: Replayed, then: Replayed, changes: Iterable[Change]
+) -> dict[str, float]:
     """The same, of the replays without the changes and with them.
 
-    A row is what was recorded of all complete steps and how it changes between two replays, which are of some of these steps. Rows that
-    this would make negative are 0, and the others pay for it; so they do for what only some steps take (`Change.average_ms`). Where the
-    host ran ahead of the GPU the recorded steps are shorter than steady ones: then the rows are those of the replay.
+    A row is what was recorded of all complete steps and how it changes between two replays, which are of some
+    of these steps. Rows that this would make negative are 0, and the others pay for it; so they do for what
+    only some steps take (`Change.average_ms`). Where the host ran ahead of the GPU the recorded steps are
+    shorter than steady ones: then the rows are those of the replay.
     """
     recorded_ms = {row: prediction.measured.row_ms(row) for row in now.rows_ms}
     short_ms = sum(recorded_ms.values()) - sum(now.rows_ms.values())
     rows_ms = dict(then.rows_ms)
     if short_ms > -ROUNDING_MS:
         rows_ms = {row: recorded_ms[row] + then.rows_ms[row] - now.rows_ms[row] for row in now.rows_ms}
-        rows_ms["input_wait"] -= short_ms  # a simulated wait for worker processes may fall short of the recorded one
+        # a simulated wait for worker processes may fall short of the recorded one
+        rows_ms["input_wait"] -= short_ms
     return _adding_up(rows_ms, sum(then.rows_ms.values()) - sum(change.average_ms for change in changes))
 
 
@@ -87,7 +97,14 @@ def replayed_with(prediction: Prediction, edits: Sequence[Edit], step_ms: float)
     wait_ms = step_ms - sum(rows_ms.values())
     if wait_ms > ROUNDING_MS:
         rows_ms["input_wait"] += wait_ms
-    return Replayed(edits, rounds_ns, view, ledger, _adding_up(rows_ms, step_ms), wait_ms if wait_ms > ROUNDING_MS else 0.0)
+    return Replayed(
+        edits,
+        rounds_ns,
+        view,
+        ledger,
+        _adding_up(rows_ms, step_ms),
+        wait_ms if wait_ms > ROUNDING_MS else 0.0,
+    )
 
 
 def _adding_up(rows_ms: dict[str, float], step_ms: float) -> dict[str, float]:
@@ -98,7 +115,8 @@ def _adding_up(rows_ms: dict[str, float], step_ms: float) -> dict[str, float]:
 
 
 def replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit]) -> Trace:
-    """The recording as the edits leave it: every round of the replay, one after another; the steady ones are its complete step.
+    """The recording as the edits leave it: every round of the replay, one after another;
+    the steady ones are its complete step.
 
     A row keeps the label it has in the recording's table.
     """
@@ -119,7 +137,9 @@ def _replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit], roun
 
 
 def _host_rows(view: Selection, replay: Replay) -> Rows:
-    """The events of the replayed steps on threads that are replayed; of Python frames those that the ledger asks for."""
+    """The events of the replayed steps on threads that are replayed; of Python
+    frames those that the ledger asks for.
+    """
     graph = replay.graph
     end_ns = graph.recorded_ns[graph.ends[0]]
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
@@ -128,7 +148,9 @@ def _host_rows(view: Selection, replay: Replay) -> Rows:
     return np.flatnonzero(on_lane & asked_for & (start < end_ns) & (start + dur > end_ns - graph.span_ns))
 
 
-def _host(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.ndarray, rows: Rows) -> pd.DataFrame:
+def _host(
+    view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.ndarray, rows: Rows
+) -> pd.DataFrame:
     table = view.host.iloc[rows]
     tid, start = table["tid"].to_numpy(), table["start_ns"].to_numpy()
     times = np.stack([start, start + table["dur_ns"].to_numpy()])
@@ -146,8 +168,8 @@ def _host(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.
 def _moments(replay: Replay, edits: Sequence[Edit], lane: int, rounds_ns: np.ndarray) -> list[Moved]:
     """For each round, from recorded to replayed moments of a thread, ns."""
     graph, clock = replay.graph, replay.clock(lane, edits)
-    # From a node to the next one of its thread. The training thread's edge past the work of another begins where the next one does, which
-    # comes after it and counts.
+    # From a node to the next one of its thread. The training thread's edge past the work of another begins
+    # where the next one does, which comes after it and counts.
     mine = np.flatnonzero((graph.edges.lane == lane) & ~graph.edges.carried)
     edges = graph.edges.at(mine[np.lexsort((graph.edges.source[mine], graph.edges.from_ns[mine]))])
     until = np.append(edges.from_ns[1:], graph.recorded_ns[edges.target[-1:]])
@@ -169,7 +191,9 @@ def _moments(replay: Replay, edits: Sequence[Edit], lane: int, rounds_ns: np.nda
     return [moments(times_ns) for times_ns in rounds_ns]
 
 
-def _device(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.ndarray, host_rows: Rows) -> pd.DataFrame:
+def _device(
+    view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.ndarray, host_rows: Rows
+) -> pd.DataFrame:
     edges = replay.graph.edges
     rows, first = np.unique(edges.event, return_index=True)
     rows, node = rows[rows >= 0], edges.target[first][rows >= 0]

@@ -15,18 +15,20 @@ from diagnose.predict.saving import Saving, change_of, saving_of
 
 Gains = Mapping[str, float]  # by rule, ms per step
 
-HIGH_SHARE, MEDIUM_SHARE = 0.20, 0.05  # of the step: XProf's "high" and torch_tb_profiler's 5 % for input, used here for all
-LITTLE = (
-    0.1  # of a gain: predictions are not known better than to a tenth, so what differs by less is the same, and what is left is nothing
-)
+# of the step: XProf's "high" and torch_tb_profiler's 5 % for input, used here for all
+HIGH_SHARE, MEDIUM_SHARE = (0.20, 0.05)
+# of a gain: predictions are not known better than to a tenth, so what differs by less is
+# the same, and what is left is nothing
+LITTLE = 0.1
 
 
 @dataclass(frozen=True)
 class Assessed:
-    """A finding with what is at stake. ``group``: plan, alternative, minor, hypothetical, information; None unless it fires.
+    """A finding with what is at stake. ``group``: plan, alternative, minor,
+    hypothetical, information; None unless it fires.
 
-    ``cumulative_ms``: what it gains together with all before it in the plan, ms of a plain step, and ``change``, of the recorded steps, to
-    replay it; None where that cannot be predicted.
+    ``cumulative_ms``: what it gains together with all before it in the plan, ms of a plain step, and
+    ``change``, of the recorded steps, to replay it; None where that cannot be predicted.
     """
 
     finding: Finding
@@ -42,31 +44,53 @@ class Assessed:
 
 
 def assess(
-    findings: list[Finding], measured: Measured, prediction: Prediction, proven_ms: Mapping[str, float] | None = None
+    findings: list[Finding],
+    measured: Measured,
+    prediction: Prediction,
+    proven_ms: Mapping[str, float] | None = None,
 ) -> list[Assessed]:
-    """The findings with group and severity; those that fire first, the plan in its order, then the largest saving on top.
+    """The findings with group and severity; those that fire first, the plan in its
+    order, then the largest saving on top.
 
-    ``proven_ms``: what fixes were measured to save, by rule. It outweighs the prediction: 0 or less is not worth anyone's time.
+    ``proven_ms``: what fixes were measured to save, by rule. It outweighs the prediction: 0
+    or less is not worth anyone's time.
     """
     proven_ms = proven_ms or {}
     causes = better_explained(findings, measured)
     assessed = [_assessed(one, causes.get(one.rule.id), measured, prediction) for one in findings]
-    assessed = [replace(one, group="minor") if one.group and proven_ms.get(one.finding.rule.id, 1.0) <= 0 else one for one in assessed]
+    assessed = [
+        replace(one, group="minor") if one.group and proven_ms.get(one.finding.rule.id, 1.0) <= 0 else one
+        for one in assessed
+    ]
     noise_ms = measured.number("noise_ms")
     plan = _planned([one for one in assessed if one.group == "plan"], prediction, noise_ms, proven_ms)
     plan = [_as_alternative(row, plan, prediction, noise_ms) for row in plan]
     order = {"plan": 0, "alternative": 1, "minor": 2, "hypothetical": 3, "information": 4, None: 5}
     rest = [one for one in assessed if one.group != "plan"]
-    return [*plan, *sorted(rest, key=lambda one: (order[one.group], -(one.at_most_ms or 0.0), one.finding.rule.id))]
+    return [
+        *plan,
+        *sorted(rest, key=lambda one: (order[one.group], -(one.at_most_ms or 0.0), one.finding.rule.id)),
+    ]
 
 
-def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float, proven_ms: Mapping[str, float]) -> list[Assessed]:
-    """Greedily, what gains most on top of those before it, of equals the easiest. What then gains less than the noise, or little of what
-    it gains alone, is minor; what has no ms comes last."""
-    changes = {one.finding.rule.id: change for one in found if one.saving is not None and (change := change_of(one.finding, prediction))}
+def _planned(
+    found: list[Assessed], prediction: Prediction, noise_ms: float, proven_ms: Mapping[str, float]
+) -> list[Assessed]:
+    """Greedily, what gains most on top of those before it, of equals the easiest. What then gains less than
+    the noise, or little of what it gains alone, is minor; what has no ms comes last.
+    """
+    changes = {
+        one.finding.rule.id: change
+        for one in found
+        if one.saving is not None and (change := change_of(one.finding, prediction))
+    }
     left = [one for one in found if one.finding.rule.id in changes]
-    bounds = {one.finding.rule.id: one.at_most_ms or 0.0 for one in found if one.finding.rule.id not in changes}
-    rest = sorted((one for one in found if one.finding.rule.id in bounds), key=lambda one: _by_gain(one, bounds))
+    bounds = {
+        one.finding.rule.id: one.at_most_ms or 0.0 for one in found if one.finding.rule.id not in changes
+    }
+    rest = sorted(
+        (one for one in found if one.finding.rule.id in bounds), key=lambda one: _by_gain(one, bounds)
+    )
     planned: list[Assessed] = []
     made: list[Change] = []
     total_ms = 0.0
@@ -83,31 +107,50 @@ def _planned(found: list[Assessed], prediction: Prediction, noise_ms: float, pro
             rows.append(replace(one, cumulative_ms=total_ms, change=change))
         alone_ms = sum(_gain_ms(changes[one.finding.rule.id], [], prediction) for one in chosen)
         gained_ms = total_ms - before_ms
-        is_worth_it = gained_ms >= max(noise_ms, LITTLE * alone_ms) or any(one.finding.rule.id in proven_ms for one in chosen)
+        is_worth_it = gained_ms >= max(noise_ms, LITTLE * alone_ms) or any(
+            one.finding.rule.id in proven_ms for one in chosen
+        )
         planned += [replace(row, group="plan" if is_worth_it else "minor") for row in rows]
         left = [one for one in left if one not in chosen]
     return [*planned, *rest]
 
 
 def _next(
-    left: list[Assessed], gains_ms: Gains, made: list[Change], changes: Mapping[str, Change], prediction: Prediction, noise_ms: float
+    left: list[Assessed],
+    gains_ms: Gains,
+    made: list[Change],
+    changes: Mapping[str, Change],
+    prediction: Prediction,
+    noise_ms: float,
 ) -> list[Assessed]:
-    """The finding to act on next; all that refine the same if together they gain more: without one of two syncs the other waits."""
+    """The finding to act on next; all that refine the same if together they gain more:
+    without one of two syncs the other waits.
+    """
     ordered = sorted(left, key=lambda one: _by_gain(one, gains_ms))
     most = gains_ms[ordered[0].finding.rule.id]
-    best = min((one for one in ordered if not gains_ms[one.finding.rule.id] < most - LITTLE * abs(most)), key=_effort)
+    best = min(
+        (one for one in ordered if not gains_ms[one.finding.rule.id] < most - LITTLE * abs(most)), key=_effort
+    )
     families = {
-        one.finding.rule.refines: [other for other in ordered if other.finding.rule.refines == one.finding.rule.refines] for one in ordered
+        one.finding.rule.refines: [
+            other for other in ordered if other.finding.rule.refines == one.finding.rule.refines
+        ]
+        for one in ordered
     }
     now_ms, most_ms, chosen = prediction.step_ms(made), gains_ms[best.finding.rule.id], [best]
     for family in families.values():
         together_ms = now_ms - prediction.step_ms([*made, *(changes[one.finding.rule.id] for one in family)])
-        if len(family) > 1 and together_ms > max(most_ms, sum(gains_ms[one.finding.rule.id] for one in family)) + noise_ms:
+        if (
+            len(family) > 1
+            and together_ms > max(most_ms, sum(gains_ms[one.finding.rule.id] for one in family)) + noise_ms
+        ):
             most_ms, chosen = together_ms, family
     return chosen
 
 
-def _gains_ms(left: list[Assessed], made: list[Change], changes: Mapping[str, Change], prediction: Prediction) -> dict[str, float]:
+def _gains_ms(
+    left: list[Assessed], made: list[Change], changes: Mapping[str, Change], prediction: Prediction
+) -> dict[str, float]:
     """What each gains on top of what was done, by rule."""
     return {one.finding.rule.id: _gain_ms(changes[one.finding.rule.id], made, prediction) for one in left}
 
@@ -116,7 +159,9 @@ def _gain_ms(change: Change, made: list[Change], prediction: Prediction) -> floa
     return prediction.step_ms(made) - prediction.step_ms([*made, change])
 
 
-def _correction_ms(one: Assessed, change: Change, prediction: Prediction, proven_ms: Mapping[str, float]) -> float:
+def _correction_ms(
+    one: Assessed, change: Change, prediction: Prediction, proven_ms: Mapping[str, float]
+) -> float:
     """What was measured beyond what is predicted of the fix alone; 0 where it was not measured."""
     alone_ms = _gain_ms(change, [], prediction)
     return proven_ms.get(one.finding.rule.id, alone_ms) - alone_ms
@@ -134,7 +179,9 @@ def _effort(one: Assessed) -> tuple[bool, int]:
 
 
 def _as_alternative(one: Assessed, plan: list[Assessed], prediction: Prediction, noise_ms: float) -> Assessed:
-    """A minor finding that gains more than noise by itself, but nothing after the fix of a plan's row about the same row of the ledger."""
+    """A minor finding that gains more than noise by itself, but nothing after the fix of a plan's
+    row about the same row of the ledger.
+    """
     alone_ms = _gain_ms(one.change, [], prediction) if one.change is not None else 0.0
     if one.group != "minor" or one.change is None or alone_ms < noise_ms:
         return one
@@ -153,13 +200,25 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
     saving = saving_of(finding, prediction)
     attributed_ms = saving.predicted_ms if saving else bound if bound is not None else finding.ms_per_step
     step_ms = prediction.recorded_ms if saving else measured.number("step_ms")
-    if finding.rule.saving.scope == "average":  # of the average step, which takes that much longer than the usual one
+    if (
+        finding.rule.saving.scope == "average"
+    ):  # of the average step, which takes that much longer than the usual one
         step_ms += finding.ms_per_step or 0.0
     share = attributed_ms / step_ms if attributed_ms is not None and step_ms > 0 else None
-    return Assessed(finding, bound, saving, share, _severity(share), _group(finding, saving, bound, cause, measured), cause)
+    return Assessed(
+        finding,
+        bound,
+        saving,
+        share,
+        _severity(share),
+        _group(finding, saving, bound, cause, measured),
+        cause,
+    )
 
 
-def _group(finding: Finding, saving: Saving | None, bound: float | None, cause: str | None, measured: Measured) -> str:
+def _group(
+    finding: Finding, saving: Saving | None, bound: float | None, cause: str | None, measured: Measured
+) -> str:
     scope = finding.rule.saving.scope
     if scope in ("hypothetical", "information"):
         return scope

@@ -21,17 +21,22 @@ from diagnose.predict.retiming import left_by_roofline
 
 LARGEST_ERROR = 0.05  # of a step: a replay that misses the recording by more has not understood it
 MOST_EVENTS = 3_000  # of the device in one graph: a plan is to take no longer than reading the trace
-AHEAD = 1.1  # steady step ÷ recorded steps, from which the host left the recorded ones before the GPU was done
+# steady step ÷ recorded steps, from which the host left the recorded ones before the GPU was done
+AHEAD = 1.1
 MOST_CHECKED = 3  # steps replayed as they are, around the median one
-LONGEST_NS = 24 * 3600 * 10**9  # from the first step to the last: more comes from damaged times, and overflows when it is replayed
+# from the first step to the last: more comes from damaged times, and overflows when it is replayed
+LONGEST_NS = 24 * 3600 * 10**9
 CONTIGUOUS_NS = 1_000_000  # steps with less than this between them follow each other
-NOT_TOLD = "replaying the recorded steps misses them by {error:.0f} %: they waited for something that was not recorded"
+NOT_TOLD = (
+    "replaying the recorded steps misses them by {error:.0f} %: they waited for something that was not "
+    "recorded"
+)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A fix as a replay sees it: edits of the recorded work, worker processes for the loader (0: as many as there are), or what only some
-    steps take beyond the usual, ms of the average step.
+    """A fix as a replay sees it: edits of the recorded work, worker processes for the loader (0: as many as
+    there are), or what only some steps take beyond the usual, ms of the average step.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -46,7 +51,9 @@ class Prediction:
         self.measured = measured
         self._events: dict[str, Events] = {}
         self._left: dict[tuple[str, tuple[str, str]], tuple[np.ndarray, np.ndarray]] = {}
-        self._steady: dict[tuple[int, ...], tuple[list[Change], list[Edit], float]] = {}  # by the changes' identities, which are kept
+        self._steady: dict[
+            tuple[int, ...], tuple[list[Change], list[Edit], float]
+        ] = {}  # by the changes' identities, which are kept
 
     @cached_property
     def impossible(self) -> Missing | None:
@@ -70,10 +77,15 @@ class Prediction:
         return self.impossible
 
     def errors(self, most: int) -> list[float]:
-        """How far the replay of a complete step ends from the recording, 0-1 of the step; of so many at most, those around the median."""
+        """How far the replay of a complete step ends from the recording, 0-1 of the step; of so
+        many at most, those around the median.
+        """
         median = _median_step(self._windows)
         first = max(0, min(median - most // 2, len(self._windows) - most))
-        return [self._replay_of(int(begin), int(end), 1).error() for begin, end in self._windows[first : first + most]]
+        return [
+            self._replay_of(int(begin), int(end), 1).error()
+            for begin, end in self._windows[first : first + most]
+        ]
 
     @cached_property
     def error(self) -> float | None:
@@ -91,7 +103,9 @@ class Prediction:
         return self.steady(changes)[1] - sum(change.average_ms for change in changes)
 
     def steady(self, changes: Iterable[Change] = ()) -> tuple[list[Edit], float]:
-        """The edits to replay for these changes, and the step: longer than that replay where it waits for worker processes besides."""
+        """The edits to replay for these changes, and the step: longer than that replay where it
+        waits for worker processes besides.
+        """
         changes = list(changes)
         which = tuple(map(id, changes))
         if which not in self._steady:
@@ -109,7 +123,9 @@ class Prediction:
         rest_ms = self._replayed_ms(rest)
         wait_ms = step_ms - rest_ms  # what is edited in the wait itself is loading that takes less
         if workers:
-            loaded_ms = loading.step_ms(rest_ms, workers, min(1.0, wait_ms / self._wait_ms) if self._wait_ms > 0 else 1.0)
+            loaded_ms = loading.step_ms(
+                rest_ms, workers, min(1.0, wait_ms / self._wait_ms) if self._wait_ms > 0 else 1.0
+            )
             return (rest, loaded_ms) if loaded_ms < step_ms else (edits, step_ms)
         # Workers that limit the step go on doing so.
         return rest, max(rest_ms, self._floor_ms - (self._wait_ms - wait_ms))
@@ -120,7 +136,9 @@ class Prediction:
             self._events[selector.name] = events_of(selector, self.measured)
         return self._events[selector.name]
 
-    def left_by_roofline(self, selector: str, rows: Rows, formats: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
+    def left_by_roofline(
+        self, selector: str, rows: Rows, formats: tuple[str, str]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `diagnose.predict.retiming`; found once for the rows of a selector."""
         if (selector, formats) not in self._left:
             self._left[selector, formats] = left_by_roofline(self._view, rows, formats)
@@ -128,7 +146,9 @@ class Prediction:
 
     def host_ms(self, intervals: Intervals) -> float:
         """What the training thread's work inside the intervals (ns) takes of the steady step."""
-        return self.recorded_ms - self._replayed_ms([Edit(host=intervals, lane=self._view.trace.training_thread)])
+        return self.recorded_ms - self._replayed_ms(
+            [Edit(host=intervals, lane=self._view.trace.training_thread)]
+        )
 
     @cached_property
     def limit_ms(self) -> float | None:
@@ -139,7 +159,12 @@ class Prediction:
         whole = np.array([[view.host_windows[0, 0], view.host_windows[-1, 1]]])
         lanes = np.unique(self.replay.graph.edges.lane)
         calls = np.unique(self.replay.graph.edges.wait)
-        return self._replayed_ms([Edit(unblocked=calls[calls >= 0]), *(Edit(host=whole, lane=int(lane)) for lane in lanes if lane >= 0)])
+        return self._replayed_ms(
+            [
+                Edit(unblocked=calls[calls >= 0]),
+                *(Edit(host=whole, lane=int(lane)) for lane in lanes if lane >= 0),
+            ]
+        )
 
     # ---- the replay
 
@@ -167,7 +192,9 @@ class Prediction:
         begin_ns, end_ns = int(self._windows[first, 0]), int(self._windows[last, 1])
         return self._replay_of(begin_ns, end_ns, last - first + 1, self._paces())
 
-    def _replay_of(self, begin_ns: int, end_ns: int, step_count: int, paces: Sequence[tuple[Intervals, float]] = ()) -> Replay:
+    def _replay_of(
+        self, begin_ns: int, end_ns: int, step_count: int, paces: Sequence[tuple[Intervals, float]] = ()
+    ) -> Replay:
         graph = recorded_graph(self._view, self._lanes, begin_ns, end_ns, step_count)
         return Replay(graph, self._view.device["dur_ns"].to_numpy(), paces)
 
@@ -178,17 +205,27 @@ class Prediction:
         return self._windows[first : last + 1]
 
     def _paces(self) -> list[tuple[Intervals, float]]:
-        """How fast the host works in each row of the ledger without the profiler; while the GPU is busy as recorded."""
+        """How fast the host works in each row of the ledger without the
+        profiler; while the GPU is busy as recorded.
+        """
         measured, view = self.measured, self._view
         ledger = view.ledger
         if isinstance(measured.metric("plain_step_ms"), Missing):
             return []
-        rows = {row: intervals for row, intervals in ledger.rows.items() if len(intervals) and row not in BUSY_ROWS}
-        return [(intervals, measured.row_ms(row) / view.ms_per_step(intervals)) for row, intervals in rows.items()]
+        rows = {
+            row: intervals
+            for row, intervals in ledger.rows.items()
+            if len(intervals) and row not in BUSY_ROWS
+        }
+        return [
+            (intervals, measured.row_ms(row) / view.ms_per_step(intervals)) for row, intervals in rows.items()
+        ]
 
     @cached_property
     def scale(self) -> float:
-        """ms of the plain step ÷ ns of the replayed one; of the recorded one where the host runs ahead of a GPU that takes longer."""
+        """ms of the plain step ÷ ns of the replayed one; of the recorded one where the host
+        runs ahead of a GPU that takes longer.
+        """
         replayed_ns, (first, last) = self.replay.step_ns(), self._chosen
         recorded_ns = (self._view.windows[last, 1] - self._view.windows[first, 0]) / (last - first + 1)
         ahead = self._view.has_device and replayed_ns > AHEAD * recorded_ns
@@ -201,7 +238,9 @@ class Prediction:
 
     @cached_property
     def _without_wait(self) -> Edit:
-        return Edit(host=self._view.ledger.rows.get("input_wait", NO_INTERVALS), lane=self._view.trace.training_thread)
+        return Edit(
+            host=self._view.ledger.rows.get("input_wait", NO_INTERVALS), lane=self._view.trace.training_thread
+        )
 
     @cached_property
     def _wait_ms(self) -> float:
@@ -214,15 +253,24 @@ class Prediction:
         if not len(self._without_wait.host):
             return None
         fetch_ms, cores = fetch_series_ms(measured.recording, "plain"), measured.number("cpu_core_count")
-        if not measured.recording.facts:  # somebody else's trace tells only what the main process fetched itself
+        if (
+            not measured.recording.facts
+        ):  # somebody else's trace tells only what the main process fetched itself
             fetch_ms, cores = self._fetched_in_main_ms(), float("inf")
         if not fetch_ms or not cores > 0:
             return None
         used = (measured.recording.facts.get("plain_usage") or {}).get("cpu_cores_used") or 1.0
         work_ms = used * measured.number("step_ms")
-        fetched_ms, busy = float(np.mean(fetch_ms)) * measured.fetches_per_step, measured.number("fetch_busy_share")
-        if measured.number("loader_worker_count") == 0 and busy >= 0:  # threads that spin while the loader sleeps do no work
-            work_ms = min(work_ms, max(measured.number("step_ms") - fetched_ms, 0.0) * cores + busy * fetched_ms)
+        fetched_ms, busy = (
+            float(np.mean(fetch_ms)) * measured.fetches_per_step,
+            measured.number("fetch_busy_share"),
+        )
+        if (
+            measured.number("loader_worker_count") == 0 and busy >= 0
+        ):  # threads that spin while the loader sleeps do no work
+            work_ms = min(
+                work_ms, max(measured.number("step_ms") - fetched_ms, 0.0) * cores + busy * fetched_ms
+            )
         if measured.number("loader_worker_count") > 0:
             work_ms += self._worker_ms(float(np.mean(fetch_ms)) * measured.fetches_per_step, work_ms)
         held = measured.metric("prefetch_factor")
@@ -230,7 +278,9 @@ class Prediction:
         return Loading(fetch_ms, measured.fetches_per_step, work_ms, cores, prefetch)
 
     def _worker_ms(self, fetched_ms: float, own_ms: float) -> float:
-        """Processor time that workers need for a step's batches: no more than the machine worked for other processes than this one."""
+        """Processor time that workers need for a step's batches: no more than the machine
+        worked for other processes than this one.
+        """
         measured = self.measured
         cores = measured.recording.facts.get("machine_core_count") or measured.number("cpu_core_count")
         busy_ms = measured.number("machine_busy_share") * cores * measured.number("step_ms")
@@ -242,7 +292,9 @@ class Prediction:
         return tuple((view.host["dur_ns"].to_numpy()[rows] / 1e6).tolist())
 
     def enough_workers(self) -> int:
-        """Worker processes that hide the loading: the suggested number, else as many as keep up and one; 0 if that is not known."""
+        """Worker processes that hide the loading: the suggested number, else as many as keep
+        up and one; 0 if that is not known.
+        """
         suggested = self.measured.metric("suggested_workers")
         if not isinstance(suggested, Missing):
             return int(suggested)
@@ -253,7 +305,9 @@ class Prediction:
 
     @cached_property
     def _floor_ms(self) -> float:
-        """The step that the worker processes there are allow, which is the recorded one if they hold it up; 0 if not, or there are none."""
+        """The step that the worker processes there are allow, which is the recorded one if they hold
+        it up; 0 if not, or there are none.
+        """
         workers = self.measured.number("loader_worker_count")
         if self._loading is None or not workers >= 1:
             return 0.0

@@ -13,14 +13,16 @@ from diagnose.trace.intervals import union
 
 Pace = tuple[Intervals, float]
 
-ROUNDS = 4  # the first two fill the GPU's queue as the steps before would have; the mean of the last two is a steady step
+# the first two fill the GPU's queue as the steps before would have; the mean of the last two is a steady step
+ROUNDS = 4
 STEADY_ROUNDS = 2
 
 
 @dataclass(frozen=True)
 class Edit:
-    """What a change does to the recorded work: host work inside ``host`` (ns, of the thread ``lane``) takes ``host_ratio`` of its time, the
-    device rows ``events`` take ``event_ratio`` (one, or one each) of theirs, and the calls ``unblocked`` (host rows) no longer wait.
+    """What a change does to the recorded work: host work inside ``host`` (ns, of the thread ``lane``) takes
+    ``host_ratio`` of its time, the device rows ``events`` take ``event_ratio`` (one, or one each) of theirs,
+    and the calls ``unblocked`` (host rows) no longer wait.
     """
 
     host: Intervals = field(default_factory=lambda: NO_INTERVALS)
@@ -32,8 +34,9 @@ class Edit:
 
 
 class Replay:
-    """A graph ready to be replayed. ``durations_ns``: of the device rows. ``paces``: how fast the host works inside some intervals (ns)
-    without the profiler, as the ratio of plain to recorded time; they hold for every step but not for the replay of the recording itself.
+    """A graph ready to be replayed. ``durations_ns``: of the device rows. ``paces``: how fast the host works
+    inside some intervals (ns) without the profiler, as the ratio of plain to recorded time; they hold for
+    every step but not for the replay of the recording itself.
     """
 
     def __init__(self, graph: Graph, durations_ns: np.ndarray, paces: Sequence[Pace] = ()) -> None:
@@ -43,21 +46,32 @@ class Replay:
         self._paces = paces
         edges = graph.edges
         filled = np.full((len(graph), SLOTS), -1)
-        filled[edges.target, np.arange(len(edges)) - np.searchsorted(edges.target, edges.target)] = np.arange(len(edges))
-        self._tails = np.unique(edges.source[edges.carried])  # the ends of all lanes: the slowest makes the steady step
-        self._slots = np.where(filled < 0, filled[:, :1], filled)  # a node with fewer edges has its first one again
+        filled[edges.target, np.arange(len(edges)) - np.searchsorted(edges.target, edges.target)] = np.arange(
+            len(edges)
+        )
+        # the ends of all lanes: the slowest makes the steady step
+        self._tails = np.unique(edges.source[edges.carried])
+        # a node with fewer edges has its first one again
+        self._slots = np.where(filled < 0, filled[:, :1], filled)
         distance = edges.target - edges.source + np.where(edges.carried, len(graph), 0)
         self._distances = [(-distance[slot]).tolist() for slot in self._slots.T]
 
     def error(self) -> float:
-        """How far the replayed recording ends from the recorded one, on the host or on both lanes, whichever is more; 0-1 of the steps."""
+        """How far the replayed recording ends from the recorded one, on the host or on both lanes,
+        whichever is more; 0-1 of the steps.
+        """
         graph = self.graph
         times = np.array(self._times(self._delays((), ()), graph.before_ns, 1))
-        replayed, recorded = (np.append(values[graph.ends], values.max()) for values in (times, graph.recorded_ns))
+        replayed, recorded = (
+            np.append(values[graph.ends], values.max()) for values in (times, graph.recorded_ns)
+        )
         return float(np.abs(replayed - recorded).max() / graph.span_ns)
 
     def step_ns(self, edits: Sequence[Edit] = ()) -> float:
-        """A steady step with the edits made, ns, never negative. Both lanes count: the host alone hides a backlog of the GPU."""
+        """A steady step with the edits made, ns, never negative.
+
+        Both lanes count: the host alone hides a backlog of the GPU.
+        """
         begin_ns, end_ns = self.steady_ns(self.rounds_ns(edits))
         return (end_ns - begin_ns) / STEADY_ROUNDS / self.graph.step_count
 
@@ -85,12 +99,16 @@ class Replay:
         return _clock(self._paces, [(edit.host, edit.host_ratio) for edit in edits if edit.lane == lane])
 
     def _times(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> list[float]:
-        """When each node happens, ns, round after round; the first is that of ``before_ns`` unless there is only one."""
+        """When each node happens, ns, round after round; the first is that of
+        ``before_ns`` unless there is only one.
+        """
         times: list[float] = before_ns.tolist()
         first, second, third = self._distances
         by_slot = [delays[slot].tolist() for slot in self._slots.T]
         for _ in range(rounds):
-            for a, delay_a, b, delay_b, c, delay_c in zip(first, by_slot[0], second, by_slot[1], third, by_slot[2], strict=True):
+            for a, delay_a, b, delay_b, c, delay_c in zip(
+                first, by_slot[0], second, by_slot[1], third, by_slot[2], strict=True
+            ):
                 latest, other = times[a] + delay_a, times[b] + delay_b
                 if other > latest:
                     latest = other
@@ -105,7 +123,8 @@ class Replay:
         for edit in edits:
             unblocked[edit.unblocked[edit.unblocked < len(unblocked) - 1]] = True
         event_ns = self.event_ns(edits)
-        gone = (event_ns == 0)[edges.event] & (edges.event >= 0)  # and with it the gap or the latency before it
+        # and with it the gap or the latency before it
+        gone = (event_ns == 0)[edges.event] & (edges.event >= 0)
         delays = np.where(gone, 0.0, edges.const_ns + event_ns[edges.event]) + self._host_work(edits, paces)
         return np.where(unblocked[edges.wait], NEVER, delays)
 
@@ -113,7 +132,9 @@ class Replay:
         """The host work of each edge, ns."""
         edges = self.graph.edges
         work = (edges.to_ns - edges.from_ns).astype(np.float64)
-        for lane in np.unique(edges.lane[edges.lane >= 0]).tolist() if paces else {edit.lane for edit in edits}:
+        for lane in (
+            np.unique(edges.lane[edges.lane >= 0]).tolist() if paces else {edit.lane for edit in edits}
+        ):
             mine = np.flatnonzero(edges.lane == lane)
             clock = _clock(paces, [(edit.host, edit.host_ratio) for edit in edits if edit.lane == lane])
             work[mine] = clock(edges.to_ns[mine]) - clock(edges.from_ns[mine])
@@ -121,9 +142,13 @@ class Replay:
 
 
 def _clock(paces: Sequence[Pace], edits: Sequence[Pace]) -> Callable[[np.ndarray], np.ndarray]:
-    """From recorded to edited time: inside the intervals time runs at their ratio, inside several of the edits' at the smallest."""
+    """From recorded to edited time: inside the intervals time runs at their ratio, inside
+    several of the edits' at the smallest.
+    """
     every = [(union(intervals), ratio) for intervals, ratio in (*paces, *edits)]
-    borders = np.unique(np.concatenate([NO_INTERVALS.reshape(-1), *(intervals.reshape(-1) for intervals, _ in every)]))
+    borders = np.unique(
+        np.concatenate([NO_INTERVALS.reshape(-1), *(intervals.reshape(-1) for intervals, _ in every)])
+    )
     if not len(borders):
         return lambda times: times
     plain, edited = (np.ones(len(borders) + 1) for _ in range(2))  # before each border, and behind the last

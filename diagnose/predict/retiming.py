@@ -14,13 +14,18 @@ from diagnose.predict.roofline import Peaks, peaks_of, retimed_ns
 def gpu_peaks(view: Selection) -> Peaks | None:
     """The limits of the busiest GPU; None if its name or its peaks are not known."""
     for device in view.trace.info.get("deviceProperties") or []:
-        if isinstance(device, dict) and device.get("id", 0) == view.devices[0] and isinstance(device.get("name"), str):
+        if (
+            isinstance(device, dict)
+            and device.get("id", 0) == view.devices[0]
+            and isinstance(device.get("name"), str)
+        ):
             return peaks_of(device["name"])
     return None
 
 
 def left_by_roofline(view: Selection, rows: Rows, formats: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
-    """For each device row what is left of its time at best and at worst; nan where the GPU's peaks or the row's work are not known.
+    """For each device row what is left of its time at best and at worst; nan where the GPU's
+    peaks or the row's work are not known.
 
     ``formats``: what is computed in now (a kernel named after TF32 is taken to use it) and then.
     """
@@ -61,4 +66,9 @@ def works_of(view: Selection, calls: Rows) -> dict[int, Work]:
 
 def _work(view: Selection, call: int, outputs: Outputs) -> Work | None:
     shapes = str(view.host["shapes"].array[call])
-    return work_of(str(view.name[call]), shapes, str(view.host["dtypes"].array[call]), outputs.get(input_and_weight(shapes)))
+    return work_of(
+        str(view.name[call]),
+        shapes,
+        str(view.host["dtypes"].array[call]),
+        outputs.get(input_and_weight(shapes)),
+    )

@@ -1,12 +1,13 @@
 """What a kernel would take in another number format: the roofline model.
 
-A kernel takes at least as long as its arithmetic at the GPU's peak, and at least as long as its traffic at the memory's bandwidth
-(Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009). Which of the two is longer binds it. The peaks are in peaks.toml.
+A kernel takes at least as long as its arithmetic at the GPU's peak, and at least as long as its traffic at
+the memory's bandwidth (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009). Which of the two is longer
+binds it. The peaks are in peaks.toml.
 """
 
 from __future__ import annotations
 
-import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,20 +17,19 @@ from diagnose.judge.rules import FORMATS
 from diagnose.measure.links import bare_name
 from diagnose.predict.flops import Work
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 # Large matrix products reach this share of a 16-bit or TF32 peak or more: 61 % (A6000) to 76 % (V100),
 # https://github.com/mli/transformers-benchmarks. Plain 32-bit ones reach 90 %, and that does not carry over.
 REACHED = 0.6
-SHORTEST_NS = 1000  # what the shortest kernels take whatever they do: 0.6 to 1.5 µs in recorded traces of GPUs from the V100 to the B300
+# what the shortest kernels take whatever they do: 0.6 to 1.5 µs in recorded
+# traces of GPUs from the V100 to the B300
+SHORTEST_NS = 1000
 
 
 @dataclass(frozen=True)
 class Peaks:
-    """A GPU's limits. ``flops_per_s``: dense matrix products, by format (fp64, fp32, tf32, fp16, bf16); unknown ones are missing."""
+    """A GPU's limits. ``flops_per_s``: dense matrix products, by format (fp64, fp32, tf32,
+    fp16, bf16); unknown ones are missing.
+    """
 
     name: str
     bandwidth_bytes_per_s: float
@@ -38,7 +38,9 @@ class Peaks:
 
 
 def peaks_of(device_name: str) -> Peaks | None:
-    """The limits of a GPU by the name that CUDA or HIP gives it; None if it is not in the table, or only a slice of a GPU."""
+    """The limits of a GPU by the name that CUDA or HIP gives it; None if it is not in
+    the table, or only a slice of a GPU.
+    """
     return known_peaks().get(bare_name(device_name))
 
 
@@ -51,22 +53,29 @@ def roofline_ns(work: Work, peaks: Peaks, number_format: str) -> float | None:
 def achieved_share(dur_ns: float, work: Work, peaks: Peaks, number_format: str) -> float | None:
     """How much of what the GPU can do at most a kernel of ``dur_ns`` did; None if that is not known.
 
-    Above 1 where the kernel does less than the operator's plain formula (Winograd convolutions, causal attention), where a cache holds
-    the data, or where the computing format is not the given one.
+    Above 1 where the kernel does less than the operator's plain formula (Winograd convolutions, causal
+    attention), where a cache holds the data, or where the computing format is not the given one.
     """
     least = roofline_ns(work, peaks, number_format)
     return None if least is None or dur_ns <= 0 else least / dur_ns
 
 
-def retimed_ns(dur_ns: float, work: Work, peaks: Peaks, from_format: str, to_format: str) -> tuple[float, float] | None:
-    """ns that a kernel of ``dur_ns`` in one format would take in another, from best to worst; None if a peak or its work is not known.
+def retimed_ns(
+    dur_ns: float, work: Work, peaks: Peaks, from_format: str, to_format: str
+) -> tuple[float, float] | None:
+    """ns that a kernel of ``dur_ns`` in one format would take in another, from best to worst; None
+    if a peak or its work is not known.
 
-    At best it keeps its share of the roofline, down to ``SHORTEST_NS``. At worst the time it takes above the roofline stays as it is
-    (launch, tail, layout), and its arithmetic reaches ``REACHED`` of the peak. A kernel faster than its roofline is taken to be at it.
-    A format with a lower roofline never takes longer than now. Numbers stored in ``from_format``, inputs and results, are taken to be
-    stored in ``to_format``; casts that this takes elsewhere are not in it.
+    At best it keeps its share of the roofline, down to ``SHORTEST_NS``. At worst the time it takes above the
+    roofline stays as it is (launch, tail, layout), and its arithmetic reaches ``REACHED`` of the peak. A
+    kernel faster than its roofline is taken to be at it. A format with a lower roofline never takes longer
+    than now. Numbers stored in ``from_format``, inputs and results, are taken to be stored in ``to_format``;
+    casts that this takes elsewhere are not in it.
     """
-    before, after = roofline_ns(work, peaks, from_format), roofline_ns(work.stored(from_format, to_format), peaks, to_format)
+    before, after = (
+        roofline_ns(work, peaks, from_format),
+        roofline_ns(work.stored(from_format, to_format), peaks, to_format),
+    )
     if not before or not after or dur_ns <= 0:
         return None
     at_roofline = min(before, dur_ns)

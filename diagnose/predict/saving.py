@@ -18,9 +18,11 @@ from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
 
 OUTCOMES: tuple[Outcome, ...] = ("guess", "best", "worst")
-WELL_KNOWN = ("remove", "unblock", "overlap")  # edits that take away recorded work instead of putting other work in its place
+# edits that take away recorded work instead of putting other work in its place
+WELL_KNOWN = ("remove", "unblock", "overlap")
 NARROW, WIDE = 0.7, 1.0  # width of the range ÷ the prediction, up to which confidence is high, medium
-# By how much fixes gain less or more than predicted where nothing else is uncertain, of the gain and of what is left: docs/accuracy.md.
+# By how much fixes gain less or more than predicted where nothing else is uncertain, of the gain
+# and of what is left: docs/accuracy.md.
 SPREAD, SPREAD_OF_REST = (0.2, 0.35), 0.25
 
 
@@ -51,7 +53,13 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
     sure = width <= NARROW and saving.edit in WELL_KNOWN
     confidence = "high" if sure else "medium" if width <= WIDE else "low"
     if prediction.measured.metric("disturbed") is True:
-        return Saving(guess, low, high, "low", f"{saving.because}; other processes had the machine busy, which may hide or feign it")
+        return Saving(
+            guess,
+            low,
+            high,
+            "low",
+            f"{saving.because}; other processes had the machine busy, which may hide or feign it",
+        )
     return Saving(guess, low, high, confidence, saving.because)
 
 
@@ -61,7 +69,9 @@ def range_ms(gains_ms: Sequence[float], step_ms: float) -> tuple[float, float]:
 
 
 def spread_ms(gain_ms: float, part: float, step_ms: float) -> float:
-    """A gain that turns out that part smaller or larger, at most by a quarter of what is left of the step: that is what is uncertain."""
+    """A gain that turns out that part smaller or larger, at most by a quarter of what is left of
+    the step: that is what is uncertain.
+    """
     most = SPREAD_OF_REST * max(step_ms - gain_ms, 0.0)
     return max(0.0, gain_ms + float(np.clip(part * gain_ms, -most, most)))
 
@@ -71,7 +81,13 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
     rule, measured = finding.rule, prediction.measured
     view = measured.timeline
     saving = rule.saving
-    if view is None or finding.state != "fires" or saving.scope not in IN_MS or finding.ms_per_step is None or saving.edit == "none":
+    if (
+        view is None
+        or finding.state != "fires"
+        or saving.scope not in IN_MS
+        or finding.ms_per_step is None
+        or saving.edit == "none"
+    ):
         return None
     if saving.scope == "average":
         return Change(average_ms=finding.ms_per_step * (1 - left_of(saving, measured, outcome)))
@@ -86,12 +102,20 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
     less_ms = finding.ms_per_step * (1 - left_of(saving, measured, outcome))
     if selector is None and view.has_device and finding.row in BUSY_ROWS:
         return Change((busy_work(less_ms, finding.row, prediction),))
-    within = measured.attributed(selector) if selector is not None and on_timeline else view.ledger.rows.get(finding.row, view.span)
+    within = (
+        measured.attributed(selector)
+        if selector is not None and on_timeline
+        else view.ledger.rows.get(finding.row, view.span)
+    )
     return Change((host_work(less_ms, within, prediction),))
 
 
-def _left_of_events(rule: Rule, events: Events, prediction: Prediction, outcome: Outcome) -> np.ndarray | float:
-    """The same for each GPU event: by the GPU's roofline where the fix changes the number format and the event's work is known."""
+def _left_of_events(
+    rule: Rule, events: Events, prediction: Prediction, outcome: Outcome
+) -> np.ndarray | float:
+    """The same for each GPU event: by the GPU's roofline where the fix changes the number
+    format and the event's work is known.
+    """
     saving, left = rule.saving, left_of(rule.saving, prediction.measured, outcome)
     if not saving.formats:
         return left
@@ -113,8 +137,17 @@ def busy_work(ms: float, row: str, prediction: Prediction) -> Edit:
 
 def events_in(row: str, view: Selection) -> Rows:
     """The GPU events of a busy row of the ledger."""
-    communication, kernel = view.device["communication"].to_numpy(), (view.device["kind"] == "kernel").to_numpy()
-    return np.flatnonzero({"compute": kernel & ~communication, "exposed_communication": communication, "exposed_copies": ~kernel}[row])
+    communication, kernel = (
+        view.device["communication"].to_numpy(),
+        (view.device["kind"] == "kernel").to_numpy(),
+    )
+    return np.flatnonzero(
+        {
+            "compute": kernel & ~communication,
+            "exposed_communication": communication,
+            "exposed_copies": ~kernel,
+        }[row]
+    )
 
 
 def host_work(ms: float, within: Intervals, prediction: Prediction) -> Edit:
@@ -122,4 +155,8 @@ def host_work(ms: float, within: Intervals, prediction: Prediction) -> Edit:
     whole_ms = prediction.host_ms(within)
     view = prediction.measured.timeline
     assert view is not None
-    return Edit(host=within, lane=view.trace.training_thread, host_ratio=1 - min(1.0, ms / whole_ms) if whole_ms > 0 else 1.0)
+    return Edit(
+        host=within,
+        lane=view.trace.training_thread,
+        host_ratio=1 - min(1.0, ms / whole_ms) if whole_ms > 0 else 1.0,
+    )

@@ -12,16 +12,18 @@ from diagnose.measure.selection import Selection
 from diagnose.predict.device_lanes import DeviceLanes
 
 CALL_NS = 5_000  # what a call that waits takes where there is nothing to wait for
-RETURN_CAP_NS = 100_000  # a wait that returns later than this after the GPU was done waited for something else too
-LONG_CALL_NS = 50_000  # a runtime call of this length that returns just when the GPU is drained has waited for it
+# a wait that returns later than this after the GPU was done waited for something else too
+RETURN_CAP_NS = 100_000
+# a runtime call of this length that returns just when the GPU is drained has waited for it
+LONG_CALL_NS = 50_000
 DRAINED_NS = 50_000
 WHOLE_DEVICE = r"^(cuda|hip)(Device|Ctx)Synchronize|^cuCtxSynchronize"
 
 
 @dataclass(frozen=True)
 class Wait:
-    """A call (host row) that waits from its begin for the ends of ``events`` (device rows). ``own_ns``: what it takes by itself;
-    ``return_ns``: from the last end to its return.
+    """A call (host row) that waits from its begin for the ends of ``events`` (device rows). ``own_ns``: what
+    it takes by itself; ``return_ns``: from the last end to its return.
     """
 
     row: int
@@ -36,12 +38,16 @@ def waits_of(view: Selection, lanes: DeviceLanes, begin_ns: int, end_ns: int) ->
     """The waits that begin in a span of time."""
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
     named = is_sync_call(view)
-    candidates = (named | (dur >= LONG_CALL_NS)) & np.asarray(view.kind == "runtime") & dispatching_threads(view)
+    candidates = (
+        (named | (dur >= LONG_CALL_NS)) & np.asarray(view.kind == "runtime") & dispatching_threads(view)
+    )
     rows = np.flatnonzero(candidates & (start >= begin_ns) & (start < end_ns))
     if not len(rows) or not len(lanes.order):
         return []
     finder = _Targets(view, lanes)
-    found = [finder.wait(int(row), int(start[row]), int(start[row] + dur[row]), bool(named[row])) for row in rows]
+    found = [
+        finder.wait(int(row), int(start[row]), int(start[row] + dur[row]), bool(named[row])) for row in rows
+    ]
     return [wait for wait in found if wait is not None]
 
 
@@ -50,8 +56,13 @@ class _Targets:
 
     def __init__(self, view: Selection, lanes: DeviceLanes) -> None:
         self._lanes = lanes
-        self._by_stream = {int(stream): lanes.order[lanes.stream[lanes.order] == stream] for stream in np.unique(lanes.stream)}
-        self._launched = {stream: np.maximum.accumulate(lanes.launched_ns[rows]) for stream, rows in self._by_stream.items()}
+        self._by_stream = {
+            int(stream): lanes.order[lanes.stream[lanes.order] == stream]
+            for stream in np.unique(lanes.stream)
+        }
+        self._launched = {
+            stream: np.maximum.accumulate(lanes.launched_ns[rows]) for stream, rows in self._by_stream.items()
+        }
         self._by_launch = np.argsort(lanes.launch, kind="stable")
         self._by_end = np.argsort(lanes.end_ns, kind="stable")
         self._ends, self._launches = lanes.end_ns[self._by_end], np.sort(lanes.launched_ns)
@@ -67,7 +78,11 @@ class _Targets:
             events = own
             events = events[lanes.end_ns[events] <= end_ns]  # one that is staged returns before its end
         elif self._whole[row]:
-            events = last[lanes.device[last] == lanes.device[last[np.argmax(lanes.launched_ns[last])]]] if len(last) else last
+            events = (
+                last[lanes.device[last] == lanes.device[last[np.argmax(lanes.launched_ns[last])]]]
+                if len(last)
+                else last
+            )
         elif named:
             events = self._of_one_stream(row, last, begin_ns, end_ns)
         else:
@@ -84,7 +99,9 @@ class _Targets:
         return np.array(found, np.int64)
 
     def _of_one_stream(self, row: int, last: np.ndarray, begin_ns: int, end_ns: int) -> np.ndarray:
-        """What a stream's or an event's synchronisation waits for: as recorded, else what ended just before the return."""
+        """What a stream's or an event's synchronisation waits for: as recorded,
+        else what ended just before the return.
+        """
         ends = self._lanes.end_ns[last]
         if row in self._recorded:
             return last[self._lanes.stream[last] == self._recorded[row]]
@@ -98,7 +115,9 @@ class _Targets:
         return last[[np.argmax(self._lanes.launched_ns[last])]] if len(last) else last
 
     def _if_it_waited(self, last: np.ndarray, begin_ns: int, end_ns: int) -> np.ndarray:
-        """Of a call that need not wait: all work if the GPU was drained just before the return, an event if the launch queue was full."""
+        """Of a call that need not wait: all work if the GPU was drained just before the return, an
+        event if the launch queue was full.
+        """
         lanes = self._lanes
         ended = int(np.searchsorted(self._ends, end_ns, side="right"))
         pending = int(np.searchsorted(self._launches, begin_ns, side="right")) - ended
@@ -115,14 +134,22 @@ def _recorded_streams(view: Selection, lanes: DeviceLanes) -> dict[int, int]:
     waits = view.trace.waits
     recorded = waits[(waits["call"] >= 0).to_numpy()]
     stream = np.where(recorded["kind"] == "event sync", recorded["on_stream"], recorded["stream"])
-    numbers = dict(zip(zip(view.device["device"], view.device["stream"], strict=True), lanes.stream.tolist(), strict=True))
-    known = zip(recorded["call"].tolist(), zip(recorded["device"].tolist(), stream.tolist(), strict=True), strict=True)
+    numbers = dict(
+        zip(
+            zip(view.device["device"], view.device["stream"], strict=True), lanes.stream.tolist(), strict=True
+        )
+    )
+    known = zip(
+        recorded["call"].tolist(), zip(recorded["device"].tolist(), stream.tolist(), strict=True), strict=True
+    )
     return {call: numbers[where] for call, where in known if where in numbers}
 
 
 def _wait(row: int, begin_ns: int, end_ns: int, events: np.ndarray, lanes: DeviceLanes) -> Wait:
     done = int(lanes.end_ns[events].max())
     if done <= begin_ns:  # nothing to wait for this time
-        return Wait(row, begin_ns, end_ns, tuple(events.tolist()), end_ns - begin_ns, min(end_ns - begin_ns, CALL_NS))
+        return Wait(
+            row, begin_ns, end_ns, tuple(events.tolist()), end_ns - begin_ns, min(end_ns - begin_ns, CALL_NS)
+        )
     own = min(end_ns - begin_ns, CALL_NS)
     return Wait(row, begin_ns, end_ns, tuple(events.tolist()), own, min(max(end_ns - done, 0), RETURN_CAP_NS))

@@ -1,4 +1,6 @@
-"""What a user asks about a recording, as changes of its steps: "what if this took no time, half as long, did not wait?"."""
+"""What a user asks about a recording, as changes of its steps: "what if this took no
+time, half as long, did not wait?".
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ LISTED_KERNELS, LISTED_LETTERS = 5, 60
 
 @dataclass(frozen=True)
 class Question:
-    """One thing to change. ``name``: a selector, a rule or a row of the ledger; of ``scale_kernels`` a regular expression for names of
-    kernels; of ``workers`` their number. ``ratio``: what is left of its time.
+    """One thing to change. ``name``: a selector, a rule or a row of the ledger; of ``scale_kernels`` a
+    regular expression for names of kernels; of ``workers`` their number. ``ratio``: what is left of its time.
     """
 
     kind: Kind
@@ -46,7 +48,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with the time it is about, ms of the plain step as it is, the GPU's for kernels; None where a rule tells no time.
+    """A question with the time it is about, ms of the plain step as it is, the GPU's for
+    kernels; None where a rule tells no time.
 
     ``is_fix``: the fix of a rule is meant, not all that it looks at.
     """
@@ -58,10 +61,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """ms of the plain step. ``now_ms`` is of a steady one, more than ``recorded_ms`` where the host ran ahead of the GPU.
+    """ms of the plain step. ``now_ms`` is of a steady one, more than ``recorded_ms``
+    where the host ran ahead of the GPU.
 
-    ``range_ms``: of the new step, best first; None where nothing asked about is uncertain by itself. ``error``: of the replay of the
-    recording as it is, 0-1. ``replayed_steps`` of ``step_count`` complete ones were replayed.
+    ``range_ms``: of the new step, best first; None where nothing asked about is uncertain by
+    itself. ``error``: of the replay of the recording as it is, 0-1. ``replayed_steps`` of
+    ``step_count`` complete ones were replayed.
     """
 
     asked: tuple[Asked, ...]
@@ -92,7 +97,10 @@ def checked(questions: Iterable[Question]) -> list[Question]:
 
 
 def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
-    """The step with all of it changed. Raises UsageError for what this recording does not have, DiagnoseError where nothing can be told."""
+    """The step with all of it changed.
+
+    Raises UsageError for what this recording does not have, DiagnoseError where nothing can be told.
+    """
     _refuse_unpredictable(prediction)
     view = prediction.measured.timeline
     assert view is not None and prediction.error is not None
@@ -100,7 +108,9 @@ def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
     steps = {outcome: prediction.step_ms(made) for outcome, made in changes.items()}
     rows_now_ms = ledger_after(prediction)
     return Answer(
-        asked=tuple(Asked(one, _now_ms(one, prediction.measured, rows_now_ms), _is_fix(one)) for one in questions),
+        asked=tuple(
+            Asked(one, _now_ms(one, prediction.measured, rows_now_ms), _is_fix(one)) for one in questions
+        ),
         recorded_ms=prediction.measured.number("step_ms"),
         now_ms=prediction.recorded_ms,
         then_ms=steps["guess"],
@@ -115,7 +125,9 @@ def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
 
 @dataclass(frozen=True)
 class Together:
-    """The steady step of all ranks of a job, ms as recorded, and what each rank's replay says by itself, now and then."""
+    """The steady step of all ranks of a job, ms as recorded, and what each rank's
+    replay says by itself, now and then.
+    """
 
     now_ms: float
     then_ms: float
@@ -125,19 +137,24 @@ class Together:
 def what_if_together(questions: Sequence[Question], predictions: Sequence[Prediction]) -> Together:
     """The same changes made on every rank; where one has nothing of a name it stays as it is.
 
-    Raises UsageError if no rank has it, DiagnoseError where nothing can be told or the recordings are not of one job.
+    Raises UsageError if no rank has it, DiagnoseError where nothing can be told
+    or the recordings are not of one job.
     """
     for prediction in predictions:
         _refuse_unpredictable(prediction)
         _refuse_smaller_groups(prediction, len(predictions))
-    changes = [[_change_if_there(question, prediction) for prediction in predictions] for question in questions]
+    changes = [
+        [_change_if_there(question, prediction) for prediction in predictions] for question in questions
+    ]
     for question, by_rank in zip(questions, changes, strict=True):
         if not any(by_rank):
             changes_of([question], predictions[0])  # says why
     made = [[change for change in by_rank if change] for by_rank in zip(*changes, strict=True)]
     ranks = Ranks([one.replay for one in predictions], [collectives_in(one) for one in predictions])
     edits = [one.steady(changes)[0] for one, changes in zip(predictions, made, strict=True)]
-    alone = tuple((one.recorded_ms, one.step_ms(changes)) for one, changes in zip(predictions, made, strict=True))
+    alone = tuple(
+        (one.recorded_ms, one.step_ms(changes)) for one, changes in zip(predictions, made, strict=True)
+    )
     return Together(ranks.step_ns([()] * len(predictions)) / 1e6, ranks.step_ns(edits) / 1e6, alone)
 
 
@@ -156,8 +173,18 @@ def _refuse_smaller_groups(prediction: Prediction, rank_count: int) -> None:
     told = prediction.measured.timeline.trace.collectives
     smaller = told["size"].between(2, rank_count - 1).to_numpy()
     if smaller.any():
-        groups = ", ".join(sorted({one.strip() for one in told["group"][smaller].astype(str) + " " + told["ranks"][smaller].astype(str)}))
-        raise DiagnoseError("the ranks cannot be replayed together", saw=f"process groups that not all of them are in: {groups}")
+        groups = ", ".join(
+            sorted(
+                {
+                    one.strip()
+                    for one in told["group"][smaller].astype(str) + " " + told["ranks"][smaller].astype(str)
+                }
+            )
+        )
+        raise DiagnoseError(
+            "the ranks cannot be replayed together",
+            saw=f"process groups that not all of them are in: {groups}",
+        )
 
 
 def _change_if_there(question: Question, prediction: Prediction) -> Change | None:
@@ -167,7 +194,9 @@ def _change_if_there(question: Question, prediction: Prediction) -> Change | Non
         return None
 
 
-def changes_of(questions: Iterable[Question], prediction: Prediction, outcome: Outcome = "guess") -> list[Change]:
+def changes_of(
+    questions: Iterable[Question], prediction: Prediction, outcome: Outcome = "guess"
+) -> list[Change]:
     """The changes that the questions ask about; the fix of a rule as it turns out."""
     return [_change(question, prediction, outcome) for question in questions]
 
@@ -175,7 +204,9 @@ def changes_of(questions: Iterable[Question], prediction: Prediction, outcome: O
 def _refuse_unpredictable(prediction: Prediction) -> None:
     missing = prediction.missing
     if missing is not None:
-        raise DiagnoseError(f"nothing can be predicted from this recording: {missing.reason}", do=_record_with(missing))
+        raise DiagnoseError(
+            f"nothing can be predicted from this recording: {missing.reason}", do=_record_with(missing)
+        )
 
 
 @functools.cache
@@ -187,7 +218,9 @@ def _change(question: Question, prediction: Prediction, outcome: Outcome) -> Cha
     if question.kind == "workers":
         return _workers(int(question.name), prediction)
     if question.kind == "scale_kernels":
-        return Change(tuple(retimed(Events({}, _kernels(question, prediction.measured), NO_ROWS), question.ratio)))
+        return Change(
+            tuple(retimed(Events({}, _kernels(question, prediction.measured), NO_ROWS), question.ratio))
+        )
     if _is_fix(question):
         return _of_fix(question, _rules()[question.name], prediction, outcome)
     return _of_part(question, _part(question), prediction)
@@ -196,7 +229,8 @@ def _change(question: Question, prediction: Prediction, outcome: Outcome) -> Cha
 def _workers(count: int, prediction: Prediction) -> Change:
     if not prediction.enough_workers():
         raise DiagnoseError(
-            "--workers: no step waits for a loader here, or nothing tells how long a batch takes to load", do="record the script"
+            "--workers: no step waits for a loader here, or nothing tells how long a batch takes to load",
+            do="record the script",
         )
     return Change(workers=count)
 
@@ -204,15 +238,22 @@ def _workers(count: int, prediction: Prediction) -> Change:
 def _of_fix(question: Question, rule: Rule, prediction: Prediction, outcome: Outcome) -> Change:
     judged = _judged(rule, prediction.measured)
     if judged.state != "fires":
-        raise DiagnoseError(f"{_option(question)}: the rule finds nothing in this recording", do=_other_names(rule))
+        raise DiagnoseError(
+            f"{_option(question)}: the rule finds nothing in this recording", do=_other_names(rule)
+        )
     change = change_of(judged, prediction, outcome)
     if change is None:
-        raise DiagnoseError(f"{_option(question)}: what its fix gains is not known in step time", do=_other_names(rule))
+        raise DiagnoseError(
+            f"{_option(question)}: what its fix gains is not known in step time", do=_other_names(rule)
+        )
     return change
 
 
 def _of_part(question: Question, name: str, prediction: Prediction) -> Change:
-    """A row of the ledger, or what a selector selects. Where a GPU is recorded a selector knows more of the same name: which calls wait."""
+    """A row of the ledger, or what a selector selects.
+
+    Where a GPU is recorded a selector knows more of the same name: which calls wait.
+    """
     measured = prediction.measured
     view = measured.timeline
     assert view is not None
@@ -236,9 +277,12 @@ def _no_part(question: Question, name: str, measured: Measured) -> DiagnoseError
     option = _option(question)
     if name in TITLES:
         rows = [row for row in measured.ledger.rows if measured.row_ms(row) > 0] if measured.ledger else []
-        return UsageError(f"{option}: the ledger of this recording has no row {name}", do=f"its rows: {', '.join(rows)}")
+        return UsageError(
+            f"{option}: the ledger of this recording has no row {name}", do=f"its rows: {', '.join(rows)}"
+        )
     return DiagnoseError(
-        f"{option}: what it looks at is no event of a recording, so only its fix can be made", do=f"--remove {question.name}"
+        f"{option}: what it looks at is no event of a recording, so only its fix can be made",
+        do=f"--remove {question.name}",
     )
 
 
@@ -254,13 +298,20 @@ def _events_of_row(row: str, view: Selection, prediction: Prediction) -> Events:
 
 
 def _less_in_rows(selector: Selector, measured: Measured, ratio: float, prediction: Prediction) -> list[Edit]:
-    """Calls of the script's own lines are not on the timeline: the work of each row of the ledger shrinks by what they take of it."""
+    """Calls of the script's own lines are not on the timeline: the work of each row of the
+    ledger shrinks by what they take of it.
+    """
     view, detail = measured.timeline, measured.detail
     assert view is not None and detail is not None
     less_ms = {
-        row: measured.detail_ms(intersect(measured.attributed(selector), there)) * (1 - ratio) for row, there in detail.ledger.rows.items()
+        row: measured.detail_ms(intersect(measured.attributed(selector), there)) * (1 - ratio)
+        for row, there in detail.ledger.rows.items()
     }
-    return [host_work(ms, view.ledger.rows[row], prediction) for row, ms in less_ms.items() if ms > 0 and row in view.ledger.rows]
+    return [
+        host_work(ms, view.ledger.rows[row], prediction)
+        for row, ms in less_ms.items()
+        if ms > 0 and row in view.ledger.rows
+    ]
 
 
 def _kernels(question: Question, measured: Measured) -> Rows:
@@ -271,10 +322,17 @@ def _kernels(question: Question, measured: Measured) -> Rows:
     kernel = (view.device["kind"] == "kernel").to_numpy()
     found = np.flatnonzero(kernel & category_matches(view.device["name"].array, f"(?i:{question.name})"))
     if not len(found):
-        longest = view.device[kernel].groupby("name", observed=True)["dur_ns"].sum().sort_values(ascending=False).index
+        longest = (
+            view.device[kernel]
+            .groupby("name", observed=True)["dur_ns"]
+            .sum()
+            .sort_values(ascending=False)
+            .index
+        )
         raise UsageError(
             f"{_option(question)}: no kernel has such a name",
-            saw=f"those that take longest: {'; '.join(name[:LISTED_LETTERS] for name in longest[:LISTED_KERNELS])}",
+            saw="those that take longest: "
+            f"{'; '.join(name[:LISTED_LETTERS] for name in longest[:LISTED_KERNELS])}",
         )
     return found
 
@@ -303,7 +361,10 @@ def _part(question: Question) -> str:
 
 
 def _part_ms(name: str, measured: Measured, option: str) -> float:
-    """ms of the plain step of a row of the ledger or of a selector. Raises DiagnoseError where the recording does not tell."""
+    """ms of the plain step of a row of the ledger or of a selector.
+
+    Raises DiagnoseError where the recording does not tell.
+    """
     if measured.ledger is not None and name in measured.ledger.rows:
         return measured.row_ms(name)
     value = measured.metric(f"{name}_ms")
@@ -336,7 +397,11 @@ def _option(question: Question) -> str:
 
 
 def _other_names(rule: Rule) -> str:
-    return f"name what it looks at: --remove {rule.selector}" if rule.selector in SELECTORS else "name a row of the ledger"
+    return (
+        f"name what it looks at: --remove {rule.selector}"
+        if rule.selector in SELECTORS
+        else "name a row of the ledger"
+    )
 
 
 def _record_with(missing: Missing) -> str:

@@ -18,19 +18,23 @@ GLOO = r"^gloo:"
 def collective_table(view: Selection, ledger: Ledger) -> pd.DataFrame:
     """A row a collective in the order of launch: `COLUMNS` and one a ledger row.
 
-    ``arrival_ns``: when its kernel starts, or where the GPU carries none, when the backend takes it up on the host. ``group``: name and
-    ranks of its process group, the same on all of these ranks; empty where the trace does not tell. ``lane``: what people call the group,
-    else the how-manyth of the streams that carry collectives. ``size``: how many ranks the group has, -1 if unknown. ``step``: the
-    complete step it is launched in, -1 outside. ``exposed_ns``: how much of it no computation hides, -1 if nothing tells. A ledger row's
-    column: ns the rank spends so between the collective before (the beginning of the first step) and this arrival. Times count from the
-    trace's start.
+    ``arrival_ns``: when its kernel starts, or where the GPU carries none, when the backend takes it up on the
+    host. ``group``: name and ranks of its process group, the same on all of these ranks; empty where the
+    trace does not tell. ``lane``: what people call the group, else the how-manyth of the streams that carry
+    collectives. ``size``: how many ranks the group has, -1 if unknown. ``step``: the complete step it is
+    launched in, -1 outside. ``exposed_ns``: how much of it no computation hides, -1 if nothing tells. A
+    ledger row's column: ns the rank spends so between the collective before (the beginning of the first step)
+    and this arrival. Times count from the trace's start.
     """
     table = _of_device(view) if view.device["communication"].any() else _of_host(view)
     table["step"] = _step_numbers(view, table.pop("launched_ns").to_numpy())
     table["exposed_ns"] = _exposed_ns(table, ledger)
     table = table[list(COLUMNS)]
     way = _ways(table, int(view.windows[0, 0]))
-    spent = {row: _covered(intervals, way[:, 1]) - _covered(intervals, way[:, 0]) for row, intervals in ledger.rows.items()}
+    spent = {
+        row: _covered(intervals, way[:, 1]) - _covered(intervals, way[:, 0])
+        for row, intervals in ledger.rows.items()
+    }
     return table.assign(**spent)
 
 
@@ -38,7 +42,9 @@ def _of_device(view: Selection) -> pd.DataFrame:
     rows = np.flatnonzero(view.device["communication"].to_numpy())
     start = view.device["start_ns"].to_numpy()[rows]
     launch = view.device["launch"].to_numpy()[rows]
-    launched = np.where(launch >= 0, view.host["start_ns"].to_numpy()[launch], start) if len(view.host) else start
+    launched = (
+        np.where(launch >= 0, view.host["start_ns"].to_numpy()[launch], start) if len(view.host) else start
+    )
     order = np.lexsort((start, launched))
     rows, start, launched = rows[order], start[order], launched[order]
     streams = view.device["stream"].to_numpy()[rows].tolist()
@@ -84,7 +90,9 @@ def _step_numbers(view: Selection, times_ns: np.ndarray) -> np.ndarray:
 
 
 def _exposed_ns(table: pd.DataFrame, ledger: Ledger) -> np.ndarray:
-    """How much of each collective lies where the GPU does nothing but communicate; -1 where no such row is in the ledger."""
+    """How much of each collective lies where the GPU does nothing but communicate; -1
+    where no such row is in the ledger.
+    """
     exposed = ledger.rows.get("exposed_communication")
     if exposed is None:
         return np.full(len(table), -1)
@@ -92,7 +100,9 @@ def _exposed_ns(table: pd.DataFrame, ledger: Ledger) -> np.ndarray:
 
 
 def _ways(table: pd.DataFrame, first_ns: int) -> Intervals:
-    """From the end of all collectives before each to its arrival; empty where it comes while another is still under way."""
+    """From the end of all collectives before each to its arrival; empty where it
+    comes while another is still under way.
+    """
     ended = np.maximum.accumulate(np.append(first_ns, table["end_ns"].to_numpy()))[:-1]
     arrival = table["arrival_ns"].to_numpy()
     return np.stack([np.minimum(ended, arrival), arrival], axis=1)

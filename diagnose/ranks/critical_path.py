@@ -1,4 +1,6 @@
-"""One step of all ranks: what each does between the collectives, and the chain of work and collectives that the step's length hangs on."""
+"""One step of all ranks: what each does between the collectives, and the chain of work and
+collectives that the step's length hangs on.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,11 @@ MOST_PASSAGES = 4000
 
 @dataclass(frozen=True)
 class OneStep:
-    """The collectives of one step. Arrays have the shape (ranks, collectives); nan for a rank that takes no part.
+    """The collectives of one step. Arrays have the shape (ranks, collectives); nan for a rank that takes no
+    part.
 
-    ``begin_ns``: when each rank left the last collective of the step before; ``spent_ns``: by row of the ledger, what each rank spent on
-    its way to each collective.
+    ``begin_ns``: when each rank left the last collective of the step before; ``spent_ns``: by row of the
+    ledger, what each rank spent on its way to each collective.
     """
 
     arrival_ns: np.ndarray
@@ -53,7 +56,9 @@ class OneStep:
 
 @dataclass(frozen=True)
 class Leg:
-    """A piece of the critical path, on the clock of `OneStep`: a rank's way to a collective, or the collective from its arrival on."""
+    """A piece of the critical path, on the clock of `OneStep`: a rank's way to a collective, or
+    the collective from its arrival on.
+    """
 
     rank: int
     meeting: int
@@ -63,7 +68,9 @@ class Leg:
 
 
 def critical_path(step: OneStep) -> list[Leg]:
-    """From the step's beginning to its end without a gap: back from the last collective, always to the rank that came last to it."""
+    """From the step's beginning to its end without a gap: back from the last collective,
+    always to the rank that came last to it.
+    """
     ends = np.where(np.isfinite(step.arrival_ns), step.end_ns, -np.inf)
     left_before = step.left_before_ns
     legs: list[Leg] = []
@@ -80,7 +87,10 @@ def critical_path(step: OneStep) -> list[Leg]:
 
 
 def path_parts(legs: Sequence[Leg], step: OneStep, ranks: Sequence[int]) -> tuple[PathPart, ...]:
-    """What the path consists of, by rank and row of the ledger, and by kind of collective; the longest first. They add up to the step."""
+    """What the path consists of, by rank and row of the ledger, and by kind of collective; the longest first.
+
+    They add up to the step.
+    """
     found: dict[tuple[int | None, str], float] = {}
     for leg in legs:
         for key, ns in _parts_of(leg, step, ranks):
@@ -101,11 +111,20 @@ def _parts_of(leg: Leg, step: OneStep, ranks: Sequence[int]) -> list[tuple[tuple
 
 
 def passages(legs: Sequence[Leg], step: OneStep, ranks: Sequence[int]) -> tuple[Passage, ...]:
-    """What the ranks do in the step: their ways, their waiting, the collectives; of many ranks and pieces the longest ones."""
+    """What the ranks do in the step: their ways, their waiting, the collectives; of
+    many ranks and pieces the longest ones.
+    """
     zero = float(step.begin_ns.min())
     on_path = {(leg.rank, leg.meeting, leg.is_way) for leg in legs}
     found = [
-        Passage(ranks[rank], what, name, (begin - zero) / 1e6, (end - begin) / 1e6, on_path=(rank, meeting, what == "work") in on_path)
+        Passage(
+            ranks[rank],
+            what,
+            name,
+            (begin - zero) / 1e6,
+            (end - begin) / 1e6,
+            on_path=(rank, meeting, what == "work") in on_path,
+        )
         for rank in _shown(legs, step)
         for meeting in np.flatnonzero(np.isfinite(step.arrival_ns[rank])).tolist()
         for what, name, begin, end in _pieces(rank, meeting, step)

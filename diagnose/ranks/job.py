@@ -1,4 +1,6 @@
-"""All ranks' summaries become one `Job`: who holds the others up, how often, and what that rank does instead."""
+"""All ranks' summaries become one `Job`: who holds the others up, how
+often, and what that rank does instead.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +26,36 @@ LEAST_LATE = 0.01  # of a step
 LEAST_ERRORS = 3.0  # of the clocks
 LEAST_STEPS = 3  # fewer cannot tell whether it is always the same rank
 PERSISTENT = 2 / 3  # of the steps are held up most by the same rank
-LEAST_SURE = 3.0  # standard errors of what it holds up more than the next: one of two comes last in most of a few steps by chance as well
+# standard errors of what it holds up more than the next: one of two comes last in
+# most of a few steps by chance as well
+LEAST_SURE = 3.0
 ROTATING = 1 / 2  # of the steps are held up by some rank
 
 
 def job_of(summaries: Iterable[RankSummary]) -> Job:
-    """The job of these ranks. Raises DiagnoseError if there is none; a rank that does not fit costs only itself, and a note says so."""
+    """The job of these ranks.
+
+    Raises DiagnoseError if there is none; a rank that does not fit costs only itself, and a note says so.
+    """
     ranks, duplicates, notes = _by_rank(list(summaries))
     if not ranks:
-        raise DiagnoseError("no rank of the job could be read", do="analyse one of the traces by itself to see why")
+        raise DiagnoseError(
+            "no rank of the job could be read", do="analyse one of the traces by itself to see why"
+        )
     world_size = max(len(ranks), *(one.world_size for one in ranks), *(one.rank + 1 for one in ranks))
     together = aligned(ranks)
     if silent := [one for one in together.left_out if not len(one.collectives)]:
         notes.append(f"No collective was recorded in the steps of rank {names_of(silent)}: not compared.")
     if unlike := [one for one in together.left_out if len(one.collectives)]:
-        other = "other steps, or other collectives," if all(one.numbered for one in ranks) else "other collectives"
-        notes.append(f"Not compared, as its recording holds {other} than those of the other ranks: rank {names_of(unlike)}.")
+        other = (
+            "other steps, or other collectives,"
+            if all(one.numbered for one in ranks)
+            else "other collectives"
+        )
+        notes.append(
+            f"Not compared, as its recording holds {other} than those of the other ranks: rank "
+            f"{names_of(unlike)}."
+        )
     notes += together.notes
     delays = _Delays(together, world_size)
     late, pattern = delays.late_rank()
@@ -70,18 +86,28 @@ def job_of(summaries: Iterable[RankSummary]) -> Job:
 
 
 def _by_rank(summaries: list[RankSummary]) -> tuple[list[RankSummary], tuple[int, ...], list[str]]:
-    """One summary a rank, sorted; which ranks came more than once; notes. Those that do not tell get the numbers left over, by source."""
+    """One summary a rank, sorted; which ranks came more than once; notes.
+
+    Those that do not tell get the numbers left over, by source.
+    """
     told = [one for one in summaries if one.rank >= 0]
     untold = sorted((one for one in summaries if one.rank < 0), key=lambda one: one.source)
     notes = []
     if untold:
-        free = (number for number in range(len(summaries) + len(told)) if number not in {one.rank for one in told})
+        free = (
+            number for number in range(len(summaries) + len(told)) if number not in {one.rank for one in told}
+        )
         untold = [replace(one, rank=next(free)) for one in untold]
-        notes.append(f"The rank is not in the trace, so it was given by the order of names: {names_of(untold)}.")
+        notes.append(
+            f"The rank is not in the trace, so it was given by the order of names: {names_of(untold)}."
+        )
     first: dict[int, RankSummary] = {}
     again = [one for one in [*told, *untold] if first.setdefault(one.rank, one) is not one]
     if again:
-        notes.append(f"More than one recording of a rank, of which the first is used; left out: rank {names_of(again)}.")
+        notes.append(
+            "More than one recording of a rank, of which the first is used; left out: rank "
+            f"{names_of(again)}."
+        )
     return [first[rank] for rank in sorted(first)], tuple(sorted({one.rank for one in again})), notes
 
 
@@ -109,10 +135,11 @@ def _state(summary: RankSummary, delays: _Delays) -> RankState:
 class _Delays:
     """Who comes to the matched collectives when. Arrays have the shape (ranks, steps) unless said otherwise.
 
-    ``lateness_ms``: how much later a rank comes than the median of the others, early arrivals counted as none. ``alone_ms``: how long all
-    wait for it alone, where it comes last. ``blamed_ms``: there, how much later it comes than the median of the others. Where ranks meet in
-    several process groups, what a rank waited in one does not count as its lateness in the next, and the group counts in which it is most:
-    the same lateness holds up one group after the other.
+    ``lateness_ms``: how much later a rank comes than the median of the others, early arrivals counted as
+    none. ``alone_ms``: how long all wait for it alone, where it comes last. ``blamed_ms``: there, how much
+    later it comes than the median of the others. Where ranks meet in several process groups, what a rank
+    waited in one does not count as its lateness in the next, and the group counts in which it is most: the
+    same lateness holds up one group after the other.
     """
 
     def __init__(self, together: Aligned, world_size: int) -> None:
@@ -127,19 +154,34 @@ class _Delays:
         arrival, end = together.times_ns("arrival_ns"), together.times_ns("end_ns")
         self._arrival, self._end = arrival[:, counted], end[:, counted]
         self._begin = _left_before(arrival, end, counted)
-        self._is_last = np.arange(len(self._arrival))[:, None] == _or_never(self._arrival).argmax(axis=0)[None]
+        self._is_last = (
+            np.arange(len(self._arrival))[:, None] == _or_never(self._arrival).argmax(axis=0)[None]
+        )
         self._last = np.fmax.reduce(self._arrival, axis=0, keepdims=True)
         self._groups = of_same_ranks(self._arrival)
-        others, inherited = median_of_others(self._arrival), inherited_ns(self._last - self._arrival, self._groups)
-        last_but_one = np.sort(_or_never(self._arrival), axis=0)[-2:-1] if len(self._arrival) > 1 else self._arrival
+        others, inherited = (
+            median_of_others(self._arrival),
+            inherited_ns(self._last - self._arrival, self._groups),
+        )
+        last_but_one = (
+            np.sort(_or_never(self._arrival), axis=0)[-2:-1] if len(self._arrival) > 1 else self._arrival
+        )
         self.lateness_ms = self._by_step(others + inherited, self._arrival)
-        self.blamed_ms = self._by_step(np.where(self._is_last, others + inherited, self._arrival), self._arrival)
-        self.alone_ms = self._by_step(np.where(self._is_last, last_but_one + inherited, self._arrival), self._arrival)
-        held_up = self._by_step(np.where(self._is_last, others, np.inf).min(axis=0, keepdims=True), self._last)
+        self.blamed_ms = self._by_step(
+            np.where(self._is_last, others + inherited, self._arrival), self._arrival
+        )
+        self.alone_ms = self._by_step(
+            np.where(self._is_last, last_but_one + inherited, self._arrival), self._arrival
+        )
+        held_up = self._by_step(
+            np.where(self._is_last, others, np.inf).min(axis=0, keepdims=True), self._last
+        )
         self.held_up_ms = float(held_up.mean()) if self.step_count else np.nan
 
     def _by_step(self, begin_ns: np.ndarray, end_ns: np.ndarray) -> np.ndarray:
-        """What the intervals, one a collective, cover of each step, ms: those of the process group of which it is most."""
+        """What the intervals, one a collective, cover of each step, ms: those of
+        the process group of which it is most.
+        """
         most = np.zeros((len(begin_ns), self.step_count))
         for columns in self._groups:
             lengths_ms = covered(begin_ns[:, columns], end_ns[:, columns]) / 1e6
@@ -173,22 +215,31 @@ class _Delays:
         least_ms = max(LEAST_LATE * step_ms, LEAST_ERRORS * float(self.together.error_ns.max()) / 1e6)
         most = self.blamed_ms.argmax(axis=0)
         ranks = [self.together.summaries[at].rank for at in most]
-        return [rank if self.blamed_ms[at, step] >= least_ms else None for step, (at, rank) in enumerate(zip(most, ranks, strict=True))]
+        return [
+            rank if self.blamed_ms[at, step] >= least_ms else None
+            for step, (at, rank) in enumerate(zip(most, ranks, strict=True))
+        ]
 
     def last_share(self, rank: int) -> float:
         return self._holders.count(rank) / self.step_count
 
     def longest_last_share(self) -> float | None:
-        """Of the steps that some rank holds up, those in which no rank's input was larger, and that of half of the ranks smaller; None
-        where the recordings do not tell how large inputs were."""
+        """Of the steps that some rank holds up, those in which no rank's input was larger, and that of half
+        of the ranks smaller; None where the recordings do not tell how large inputs were.
+        """
         inputs = np.stack([_inputs(one, self._numbers) for one in self.together.summaries])
         held_up = [(self.position[rank], step) for step, rank in enumerate(self._holders) if rank is not None]
         known = [(at, step) for at, step in held_up if (inputs[:, step] >= 0).all()]
-        largest = [inputs[at, step] == inputs[:, step].max() and inputs[at, step] > np.median(inputs[:, step]) for at, step in known]
+        largest = [
+            inputs[at, step] == inputs[:, step].max() and inputs[at, step] > np.median(inputs[:, step])
+            for at, step in known
+        ]
         return float(np.mean(largest)) if known else None
 
     def causes_ms(self, rank: int) -> dict[str, float]:
-        """For each row of the ledger what the rank spends more than the median of the others on the way to collectives it comes last to."""
+        """For each row of the ledger what the rank spends more than the median of the others on the
+        way to collectives it comes last to.
+        """
         at = self.position[rank]
         columns = self._is_last[at]
         rows = [str(name) for name in self.together.summaries[at].collectives if name not in COLUMNS]
@@ -198,17 +249,26 @@ class _Delays:
         return float(self._more_ns(row, at)[columns].sum()) / self.step_count / 1e6
 
     def _more_ns(self, row: str, at: int) -> np.ndarray:
-        """What a row of the ledger takes a rank more than the median of the others, on its way to each collective."""
+        """What a row of the ledger takes a rank more than the median of the
+        others, on its way to each collective.
+        """
         spent = self._spent_ns(row)
         return spent[at] - median_of_others(spent)[at]
 
     def _spent_ns(self, row: str) -> np.ndarray:
-        """What a row of the ledger takes each rank on its way to each collective, shape (ranks, collectives)."""
-        spent = [_spent_ns(one, row, own) for one, own in zip(self.together.summaries, self.together.rows, strict=True)]
+        """What a row of the ledger takes each rank on its way to each
+        collective, shape (ranks, collectives).
+        """
+        spent = [
+            _spent_ns(one, row, own)
+            for one, own in zip(self.together.summaries, self.together.rows, strict=True)
+        ]
         return np.stack(spent)[:, self._columns]
 
     def gain_ms(self, rank: int, row: str) -> float:
-        """What all gain per step if that row of the ledger took the rank what it takes the median of the others, by a replay of all."""
+        """What all gain per step if that row of the ledger took the rank what it takes the
+        median of the others, by a replay of all.
+        """
         at = self.position[rank]
         less = np.zeros_like(self._arrival, dtype=np.float64)
         less[at] = np.nan_to_num(self._more_ns(row, at))
@@ -233,12 +293,16 @@ class _Delays:
         )
         legs, ranks = critical_path(step), [one.rank for one in self.together.summaries]
         whole_ms = (step.over_ns - legs[0].begin_ns) / 1e6
-        return JobStep(int(self._numbers[chosen]), whole_ms, path_parts(legs, step, ranks), passages(legs, step, ranks))
+        return JobStep(
+            int(self._numbers[chosen]), whole_ms, path_parts(legs, step, ranks), passages(legs, step, ranks)
+        )
 
     @property
     def _rows(self) -> list[str]:
         """The rows of the ledger that any rank spends time in."""
-        return sorted({str(name) for one in self.together.summaries for name in one.collectives if name not in COLUMNS})
+        return sorted(
+            {str(name) for one in self.together.summaries for name in one.collectives if name not in COLUMNS}
+        )
 
     def collectives(self) -> tuple[CollectiveKind, ...]:
         """The matched collectives by kind and lane, those that take longest first."""
@@ -260,7 +324,8 @@ def _or_never(arrival_ns: np.ndarray) -> np.ndarray:
 
 
 def _spent_ns(summary: RankSummary, row: str, matched: np.ndarray) -> np.ndarray:
-    """What a row of the ledger takes on the way to each matched collective since the one before, less what is spent within others.
+    """What a row of the ledger takes on the way to each matched collective since the one
+    before, less what is spent within others.
 
     nan for the collectives of other groups.
     """
@@ -272,7 +337,9 @@ def _spent_ns(summary: RankSummary, row: str, matched: np.ndarray) -> np.ndarray
 
 
 def _since_before(until_ns: np.ndarray, matched: np.ndarray) -> np.ndarray:
-    """What was spent until each of these collectives, less what was until the one before it in the order of launch."""
+    """What was spent until each of these collectives, less what was until the
+    one before it in the order of launch.
+    """
     order = np.argsort(matched)
     since = np.empty(len(matched))
     since[order] = np.diff(until_ns[matched[order]], prepend=0)
@@ -280,7 +347,8 @@ def _since_before(until_ns: np.ndarray, matched: np.ndarray) -> np.ndarray:
 
 
 def _counted(steps: np.ndarray) -> np.ndarray:
-    """Which matched collectives tell who is late: those in steps, less the first step, or of a single step the first collective.
+    """Which matched collectives tell who is late: those in steps, less the first step, or of
+    a single step the first collective.
 
     What a rank did before is not recorded, and each rank's profiler takes its own time to start.
     """
@@ -292,7 +360,9 @@ def _counted(steps: np.ndarray) -> np.ndarray:
 
 
 def _left_before(arrival_ns: np.ndarray, end_ns: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """When each rank left the collectives before the first that counts; where there is none, when it comes to its first."""
+    """When each rank left the collectives before the first that counts; where there
+    is none, when it comes to its first.
+    """
     first = int(np.argmax(counted)) if counted.any() else 0
     came = np.fmin.reduce(arrival_ns, axis=1, initial=np.inf)
     return np.fmax(came, np.fmax.reduce(end_ns[:, :first], axis=1, initial=-np.inf))

@@ -39,7 +39,8 @@ def rank_sources(source: Source | Sequence[Source]) -> list[RankSource]:
 
 
 def read_job(ranks: Sequence[RankSource], **reading: Any) -> tuple[Job, RankSource]:
-    """The job, and the rank whose report stands for it. A rank that cannot be read costs only itself, and a note says so.
+    """The job, and the rank whose report stands for it. A rank that cannot be read
+    costs only itself, and a note says so.
 
     One recording is held at a time. Raises DiagnoseError if none can be read.
     """
@@ -56,7 +57,8 @@ def read_job(ranks: Sequence[RankSource], **reading: Any) -> tuple[Job, RankSour
 
 
 def measured_rank(source: Source | Sequence[Source], **reading: Any) -> tuple[Measured, Source]:
-    """What was recorded of a run, a trace, or the traces of one job, and where it lies; of several ranks, the one that counts.
+    """What was recorded of a run, a trace, or the traces of one job, and where it lies; of
+    several ranks, the one that counts.
 
     Raises as `load_recording` and `read_job` do.
     """

@@ -1,11 +1,12 @@
 """Which collective of one rank is which of another, and how far their clocks are apart.
 
-Ranks of one process group make the same collectives in the same order, so the how-manyth tells; but each recording begins where it likes.
-The steps' numbers tell the shift between two. Where they do not count from the job's beginning, of the shifts that put steps onto steps the
-one holds at which the ends agree best: a collective ends for all ranks at one moment. Where some were lost, that moment alone has to tell.
+Ranks of one process group make the same collectives in the same order, so the how-manyth tells; but each
+recording begins where it likes. The steps' numbers tell the shift between two. Where they do not count from
+the job's beginning, of the shifts that put steps onto steps the one holds at which the ends agree best: a
+collective ends for all ranks at one moment. Where some were lost, that moment alone has to tell.
 
-Where the traces name the groups, each group is matched by itself, and ranks that share one join the groups' clocks. Where they do not, all
-ranks are taken to be one group.
+Where the traces name the groups, each group is matched by itself, and ranks that share one join the groups'
+clocks. Where they do not, all ranks are taken to be one group.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ import pandas as pd
 from diagnose.ranks.collectives import TEXTS
 from diagnose.ranks.summary import RankSummary
 
-# Not every rank waits for every other in these: their ends tell nothing about clocks, and coming late to one may hold up nobody.
+# Not every rank waits for every other in these: their ends tell nothing about clocks, and
+# coming late to one may hold up nobody.
 ONE_SIDED = ("send_recv", "broadcast", "reduce", "gather", "scatter")
 LEAST_ALIKE = 0.9  # of the collectives at a shift: the same kind in the same lane
-# Ends of one collective scatter by what the network and the scheduler add (ms where processes share a core). Those of different ones
-# scatter as steps do, and some end before others have come: nobody leaves a collective before everybody has come.
+# Ends of one collective scatter by what the network and the scheduler add (ms where processes share a core).
+# Those of different ones scatter as steps do, and some end before others have come: nobody leaves a
+# collective before everybody has come.
 MOST_SCATTER = 0.5  # of a step
 LEAST_CAUSAL = 0.9  # of the collectives
 LEAST_MOMENTS, LEAST_MOMENT_SHARE = 3, 0.5  # collectives that end together by chance are fewer
@@ -40,9 +43,9 @@ MOST_CELLS = 20_000_000  # ranks times collectives that are compared: 160 MB a t
 class Aligned:
     """Clocks and collectives of the ranks that could be aligned.
 
-    ``rows``: of each rank's table of collectives, shape (ranks, collectives); a column is one collective, -1 where a rank is not in its
-    group. ``offset_ns``, ``error_ns``: how far each clock is ahead of the first of these ranks', and how far the ends of collectives
-    scatter about that; both 0 on one machine.
+    ``rows``: of each rank's table of collectives, shape (ranks, collectives); a column is one collective, -1
+    where a rank is not in its group. ``offset_ns``, ``error_ns``: how far each clock is ahead of the first of
+    these ranks', and how far the ends of collectives scatter about that; both 0 on one machine.
     """
 
     summaries: tuple[RankSummary, ...]
@@ -59,7 +62,9 @@ class Aligned:
         return (self.rows >= 0).argmax(axis=0)
 
     def of_meeting(self, name: str) -> np.ndarray:
-        """A column of the tables of collectives as the first rank that takes part has it, shape (collectives,)."""
+        """A column of the tables of collectives as the first rank that takes part has it, shape
+        (collectives,).
+        """
         found = np.empty(self.rows.shape[1], object)
         for at, (one, own) in enumerate(zip(self.summaries, self.rows, strict=True)):
             mine = self.first == at
@@ -68,7 +73,10 @@ class Aligned:
 
     @cached_property
     def steps(self) -> np.ndarray:
-        """The step of each collective, as the first of the ranks counts; -1 outside. Of those without it the time tells."""
+        """The step of each collective, as the first of the ranks counts; -1 outside.
+
+        Of those without it the time tells.
+        """
         told = self.of_meeting("step")
         if all(one.numbered for one in self.summaries):
             return told
@@ -77,17 +85,23 @@ class Aligned:
         last = np.where(self.rows >= 0, arrival, np.iinfo(np.int64).min).max(axis=0)
         at = np.searchsorted(steps["start_ns"].to_numpy(), last, side="right") - 1
         inside = (at >= 0) & (last < np.append(steps["end_ns"].to_numpy(), 0)[at])
-        return np.where(self.first == 0, told, np.where(inside, np.append(steps["number"].to_numpy(), -1)[at], -1))
+        return np.where(
+            self.first == 0, told, np.where(inside, np.append(steps["number"].to_numpy(), -1)[at], -1)
+        )
 
     def times_ns(self, name: str) -> np.ndarray:
-        """Times of the collectives on the first rank's clock, from the first arrival on, shape (ranks, collectives); nan without a part."""
+        """Times of the collectives on the first rank's clock, from the first arrival on, shape
+        (ranks, collectives); nan without a part.
+        """
         arrival, times = self._column("arrival_ns"), self._column(name)
         first = arrival[self.rows >= 0].min(initial=np.iinfo(np.int64).max)
         on_one_clock = times - first - np.round(self.offset_ns).astype(np.int64)[:, None]
         return np.where(self.rows >= 0, on_one_clock, np.nan)
 
     def of_ranks(self, name: str) -> np.ndarray:
-        """A column of numbers of the tables of collectives, shape (ranks, collectives); nan without a part."""
+        """A column of numbers of the tables of collectives, shape (ranks, collectives); nan without a
+        part.
+        """
         return np.where(self.rows >= 0, self._column(name), np.nan)
 
     def _column(self, name: str) -> np.ndarray:
@@ -109,7 +123,10 @@ class _Fit:
 
 @dataclass(frozen=True)
 class _Group:
-    """The collectives of one process group. ``ranks``: positions of those that fit; arrays as in `Aligned`, for these ranks alone."""
+    """The collectives of one process group.
+
+    ``ranks``: positions of those that fit; arrays as in `Aligned`, for these ranks alone.
+    """
 
     ranks: list[int]
     rows: np.ndarray
@@ -119,7 +136,10 @@ class _Group:
 
 
 def aligned(summaries: Sequence[RankSummary]) -> Aligned:
-    """All ranks on one clock, collective by collective; a rank whose collectives do not fit is left out. Needs one summary at least."""
+    """All ranks on one clock, collective by collective; a rank whose collectives do not fit is left out.
+
+    Needs one summary at least.
+    """
     meetings = [_meetings(one) for one in summaries]
     groups = [_group(summaries, members, tables) for members, tables in _by_group(meetings)]
     clocks, joined = _one_clock(groups)
@@ -148,7 +168,8 @@ def _meetings(summary: RankSummary) -> pd.DataFrame:
 def _by_group(meetings: Sequence[pd.DataFrame]) -> list[tuple[list[int], list[pd.DataFrame]]]:
     """For each process group the positions of its ranks and their collectives in it, largest groups first.
 
-    Collectives whose group is not told count for all ranks, unless the others show that there are smaller groups.
+    Collectives whose group is not told count for all ranks, unless the others
+    show that there are smaller groups.
     """
     members: dict[str, list[int]] = {}
     for at, table in enumerate(meetings):
@@ -161,17 +182,25 @@ def _by_group(meetings: Sequence[pd.DataFrame]) -> list[tuple[list[int], list[pd
     if not members or not named:
         return [(list(range(len(meetings))), list(meetings))]
     order = sorted(members, key=lambda group: (-len(members[group]), group))
-    return [(members[group], [meetings[at][meetings[at]["group"] == group] for at in members[group]]) for group in order]
+    return [
+        (members[group], [meetings[at][meetings[at]["group"] == group] for at in members[group]])
+        for group in order
+    ]
 
 
 def _group(summaries: Sequence[RankSummary], members: list[int], meetings: Sequence[pd.DataFrame]) -> _Group:
-    """The ranks of a group whose collectives fit those of the one that is the reference, and their collectives found on all of these."""
+    """The ranks of a group whose collectives fit those of the one that is the reference, and
+    their collectives found on all of these.
+    """
     reference = _usual(meetings)
     own, step_ns = meetings[reference], _step_ns(summaries[members[reference]])
     numbered = all(summaries[at].numbered for at in members)
     host = summaries[members[reference]].host
     one_clock = [bool(host) and summaries[at].host == host for at in members]
-    fits = [_fit(own, of, step_ns, numbered=numbered, one_clock=same) for of, same in zip(meetings, one_clock, strict=True)]
+    fits = [
+        _fit(own, of, step_ns, numbered=numbered, one_clock=same)
+        for of, same in zip(meetings, one_clock, strict=True)
+    ]
     fits[reference] = _Fit(own.index.to_numpy(), 0.0, 0.0, 0.0)
     kept = [fit for fit in fits if fit is not None]
     rows = np.stack([fit.rows for fit in kept])
@@ -186,7 +215,9 @@ def _group(summaries: Sequence[RankSummary], members: list[int], meetings: Seque
 
 
 def _one_clock(groups: Sequence[_Group]) -> tuple[dict[int, tuple[float, float]], list[_Group]]:
-    """For each rank that groups join with the largest one how far its clock is ahead of one of them, and the error; and those groups."""
+    """For each rank that groups join with the largest one how far its clock is ahead of one of
+    them, and the error; and those groups.
+    """
     rest = sorted(groups, key=lambda one: -len(one.ranks))
     clocks: dict[int, tuple[float, float]] = {rest[0].ranks[0]: (0.0, 0.0)}
     joined: list[_Group] = []
@@ -195,7 +226,9 @@ def _one_clock(groups: Sequence[_Group]) -> tuple[dict[int, tuple[float, float]]
         joined.append(near)
         known = next(at for at, rank in enumerate(near.ranks) if rank in clocks)
         offset, error = clocks[near.ranks[known]]
-        for rank, apart, scatter in zip(near.ranks, near.offset_ns - near.offset_ns[known], near.error_ns, strict=True):
+        for rank, apart, scatter in zip(
+            near.ranks, near.offset_ns - near.offset_ns[known], near.error_ns, strict=True
+        ):
             clocks.setdefault(rank, (offset + float(apart), max(error, float(scatter))))
     return clocks, joined
 
@@ -221,14 +254,22 @@ def _notes(compared: Sequence[_Group], kept: Sequence[int], joined: int) -> tupl
     found = [one for one in compared if one.rows.shape[1]]
     notes = []
     if any(len(one.ranks) < len(kept) for one in found):
-        notes.append(f"The ranks talk in {len(found)} process groups, not all in all: they are compared within each.")
+        notes.append(
+            f"The ranks talk in {len(found)} process groups, not all in all: they are compared within each."
+        )
     if len(compared) < joined:
-        notes.append(f"Of the {joined} process groups the {len(compared)} with most ranks were compared: all would not fit into memory.")
+        notes.append(
+            f"Of the {joined} process groups the {len(compared)} with most ranks were compared: all "
+            "would not "
+            "fit into memory."
+        )
     return tuple(notes)
 
 
 def _in_order(together: Aligned) -> Aligned:
-    """The same with the collectives in the order in which their last rank comes: none of a rank is then ahead of one that it waited for."""
+    """The same with the collectives in the order in which their last rank comes: none of a rank is
+    then ahead of one that it waited for.
+    """
     last = np.fmax.reduce(together.times_ns("arrival_ns"), axis=0)
     return replace(together, rows=together.rows[:, np.argsort(last, kind="stable")])
 
@@ -241,14 +282,23 @@ def _usual(meetings: Sequence[pd.DataFrame]) -> int:
 
 
 def _step_ns(summary: RankSummary) -> float:
-    return float((summary.steps["end_ns"] - summary.steps["start_ns"]).median()) if len(summary.steps) else 0.0
+    return (
+        float((summary.steps["end_ns"] - summary.steps["start_ns"]).median()) if len(summary.steps) else 0.0
+    )
 
 
-def _fit(own: pd.DataFrame, theirs: pd.DataFrame, step_ns: float, *, numbered: bool, one_clock: bool) -> _Fit | None:
-    """How the other rank's collectives lie on the reference's; None if they fit nowhere. ``one_clock``: both ran on one machine."""
+def _fit(
+    own: pd.DataFrame, theirs: pd.DataFrame, step_ns: float, *, numbered: bool, one_clock: bool
+) -> _Fit | None:
+    """How the other rank's collectives lie on the reference's; None if they fit nowhere.
+
+    ``one_clock``: both ran on one machine.
+    """
     shifts = _shifts_by_number(own, theirs) if numbered else _shifts(own, theirs)
     pairs = [pair for shift in shifts if (pair := _shifted(shift, own, theirs)) is not None]
-    fits = [fit for mine, others in pairs if (fit := _fit_of(own, mine, others, one_clock=one_clock)) is not None]
+    fits = [
+        fit for mine, others in pairs if (fit := _fit_of(own, mine, others, one_clock=one_clock)) is not None
+    ]
     fits = [fit for fit in fits if fit.scatter_ns <= max(MOST_SCATTER * step_ns, EQUAL_SCATTER_NS)]
     if not fits:  # collectives were lost, or sampled
         mine, others = _at_one_moment(own, theirs, numbered=numbered)
@@ -268,7 +318,9 @@ def _shifts_by_number(own: pd.DataFrame, theirs: pd.DataFrame) -> list[int]:
 
 def _shifts(own: pd.DataFrame, theirs: pd.DataFrame) -> list[int]:
     """All shifts that put the beginning of a step onto that of a step."""
-    return sorted({0, *(other - mine for mine in _firsts(own).values() for other in _firsts(theirs).values())})
+    return sorted(
+        {0, *(other - mine for mine in _firsts(own).values() for other in _firsts(theirs).values())}
+    )
 
 
 def _firsts(table: pd.DataFrame) -> dict[int, int]:
@@ -287,16 +339,26 @@ def _shifted(shift: int, own: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.Da
     return own.iloc[here[alike]], theirs.iloc[here[alike] + shift]
 
 
-def _at_one_moment(own: pd.DataFrame, theirs: pd.DataFrame, *, numbered: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The collectives of both ranks that are alike and end at one moment, by the difference of clocks at which most of them do."""
+def _at_one_moment(
+    own: pd.DataFrame, theirs: pd.DataFrame, *, numbered: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The collectives of both ranks that are alike and end at one moment, by the difference
+    of clocks at which most of them do.
+    """
     keys = ["label", "step"] if numbered else ["label"]
     columns = [*keys, "end_ns", "row"]
-    pairs = own.assign(row=own.index)[columns].merge(theirs.assign(row=theirs.index)[columns], on=keys, suffixes=("", "_other"))
+    pairs = own.assign(row=own.index)[columns].merge(
+        theirs.assign(row=theirs.index)[columns], on=keys, suffixes=("", "_other")
+    )
     pairs = pairs.assign(apart=pairs["end_ns_other"] - pairs["end_ns"]).sort_values("apart", kind="stable")
     apart = pairs["apart"].to_numpy()
     last = np.searchsorted(apart, apart + LEAST_FURTHEST_NS, side="right")
     first = int((last - np.arange(len(apart))).argmax()) if len(apart) else 0
-    pairs = pairs.iloc[first : last[first] if len(apart) else 0].drop_duplicates("row").drop_duplicates("row_other")
+    pairs = (
+        pairs.iloc[first : last[first] if len(apart) else 0]
+        .drop_duplicates("row")
+        .drop_duplicates("row_other")
+    )
     return own.loc[pairs["row"]], theirs.loc[pairs["row_other"]]
 
 

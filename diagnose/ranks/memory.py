@@ -1,4 +1,6 @@
-"""How much of its GPU's memory a rank fills: by the allocator's own count, else by what the profiler recorded of it."""
+"""How much of its GPU's memory a rank fills: by the allocator's own count, else
+by what the profiler recorded of it.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,11 @@ from diagnose.measure.recording import Recording
 
 
 def gpu_memory(recording: Recording) -> dict[str, int | None]:
-    """``peak_memory_bytes``: what tensors fill at the worst moment; ``memory_bytes``: what the GPU has. Each None where nothing tells.
+    """``peak_memory_bytes``: what tensors fill at the worst moment; ``memory_bytes``: what the GPU
+    has. Each None where nothing tells.
 
-    The run's facts know the worst moment since the process began; a trace with memory events (``profile_memory``) that of its own steps.
+    The run's facts know the worst moment since the process began; a trace with memory events
+    (``profile_memory``) that of its own steps.
     """
     of_run = recording.facts.get("cuda_memory")
     told = of_run if isinstance(of_run, dict) else {}
@@ -22,7 +26,10 @@ def gpu_memory(recording: Recording) -> dict[str, int | None]:
 
 
 def _of_trace(recording: Recording) -> tuple[int | None, int | None]:
-    """The GPU that is filled most, and how much; None where no memory was recorded. Without, the GPU that works."""
+    """The GPU that is filled most, and how much; None where no memory was recorded.
+
+    Without, the GPU that works.
+    """
     if recording.timeline is None:
         return None, None
     memory = recording.timeline.memory

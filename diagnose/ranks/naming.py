@@ -20,7 +20,9 @@ MOST_DIGITS = 5  # of a rank; process numbers and times have more
 
 
 def are_one_job(traces: Sequence[Path]) -> bool:
-    """Whether these are ranks of one job: by the rank and the world size that half of them tell, else by names alike but for the rank."""
+    """Whether these are ranks of one job: by the rank and the world size that half of them tell,
+    else by names alike but for the rank.
+    """
     told = [found for trace in traces if (found := told_rank(trace)) is not None]
     if told:
         sizes, ranks = {size for _, size in told}, {rank for rank, _ in told}
@@ -46,5 +48,10 @@ def told_rank(trace: Path) -> tuple[int, int] | None:
 
 def rank_in_name(name: str) -> int:
     """The rank that a file's name tells, the last number that looks like one; -1 if none does."""
-    found = [number for match in IN_NAME.finditer(name) for number in match.groups() if number and len(number) <= MOST_DIGITS]
+    found = [
+        number
+        for match in IN_NAME.finditer(name)
+        for number in match.groups()
+        if number and len(number) <= MOST_DIGITS
+    ]
     return int(found[-1]) if found else -1

@@ -20,15 +20,17 @@ from diagnose.ranks.naming import rank_in_name
 TIMES = ("start_ns", "arrival_ns", "end_ns")
 METADATA = b"diagnose"
 MOST_RANKS = 200_000  # no job has more: such a number is damage
-NUMBERED = ("mark", "ProfilerStep")  # sources of steps that count from the job's beginning; others count from the recording's
+# sources of steps that count from the job's beginning; others count from the recording's
+NUMBERED = ("mark", "ProfilerStep")
 
 
 @dataclass(frozen=True)
 class RankSummary:
     """One rank. Times of ``steps`` and ``collectives`` are ns on the rank's own clock, as its trace has it.
 
-    ``steps``: the complete ones, columns number, start_ns, end_ns, and input_elements, how many elements the tensors had that the model was
-    given in it (-1 if unknown). ``collectives``: see `diagnose.ranks.collectives`.
+    ``steps``: the complete ones, columns number, start_ns, end_ns, and input_elements, how
+    many elements the tensors had that the model was given in it (-1 if unknown).
+    ``collectives``: see `diagnose.ranks.collectives`.
     """
 
     rank: int  # -1 if the recording does not tell
@@ -42,18 +44,27 @@ class RankSummary:
     steps: pd.DataFrame
     collectives: pd.DataFrame
     numbered: bool = True  # the steps' numbers are the job's own, so that the same number is the same step
-    peak_memory_bytes: int | None = None  # of the GPU, that tensors filled at the worst moment; None if unknown
+    # of the GPU, that tensors filled at the worst moment; None if unknown
+    peak_memory_bytes: int | None = None
     memory_bytes: int | None = None  # that the GPU has; None if unknown
 
 
 def summary_of(measured: Measured, *, rank: int | None = None, source: str = "") -> RankSummary:
-    """The summary of one rank. ``rank``: where it is known better than by the recording and the name of its ``source``."""
+    """The summary of one rank.
+
+    ``rank``: where it is known better than by the recording and the name of its ``source``.
+    """
     recording, view, ledger = measured.recording, measured.timeline, measured.ledger
     group = _process_group(recording)
-    steps, collectives = pd.DataFrame(columns=["number", "start_ns", "end_ns", "input_elements"], dtype=np.int64), _no_collectives()
+    steps, collectives = (
+        pd.DataFrame(columns=["number", "start_ns", "end_ns", "input_elements"], dtype=np.int64),
+        _no_collectives(),
+    )
     if view is not None and ledger is not None:
         complete = view.trace.steps[view.trace.steps["complete"]]
-        steps = _on_own_clock(complete[["number", "start_ns", "end_ns"]].reset_index(drop=True), view.trace.origin_ns)
+        steps = _on_own_clock(
+            complete[["number", "start_ns", "end_ns"]].reset_index(drop=True), view.trace.origin_ns
+        )
         steps["input_elements"] = _input_elements(recording, steps["number"].to_numpy())
         collectives = _on_own_clock(collective_table(view, ledger), view.trace.origin_ns)
     source = source or recording.url or recording.source.name
@@ -74,7 +85,9 @@ def summary_of(measured: Measured, *, rank: int | None = None, source: str = "")
 
 
 def _input_elements(recording: Recording, numbers: np.ndarray) -> np.ndarray:
-    """Of the steps with these numbers, which are those of the ticks that end their first; -1 where that is not known."""
+    """Of the steps with these numbers, which are those of the ticks that end
+    their first; -1 where that is not known.
+    """
     told, phase = recording.input_elements("timeline"), recording.phase("timeline")
     if phase is None or recording.timeline is None or recording.timeline.step_source != "mark":
         return np.full(len(numbers), -1, np.int64)
@@ -97,7 +110,9 @@ def _number(value: Any, otherwise: int) -> int:
 
 
 def _host(recording: Recording) -> str:
-    told = recording.facts.get("host") or (recording.timeline.info.get("host_name") if recording.timeline is not None else None)
+    told = recording.facts.get("host") or (
+        recording.timeline.info.get("host_name") if recording.timeline is not None else None
+    )
     return told if isinstance(told, str) else ""
 
 
@@ -113,14 +128,23 @@ def _no_collectives() -> pd.DataFrame:
 
 
 def write_summary(summary: RankSummary, file: Path | IO[bytes]) -> None:
-    """Write it as one Parquet file, less the rows of the ledger that take no time. Raises DiagnoseError without pyarrow, OSError."""
+    """Write it as one Parquet file, less the rows of the ledger that take no time.
+
+    Raises DiagnoseError without pyarrow, OSError.
+    """
     arrow, parquet = _parquet()
-    plain = {field.name: getattr(summary, field.name) for field in fields(summary) if field.name not in ("collectives", "steps")}
+    plain = {
+        field.name: getattr(summary, field.name)
+        for field in fields(summary)
+        if field.name not in ("collectives", "steps")
+    }
     plain["steps"] = summary.steps.to_dict("list")
     spent = [row for row in summary.rows_ms if summary.collectives[row].any()]
     table = arrow.Table.from_pandas(summary.collectives[[*COLUMNS, *spent]], preserve_index=False)
     table = table.replace_schema_metadata({METADATA: json.dumps(plain).encode()})
-    parquet.write_table(table, file, compression="zstd", use_dictionary=[*TEXTS, "size", "step"], write_statistics=False)
+    parquet.write_table(
+        table, file, compression="zstd", use_dictionary=[*TEXTS, "size", "step"], write_statistics=False
+    )
 
 
 def read_summary(file: Path | IO[bytes]) -> RankSummary:
@@ -128,12 +152,17 @@ def read_summary(file: Path | IO[bytes]) -> RankSummary:
     arrow, parquet = _parquet()
     try:
         with parquet.ParquetFile(file) as opened:
-            table = opened.read(use_threads=False)  # of thousands of small files, threads take longer to start than to read
+            # of thousands of small files, threads take longer to start than to read
+            table = opened.read(use_threads=False)
         plain = json.loads((table.schema.metadata or {})[METADATA])
-        steps = pd.DataFrame({**plain["steps"], "input_elements": plain["steps"].get("input_elements", -1)}, dtype=np.int64)
+        steps = pd.DataFrame(
+            {**plain["steps"], "input_elements": plain["steps"].get("input_elements", -1)}, dtype=np.int64
+        )
         del plain["steps"]
         collectives = table.to_pandas(use_threads=False)
-        collectives = collectives[[*COLUMNS]].join(collectives.reindex(columns=[*plain["rows_ms"]], fill_value=0))
+        collectives = collectives[[*COLUMNS]].join(
+            collectives.reindex(columns=[*plain["rows_ms"]], fill_value=0)
+        )
         return RankSummary(**plain, steps=steps, collectives=collectives)
     except (arrow.ArrowException, KeyError, TypeError, ValueError) as error:
         raise DiagnoseError(f"{file} is no summary of a rank", saw=str(error)) from error
@@ -144,5 +173,7 @@ def _parquet() -> tuple[Any, Any]:
         import pyarrow  # type: ignore[import-untyped]
         import pyarrow.parquet  # type: ignore[import-untyped]
     except ImportError as error:
-        raise DiagnoseError("summaries of ranks are kept as Parquet, which needs pyarrow", do="pip install pyarrow") from error
+        raise DiagnoseError(
+            "summaries of ranks are kept as Parquet, which needs pyarrow", do="pip install pyarrow"
+        ) from error
     return pyarrow, pyarrow.parquet

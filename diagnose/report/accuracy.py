@@ -37,6 +37,7 @@ def in_sum(pairs: Sequence[Pair]) -> str:
     """All of them in one sentence. Raises ValueError if there are none."""
     known = summary(pairs)
     return (
-        f"{count(known.count)} fixes: error of the predicted step {share(known.p50)} (median), {share(known.p90)} (p90); "
+        f"{count(known.count)} fixes: error of the predicted step {share(known.p50)} (median), "
+        f"{share(known.p90)} (p90); "
         f"measured saving inside the predicted range in {share(known.inside)}."
     )

@@ -1,4 +1,6 @@
-"""A finding of the plan as tools that look at code show it: how loudly, in which words, and at which line of the repository."""
+"""A finding of the plan as tools that look at code show it: how loudly, in which words,
+and at which line of the repository.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ class Spot:
 
 @dataclass(frozen=True)
 class Alert:
-    """`title`, `message`: plain text on one line; `spot`: None where no line of the repository is to blame."""
+    """`title`, `message`: plain text on one line; `spot`:
+
+    None where no line of the repository is to blame.
+    """
 
     finding: Finding
     level: Level
@@ -33,19 +38,29 @@ class Alert:
 
 
 def alerts(document: Document, fail_on: str | None = None, root: Path | None = None) -> list[Alert]:
-    """Those of the plan, best first. `fail_on`: the severity that fails the job; `root`: of the repository."""
+    """Those of the plan, best first.
+
+    `fail_on`: the severity that fails the job; `root`: of the repository.
+    """
     where = root or repository_root()
     return [
-        Alert(one, level(one, fail_on), text.clean(one["fix"]["title"]), message(one, document), spot(one, document, where))
+        Alert(
+            one,
+            level(one, fail_on),
+            text.clean(one["fix"]["title"]),
+            message(one, document),
+            spot(one, document, where),
+        )
         for one in planned(document)
     ]
 
 
 def level(finding: Finding, fail_on: str | None = None) -> Level:
-    """A slow script is a correct script, so a finding is an error only where `--fail-on` makes it fail the job.
+    """A slow script is a correct script, so a finding is an error only where `--fail-on` makes it fail the
+    job.
 
-    Else GitHub's code scanning, which fails a pull request for errors, would do so unasked. What is worth at least 5 % of the step
-    (severity medium and high) is a warning, less a note.
+    Else GitHub's code scanning, which fails a pull request for errors, would do so unasked. What is worth at
+    least 5 % of the step (severity medium and high) is a warning, less a note.
     """
     if fail_on and is_at_least(finding["severity"], fail_on):
         return "error"
@@ -54,9 +69,18 @@ def level(finding: Finding, fail_on: str | None = None) -> Level:
 
 def message(finding: Finding, document: Document) -> str:
     """What is slow, what that takes, what mending it gains, how, and which rule says so."""
-    takes = f"It takes {text.ms(finding['ms_per_step'])} per step." if finding["ms_per_step"] is not None else ""
+    takes = (
+        f"It takes {text.ms(finding['ms_per_step'])} per step." if finding["ms_per_step"] is not None else ""
+    )
     how_sure = f"({finding['rule']}: {savings.sureness(finding, document)})"
-    parts = (finding["symptom"], takes, savings.in_full(finding, document), finding["fix"]["how"], finding["fix"]["caution"], how_sure)
+    parts = (
+        finding["symptom"],
+        takes,
+        savings.in_full(finding, document),
+        finding["fix"]["how"],
+        finding["fix"]["caution"],
+        how_sure,
+    )
     return text.clean(" ".join(filter(None, parts)))
 
 
@@ -66,7 +90,9 @@ def repository_root() -> Path:
 
 
 def spot(finding: Finding, document: Document, root: Path) -> Spot | None:
-    """The finding's line; where none is known, the first one of the script, for what has no place is shown nowhere."""
+    """The finding's line; where none is known, the first one of the script, for
+    what has no place is shown nowhere.
+    """
     line = place(finding)
     if line is None and (not recorded_by_us(document) or document["run"].get("module")):
         return None
@@ -75,6 +101,8 @@ def spot(finding: Finding, document: Document, root: Path) -> Spot | None:
 
 
 def _in_repository(file: str, document: Document, root: Path) -> str | None:
-    """Relative paths of a document start where the script ran; those of a trace, where nobody knows that, at the root."""
+    """Relative paths of a document start where the script ran; those of a trace,
+    where nobody knows that, at the root.
+    """
     path = Path(os.path.normpath(root / (document["run"].get("cwd") or "") / file))
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else None

@@ -1,4 +1,7 @@
-"""Building blocks of the Markdown report. Cells are Markdown already: escape foreign text with `code` or `prose` first."""
+"""Building blocks of the Markdown report.
+
+Cells are Markdown already: escape foreign text with `code` or `prose` first.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,13 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence
 
 
 def _unbroken(cell: str) -> str:
-    """The cell with its numbers held to their units: narrow columns would part them. Cells with code stay as they are, to be copied."""
-    return cell if "`" in cell or "<code>" in cell else re.sub(r"(?<=\d) (?=ms|%)", "\N{NO-BREAK SPACE}", cell)
+    """The cell with its numbers held to their units: narrow columns would part them.
+
+    Cells with code stay as they are, to be copied.
+    """
+    return (
+        cell if "`" in cell or "<code>" in cell else re.sub(r"(?<=\d) (?=ms|%)", "\N{NO-BREAK SPACE}", cell)
+    )
 
 
 def section(title: str, *blocks: str) -> str:
@@ -54,7 +62,9 @@ def before_after(before: str, after: str) -> str:
 
 
 def fenced(language: str, code: str) -> str:
-    """A block of code. It may hold anything the user typed, so the fence is longer than any run of back-ticks in it."""
+    """A block of code. It may hold anything the user typed, so the fence is
+    longer than any run of back-ticks in it.
+    """
     fence = "```"
     while fence in code:
         fence += "`"

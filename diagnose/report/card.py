@@ -1,4 +1,6 @@
-"""A result as a small piece of HTML, for the output of a notebook's cell: it takes the notebook's colours and needs nothing beside it."""
+"""A result as a small piece of HTML, for the output of a notebook's cell: it takes the notebook's
+colours and needs nothing beside it.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,21 @@ _NEGLIGIBLE = 0.005  # of the step
 _BARE = "border: 0; padding: .1em .6em .1em 0; text-align: left; background: transparent; color: inherit"
 _LINE = "background: transparent"  # notebooks stripe tables
 _CELL = (
-    "border: 0; border-bottom: 1px solid rgba(128, 128, 128, .35); padding: .25em .9em .25em 0; text-align: left; vertical-align: top; "
+    "border: 0; border-bottom: 1px solid rgba(128, 128, 128, .35); padding: .25em .9em .25em 0; text-align: "
+    "left; vertical-align: top; "
     "background: transparent; color: inherit"
 )
 
 
 def finished_card(document: Document, report: str) -> str:
-    """The verdict, the plan, where a step's time goes, and a link to the report at the relative path ``report``."""
-    notes = sentences.set_out(document) if is_complete(document) else [sentences.happened(document), *sentences.remedies(document)]
+    """The verdict, the plan, where a step's time goes, and a link to the
+    report at the relative path ``report``.
+    """
+    notes = (
+        sentences.set_out(document)
+        if is_complete(document)
+        else [sentences.happened(document), *sentences.remedies(document)]
+    )
     if is_complete(document) and not document["plan"]:
         notes = [*notes, sentences.nothing_to_do(document)]
     return _rendered(
@@ -47,7 +56,15 @@ def _plan(document: Document) -> list[list[str]]:
     for number, finding in enumerate(planned(document)[:_ROWS_AT_MOST], 1):
         row = document["plan"][number - 1]
         where = f"`{row['where']}`" if row["where"] else text.UNKNOWN
-        rows.append([f"{number}", row["fix"], where, savings.saving(finding, document), savings.sureness(finding, document)])
+        rows.append(
+            [
+                f"{number}",
+                row["fix"],
+                where,
+                savings.saving(finding, document),
+                savings.sureness(finding, document),
+            ]
+        )
     return rows
 
 
@@ -55,9 +72,25 @@ def _ledger(document: Document) -> list[tuple[str, str, str, str]]:
     """The largest rows: title, width of the bar in percent, ms, share."""
     rows = sorted(document["ledger"], key=lambda row: row["share"], reverse=True)
     shown = [row for row in rows[:_ROWS_AT_MOST] if row["share"] >= _NEGLIGIBLE]
-    return [(text.clean(row["title"]), f"{100 * row['share']:.1f}", text.ms(row["ms_per_step"]), text.share(row["share"])) for row in shown]
+    return [
+        (
+            text.clean(row["title"]),
+            f"{100 * row['share']:.1f}",
+            text.ms(row["ms_per_step"]),
+            text.share(row["share"]),
+        )
+        for row in shown
+    ]
 
 
 def _rendered(**values: object) -> str:
-    given = {"verdict": "", "notes": [], "saves": "", "plan": [], "ledger": [], "link": "", "shown_link": ""} | values
+    given = {
+        "verdict": "",
+        "notes": [],
+        "saves": "",
+        "plan": [],
+        "ledger": [],
+        "link": "",
+        "shown_link": "",
+    } | values
     return environment().get_template("card.html").render(line=_LINE, bare=_BARE, cell=_CELL, **given)

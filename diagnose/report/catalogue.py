@@ -41,14 +41,21 @@ def rule_page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         "References": "\n".join(rule.references),
     }
     paragraphs = [f"{title}\n{_indented(body)}" for title, body in parts.items() if body]
-    return "\n\n".join([f"{rule.id} ({rule.status}; part of: {rule.refines}; the fix is: {rule.fix.safety})", *paragraphs])
+    return "\n\n".join(
+        [f"{rule.id} ({rule.status}; part of: {rule.refines}; the fix is: {rule.fix.safety})", *paragraphs]
+    )
 
 
 def metric_list(metrics: Iterable[Metric]) -> str:
     """A line a metric: name, unit, meaning."""
-    return "\n".join(f"{one.name:<34} {one.unit:<7} {one.meaning}" for one in sorted(metrics, key=lambda one: one.name))
+    return "\n".join(
+        f"{one.name:<34} {one.unit:<7} {one.meaning}" for one in sorted(metrics, key=lambda one: one.name)
+    )
 
 
 def _indented(body: str) -> str:
-    lines = [textwrap.wrap(line, WIDTH - 2, subsequent_indent=line[: len(line) - len(line.lstrip())]) for line in body.splitlines()]
+    lines = [
+        textwrap.wrap(line, WIDTH - 2, subsequent_indent=line[: len(line) - len(line.lstrip())])
+        for line in body.splitlines()
+    ]
     return textwrap.indent("\n".join(part for wrapped in lines for part in wrapped), "  ")

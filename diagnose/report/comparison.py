@@ -1,4 +1,7 @@
-"""What changed between two runs, in words: lines for a terminal, a page of Markdown, a fragment of HTML. See `diagnose.compare`."""
+"""What changed between two runs, in words: lines for a terminal, a page of Markdown, a fragment of HTML.
+
+See `diagnose.compare`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """``right``: headers of columns with numbers, ``code``: of those with foreign names. Texts are clean, not escaped."""
+    """``right``: headers of columns with numbers, ``code``: of those with foreign names.
+
+    Texts are clean, not escaped.
+    """
 
     title: str
     headers: tuple[str, ...]
@@ -51,7 +57,10 @@ class Table:
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """What is compared, the verdict, how far it can be trusted, and where the change lies. Lines are not broken."""
+    """What is compared, the verdict, how far it can be trusted, and where the change lies.
+
+    Lines are not broken.
+    """
     from rich.text import Text
 
     for letter, name in sides(comparison):
@@ -84,11 +93,19 @@ def comparison_markdown(comparison: Comparison) -> str:
 def comparison_html(comparison: Comparison) -> str:
     """A `<section>` without style or script; rows have the classes less, more, within and total."""
     template = environment().get_template("comparison.html")
-    return template.render(headline=headline(comparison), sides=sides(comparison), remarks=remarks(comparison), tables=tables(comparison))
+    return template.render(
+        headline=headline(comparison),
+        sides=sides(comparison),
+        remarks=remarks(comparison),
+        tables=tables(comparison),
+    )
 
 
 def _markdown_table(one: Table) -> str:
-    rows = [[text.code(cell) if header in one.code else text.prose(cell) for header, cell in row.cells(one)] for row in one.rows]
+    rows = [
+        [text.code(cell) if header in one.code else text.prose(cell) for header, cell in row.cells(one)]
+        for row in one.rows
+    ]
     return table(one.headers, rows, right=one.right)
 
 
@@ -96,7 +113,10 @@ def _lines(one: Table) -> list[Text]:
     """The table's lines, columns as wide as their widest cell."""
     from rich.text import Text
 
-    body = [Row(tuple(text.clean(cell, LONGEST_IN_TERMINAL) if cell else "" for cell in row.texts), row.kind) for row in one.rows]
+    body = [
+        Row(tuple(text.clean(cell, LONGEST_IN_TERMINAL) if cell else "" for cell in row.texts), row.kind)
+        for row in one.rows
+    ]
     rows = [Row(one.headers, "within"), *body]
     widths = [max(Text(row.texts[column]).cell_len for row in rows) for column in range(len(one.headers))]
     return [Text(_padded(row, one, widths), style=_COLOURS.get(row.kind, "")) for row in rows]
@@ -136,7 +156,10 @@ def headline(comparison: Comparison) -> str:
         return f"No change beyond noise: {both}."
     if step["beyond_noise"]:
         return f"B is {verdict}: a step takes {_instead(step)}."
-    return f"B is {verdict} on average, slow steps included: {_instead(average)}. The usual step stays within noise."
+    return (
+        f"B is {verdict} on average, slow steps included: {_instead(average)}. The usual step stays "
+        "within noise."
+    )
 
 
 def _instead(change: dict[str, Any]) -> str:
@@ -156,11 +179,22 @@ def _noise(step: dict[str, Any]) -> str:
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """What the verdict does not say: the average step, other work in a step, how much noise there is and how to know more."""
+    """What the verdict does not say: the average step, other work in a step, how much
+    noise there is and how to know more.
+    """
     if comparison["verdict"] == "not_comparable":
         return []
-    said = [_on_average(comparison), _other_work(comparison), _basis(comparison), _trust(comparison), *_crowds(comparison)]
-    exact = "To know more, run both again, or let `python -m diagnose verify RUN` measure a fix with many runs in turns."
+    said = [
+        _on_average(comparison),
+        _other_work(comparison),
+        _basis(comparison),
+        _trust(comparison),
+        *_crowds(comparison),
+    ]
+    exact = (
+        "To know more, run both again, or let `python -m diagnose verify RUN` measure a fix with many "
+        "runs in turns."
+    )
     return [*filter(None, said), exact]
 
 
@@ -171,7 +205,10 @@ def _on_average(comparison: Comparison) -> str:
     if is_told or not differs:
         return ""
     within = "" if average["beyond_noise"] else f", {_WITHIN}"
-    return f"On average, slow steps included, a step takes {text.ms(average['a_ms'])} in A and {text.ms(average['b_ms'])} in B{within}."
+    return (
+        f"On average, slow steps included, a step takes {text.ms(average['a_ms'])} in A and "
+        f"{text.ms(average['b_ms'])} in B{within}."
+    )
 
 
 def _other_work(comparison: Comparison) -> str:
@@ -185,7 +222,10 @@ def _other_work(comparison: Comparison) -> str:
 def _basis(comparison: Comparison) -> str:
     if comparison["basis"] == "plain":
         return ""
-    return "Steps are compared as recorded, with what the profiler added: no steps without it were timed in both runs."
+    return (
+        "Steps are compared as recorded, with what the profiler added: no steps without it were timed in "
+        "both runs."
+    )
 
 
 def _trust(comparison: Comparison) -> str:
@@ -193,7 +233,10 @@ def _trust(comparison: Comparison) -> str:
         return ""
     counts = [comparison[side]["steps"] for side in ("a", "b")]
     few = " Fewer than three steps tell no spread, so a large one is assumed." if min(counts) < 3 else ""
-    return f"With one run each, a change of the step below {_noise(comparison['step'])} cannot be told from noise.{few}"
+    return (
+        f"With one run each, a change of the step below {_noise(comparison['step'])} cannot be told from "
+        f"noise.{few}"
+    )
 
 
 def _crowds(comparison: Comparison) -> list[str]:
@@ -214,7 +257,13 @@ def _fact(value: str | None) -> str:
 
 def tables(comparison: Comparison) -> list[Table]:
     """Those that have rows."""
-    made = (_ledger(comparison), _findings(comparison), _script_lines(comparison), _operators(comparison), _differences(comparison))
+    made = (
+        _ledger(comparison),
+        _findings(comparison),
+        _script_lines(comparison),
+        _operators(comparison),
+        _differences(comparison),
+    )
     return [one for one in made if one.rows]
 
 
@@ -231,9 +280,18 @@ def _ledger(comparison: Comparison) -> Table:
 
 def _findings(comparison: Comparison) -> Table:
     """Those that are in the plan of either run."""
-    shown = [one for one in comparison["findings"] if any(one[side] and one[side]["group"] == "plan" for side in ("a", "b"))]
-    rows = [Row((one["title"], _moved(one), *_times(one), _finding_change(one)), _finding_kind(one)) for one in shown]
-    return Table("Findings, and what each costs", ("Finding", "Where", "A", "B", "Change"), rows, code=("Where",))
+    shown = [
+        one
+        for one in comparison["findings"]
+        if any(one[side] and one[side]["group"] == "plan" for side in ("a", "b"))
+    ]
+    rows = [
+        Row((one["title"], _moved(one), *_times(one), _finding_change(one)), _finding_kind(one))
+        for one in shown
+    ]
+    return Table(
+        "Findings, and what each costs", ("Finding", "Where", "A", "B", "Change"), rows, code=("Where",)
+    )
 
 
 def _finding_change(one: dict[str, Any]) -> str:
@@ -260,18 +318,31 @@ def _script_lines(comparison: Comparison) -> Table:
     """A line that is in one run only has no time in the other."""
     rows = []
     for one in comparison["lines"]:
-        times = [shown if one[side] else text.UNKNOWN for side, shown in zip(("a", "b"), _times(one), strict=True)]
-        rows.append(Row((text.clean(one["source"], text.LONGEST_NAME), _moved(one), *times, _said(one)), _kind(one)))
-    return Table("Your lines that changed most", ("Line", "Where", "A", "B", "Change"), rows, code=("Line", "Where"))
+        times = [
+            shown if one[side] else text.UNKNOWN for side, shown in zip(("a", "b"), _times(one), strict=True)
+        ]
+        rows.append(
+            Row((text.clean(one["source"], text.LONGEST_NAME), _moved(one), *times, _said(one)), _kind(one))
+        )
+    return Table(
+        "Your lines that changed most", ("Line", "Where", "A", "B", "Change"), rows, code=("Line", "Where")
+    )
 
 
 def _operators(comparison: Comparison) -> Table:
-    rows = [_row((text.clean(one["name"], text.LONGEST_NAME), one["on"]), one) for one in comparison["operators"]]
-    return Table("Operators that changed most", ("Operator", "On", "A", "B", "Change"), rows, code=("Operator",))
+    rows = [
+        _row((text.clean(one["name"], text.LONGEST_NAME), one["on"]), one) for one in comparison["operators"]
+    ]
+    return Table(
+        "Operators that changed most", ("Operator", "On", "A", "B", "Change"), rows, code=("Operator",)
+    )
 
 
 def _differences(comparison: Comparison) -> Table:
-    rows = [Row((text.clean(one["what"], text.LONGEST_NAME), _fact(one["a"]), _fact(one["b"]))) for one in comparison["differences"]]
+    rows = [
+        Row((text.clean(one["what"], text.LONGEST_NAME), _fact(one["a"]), _fact(one["b"])))
+        for one in comparison["differences"]
+    ]
     return Table("What else differs between the runs", ("What", "A", "B"), rows, right=(), code=("A", "B"))
 
 

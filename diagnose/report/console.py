@@ -10,13 +10,18 @@ if TYPE_CHECKING:
 
 
 def stderr_console(*, quiet: bool = False) -> Console:
-    """Colours and wrapping in a terminal, plain unwrapped lines elsewhere; respects NO_COLOR. `quiet`: prints nothing."""
+    """Colours and wrapping in a terminal, plain unwrapped lines elsewhere; respects NO_COLOR.
+
+    `quiet`: prints nothing.
+    """
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False, emoji=False, markup=False, quiet=quiet)
     if console.is_terminal:
         return console
-    return Console(stderr=True, highlight=False, emoji=False, markup=False, quiet=quiet, width=1000, color_system=None)
+    return Console(
+        stderr=True, highlight=False, emoji=False, markup=False, quiet=quiet, width=1000, color_system=None
+    )
 
 
 def obeys(stream: TextIO) -> bool:

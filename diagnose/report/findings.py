@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from diagnose.document import savings, text
-from diagnose.document.queries import Document, Finding, alternatives, in_group, in_state, lacking, place, planned, saw_no_step
+from diagnose.document.queries import (
+    Document,
+    Finding,
+    alternatives,
+    in_group,
+    in_state,
+    lacking,
+    place,
+    planned,
+    saw_no_step,
+)
 from diagnose.document.text import code, prose
 from diagnose.report import sentences
 from diagnose.report.blocks import before_after, folded, section, table
@@ -13,12 +23,25 @@ from diagnose.report.blocks import before_after, folded, section, table
 
 def found(document: Document) -> str:
     """Everything in the plan, each with its evidence and what follows from it."""
-    return section("Findings", *(_with_consequences(finding, number, document) for number, finding in enumerate(planned(document), 1)))
+    return section(
+        "Findings",
+        *(
+            _with_consequences(finding, number, document)
+            for number, finding in enumerate(planned(document), 1)
+        ),
+    )
 
 
 def _with_consequences(finding: Finding, number: int, document: Document) -> str:
-    titles = [f"{prose(one['fix']['title'])} ({prose(savings.saving(one, document))})" for one in consequences(finding, document)]
-    also = f"**The same time is also seen as.** {'; '.join(titles)}. The fix above is nearer to the cause." if titles else ""
+    titles = [
+        f"{prose(one['fix']['title'])} ({prose(savings.saving(one, document))})"
+        for one in consequences(finding, document)
+    ]
+    also = (
+        f"**The same time is also seen as.** {'; '.join(titles)}. The fix above is nearer to the cause."
+        if titles
+        else ""
+    )
     others = [whole(one, document, lead=f"Instead of {number}: ") for one in alternatives(finding, document)]
     return "\n\n".join(filter(None, [whole(finding, document, lead=f"{number}. "), also, *others]))
 
@@ -30,7 +53,9 @@ def consequences(finding: Finding, document: Document) -> list[Finding]:
 
 def bounding(document: Document) -> str:
     """What is not a fault and yet bounds the step."""
-    return section("What bounds the step", *(whole(one, document) for one in in_group(document, "information")))
+    return section(
+        "What bounds the step", *(whole(one, document) for one in in_group(document, "information"))
+    )
 
 
 def hypothetical(document: Document) -> str:
@@ -41,7 +66,12 @@ def hypothetical(document: Document) -> str:
 
 def minor(document: Document, *, collapsible: bool) -> str:
     rows = [
-        (prose(one["fix"]["title"]), where(one), prose(savings.saving(one, document)), prose(savings.why_minor(one, document)))
+        (
+            prose(one["fix"]["title"]),
+            where(one),
+            prose(savings.saving(one, document)),
+            prose(savings.why_minor(one, document)),
+        )
         for one in aside(document)
     ]
     headers = ("Fix", "Where", f"{savings.saves(document)} per step", "Why not")
@@ -55,7 +85,10 @@ def aside(document: Document) -> list[Finding]:
 
 
 def not_judged(document: Document, *, collapsible: bool) -> str:
-    """Rules that lacked something, grouped by what they lacked, and rules that failed. Long lists of names break tables, so a list."""
+    """Rules that lacked something, grouped by what they lacked, and rules that failed.
+
+    Long lists of names break tables, so a list.
+    """
     if saw_no_step(document):
         return ""
     lacked = [
@@ -98,23 +131,45 @@ def cost(finding: Finding, document: Document) -> str:
 
 def evidence(finding: Finding) -> str:
     """The conditions that fired, with what was measured."""
-    return table(("Evidence", "Measured", "The rule asks for", "Because"), map(_evidence, finding["evidence"]), right=["Measured"])
+    return table(
+        ("Evidence", "Measured", "The rule asks for", "Because"),
+        map(_evidence, finding["evidence"]),
+        right=["Measured"],
+    )
 
 
 def _evidence(one: dict[str, Any]) -> tuple[str, str, str, str]:
     meaning = one.get("meaning")
     named = f"{code(one['metric'])}: {prose(meaning)}" if meaning else code(one["metric"])
-    value, asked = text.quantity(one["value"], one["unit"]), text.condition(one["op"], one["threshold"], one["unit"])
-    return named, code(value) if isinstance(one["value"], str) else prose(value), prose(asked), prose(one["because"])
+    value, asked = (
+        text.quantity(one["value"], one["unit"]),
+        text.condition(one["op"], one["threshold"], one["unit"]),
+    )
+    return (
+        named,
+        code(value) if isinstance(one["value"], str) else prose(value),
+        prose(asked),
+        prose(one["because"]),
+    )
 
 
 def culprits(finding: Finding) -> str:
     """The lines to blame, costliest first."""
     rows = [
-        (code(text.place(one)), _source(one), code(one["function"]), text.count(one["calls_per_step"]), text.ms(one["ms_per_step"]))
+        (
+            code(text.place(one)),
+            _source(one),
+            code(one["function"]),
+            text.count(one["calls_per_step"]),
+            text.ms(one["ms_per_step"]),
+        )
         for one in finding["culprits"]
     ]
-    return table(("Line", "Source", "Function", "Calls per step", "Per step"), rows, right=["Calls per step", "Per step"])
+    return table(
+        ("Line", "Source", "Function", "Calls per step", "Per step"),
+        rows,
+        right=["Calls per step", "Per step"],
+    )
 
 
 def _source(culprit: dict[str, Any]) -> str:
@@ -127,7 +182,9 @@ def advice(finding: Finding, document: Document) -> str:
     fix = finding["fix"]
     parts = {
         "Why": prose(finding["why"]),
-        "How": "\n\n".join(filter(None, [prose(fix["how"]), before_after(fix.get("before", ""), fix.get("after", ""))])),
+        "How": "\n\n".join(
+            filter(None, [prose(fix["how"]), before_after(fix.get("before", ""), fix.get("after", ""))])
+        ),
         "The call to change": _call_sites(finding),
         "Caution": prose(fix["caution"]),
         "When it is fine": prose(finding.get("innocent", "")),

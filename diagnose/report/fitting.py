@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Block:
-    """Lines that belong together. `least`: how many of them stay in any case; the block with the smallest `weight` gives way first."""
+    """Lines that belong together.
+
+    `least`: how many of them stay in any case; the block with the smallest `weight` gives way first.
+    """
 
     lines: Sequence[Text]
     least: int = 1
@@ -20,11 +23,16 @@ class Block:
 
 
 def fitted(paragraphs: Sequence[Sequence[Block]], height: int) -> list[Text]:
-    """All lines, a blank one between paragraphs, at most `height` of them as far as blocks allow; later blocks give way before earlier ones
-    of the same weight, each from its end."""
+    """All lines, a blank one between paragraphs, at most `height` of them as far as blocks allow; later
+    blocks give way before earlier ones of the same weight, each from its end.
+    """
     from rich.text import Text
 
-    filled = [[block for block in paragraph if block.lines] for paragraph in paragraphs if any(block.lines for block in paragraph)]
+    filled = [
+        [block for block in paragraph if block.lines]
+        for paragraph in paragraphs
+        if any(block.lines for block in paragraph)
+    ]
     blocks = [block for paragraph in filled for block in paragraph]
     too_many = sum(len(block.lines) for block in blocks) + len(filled) - 1 - height
     left = {id(block): list(block.lines) for block in blocks}

@@ -12,10 +12,14 @@ Format = Literal["text", "json", "github", "sarif"]
 
 
 class Output:
-    """Prints documents as they come; SARIF, which is one for all of them, at the end; nothing for `text`, which people read on stderr."""
+    """Prints documents as they come; SARIF, which is one for all of them, at the end; nothing for
+    `text`, which people read on stderr.
+    """
 
     def __init__(self, wanted: Format, fail_on: str | None = None, *, after_script: bool = False) -> None:
-        """`fail_on`: the severity of findings that are errors; `after_script`: stdout may stand in the middle of a line of the script's."""
+        """`fail_on`: the severity of findings that are errors; `after_script`: stdout may stand in
+        the middle of a line of the script's.
+        """
         self._wanted, self._fail_on = wanted, fail_on
         self._lead = "\n" if after_script else ""
         self._kept: list[Document] = []

@@ -1,7 +1,8 @@
-"""The plan as annotations of a GitHub workflow: lines on stdout that GitHub shows at the lines of the repository they name.
+"""The plan as annotations of a GitHub workflow: lines on stdout that GitHub shows at
+the lines of the repository they name.
 
-Source: https://docs.github.com/actions/reference/workflow-commands-for-github-actions, "Setting a warning message"; escapes as in
-actions/toolkit, packages/core/src/command.ts.
+Source: https://docs.github.com/actions/reference/workflow-commands-for-github-actions, "Setting a warning
+message"; escapes as in actions/toolkit, packages/core/src/command.ts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ _COMMANDS: dict[Level, str] = {"error": "error", "warning": "warning", "note": "
 
 
 def workflow_commands(document: Document, fail_on: str | None = None, root: Path | None = None) -> str:
-    """A line for each finding of the plan, best first: of each kind GitHub shows ten. Empty if there is nothing to do."""
+    """A line for each finding of the plan, best first: of each kind GitHub shows ten.
+
+    Empty if there is nothing to do.
+    """
     return "\n".join(map(_annotation, alerts(document, fail_on, root)))
 
 

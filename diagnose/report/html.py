@@ -27,7 +27,12 @@ def prose(sentence: str, longest: int = LONGEST_PROSE) -> Markup:
     parts = clean(sentence, longest).split("`")
     if len(parts) % 2 == 0:
         parts[-2:] = ["`".join(parts[-2:])]
-    return trusted("".join(code(part, LONGEST_PROSE) if index % 2 else _escaped(_held(part)) for index, part in enumerate(parts)))
+    return trusted(
+        "".join(
+            code(part, LONGEST_PROSE) if index % 2 else _escaped(_held(part))
+            for index, part in enumerate(parts)
+        )
+    )
 
 
 def code(name: str, longest: int = LONGEST_NAME) -> Markup:

@@ -1,4 +1,6 @@
-"""One step of all ranks of a job: its critical path in words, and the drawing of who works, waits and meets when."""
+"""One step of all ranks of a job: its critical path in words, and the drawing
+of who works, waits and meets when.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,20 @@ from diagnose.document.text import clean, ms, share
 
 MOST_PARTS = 4
 LEAST_SHARE = 0.03  # of the step, of a part that is worth a word
-WIDTH, LANE, BAR, MARGIN = 1000, 30, 18, 76  # of the drawing, in its own units; the margin holds the ranks' names
+# of the drawing, in its own units; the margin holds the ranks' names
+WIDTH, LANE, BAR, MARGIN = (1000, 30, 18, 76)
 LEAST_WIDTH = 0.4  # of a bar: narrower ones cannot be seen
-WORDS = {"wait": "waits in the {name} for the last rank", "collective": "the {name}, from when the last rank has come"}
+WORDS = {
+    "wait": "waits in the {name} for the last rank",
+    "collective": "the {name}, from when the last rank has come",
+}
 
 
 def path_sentence(document: Document, titles: dict[str, str]) -> str:
-    """What the median step hangs on; empty where no step of all ranks was found. ``titles``: of the ledger's rows, as in a sentence."""
+    """What the median step hangs on; empty where no step of all ranks was found.
+
+    ``titles``: of the ledger's rows, as in a sentence.
+    """
     step = _step(document)
     if not step or not step["ms"]:
         return ""
@@ -25,13 +34,19 @@ def path_sentence(document: Document, titles: dict[str, str]) -> str:
     parts = [f"{_part(part, titles)} {ms(part['ms'])} ({share(part['ms'] / step['ms'])})" for part in told]
     if rest_ms >= LEAST_SHARE * step["ms"]:
         parts.append(f"all else {ms(rest_ms)}")
-    return f"The critical path of a median step (number {step['number']}, {ms(step['ms'])} as recorded): {', '.join(parts)}."
+    return (
+        f"The critical path of a median step (number {step['number']}, {ms(step['ms'])} as recorded): "
+        f"{', '.join(parts)}."
+    )
 
 
 def _part(part: dict[str, Any], titles: dict[str, str]) -> str:
     if part["rank"] is None:
         return _collective(part["name"])
-    return f"rank {part['rank']} {titles.get(part['name'], part['name'].replace('_', ' ')) or 'before its collectives'}"
+    return (
+        f"rank {part['rank']} "
+        f"{titles.get(part['name'], part['name'].replace('_', ' ')) or 'before its collectives'}"
+    )
 
 
 def _collective(kind: str) -> str:
@@ -48,7 +63,10 @@ def _step(document: Document) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class Bar:
-    """A rectangle of the drawing. ``row``: of the ledger, of work; ``what``: work, wait or collective; ``title``: shown on hovering."""
+    """A rectangle of the drawing.
+
+    ``row``: of the ledger, of work; ``what``: work, wait or collective; ``title``: shown on hovering.
+    """
 
     x: float
     y: float
@@ -60,7 +78,8 @@ class Bar:
 
 @dataclass(frozen=True)
 class JobPicture:
-    """The step as it is drawn: a lane a rank, in the units of the SVG. ``path``: the critical path as points of a line.
+    """The step as it is drawn: a lane a rank, in the units of the SVG. ``path``:
+    the critical path as points of a line.
 
     ``rows``: the ledger's rows that occur, for the legend.
     """
@@ -85,9 +104,15 @@ def job_picture(document: Document, titles: dict[str, str]) -> JobPicture | None
     middle = {rank: LANE * number + LANE // 2 for number, rank in enumerate(shown)}
     bars = [_bar(one, middle[one["rank"]], scale, titles) for one in step["passages"]]
     on_path = sorted((one for one in step["passages"] if one["on_path"]), key=lambda one: one["start_ms"])
-    points = [(_x(at, scale), middle[one["rank"]]) for one in on_path for at in (one["start_ms"], one["start_ms"] + one["ms"])]
+    points = [
+        (_x(at, scale), middle[one["rank"]])
+        for one in on_path
+        for at in (one["start_ms"], one["start_ms"] + one["ms"])
+    ]
     rows = dict.fromkeys(
-        one["name"] for one in sorted(step["passages"], key=lambda one: -one["ms"]) if one["what"] == "work" and one["name"]
+        one["name"]
+        for one in sorted(step["passages"], key=lambda one: -one["ms"])
+        if one["what"] == "work" and one["name"]
     )
     return JobPicture(
         height=LANE * len(shown),

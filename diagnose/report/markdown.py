@@ -1,4 +1,7 @@
-"""report.md: the answer first, then the evidence, then how it was measured. A pure function of the result document."""
+"""report.md: the answer first, then the evidence, then how it was measured.
+
+A pure function of the result document.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ BAR_WIDTH = 16  # TensorBoard's narrow columns would break a longer one
 
 
 def markdown(document: Document, *, collapsible: bool = True) -> str:
-    """The whole report. `collapsible`: side matters are closed `<details>`, which GitHub knows and TensorBoard does not."""
+    """The whole report. `collapsible`: side matters are closed `<details>`, which
+    GitHub knows and TensorBoard does not.
+    """
     parts = [
         f"# Diagnosis of {code(document['run']['target'])}",
         f"**{prose(document['verdict'])}**",
@@ -47,7 +52,9 @@ def plan_table(document: Document) -> str:
         "#": [str(number) for number in range(1, len(document["plan"]) + 1)],
         "Fix": [prose(finding["fix"]["title"]) for finding in planned(document)],
         "Where": [findings.where(finding) for finding in planned(document)],
-        f"{savings.saves(document)} per step": [prose(savings.saving(finding, document)) for finding in planned(document)],
+        f"{savings.saves(document)} per step": [
+            prose(savings.saving(finding, document)) for finding in planned(document)
+        ],
         with_others: [prose(cell if len(left) > 1 else cell.removeprefix("step then ")) for cell in left],
         "How sure": [savings.sureness(finding, document) for finding in planned(document)],
     }
@@ -56,10 +63,15 @@ def plan_table(document: Document) -> str:
 
 
 def _setting(document: Document) -> str:
-    """One line: how long a step is and where it ran; below it what asks for caution: a bad end, and what was lost or assumed."""
+    """One line: how long a step is and where it ran; below it what asks for caution: a
+    bad end, and what was lost or assumed.
+    """
     run, duration = document["run"], step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
-    parts += [f"device: {code(run['device'])}", f"{text.count(document['steps']['complete'])} complete steps recorded"]
+    parts += [
+        f"device: {code(run['device'])}",
+        f"{text.count(document['steps']['complete'])} complete steps recorded",
+    ]
     quoted = "\n".join(f"> - {prose(caution)}" for caution in sentences.set_out(document))
     return "\n\n".join(filter(None, [" · ".join(parts), quoted]))
 
@@ -72,10 +84,15 @@ def _what_to_do(document: Document) -> str:
     return section(
         "What to do",
         plan_table(document),
-        "Savings cannot be predicted here; *How far to trust these numbers* below says why." if document.get("prediction_missing") else "",
+        "Savings cannot be predicted here; *How far to trust these numbers* below says why."
+        if document.get("prediction_missing")
+        else "",
         prose(sentences.starting_step(document)),
         f"**Start with 1.** {prose(how)}",
-        *(f"**Or instead of 1:** {prose(sentences.alternative(one, document))}." for one in alternatives(plan[0], document)),
+        *(
+            f"**Or instead of 1:** {prose(sentences.alternative(one, document))}."
+            for one in alternatives(plan[0], document)
+        ),
         prose(sentences.patched(document)),
         prose(sentences.to_verify(document)),
         prose(sentences.then(document)),
@@ -86,7 +103,13 @@ def _what_to_do(document: Document) -> str:
 def _what_happened(document: Document) -> str:
     """In place of the plan when no complete step was recorded."""
     tries = bullets(sentences.remedies(document))
-    return section("What happened", prose(sentences.happened(document)), "What to try:", tries, shell(run_command(document)))
+    return section(
+        "What happened",
+        prose(sentences.happened(document)),
+        "What to try:",
+        tries,
+        shell(run_command(document)),
+    )
 
 
 def _ledger(document: Document) -> str:
@@ -111,8 +134,17 @@ def _ledger(document: Document) -> str:
 
 def _trust(document: Document) -> str:
     """How well the recording is understood, and what the GPU allows at best."""
-    said = [sentences.fastest(document), sentences.replayed(document), sentences.unpredicted(document), sentences.distorted(document)]
-    return section("How far to trust these numbers", bullets(filter(None, said))) if is_complete(document) else ""
+    said = [
+        sentences.fastest(document),
+        sentences.replayed(document),
+        sentences.unpredicted(document),
+        sentences.distorted(document),
+    ]
+    return (
+        section("How far to trust these numbers", bullets(filter(None, said)))
+        if is_complete(document)
+        else ""
+    )
 
 
 def _lines(document: Document) -> str:
@@ -127,10 +159,17 @@ def _lines(document: Document) -> str:
         )
         for line in document["lines"][:TOP_LINES]
     ]
-    note = "*Self* is the time under a line that no other of your lines explains. These times rank lines; they are no stopwatch readings."
+    note = (
+        "*Self* is the time under a line that no other of your lines explains. These times rank lines; "
+        "they are no stopwatch readings."
+    )
     return section(
         "Your lines",
-        table(("Line", "Source", "Self", "Total", "Share", "Calls per step"), rows, right=["Self", "Total", "Share", "Calls per step"]),
+        table(
+            ("Line", "Source", "Self", "Total", "Share", "Calls per step"),
+            rows,
+            right=["Self", "Total", "Share", "Calls per step"],
+        ),
         note if rows else "",
     )
 
@@ -150,15 +189,32 @@ def _averages(title: str, rows: list[dict[str, Any]], key: str, *, has_device: b
     headers = ["Operator", "Calls per step", "Self CPU", "CPU"] + ["Self device"] * has_device
     top = sorted(rows, key=lambda row: -row[key])[:TOP_OPERATORS]
     body = [
-        [code(row["name"]), text.count(row["calls"]), *(text.ms(row[time]) for time in ("self_cpu_ms", "cpu_ms", "self_device_ms"))]
+        [
+            code(row["name"]),
+            text.count(row["calls"]),
+            *(text.ms(row[time]) for time in ("self_cpu_ms", "cpu_ms", "self_device_ms")),
+        ]
         for row in top
     ]
     cells = [row[: len(headers)] for row in body]
-    return f"{title}, as torch's `key_averages()` counts it:\n\n{table(headers, cells, right=headers[1:])}" if body else ""
+    return (
+        f"{title}, as torch's `key_averages()` counts it:\n\n{table(headers, cells, right=headers[1:])}"
+        if body
+        else ""
+    )
 
 
 def _how_measured(document: Document, *, collapsible: bool) -> str:
     fold = functools.partial(folded, collapsible=collapsible)
-    environment = [(code(str(name)), code(str(value))) for name, value in document["run"]["environment"].items()]
-    facts = [*sentences.measurement(document), sentences.ending(document), sentences.judged(document), *document["notes"]]
-    return fold("How this was measured", bullets(filter(None, facts)), table(("Environment", "Value"), environment))
+    environment = [
+        (code(str(name)), code(str(value))) for name, value in document["run"]["environment"].items()
+    ]
+    facts = [
+        *sentences.measurement(document),
+        sentences.ending(document),
+        sentences.judged(document),
+        *document["notes"],
+    ]
+    return fold(
+        "How this was measured", bullets(filter(None, facts)), table(("Environment", "Value"), environment)
+    )

@@ -17,9 +17,15 @@ NOT_VERIFIED = "it changes the last digits of results: `verify --allow numerics`
 
 
 def patches_of(document: Document) -> Patches:
-    """The plan's fixes as changes of the script's files: those that leave results as they are, and those measured to help."""
+    """The plan's fixes as changes of the script's files: those that leave results as
+    they are, and those measured to help.
+    """
     found = _diff_of([one for one in planned(document) if _is_safe(one)], document)
-    numerics = {one["rule"]: NOT_VERIFIED for one in planned(document) if one["fix"]["intervention"] and not _is_safe(one)}
+    numerics = {
+        one["rule"]: NOT_VERIFIED
+        for one in planned(document)
+        if one["fix"]["intervention"] and not _is_safe(one)
+    }
     return replace(found, unpatched=found.unpatched | numerics)
 
 
@@ -30,19 +36,27 @@ def verified_patches(document: Document) -> Patches:
 
 
 def with_patch(document: Document, out: Path) -> Document:
-    """Write fixes.diff into `out` if there is anything in it; the document with `patch` filled in. Raises OSError."""
+    """Write fixes.diff into `out` if there is anything in it; the document with `patch` filled in.
+
+    Raises OSError.
+    """
     path = out / FILE
     patches = patches_of(document) if planned(document) and _is_at_hand(document) else None
     if patches is not None and patches.diff:
         path.write_bytes(as_bytes(patches.diff))
     else:
         path.unlink(missing_ok=True)
-    told = {"patched": list(patches.patched), "unpatched": patches.unpatched} if patches else {"patched": [], "unpatched": {}}
+    told = (
+        {"patched": list(patches.patched), "unpatched": patches.unpatched}
+        if patches
+        else {"patched": [], "unpatched": {}}
+    )
     return document | {"patch": told}
 
 
 def _diff_of(findings: list[Finding], document: Document) -> Patches:
-    from diagnose.fixes.patch.diff import fixes_diff  # and libcst, which is slow to import: most reports need none of it
+    # and libcst, which is slow to import: most reports need none of it
+    from diagnose.fixes.patch.diff import fixes_diff
 
     return fixes_diff(findings, Path(document["run"]["cwd"]), document["run"]["target"])
 

@@ -1,4 +1,6 @@
-"""What is going on, how far it is and how long it will take: whole lines, and bars where the terminal is ours."""
+"""What is going on, how far it is and how long it will take: whole lines,
+and bars where the terminal is ours.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,9 @@ Clock = Callable[[], float]
 class Progress:
     """Says what is going on, a whole line at a time.
 
-    The script owns the terminal meanwhile: a line of ours that updated itself would be torn apart by its output. In a terminal a half-drawn
-    progress bar of the script's is erased first; it draws itself again on the next line.
+    The script owns the terminal meanwhile: a line of ours that updated itself would be torn apart
+    by its output. In a terminal a half-drawn progress bar of the script's is erased first; it
+    draws itself again on the next line.
     """
 
     def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
@@ -45,7 +48,9 @@ class Progress:
 
 
 class RecordingProgress:
-    """A line when a phase begins, and where it takes long one every `STAGE_REMARK_S` seconds, as long as steps are made."""
+    """A line when a phase begins, and where it takes long one every `STAGE_REMARK_S`
+    seconds, as long as steps are made.
+    """
 
     def __init__(self, progress: Progress, clock: Clock = time.monotonic) -> None:
         self._progress, self._clock = progress, clock
@@ -57,7 +62,9 @@ class RecordingProgress:
         begins = said is None or stage.text != said.text
         if begins or (now >= self._due and stage.done > (said.done if said else 0)):
             self._said, self._due = stage, now + STAGE_REMARK_S
-            self._progress(stage.text or "waiting for the first step", _budget(stage) if begins else _step(stage))
+            self._progress(
+                stage.text or "waiting for the first step", _budget(stage) if begins else _step(stage)
+            )
 
 
 def _budget(stage: Stage) -> str:
@@ -98,7 +105,9 @@ def reading_progress(*, quiet: bool = False) -> Iterator[Callable[[Content], Non
 
 
 class Reading:
-    """How far the file that is being read is, told every `every_s` seconds, the first time after `REMARK_S`."""
+    """How far the file that is being read is, told every `every_s` seconds, the first time after
+    `REMARK_S`.
+    """
 
     def __init__(self, every_s: float, clock: Clock) -> None:
         self._every_s, self._clock = every_s, clock
@@ -114,7 +123,11 @@ class Reading:
         self._due = now + self._every_s
         done = text.share(content.share) if content.share else text.size(content.read_bytes)
         left_s = (now - self._began) * (1 - content.share) / content.share if content.share else None
-        self._tell(f"reading {Path(content.name).name}", content.share, ", ".join(filter(None, [done, _left(left_s)])))
+        self._tell(
+            f"reading {Path(content.name).name}",
+            content.share,
+            ", ".join(filter(None, [done, _left(left_s)])),
+        )
 
     def _tell(self, what: str, share: float, how_far: str) -> None:
         raise NotImplementedError
@@ -146,7 +159,12 @@ class ReadingBar(Reading):
     def _tell(self, what: str, share: float, how_far: str) -> None:
         if self._bar is None:
             self._bar = _bar(self._console)
-            self._bar.add_task(f"diagnose: {text.clean(what)}", total=1.0 if share else None, completed=share, how_far=how_far)
+            self._bar.add_task(
+                f"diagnose: {text.clean(what)}",
+                total=1.0 if share else None,
+                completed=share,
+                how_far=how_far,
+            )
             self._bar.start()
         self._bar.update(0, completed=share, how_far=how_far, refresh=True)
 
@@ -161,7 +179,9 @@ class ReadingBar(Reading):
 
 @contextmanager
 def verify_progress(*, quiet: bool = False) -> Iterator[Callable[[VerifyProgress], None]]:
-    """Says which run it is at and how much of the budget is left: a bar in a terminal, where scripts print into a file; lines elsewhere."""
+    """Says which run it is at and how much of the budget is left: a bar in a terminal, where scripts
+    print into a file; lines elsewhere.
+    """
     console = stderr_console(quiet=quiet)
     if not _draws(console):
         lines = Progress(quiet=quiet)
@@ -206,7 +226,10 @@ def _draws(console: Console) -> bool:
 
 
 def _bar(console: Console, *, below: bool = False) -> Any:
-    """What, a bar, how far, which may stand `below`; it then moves by itself, else only when told to. It leaves nothing behind."""
+    """What, a bar, how far, which may stand `below`; it then moves by itself, else only when told to.
+
+    It leaves nothing behind.
+    """
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as Bar
     from rich.table import Column
@@ -214,8 +237,14 @@ def _bar(console: Console, *, below: bool = False) -> Any:
     what, how_far = "{task.description}", "{task.fields[how_far]}"
     wide = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     if below:
-        columns = [SpinnerColumn(), TextColumn(f"{what}\n{how_far}", markup=False, table_column=wide), BarColumn(_BAR_WIDTH)]
+        columns = [
+            SpinnerColumn(),
+            TextColumn(f"{what}\n{how_far}", markup=False, table_column=wide),
+            BarColumn(_BAR_WIDTH),
+        ]
     else:
         end = TextColumn(how_far, markup=False, table_column=Column(no_wrap=True))
         columns = [TextColumn(what, markup=False, table_column=wide), BarColumn(_BAR_WIDTH), end]
-    return Bar(*columns, console=console, transient=True, auto_refresh=below, refresh_per_second=4, expand=True)
+    return Bar(
+        *columns, console=console, transient=True, auto_refresh=below, refresh_per_second=4, expand=True
+    )

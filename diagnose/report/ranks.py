@@ -1,4 +1,7 @@
-"""The section *Ranks* of a report: who holds the others up, what it does instead, all ranks and collectives. Plain words and cells."""
+"""The section *Ranks* of a report: who holds the others up, what it does instead, all ranks and collectives.
+
+Plain words and cells.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ LATEST, EARLIEST = 12, 4  # ranks shown where there are more
 MOST_CAUSES = 3
 MOST_COLLECTIVES = 12  # rows of the table; a job with many process groups has hundreds
 MOST_NUMBERS = 12  # of ranks in a sentence
-FAR_MORE_MEMORY = 1.2  # times the rank in the middle: a fifth more is a batch a fifth larger that the others have room for
+# times the rank in the middle: a fifth more is a batch a fifth larger that the others have room for
+FAR_MORE_MEMORY = 1.2
 LEAST_FILLED = 0.1  # of the GPU: with less filled nobody runs out
 PROPER = ("Python",)  # titles that keep their capital
 MEANINGS = {
@@ -37,7 +41,9 @@ NAMES = ("Rank", "Host", "Collective", "Group")  # columns of names; all others 
 
 
 def said(document: Document) -> list[str]:
-    """The section's sentences: who is late and why, what that costs, which ranks and collectives this rests on."""
+    """The section's sentences: who is late and why, what that costs, which
+    ranks and collectives this rests on.
+    """
     ranks = document.get("ranks")
     if not ranks:
         return []
@@ -60,18 +66,31 @@ def _lateness(document: Document) -> list[str]:
     late, waiting_ms, steps = ranks["late_rank"], waited_ms(ranks), ranks["steps"]
     if ranks["pattern"] == "persistent":
         often = round(row_of(ranks, late)["last_share"] * steps)
-        told = f"Rank {late} holds the others up in {often} of {steps} steps: they wait {ms(waiting_ms)} a step for it alone."
+        told = (
+            f"Rank {late} holds the others up in {often} of {steps} steps: they wait {ms(waiting_ms)} a "
+            "step for it alone."
+        )
         return [told, _instead(document)]
     if ranks["pattern"] == "rotating":
-        return [f"The ranks wait {ms(waiting_ms)} a step for the last of them, and that is another one each time: {_lasts(ranks)}."]
+        return [
+            f"The ranks wait {ms(waiting_ms)} a step for the last of them, and that is another one "
+            "each time: "
+            f"{_lasts(ranks)}."
+        ]
     if ranks["pattern"] == "none":
         return [f"No rank holds the others up: they wait {ms(waiting_ms)} a step for the last of them."]
     if not steps:
         return ["No collectives were found on all ranks, so who waits for whom cannot be told."]
-    few = f"{_steps(steps)} compared {'is' if steps == 1 else 'are'} too few to tell whether one rank is always late"
+    few = (
+        f"{_steps(steps)} compared {'is' if steps == 1 else 'are'} too few to tell whether one rank is "
+        "always late"
+    )
     if late is None:
         return [f"{few}."]
-    return [f"{few}; there, all waited most for rank {late}, {ms(waiting_ms)} a step for it alone.", _instead(document)]
+    return [
+        f"{few}; there, all waited most for rank {late}, {ms(waiting_ms)} a step for it alone.",
+        _instead(document),
+    ]
 
 
 def _steps(number: int) -> str:
@@ -81,17 +100,24 @@ def _steps(number: int) -> str:
 def _instead(document: Document) -> str:
     """What the late rank spends more time in than the others, largest first."""
     ranks = document["ranks"]
-    more = sorted(((row, extra) for row, extra in ranks["causes_ms"].items() if extra > 0), key=lambda one: -one[1])
+    more = sorted(
+        ((row, extra) for row, extra in ranks["causes_ms"].items() if extra > 0), key=lambda one: -one[1]
+    )
     if ranks["cause"] is None or not more:
         return "Nothing that the ledger knows takes it longer than the others before it comes."
     first_ms = more[0][1]
     shown = [(row, extra) for row, extra in more[:MOST_CAUSES] if extra >= 0.1 * first_ms]
     parts = ", ".join(f"{_in_sentence(row, document)} ({ms(extra)})" for row, extra in shown)
-    return f"Before it comes, rank {ranks['late_rank']} spends more time than the rank in the middle in: {parts}."
+    return (
+        f"Before it comes, rank {ranks['late_rank']} spends more time than the rank in the middle in: "
+        f"{parts}."
+    )
 
 
 def _late_host(ranks: dict[str, Any]) -> str:
-    """A machine all of whose ranks, several, come later than all others by what is worth a word; empty if there is none."""
+    """A machine all of whose ranks, several, come later than all others by what is
+    worth a word; empty if there is none.
+    """
     by_host: dict[str, list[float]] = {}
     for row in ranks["rows"]:
         by_host.setdefault(row["host"], []).append(row["lateness_ms"] or 0.0)
@@ -106,7 +132,10 @@ def _late_host(ranks: dict[str, Any]) -> str:
         or first_ms < TOLD_SHARE * (median_step_ms(ranks) or math.inf)
     ):
         return ""
-    return f"All {len(by_host[late])} ranks on {clean(late)} come later than every other rank: look at that machine first."
+    return (
+        f"All {len(by_host[late])} ranks on {clean(late)} come later than every other rank: look at that "
+        "machine first."
+    )
 
 
 def _gain(document: Document) -> list[str]:
@@ -119,11 +148,16 @@ def _gain(document: Document) -> list[str]:
     if not gain_ms or not step_ms or gain_ms >= step_ms:
         return [about]
     after = step_ms - gain_ms
-    part, then = _in_sentence(ranks["cause"], document), f"{rough(after) if after < 100 else count(round(after))} ms"
+    part, then = (
+        _in_sentence(ranks["cause"], document),
+        f"{rough(after) if after < 100 else count(round(after))} ms",
+    )
     alone = ms(row_of(ranks, late)["held_up_ms"])
     return [
-        f"If {part} took rank {late} as long as the others, every rank's step would fall from {ms(step_ms)} to about {then}. "
-        f"A fix on rank {late} alone gains the job no more than the {alone} a step that all wait for it alone: then another comes last.",
+        f"If {part} took rank {late} as long as the others, every rank's step would fall from {ms(step_ms)} "
+        f"to about {then}. "
+        f"A fix on rank {late} alone gains the job no more than the {alone} a step that all wait for it "
+        "alone: then another comes last.",
         about,
     ]
 
@@ -140,22 +174,33 @@ def _matched(ranks: dict[str, Any]) -> str:
     if not ranks["matched"]:
         return ""
     rest = f", {count(ranks['unmatched'])} on some only" if ranks["unmatched"] else ""
-    return f"Collectives found on all of their ranks: {count(ranks['matched'])}{rest}; steps compared: {count(ranks['steps'])}."
+    return (
+        f"Collectives found on all of their ranks: {count(ranks['matched'])}{rest}; steps compared: "
+        f"{count(ranks['steps'])}."
+    )
 
 
 def _clocks(ranks: dict[str, Any]) -> str:
-    """How far the ranks' clocks are apart, and how well that is known; empty where they have one clock, or nothing tells."""
+    """How far the ranks' clocks are apart, and how well that is known; empty where
+    they have one clock, or nothing tells.
+    """
     offsets = [row["offset_ms"] for row in ranks["rows"] if row["offset_ms"] is not None]
     errors = [row["offset_error_ms"] for row in ranks["rows"] if row["offset_error_ms"] is not None]
     if len(offsets) < 2 or not errors or not max(errors):
         return ""
     apart, error = max(offsets) - min(offsets), max(errors)
-    known = f"agree to {ms(error)}" if apart <= error else f"were {ms(apart)} apart at most, which is known to {ms(error)}"
+    known = (
+        f"agree to {ms(error)}"
+        if apart <= error
+        else f"were {ms(apart)} apart at most, which is known to {ms(error)}"
+    )
     return f"The ranks' clocks {known}: a collective ends for all at one moment."
 
 
 def _fullest(ranks: dict[str, Any]) -> str:
-    """The rank whose GPU is filled far more than that of the rank in the middle; empty if none is, or if too little is filled to matter."""
+    """The rank whose GPU is filled far more than that of the rank in the middle; empty if none is,
+    or if too little is filled to matter.
+    """
     rows = [row for row in ranks["rows"] if row["peak_memory_bytes"] and row["memory_bytes"]]
     if len(rows) < 2:
         return ""
@@ -164,14 +209,18 @@ def _fullest(ranks: dict[str, Any]) -> str:
     if peak < FAR_MORE_MEMORY * usual or peak < LEAST_FILLED * fullest["memory_bytes"]:
         return ""
     return (
-        f"Rank {fullest['rank']} needs most memory: its tensors fill {size(peak)} at the worst moment, of {size(fullest['memory_bytes'])}; "
-        f"those of the rank in the middle fill {size(usual)}. It is the first to run out, and sets the batch that fits all."
+        f"Rank {fullest['rank']} needs most memory: its tensors fill {size(peak)} at the worst moment, of "
+        f"{size(fullest['memory_bytes'])}; "
+        f"those of the rank in the middle fill {size(usual)}. It is the first to run out, and sets the batch "
+        "that fits all."
     )
 
 
 def _lasts(ranks: dict[str, Any]) -> str:
     """The ranks that come last most often."""
-    often = sorted((row for row in ranks["rows"] if row["last_share"]), key=lambda row: -row["last_share"])[:MOST_CAUSES]
+    often = sorted((row for row in ranks["rows"] if row["last_share"]), key=lambda row: -row["last_share"])[
+        :MOST_CAUSES
+    ]
     return ", ".join(f"rank {row['rank']} in {share(row['last_share'])} of the steps" for row in often)
 
 
@@ -236,9 +285,17 @@ def rank_table_note(document: Document) -> str:
     if not ranks:
         return ""
     left_out = len(ranks["rows"]) - LATEST - EARLIEST
-    of_many = f"{count(left_out)} ranks between the latest {LATEST} and the earliest {EARLIEST} are left out." if left_out > 0 else ""
+    of_many = (
+        f"{count(left_out)} ranks between the latest {LATEST} and the earliest {EARLIEST} are left out."
+        if left_out > 0
+        else ""
+    )
     headers, _ = rank_table(document)
-    return " ".join(filter(None, [of_many, *(f"*{header}*: {MEANINGS[header]}." for header in headers if header in MEANINGS)]))
+    return " ".join(
+        filter(
+            None, [of_many, *(f"*{header}*: {MEANINGS[header]}." for header in headers if header in MEANINGS)]
+        )
+    )
 
 
 def collective_table(document: Document) -> tuple[list[str], list[list[str]]]:
@@ -262,7 +319,9 @@ def collective_table(document: Document) -> tuple[list[str], list[list[str]]]:
 
 def _told(columns: dict[str, list[str]]) -> tuple[list[str], list[list[str]]]:
     """Headers and rows, without columns that say nothing."""
-    told = {header: cells for header, cells in columns.items() if any(cell not in ("", UNKNOWN) for cell in cells)}
+    told = {
+        header: cells for header, cells in columns.items() if any(cell not in ("", UNKNOWN) for cell in cells)
+    }
     return list(told), [list(cells) for cells in zip(*told.values(), strict=True)]
 
 
@@ -273,9 +332,16 @@ def collective_table_note(document: Document) -> str:
         return ""
     left_out = len(document["ranks"]["collectives"]) - len(rows)
     rest = f" {count(left_out)} more kinds and groups take less time." if left_out else ""
-    rate = " *Bus bandwidth*: what the slowest link carries meanwhile, as nccl-tests count it." if "Bus bandwidth" in headers else ""
+    rate = (
+        " *Bus bandwidth*: what the slowest link carries meanwhile, as nccl-tests count it."
+        if "Bus bandwidth" in headers
+        else ""
+    )
     exposed = " *Exposed*: what of both no computation hides." if "Exposed" in headers else ""
-    return f"Per step. *Own time*: from when the last rank has come. *Waiting*: until then, on average over the ranks.{exposed}{rate}{rest}"
+    return (
+        "Per step. *Own time*: from when the last rank has come. *Waiting*: until then, on average over "
+        f"the ranks.{exposed}{rate}{rest}"
+    )
 
 
 def _clock(row: dict[str, Any]) -> str:

@@ -35,12 +35,18 @@ def rulebook(rules: Mapping[str, Rule], metrics: Mapping[str, Metric]) -> str:
         "\n\n".join(
             [
                 "# Rules",
-                f"What `diagnose` looks for: {len(rules)} rules, each one TOML file with its cases beside it. "
+                f"What `diagnose` looks for: {len(rules)} rules, each one TOML file with its cases "
+                "beside it. "
                 "Written by `make docs` from these files; CONTRIBUTING.md shows how to add one.",
-                "*Preview* rules are not yet proven on enough real recordings; *stable* ones are. A rule fires only if all its conditions "
-                "hold, is quiet if one of them is known to fail, and abstains, naming what would have to be recorded, if it cannot tell.",
+                "*Preview* rules are not yet proven on enough real recordings; *stable* ones are. A rule "
+                "fires only if all its conditions "
+                "hold, is quiet if one of them is known to fail, and abstains, naming what would have to be "
+                "recorded, if it cannot tell.",
                 *(section(title, _index(group)) for title, group in parts),
-                *(f"# {title}\n\n" + "\n\n".join(_page(rule, metrics) for rule in group) for title, group in parts),
+                *(
+                    f"# {title}\n\n" + "\n\n".join(_page(rule, metrics) for rule in group)
+                    for title, group in parts
+                ),
             ]
         )
         + "\n"
@@ -54,7 +60,10 @@ def _part(rule: Rule, rules: Mapping[str, Rule]) -> str:
 
 
 def _index(rules: Iterable[Rule]) -> str:
-    return table(("Rule", "Fix", "Status"), [(f"[`{rule.id}`](#{rule.id})", prose(rule.fix.title), rule.status) for rule in rules])
+    return table(
+        ("Rule", "Fix", "Status"),
+        [(f"[`{rule.id}`](#{rule.id})", prose(rule.fix.title), rule.status) for rule in rules],
+    )
 
 
 def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
@@ -66,7 +75,8 @@ def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         before_after(rule.fix.before, filled(rule.fix.after, lambda name: None)),
         _labelled("Caution", rule.fix.caution),
         _labelled("When it is fine", rule.innocent),
-        f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {_SAFETIES[rule.fix.safety]}. **Refines** {code(rule.refines)}.",
+        f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {_SAFETIES[rule.fix.safety]}. **Refines** "
+        f"{code(rule.refines)}.",
         _tried(rule),
         f"**Source.** {', '.join(f'<{one}>' for one in rule.references)}" if rule.references else "",
     ]

@@ -23,9 +23,15 @@ _FINGERPRINT = "diagnose/v1"
 _SAVING = ("at_most_ms", "predicted_ms", "confidence", "measured_ms", "verdict")
 
 
-def sarif(documents: Sequence[Document], fail_on: str | None = None, root: Path | None = None) -> dict[str, Any]:
+def sarif(
+    documents: Sequence[Document], fail_on: str | None = None, root: Path | None = None
+) -> dict[str, Any]:
     """One log, with a run for each document. A rule is listed where it has a result."""
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(one, alerts(one, fail_on, root)) for one in documents]}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [_run(one, alerts(one, fail_on, root)) for one in documents],
+    }
 
 
 def _run(document: Document, found: list[Alert]) -> dict[str, Any]:
@@ -44,7 +50,12 @@ def _run(document: Document, found: list[Alert]) -> dict[str, Any]:
 
 def _rule(finding: Finding) -> dict[str, Any]:
     why, fix = _plain(finding["why"]), finding["fix"]
-    help_parts = {"Why": why, "How": _plain(fix["how"]), "Caution": _plain(fix["caution"]), "When it is fine": _plain(finding["innocent"])}
+    help_parts = {
+        "Why": why,
+        "How": _plain(fix["how"]),
+        "Caution": _plain(fix["caution"]),
+        "When it is fine": _plain(finding["innocent"]),
+    }
     told = [f"{title}: {sentence}" for title, sentence in help_parts.items() if sentence]
     url = next((one for one in finding["references"] if one.startswith(("https://", "http://"))), None)
     return {
@@ -54,7 +65,10 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "help": {"text": "\n\n".join(told)},
         **({"helpUri": url} if url else {}),
         "defaultConfiguration": {"level": level(finding)},
-        "properties": {"tags": ["performance"], "precision": "high" if finding["status"] == "stable" else "medium"},
+        "properties": {
+            "tags": ["performance"],
+            "precision": "high" if finding["status"] == "stable" else "medium",
+        },
     }
 
 
@@ -70,7 +84,10 @@ def _result(alert: Alert, number: int) -> dict[str, Any]:
         "locations": _locations(alert),
         "partialFingerprints": {_FINGERPRINT: _fingerprint(finding)},
         "rank": min(100.0, max(0.0, 100.0 * (finding["share"] or 0.0))),
-        "properties": {"severity": finding["severity"], **{name: value for name, value in known.items() if value is not None}},
+        "properties": {
+            "severity": finding["severity"],
+            **{name: value for name, value in known.items() if value is not None},
+        },
     }
 
 

@@ -1,4 +1,7 @@
-"""Sentences that several reports say about a document, in plain words. Plain text: each report escapes it in its own way."""
+"""Sentences that several reports say about a document, in plain words.
+
+Plain text: each report escapes it in its own way.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +45,22 @@ _STEP_SOURCES = {
     "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
 }
 # How the notes begin that change what all numbers of a report are worth.
-_DOUBTS = ("The plain steps differ so much", "The host runs ahead of the GPU", "GPU activity was not recorded")
+_DOUBTS = (
+    "The plain steps differ so much",
+    "The host runs ahead of the GPU",
+    "GPU activity was not recorded",
+)
 ON_A_GPU = "These cost next to nothing in this run. On a GPU they would."
 VERIFIES = "runs the script with the fix made and measures what it gains"
 TOP_NOTES = 3
 BOUND_NEAR = 1.05  # a step and its bound that differ by less than this factor are the same
-MOST_TIMES = 100  # × the bound: beyond, the recording is of something else than the GPU's work, a start for example
+# × the bound: beyond, the recording is of something else than the GPU's work, a start for example
+MOST_TIMES = 100
 _CLOCKS = {
     "step": "a step ends where the program itself says so, with `step()`",
     "optimizer": "a step ends with `optimizer.step()`",
-    "backward": "a step ends with `backward()`: no optimizer was used, or each of its steps makes many backward passes, as LBFGS does",
+    "backward": "a step ends with `backward()`: no optimizer was used, or each of its steps makes many "
+    "backward passes, as LBFGS does",
     "replay": "a step ends with the replay of a CUDA graph: what runs in the graph calls no Python",
     "forward": "nothing was trained, so a step is one outermost module call",
     "none": "no optimizer step, backward pass or module call was seen",
@@ -61,15 +70,23 @@ _CLOCKS = {
 def ending(document: Document) -> str:
     """How the run ended."""
     if not recorded_by_us(document):
-        return "This trace was recorded by another profiler: what only a run can tell (loader settings, exact lines) is missing."
+        return (
+            "This trace was recorded by another profiler: what only a run can tell (loader settings, exact "
+            "lines) is missing."
+        )
     run = document["run"]
     if recorded_inside(document):
         return _LEFT.get(run["ended"], f"The block was left: {run['ended']}.")
     if run["ended"] == "crashed":
-        return f"The script failed by itself (exit code {run['exit_code']}); its own message is in its output."
+        return (
+            f"The script failed by itself (exit code {run['exit_code']}); its own message is in its output."
+        )
     if run["ended"] == "killed":
         signal = run.get("signal")
-        return f"The script was killed{f' by {signal}' if signal else ' by a signal'}; out of memory is the usual reason for SIGKILL."
+        return (
+            f"The script was killed{f' by {signal}' if signal else ' by a signal'}; out of memory is the "
+            "usual reason for SIGKILL."
+        )
     return _ENDED.get(run["ended"], f"The run ended: {run['ended']}.")
 
 
@@ -81,16 +98,24 @@ def cautions(document: Document) -> list[str]:
     """The notes that make all numbers doubtful, each once, as far as the verdict does not say so itself."""
     bare = [note.removeprefix("timeline: ").removeprefix("detail: ") for note in document["notes"]]
     said = {doubt: note for note in reversed(bare) for doubt in _DOUBTS if note.startswith(doubt)}
-    return [said[doubt] for doubt in _DOUBTS if doubt in said and doubt.lower() not in document["verdict"].lower()]
+    return [
+        said[doubt] for doubt in _DOUBTS if doubt in said and doubt.lower() not in document["verdict"].lower()
+    ]
 
 
 def set_out(document: Document) -> list[str]:
-    """What asks for caution at the head of a report: a bad end, and the first notes, those first that make the numbers doubtful."""
+    """What asks for caution at the head of a report: a bad end, and the first notes, those
+    first that make the numbers doubtful.
+    """
     ended = [ending(document)] if ended_badly(document) and is_complete(document) else []
     doubts = tuple(cautions(document))
     notes = sorted(document["notes"], key=lambda note: not note.endswith(doubts))
     rest = len(notes) - TOP_NOTES
-    return [*ended, *notes[:TOP_NOTES], *([f"{count(rest)} more notes are at the end of this report."] if rest > 0 else [])]
+    return [
+        *ended,
+        *notes[:TOP_NOTES],
+        *([f"{count(rest)} more notes are at the end of this report."] if rest > 0 else []),
+    ]
 
 
 def clock(document: Document) -> str:
@@ -110,7 +135,10 @@ def bound(document: Document) -> str:
     if not is_complete(document):
         return ""
     row = max(document["ledger"], key=lambda one: one["share"])
-    return f"The largest part of the step is {row['title'].lower()}, {share(row['share'])} of it: {row['meaning']}."
+    return (
+        f"The largest part of the step is {row['title'].lower()}, {share(row['share'])} of it: "
+        f"{row['meaning']}."
+    )
 
 
 # ---- how far to trust them
@@ -119,7 +147,11 @@ def bound(document: Document) -> str:
 def unpredicted(document: Document) -> str:
     """Why no saving is told; empty if savings are."""
     reason = document.get("prediction_missing")
-    return f"Savings cannot be predicted here, for {reason}. Only what each finding costs is told." if reason else ""
+    return (
+        f"Savings cannot be predicted here, for {reason}. Only what each finding costs is told."
+        if reason
+        else ""
+    )
 
 
 def replayed(document: Document) -> str:
@@ -128,8 +160,11 @@ def replayed(document: Document) -> str:
     if error is None or document.get("prediction_missing"):
         return ""
     return (
-        f"Replaying the recorded steps gives them back within {share(max(error, 0.001))}. A predicted saving is the same replay with the "
-        "fix made. Its range says how much better or worse the fix may turn out; confidence is high where the range is narrow."
+        f"Replaying the recorded steps gives them back within {share(max(error, 0.001))}. A predicted saving "
+        "is the same replay with the "
+        "fix made. Its range says how much better or worse the fix may turn out; confidence is high "
+        "where the "
+        "range is narrow."
     )
 
 
@@ -140,7 +175,10 @@ def distorted(document: Document) -> str:
         return "No step was timed without the profiler, so how far it slowed these steps down is not known."
     if ratio <= 1:
         return "The profiler did not slow the steps down."
-    return f"The profiler slowed the steps down ({factor(ratio)} their plain time); all times are scaled back to the plain step."
+    return (
+        f"The profiler slowed the steps down ({factor(ratio)} their plain time); all times are scaled back "
+        "to the plain step."
+    )
 
 
 def fastest(document: Document) -> str:
@@ -149,14 +187,25 @@ def fastest(document: Document) -> str:
     if limit_ms is None or not now_ms or limit_ms <= 0:
         return ""
     if runs_ahead(document):
-        host = f"The host hands a step over in {ms(ledger_ms(document))}, but the GPU takes {ms(now_ms)} for its work"
-        return f"{host}: only less work for the GPU makes it faster." if now_ms < BOUND_NEAR * limit_ms else f"{host}."
+        host = (
+            f"The host hands a step over in {ms(ledger_ms(document))}, but the GPU takes {ms(now_ms)} for "
+            "its work"
+        )
+        return (
+            f"{host}: only less work for the GPU makes it faster."
+            if now_ms < BOUND_NEAR * limit_ms
+            else f"{host}."
+        )
     if now_ms < BOUND_NEAR * limit_ms:
         now = f"a step takes {ms(now_ms)}, and with everything on the host fixed still {ms(limit_ms)}"
         return f"The GPU's own work takes the time: {now}."
     times = now_ms / limit_ms
-    now = f"it now takes {ms(now_ms)}" + (f", {times:.{0 if times >= 9.95 else 1}f} times that" if times < MOST_TIMES else "")
-    return f"With everything on the host fixed, a step cannot be faster than {ms(limit_ms)} on this GPU; {now}."
+    now = f"it now takes {ms(now_ms)}" + (
+        f", {times:.{0 if times >= 9.95 else 1}f} times that" if times < MOST_TIMES else ""
+    )
+    return (
+        f"With everything on the host fixed, a step cannot be faster than {ms(limit_ms)} on this GPU; {now}."
+    )
 
 
 def starting_step(document: Document) -> str:
@@ -166,9 +215,14 @@ def starting_step(document: Document) -> str:
         return ""
     if savings.has_average(document):
         return (
-            f"Some steps take longer than the usual {ms(step_ms(document))}: the average is {ms(whole_ms)}, and the savings come off that."
+            f"Some steps take longer than the usual {ms(step_ms(document))}: the average is "
+            f"{ms(whole_ms)}, and the savings come off that."
         )
-    return f"The GPU takes {ms(gpu_ms)} for the work of a step, and the savings come off that." if runs_ahead(document) else ""
+    return (
+        f"The GPU takes {ms(gpu_ms)} for the work of a step, and the savings come off that."
+        if runs_ahead(document)
+        else ""
+    )
 
 
 def alternative(finding: Finding, document: Document) -> str:
@@ -191,26 +245,38 @@ def judged(document: Document) -> str:
     numbers = {state: len(in_state(document, state)) for state in ("fires", "quiet", "abstains", "error")}
     said = {"fires": "fired", "quiet": "found nothing", "abstains": "could not be judged", "error": "failed"}
     parts = [f"{number} {said[state]}" for state, number in numbers.items() if number]
-    return f"Of {count(sum(numbers.values()))} rules, {', '.join(parts)}." if parts else "No rules were judged."
+    return (
+        f"Of {count(sum(numbers.values()))} rules, {', '.join(parts)}." if parts else "No rules were judged."
+    )
 
 
 def remedies(document: Document) -> list[str]:
     """What to try when no complete step was recorded."""
     ended, ticks = document["run"]["ended"], document["steps"]["clock"]
     if not recorded_by_us(document):
-        return ["Record more than one step: call `prof.step()` after each, or give the script itself to diagnose."]
+        return [
+            "Record more than one step: call `prof.step()` after each, or give the script itself to diagnose."
+        ]
     if document["run"].get("torch_imported") is False:
-        return ["If it starts the training elsewhere (in a container, by `sudo`, with `python -I`), name that script, there."]
+        return [
+            "If it starts the training elsewhere (in a container, by `sudo`, with `python -I`), name that "
+            "script, there."
+        ]
     tries = []
     if ended in ("crashed", "killed"):
         tries.append("Mend the failure first; the recording begins after a warm-up of a few steps.")
     if ended == "timeout":
         tries.append("Allow more time: a larger `--timeout`, or none.")
     if ticks in ("none", "trace") and "value" not in document["metrics"].get("memory_error", {}):
-        tries.append("Check that the script reaches its training loop in this run, with torch modules or a torch optimizer.")
+        tries.append(
+            "Check that the script reaches its training loop in this run, with torch modules or a torch "
+            "optimizer."
+        )
     if ended == "finished" and not saw_no_step(document):
         fewer = "steps=2" if recorded_inside(document) else "--steps 2"
-        tries.append(f"Let the script run longer (more batches or epochs), or ask for fewer steps: `{fewer}`.")
+        tries.append(
+            f"Let the script run longer (more batches or epochs), or ask for fewer steps: `{fewer}`."
+        )
     return tries or ["Run it again and let it go on until diagnose stops it."]
 
 
@@ -228,7 +294,10 @@ def patched(document: Document) -> str:
 
 
 def verify_command(document: Document, folder: str = "FOLDER") -> str:
-    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been. ``folder``: of the run."""
+    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been.
+
+    ``folder``: of the run.
+    """
     untried = [one for one in automatic(document) if one["saving"]["verdict"] is None]
     can_start = recorded_by_us(document) and not recorded_inside(document) and on_one_machine(document)
     if not untried or not can_start or document.get("verification"):
@@ -254,7 +323,9 @@ def then(document: Document) -> str:
 
 def nothing_to_do(document: Document) -> str:
     """In place of an empty plan."""
-    further = "To go further, look at your costliest lines and at the operators below." if document["lines"] else ""
+    further = (
+        "To go further, look at your costliest lines and at the operators below." if document["lines"] else ""
+    )
     nothing = "Nothing: no fix we know of would shorten this step by more than the noise of the run."
     return " ".join(filter(None, [nothing, bound(document), further]))
 
@@ -263,7 +334,11 @@ def happened(document: Document) -> str:
     """In place of the plan when no complete step was recorded."""
     if phases(document):
         return f"{ending(document)} Steps recorded: {phases(document)}."
-    return ending(document) if saw_no_step(document) else f"{ending(document)} No step ended while it was recorded."
+    return (
+        ending(document)
+        if saw_no_step(document)
+        else f"{ending(document)} No step ended while it was recorded."
+    )
 
 
 # ---- how it was measured
@@ -282,13 +357,20 @@ def measurement(document: Document) -> list[str]:
         said.append(f"A plain step, without profiler: {_spread(steps['plain_ms'])}{_typical(steps)}.")
     if (delayed := steps.get("delayed_share") or 0.0) >= DELAYS_TOLD:
         said.append(
-            f"Other programs kept the script's threads from the cores for {share(delayed)} of the time; all times are without that."
+            f"Other programs kept the script's threads from the cores for {share(delayed)} of the time; all "
+            "times are without that."
         )
     if steps["timeline_ms"]:
         said.append(f"A step while the timeline was recorded: {_spread(steps['timeline_ms'])}.")
     if steps.get("cold"):
-        said.append("The script had so few steps that the warm-up itself was recorded: its times include one-time costs.")
-    return [*said, f"Analysed by {tool['name']} {tool['version']}, result document schema {document['schema']}."]
+        said.append(
+            "The script had so few steps that the warm-up itself was recorded: its times include "
+            "one-time costs."
+        )
+    return [
+        *said,
+        f"Analysed by {tool['name']} {tool['version']}, result document schema {document['schema']}.",
+    ]
 
 
 def _typical(steps: Document) -> str:
@@ -296,7 +378,9 @@ def _typical(steps: Document) -> str:
     if not steps.get("typical_ms"):
         return ""
     adds = (
-        f"; the other {count(steps['untypical_count'])} add {ms(steps['untypical_ms'])} to the average" if steps.get("untypical_ms") else ""
+        f"; the other {count(steps['untypical_count'])} add {ms(steps['untypical_ms'])} to the average"
+        if steps.get("untypical_ms")
+        else ""
     )
     return f"; the typical ones take {ms(steps['typical_ms'])} on average{adds}"
 

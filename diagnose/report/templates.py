@@ -1,4 +1,6 @@
-"""Pages are made from templates in one way: everything is escaped, and a name that is not there is an error."""
+"""Pages are made from templates in one way: everything is escaped, and a
+name that is not there is an error.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,14 @@ def environment(folder: str = ".") -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(_HERE / folder)
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters |= {"prose": html.prose, "code": html.code, "block": html.block, "held": html.held, "reference": html.reference}
+    made = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {
+        "prose": html.prose,
+        "code": html.code,
+        "block": html.block,
+        "held": html.held,
+        "reference": html.reference,
+    }
     return made

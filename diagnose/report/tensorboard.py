@@ -1,7 +1,8 @@
-"""`<out>/tb/`: a folder that TensorBoard opens. Written with TensorBoard's own record format, without torch and without TensorFlow.
+"""`<out>/tb/`: a folder that TensorBoard opens. Written with TensorBoard's own record format,
+without torch and without TensorFlow.
 
-The recorded traces lie in one folder each, the layout that the PyTorch profiler plugin (torch_tb_profiler) calls a run. XProf shows none
-of them: it reads no Chrome traces.
+The recorded traces lie in one folder each, the layout that the PyTorch profiler plugin (torch_tb_profiler)
+calls a run. XProf shows none of them: it reads no Chrome traces.
 """
 
 from __future__ import annotations
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
 _SUFFIX = ".diagnose"  # tells our event files from others in the folder
 _SERIES = {
     "plain_series_ms": ("step_ms/plain", "A step without profiler, ms"),
-    "timeline_series_ms": ("step_ms/recorded", "A step while the timeline was recorded, ms: the profiler slows it"),
+    "timeline_series_ms": (
+        "step_ms/recorded",
+        "A step while the timeline was recorded, ms: the profiler slows it",
+    ),
 }
 _SAVINGS = {"predicted_ms": "predicted", "measured_ms": "measured"}
 
 
 def write_tensorboard(document: Document, picture: dict[str, Any] | None, source: Source, out: Path) -> Path:
-    """Write `<out>/tb/` and return it; `source` is the run folder, the trace file or its URL, `picture` has the memory's curves.
+    """Write `<out>/tb/` and return it; `source` is the run folder, the trace file or its
+    URL, `picture` has the memory's curves.
 
     Raises OSError, and UsageError for a URL.
     """
@@ -43,7 +48,9 @@ def write_tensorboard(document: Document, picture: dict[str, Any] | None, source
         stale.unlink()
     _write_events([*_of_document(document), *_of_memory(picture)], folder)
     for name, trace in _traces(source, (document.get("ranks") or {}).get("representative", 0)):
-        _link(trace, folder / name / ("rank0.pt.trace.json" + (".gz" if shown(trace).endswith(".gz") else "")))
+        _link(
+            trace, folder / name / ("rank0.pt.trace.json" + (".gz" if shown(trace).endswith(".gz") else ""))
+        )
     return folder
 
 
@@ -71,15 +78,36 @@ def _of_document(document: Document) -> Iterator[tuple[int, Summary]]:
             yield step, _scalar(tag, value, description)
     for number, row in enumerate(document["plan"], 1):
         if row["step_ms_after"] is not None:
-            yield number, _scalar("step_ms/predicted", row["step_ms_after"], "A step with so many fixes of the plan made, predicted, ms")
+            yield (
+                number,
+                _scalar(
+                    "step_ms/predicted",
+                    row["step_ms_after"],
+                    "A step with so many fixes of the plan made, predicted, ms",
+                ),
+            )
     for row in document["ledger"]:
-        yield 0, _scalar(f"ledger_share/{row['row']}", row["share"], f"{row['title']}, share of the step: {row['meaning']}")
+        yield (
+            0,
+            _scalar(
+                f"ledger_share/{row['row']}",
+                row["share"],
+                f"{row['title']}, share of the step: {row['meaning']}",
+            ),
+        )
     for finding in document["findings"]:
         told = finding["group"] == "plan" or finding["saving"]["measured_ms"]
         for key, how in _SAVINGS.items() if told else ():
             if finding["saving"][key]:
                 description = f"{finding['fix']['title']}: what it saves per step, {how}, best guess, ms"
-                yield 0, _scalar(f"saving_ms/{finding['rule']}/{how}", finding["saving"][key]["best_guess"], description)
+                yield (
+                    0,
+                    _scalar(
+                        f"saving_ms/{finding['rule']}/{how}",
+                        finding["saving"][key]["best_guess"],
+                        description,
+                    ),
+                )
 
 
 def _of_memory(picture: dict[str, Any] | None) -> Iterator[tuple[int, Summary]]:
@@ -98,7 +126,13 @@ def _text(tag: str, body: str) -> Summary:
     from tensorboard.plugins.text.metadata import create_summary_metadata
 
     tensor = TensorProto(dtype=DT_STRING, string_val=[body.encode("utf-8", "replace")])
-    return Summary(value=[Summary.Value(tag=tag, tensor=tensor, metadata=create_summary_metadata(display_name=None, description=""))])
+    return Summary(
+        value=[
+            Summary.Value(
+                tag=tag, tensor=tensor, metadata=create_summary_metadata(display_name=None, description="")
+            )
+        ]
+    )
 
 
 def _scalar(tag: str, value: float, description: str) -> Summary:
@@ -109,7 +143,13 @@ def _scalar(tag: str, value: float, description: str) -> Summary:
 
     tensor = TensorProto(dtype=DT_FLOAT, float_val=[value])
     return Summary(
-        value=[Summary.Value(tag=tag, tensor=tensor, metadata=create_summary_metadata(display_name=None, description=prose(description)))]
+        value=[
+            Summary.Value(
+                tag=tag,
+                tensor=tensor,
+                metadata=create_summary_metadata(display_name=None, description=prose(description)),
+            )
+        ]
     )
 
 

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose.document import savings, text
-from diagnose.document.queries import Document, Finding, alternatives, is_complete, place, planned, run_command, saw_no_step, shell_line
+from diagnose.document.queries import (
+    Document,
+    Finding,
+    alternatives,
+    is_complete,
+    place,
+    planned,
+    run_command,
+    saw_no_step,
+    shell_line,
+)
 from diagnose.report import sentences, verification
 from diagnose.report.fitting import Block, fitted
 
@@ -27,7 +37,9 @@ _COLOURS = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 
 
 def print_summary(document: Document, out: Path, console: Console) -> None:
-    """What fits `HEIGHT` lines: verdict, what makes it doubtful, ledger, the best fixes, where the report lies, what to type next."""
+    """What fits `HEIGHT` lines: verdict, what makes it doubtful, ledger, the best fixes, where
+    the report lies, what to type next.
+    """
     width = console.width
     doubts = [f"! {_first_sentence(note)}" for note in sentences.cautions(document)]
     if planned(document) and is_complete(document) and sentences.unpredicted(document):
@@ -38,7 +50,10 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
         [
             Block(_paragraph(document["verdict"], width, "bold"), least=3, weight=4),
             Block(_paragraph(ending, width, "yellow"), weight=4),
-            *(Block(_paragraph(doubt, width, "yellow"), least=int(not number), weight=3) for number, doubt in enumerate(doubts)),
+            *(
+                Block(_paragraph(doubt, width, "yellow"), least=int(not number), weight=3)
+                for number, doubt in enumerate(doubts)
+            ),
         ],
         [*_ledger(document), Block(_paragraph(fastest, width), least=0, weight=3)],
         _fixes(document, width),
@@ -52,7 +67,10 @@ def print_verification(document: Document, out: Path, console: Console) -> None:
     tried = verification.all_tried(document["verification"])
     paragraphs = [
         [Block(_paragraph(document["verdict"], width, "bold"), least=3, weight=4)],
-        [*(block for one in tried[:MOST_TRIED] for block in _tried(one, width)), *_more(len(tried) - MOST_TRIED)],
+        [
+            *(block for one in tried[:MOST_TRIED] for block in _tried(one, width)),
+            *_more(len(tried) - MOST_TRIED),
+        ],
         [Block(_paragraph(remark, width), least=0, weight=5) for remark in verification.remarks(document)],
     ]
     _print(paragraphs, _pointers(document, out)[:2], console)
@@ -72,12 +90,17 @@ def print_headline(document: Document, out: Path, console: Console) -> None:
     """Two lines, for one of many traces: the verdict and where its report lies."""
     from rich.text import Text
 
-    console.print(Text.assemble((text.clean(document["run"]["target"]), "bold"), f": {_plain(document['verdict'])}"), soft_wrap=True)
+    console.print(
+        Text.assemble((text.clean(document["run"]["target"]), "bold"), f": {_plain(document['verdict'])}"),
+        soft_wrap=True,
+    )
     console.print(Text(f"  {out / 'report.html'}"), soft_wrap=True)
 
 
 def _plain(sentence: str) -> str:
-    """A sentence of the document without the back-ticks that Markdown needs and without anything a terminal obeys."""
+    """A sentence of the document without the back-ticks that Markdown needs
+    and without anything a terminal obeys.
+    """
     return text.clean(sentence).replace("`", "")
 
 
@@ -102,7 +125,11 @@ def _row(title: str, ms: float, part: float) -> Text:
 
 def _fixes(document: Document, width: int) -> list[Block]:
     plan = planned(document)
-    blocks = [block for number, finding in enumerate(plan[:TOP_FIXES], 1) for block in _fix(number, finding, document, width)]
+    blocks = [
+        block
+        for number, finding in enumerate(plan[:TOP_FIXES], 1)
+        for block in _fix(number, finding, document, width)
+    ]
     return blocks + _more(len(plan) - TOP_FIXES)
 
 
@@ -118,12 +145,17 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
 
     line = place(finding)
     where = text.end_of(text.place(line), min(text.LONGEST_NAME, width - INDENT)) if line else ""
-    title = Text.assemble(f"{number}. ", (text.clean(_plain(finding["fix"]["title"]), width - INDENT), _COLOURS[finding["severity"]]))
+    title = Text.assemble(
+        f"{number}. ",
+        (text.clean(_plain(finding["fix"]["title"]), width - INDENT), _COLOURS[finding["severity"]]),
+    )
     fits = title.cell_len + len(where) + INDENT <= width
     below = [] if fits or not where else [Text(" " * INDENT + where)]
     parts = [_plain(part).replace(" ", _HELD) for part in _worth(finding, document) if part]
     worth = _lines(" · ".join(parts), width, indent=INDENT)
-    others = [f"or {_plain(sentences.alternative(other, document))}" for other in alternatives(finding, document)]
+    others = [
+        f"or {_plain(sentences.alternative(other, document))}" for other in alternatives(finding, document)
+    ]
     return [
         Block([title.append(f" · {where}" if fits and where else "")]),
         Block(below),

@@ -1,11 +1,24 @@
-"""What the fixes were measured to gain, in words: the report's section *Measured*, and the terminal's lines."""
+"""What the fixes were measured to gain, in words: the report's section
+*Measured*, and the terminal's lines.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from diagnose.document.queries import Document
-from diagnose.document.text import UNKNOWN, code, count, ms, prose, rough_span, share, signed_span, significant, size
+from diagnose.document.text import (
+    UNKNOWN,
+    code,
+    count,
+    ms,
+    prose,
+    rough_span,
+    share,
+    signed_span,
+    significant,
+    size,
+)
 from diagnose.report.blocks import bullets, section, table
 from diagnose.verify.statistics import LOOKS
 
@@ -15,10 +28,16 @@ MOST_PAIRS = LOOKS[-1]
 MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
 MEMORY_BYTES = 50 * 2**20
 HOW = (
-    "Each fix was made inside a run of the script, whose files stay as they are, and timed against the script as it is: a fresh "
+    "Each fix was made inside a run of the script, whose files stay as they are, and timed against the "
+    "script "
+    "as it is: a fresh "
     "process for each run, in the order A B B A, without a profiler, over the same steps."
 )
-_MEMORY = {"peak_allocated_bytes": "GPU memory in use", "peak_reserved_bytes": "GPU memory reserved", "peak_resident_bytes": "Host memory"}
+_MEMORY = {
+    "peak_allocated_bytes": "GPU memory in use",
+    "peak_reserved_bytes": "GPU memory reserved",
+    "peak_resident_bytes": "Host memory",
+}
 
 
 def measured(document: Document) -> str:
@@ -27,7 +46,14 @@ def measured(document: Document) -> str:
     if not proof:
         return ""
     rows = [
-        (_fix(one), prose(predicted(one)), prose(saved(one)), prose(verdict(one)), prose(losses(one)), pairs(one))
+        (
+            _fix(one),
+            prose(predicted(one)),
+            prose(saved(one)),
+            prose(verdict(one)),
+            prose(losses(one)),
+            pairs(one),
+        )
         for one in all_tried(proof)
     ]
     return section(
@@ -77,7 +103,12 @@ def saved(one: FixResult) -> str:
 def verdict(one: FixResult) -> str:
     """In words: `faster by 38–42 %`."""
     if one["state"] != "measured":
-        lead = {"not_held": "did not take hold", "failed": "failed", "not_tried": "not tried", "no_time": "not measured"}[one["state"]]
+        lead = {
+            "not_held": "did not take hold",
+            "failed": "failed",
+            "not_tried": "not tried",
+            "no_time": "not measured",
+        }[one["state"]]
         return f"{lead}: {one['why']}"
     change = one["change"]
     low, high = change["low"], change["high"]
@@ -86,7 +117,10 @@ def verdict(one: FixResult) -> str:
     if one["verdict"] == "no_change":
         return f"no change beyond noise (within ± {_percent(max(abs(low), abs(high)))} %)"
     if one["verdict"] == "too_noisy":
-        return f"too noisy to say: {_effect(low, high)}; {_remedy(one['change']['pairs'] + one['change']['outliers'])} would tell"
+        return (
+            f"too noisy to say: {_effect(low, high)}; "
+            f"{_remedy(one['change']['pairs'] + one['change']['outliers'])} would tell"
+        )
     return _effect(low, high)
 
 
@@ -123,10 +157,17 @@ def losses(one: FixResult) -> str:
         "unsteady": "differ from run to run without the fix as well",
         "same": f"the same to the bit ({count(found['compared'])} compared)",
     }
-    deviation = f"by {share(found['deviation'])} at most" if found["deviation"] is not None else "by an unknown amount"
+    deviation = (
+        f"by {share(found['deviation'])} at most"
+        if found["deviation"] is not None
+        else "by an unknown amount"
+    )
     if found["agreement"] == "close" and one["safety"] == "exact":
         return f"deviate {deviation}, not to the bit: sums may be added in another order"
-    return told.get(found["agreement"], f"deviate {deviation} (tolerance {share(found['tolerance'])}, {count(found['compared'])} compared)")
+    return told.get(
+        found["agreement"],
+        f"deviate {deviation} (tolerance {share(found['tolerance'])}, {count(found['compared'])} compared)",
+    )
 
 
 def pairs(one: FixResult) -> str:
@@ -141,16 +182,27 @@ def remarks(document: Document) -> list[str]:
     proof = document["verification"]
     tried = proof["tried"]
     said = [_noise(proof), *proof["warnings"], _together(proof), *map(_curve, tried), *map(_memory, tried)]
-    said += [f"{one['title']}: {one['why']}." for one in all_tried(proof) if one["state"] == "measured" and one["why"]]
+    said += [
+        f"{one['title']}: {one['why']}."
+        for one in all_tried(proof)
+        if one["state"] == "measured" and one["why"]
+    ]
     if proof["seeded_batches"]:
         said.append(
-            "A fix made the script see other batches. From then on the random numbers that items draw were seeded by batch in all runs; "
+            "A fix made the script see other batches. From then on the random numbers that items draw were "
+            "seeded by batch in all runs; "
             "where that did not help, the column of losses says so."
         )
     if proof["same_losses"] is False:
-        said.append("Two runs of the script as it is do not give the same losses (or outputs): results cannot be compared to the bit.")
+        said.append(
+            "Two runs of the script as it is do not give the same losses (or outputs): results cannot be "
+            "compared to the bit."
+        )
     if proof["interrupted"]:
-        said.append("Interrupted: what was measured until then is shown; `python -m diagnose verify` on this folder goes on from there.")
+        said.append(
+            "Interrupted: what was measured until then is shown; `python -m diagnose verify` on this folder "
+            "goes on from there."
+        )
     return [sentence for sentence in said if sentence]
 
 
@@ -158,7 +210,8 @@ def _noise(proof: dict[str, Any]) -> str:
     if proof["noise"] is None:
         return ""
     return (
-        f"Noise floor: by chance, averages of runs of the very same script differ by up to {share(proof['noise'])} here. "
+        "Noise floor: by chance, averages of runs of the very same script differ by up to "
+        f"{share(proof['noise'])} here. "
         f"{count(proof['runs'])} runs took {count(round(proof['wall_s']))} s."
     )
 
@@ -183,14 +236,18 @@ def _curve(one: FixResult) -> str:
     if not curve:
         return ""
     points = ", ".join(f"{number} → {ms(value)}" for number, value in curve["ms"].items())
-    return f"{curve['argument']}, a step by its number: {points}; {curve['knee']} is the smallest that is as good as any."
+    return (
+        f"{curve['argument']}, a step by its number: {points}; {curve['knee']} is the smallest that is as "
+        "good as any."
+    )
 
 
 def _memory(one: FixResult) -> str:
     """What a fix does to the peaks, where that is much."""
     peaks = one["memory"] or {}
     said = [
-        f"{name}, at its peak: {size(peaks[kind]['before'])} before, {size(peaks[kind]['after'])} with the fix"
+        f"{name}, at its peak: {size(peaks[kind]['before'])} before, {size(peaks[kind]['after'])} with "
+        "the fix"
         for kind, name in _MEMORY.items()
         if kind in peaks and _is_much(**peaks[kind])
     ]
@@ -198,4 +255,8 @@ def _memory(one: FixResult) -> str:
 
 
 def _is_much(before: float | None, after: float | None) -> bool:
-    return before is not None and after is not None and abs(after - before) > max(MEMORY_SHARE * before, MEMORY_BYTES)
+    return (
+        before is not None
+        and after is not None
+        and abs(after - before) > max(MEMORY_SHARE * before, MEMORY_BYTES)
+    )

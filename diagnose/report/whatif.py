@@ -22,7 +22,9 @@ SMALLEST_SHARE = 0.0005  # of the step: what would show as 0.0 %
 
 def whatif_document(answer: Answer, target: str) -> dict[str, Any]:
     """Times in ms of a plain step; the ledger's rows add up to the step, now and then."""
-    rows = sorted({**answer.rows_now_ms, **answer.rows_then_ms}, key=lambda row: -answer.rows_now_ms.get(row, 0.0))
+    rows = sorted(
+        {**answer.rows_now_ms, **answer.rows_then_ms}, key=lambda row: -answer.rows_now_ms.get(row, 0.0)
+    )
     return {
         "schema": 1,
         "target": target,
@@ -37,7 +39,12 @@ def whatif_document(answer: Answer, target: str) -> dict[str, Any]:
         "replayed_steps": answer.replayed_steps,
         "step_count": answer.step_count,
         "ledger": [
-            {"row": row, "title": TITLES[row][0], "ms": answer.rows_now_ms.get(row, 0.0), "ms_then": answer.rows_then_ms.get(row, 0.0)}
+            {
+                "row": row,
+                "title": TITLES[row][0],
+                "ms": answer.rows_now_ms.get(row, 0.0),
+                "ms_then": answer.rows_then_ms.get(row, 0.0),
+            }
             for row in rows
             if answer.rows_now_ms.get(row) or answer.rows_then_ms.get(row)
         ],
@@ -58,7 +65,9 @@ def _asked(one: Asked) -> dict[str, Any]:
 
 
 def ranks_document(answer: Together, targets: Sequence[str]) -> dict[str, Any]:
-    """Times in ms of a step as recorded: of all ranks together, and of each as if the others did not matter."""
+    """Times in ms of a step as recorded: of all ranks together, and of each as if the others did not
+    matter.
+    """
     return {
         "schema": 1,
         "step_ms": answer.now_ms,
@@ -76,11 +85,20 @@ def print_ranks(document: dict[str, Any], console: Console) -> None:
     from rich.text import Text
 
     ranks = document["ranks"]
-    console.print(Text(f"{text.count(len(ranks))} ranks replayed together: {_step(document)}", style="bold"), soft_wrap=True)
+    console.print(
+        Text(f"{text.count(len(ranks))} ranks replayed together: {_step(document)}", style="bold"),
+        soft_wrap=True,
+    )
     alone = "A collective waits for the last rank. Each rank by itself, as if the others kept their time:"
     console.print(Text(alone, style="dim"), soft_wrap=True)
     for rank in ranks:
-        console.print(Text(f"  {text.clean(rank['target'])}: {text.ms(rank['step_ms'])} → {text.ms(rank['step_ms_then'])}"), soft_wrap=True)
+        console.print(
+            Text(
+                f"  {text.clean(rank['target'])}: {text.ms(rank['step_ms'])} → "
+                f"{text.ms(rank['step_ms_then'])}"
+            ),
+            soft_wrap=True,
+        )
 
 
 def whatif_json(document: dict[str, Any]) -> str:
@@ -95,7 +113,9 @@ def stdout_console() -> Console:
 
 
 def print_whatif(document: dict[str, Any], console: Console) -> None:
-    """What was asked, the step now and then, the ledger beside it, and how far a replay can be trusted here."""
+    """What was asked, the step now and then, the ledger beside it, and how far a replay can be trusted
+    here.
+    """
     for line in _lines(document):
         console.print(line, soft_wrap=True)
 
@@ -111,7 +131,11 @@ def _lines(document: dict[str, Any]) -> list[Text]:
         *([Text(_range(document))] if document["step_ms_range"] else []),
         Text(),
         Text(f"{'':<22} {'now':>11} {'then':>11} {'change':>12}", style="dim"),
-        *(Text(_row(row["title"], row["ms"], row["ms_then"])) for row in document["ledger"] if _shows(row, document["step_ms"])),
+        *(
+            Text(_row(row["title"], row["ms"], row["ms_then"]))
+            for row in document["ledger"]
+            if _shows(row, document["step_ms"])
+        ),
         Text(_row("The step", document["step_ms"], document["step_ms_then"]), style="bold"),
         Text(),
         Text(_trust(document), style="dim"),
@@ -121,13 +145,22 @@ def _lines(document: dict[str, Any]) -> list[Text]:
 def _question(one: dict[str, Any]) -> str:
     name, attributed = text.clean(str(one["name"]), text.LONGEST_NAME), text.ms(one["ms"])
     if one["change"] == "workers":
-        loads, them = ("worker process loads", "it") if one["workers"] == 1 else ("worker processes load", "them")
-        return f"{text.count(one['workers'])} {loads} the batches ({attributed} of a step wait for {them} now)"
+        loads, them = (
+            ("worker process loads", "it") if one["workers"] == 1 else ("worker processes load", "them")
+        )
+        return (
+            f"{text.count(one['workers'])} {loads} the batches ({attributed} of a step wait for {them} now)"
+        )
     if one["change"] == "scale_kernels":
-        return f"kernels named like {name} take {text.share(one['ratio'])} of their time ({attributed} of a step now)"
+        return (
+            f"kernels named like {name} take {text.share(one['ratio'])} of their time ({attributed} of a "
+            "step now)"
+        )
     if one["is_fix"]:
         return f"the fix of {name} is made (it finds {attributed} of a step now)"
-    part = f"takes {text.share(one['ratio'])} of its time" if one["change"] == "shrink" else DONE[one["change"]]
+    part = (
+        f"takes {text.share(one['ratio'])} of its time" if one["change"] == "shrink" else DONE[one["change"]]
+    )
     return f"{name} {part} ({attributed} of a step now)"
 
 
@@ -135,7 +168,10 @@ def _step(document: dict[str, Any]) -> str:
     now_ms, then_ms, saved = document["step_ms"], document["step_ms_then"], document["saved_share"]
     if abs(saved) < SMALLEST_SHARE:
         return f"A step still takes {text.ms(now_ms)}: other work takes that long all the same."
-    return f"A step takes {text.ms(then_ms)} instead of {text.ms(now_ms)}, {text.ms(now_ms - then_ms)} ({text.share(saved)}) less."
+    return (
+        f"A step takes {text.ms(then_ms)} instead of {text.ms(now_ms)}, {text.ms(now_ms - then_ms)} "
+        f"({text.share(saved)}) less."
+    )
 
 
 def _range(document: dict[str, Any]) -> str:
@@ -159,7 +195,8 @@ def _trust(document: dict[str, Any]) -> str:
     some = f"{text.count(replayed)} of the {text.count(whole)} recorded steps"
     which = "the recorded step" if whole == 1 else "the recorded steps" if replayed == whole else some
     trust = (
-        f"Predicted by replaying {which}; replayed unchanged, a step ends {text.share(document['self_replay_error'])} off the recording."
+        f"Predicted by replaying {which}; replayed unchanged, a step ends "
+        f"{text.share(document['self_replay_error'])} off the recording."
     )
     if document["step_ms"] > AHEAD * document["recorded_step_ms"]:
         ahead = "the host ran ahead, and the GPU could not keep up"

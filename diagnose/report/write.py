@@ -13,7 +13,8 @@ from diagnose.trace.source import Source
 
 
 def write_reports(document: Document, picture: dict[str, Any], source: Source, out: Path) -> None:
-    """Write report.json, report.md, report.html and tb/ into `out`; `source` is a run folder, a trace file or its URL.
+    """Write report.json, report.md, report.html and tb/ into `out`; `source` is a
+    run folder, a trace file or its URL.
 
     Raises OSError, UsageError.
     """

@@ -1,4 +1,6 @@
-"""The state of the GPU while the script runs, as nvidia-smi tells it about once a second: heat, clocks, power, others on it."""
+"""The state of the GPU while the script runs, as nvidia-smi tells it about once a
+second: heat, clocks, power, others on it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ _FIELDS = (
     "memory.total",
     "mig.mode.current",
 )
-_REASON_FIELDS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")  # its name from driver 535 on, and before
+# its name from driver 535 on, and before
+_REASON_FIELDS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
 _REASONS = {  # bits of NVML's nvmlClocksEventReasons; idling is none
     0x2: "applications_clocks_setting",
     0x4: "sw_power_cap",
@@ -73,9 +76,21 @@ class GpuState:
                 self._read_until_its_end([*_FIELDS, reasons])
 
     def _read_until_its_end(self, fields: Sequence[str]) -> None:
-        command = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits", "-lms", str(_EVERY_MS), *_device()]
+        command = [
+            "nvidia-smi",
+            f"--query-gpu={','.join(fields)}",
+            "--format=csv,noheader,nounits",
+            "-lms",
+            str(_EVERY_MS),
+            *_device(),
+        ]
         with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
         ) as self._process:
             if self._stopped.is_set():
                 self._process.kill()
@@ -89,10 +104,20 @@ class GpuState:
                     self._count_others()
 
     def _count_others(self) -> None:
-        """Processes on the GPU that are not the run's. In a container the numbers mean nothing if ours are not among them."""
+        """Processes on the GPU that are not the run's.
+
+        In a container the numbers mean nothing if ours are not among them.
+        """
         command = ["nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader", *_device()]
         with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
-            answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S, check=True)
+            answer = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_PATIENCE_S,
+                check=True,
+            )
             pids = {int(line) for line in answer.stdout.split()}
             own = self._own_pids()
             if not pids or pids & own:
@@ -108,7 +133,10 @@ def _summary(rows: Sequence[Sequence[str]], others: Sequence[int]) -> dict[str, 
     """Of the time from the first to the last sample with work on the GPU; of all samples if none had any."""
     at_work = [number for number, row in enumerate(rows) if (_number(row[5]) or 0) > 0]
     rows = rows[at_work[0] : at_work[-1] + 1] if at_work else rows
-    columns = [[number for value in column if (number := _number(value)) is not None] for column in zip(*rows, strict=True)]
+    columns = [
+        [number for value in column if (number := _number(value)) is not None]
+        for column in zip(*rows, strict=True)
+    ]
     temperature, clock, clock_limit, power, power_limit, utilization, used, total, _, _ = columns
     used_most, capacity = max(used, default=None), max(total, default=None)
     return {
@@ -130,7 +158,11 @@ def _throttle_reasons(masks: Sequence[str]) -> list[str] | None:
     active = [int(mask, 16) for mask in masks if mask.startswith("0x")]
     if not active:
         return None
-    return [name for bit, name in _REASONS.items() if sum(bool(mask & bit) for mask in active) >= _ACTIVE_SHARE * len(active)]
+    return [
+        name
+        for bit, name in _REASONS.items()
+        if sum(bool(mask & bit) for mask in active) >= _ACTIVE_SHARE * len(active)
+    ]
 
 
 def _number(text: str) -> float | None:

@@ -1,4 +1,7 @@
-"""What the fixes of a verified run need in the environment before Python starts. The child's side: child/interventions/startup.py."""
+"""What the fixes of a verified run need in the environment before Python starts.
+
+The child's side: child/interventions/startup.py.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,21 @@ from typing import Any
 
 BEFORE = "DIAGNOSE_ENVIRONMENT_BEFORE"  # tells the child what the variables that are changed were
 _ALLOCATORS = {"jemalloc": ("jemalloc",), "tcmalloc": ("tcmalloc", "tcmalloc_minimal")}
-_FOLDERS = (os.path.join(sys.prefix, "lib"), "/usr/local/lib", "/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib")
+_FOLDERS = (
+    os.path.join(sys.prefix, "lib"),
+    "/usr/local/lib",
+    "/usr/lib/*-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+)
 
 Changes = dict[str, str | None]  # None: to be removed
 
 
 def environment_of(specs: list[dict[str, Any]], environment: Mapping[str, str]) -> Changes:
-    """The variables to set, and with None those to remove, for these interventions; empty if they need none."""
+    """The variables to set, and with None those to remove, for these
+    interventions; empty if they need none.
+    """
     changes: Changes = {}
     for spec in specs:
         wanted = _NEEDS.get(spec["name"])
@@ -44,7 +55,8 @@ def _allocator(arguments: dict[str, Any], environment: Mapping[str, str]) -> Cha
 
 
 def _expandable_segments(arguments: dict[str, Any], environment: Mapping[str, str]) -> Changes:
-    names = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")  # the second is the only one that torch before 2.9 knows
+    # the second is the only one that torch before 2.9 knows
+    names = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
     given = next((environment[name] for name in names if environment.get(name)), "")
     kept = re.sub(r"(^|,)\s*expandable_segments:[^,]*", "", given).strip(",")
     return dict.fromkeys(names, f"{kept},expandable_segments:True".lstrip(","))
@@ -63,7 +75,9 @@ _NEEDS: dict[str, Callable[[dict[str, Any], Mapping[str, str]], Changes]] = {
 
 
 def allocator_path(library: str) -> str | None:
-    """Where the library is installed, or the name by which the dynamic linker finds it; None if it is not installed."""
+    """Where the library is installed, or the name by which the dynamic linker
+    finds it; None if it is not installed.
+    """
     for name in _ALLOCATORS.get(library, ()):
         for folder in _FOLDERS:
             found = sorted(glob.glob(os.path.join(folder, f"lib{name}.so*")))

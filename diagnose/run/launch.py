@@ -30,7 +30,8 @@ Progress = Callable[[Stage], None]
 
 _SITE = Path(__file__).resolve().parent / "child" / "site"
 _POLL_S = 0.1
-_GRACE_AFTER_DONE_S = 15.0  # for the script's own `finally`, atexit and checkpoints once everything is recorded
+# for the script's own `finally`, atexit and checkpoints once everything is recorded
+_GRACE_AFTER_DONE_S = 15.0
 _GRACE_AFTER_ASKING_S = 5.0  # for a stop at the next tick
 _GRACE_AFTER_SIGNAL_S = 3.0
 _GRACE_AFTER_SIGTERM_S = 20.0  # for the script's own way to end; torchrun gives 30, and a report is to follow
@@ -38,18 +39,26 @@ _GRACE_WHILE_WRITING_S = 20.0  # for a recording that the signal interrupts
 _GRACE_LEFTOVERS_S = 2.0  # for loader workers to notice that their parent has gone
 
 
-def launch(target: Target, settings: Settings, out: Path, progress: Progress | None = None, job: JobFolder | None = None) -> RunOutcome:
+def launch(
+    target: Target,
+    settings: Settings,
+    out: Path,
+    progress: Progress | None = None,
+    job: JobFolder | None = None,
+) -> RunOutcome:
     """Run `target` and leave what was recorded in the run folder `out`, which is created.
 
-    `job`: with the other launchers of the job, if there are any; the caller has to see to its end (`presence`) and then to `tidy` the
-    folder. `progress` is told several times a second what the recording is at. Raises UsageError if there is no such target and
-    ScriptFailed if it is not valid Python, and UsageError if a GPU is asked for and torch sees none. Every other end of the script is an
-    outcome.
+    `job`: with the other launchers of the job, if there are any; the caller has to see to its end
+    (`presence`) and then to `tidy` the folder. `progress` is told several times a second what the recording
+    is at. Raises UsageError if there is no such target and ScriptFailed if it is not valid Python, and
+    UsageError if a GPU is asked for and torch sees none. Every other end of the script is an outcome.
     """
     folder = check(target)
     out = out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    record = new_record(target.script, [target.script, *target.args], settings, module=target.module) | _about_job(job)
+    record = new_record(
+        target.script, [target.script, *target.args], settings, module=target.module
+    ) | _about_job(job)
     keeps_record = job is None or job.keeps_record
     if keeps_record:
         write_record(out, record)
@@ -78,11 +87,15 @@ def launch(target: Target, settings: Settings, out: Path, progress: Progress | N
     )
     outcome = run.to_its_end()
     if keeps_record:
-        write_record(out, record | asdict(outcome) | {"gpu_state": run.gpu_state, "torch_imported": run.torch_imported})
+        write_record(
+            out, record | asdict(outcome) | {"gpu_state": run.gpu_state, "torch_imported": run.torch_imported}
+        )
     if job is None:
         tidy(out)
     if run.found_no_gpu:
-        raise UsageError("There is no GPU to record on.", saw="torch sees no GPU", do="Leave out --device cuda.")
+        raise UsageError(
+            "There is no GPU to record on.", saw="torch sees no GPU", do="Leave out --device cuda."
+        )
     return outcome
 
 
@@ -90,7 +103,12 @@ def _about_job(job: JobFolder | None) -> dict[str, Any]:
     if job is None:
         return {"launchers": 1}
     peers = job.peers
-    return {"launchers": peers.world_size, "launchers_here": peers.local_count, "job": peers.job, "before": list(job.before)}
+    return {
+        "launchers": peers.world_size,
+        "launchers_here": peers.local_count,
+        "job": peers.job,
+        "before": list(job.before),
+    }
 
 
 def _with_signs(progress: Progress | None, job: JobFolder | None) -> Progress | None:
@@ -112,7 +130,9 @@ def environment_for(settings: Settings) -> dict[str, str]:
 
 
 def tidy(out: Path, node: int = 0) -> None:
-    """When all processes of the run have ended: say which ranks were killed, and take away what they shared."""
+    """When all processes of the run have ended: say which ranks were
+    killed, and take away what they shared.
+    """
     with contextlib.suppress(OSError):
         for slot in SharedState(str(out), node).slots():
             if slot.state == RECORDING and not (out / f"rank{slot.rank}" / "ended.json").exists():
@@ -131,8 +151,8 @@ def command(target: Target, python: str = sys.executable) -> list[str]:
 class Run:
     """One child process, from start to end.
 
-    `plan` is for our hooks in it and names the folder they write into; `environment` is the script's own. The child's standard streams are
-    ours, unless everything it prints is to go to the file `prints_to`.
+    `plan` is for our hooks in it and names the folder they write into; `environment` is the script's own. The
+    child's standard streams are ours, unless everything it prints is to go to the file `prints_to`.
     """
 
     def __init__(
@@ -183,18 +203,30 @@ class Run:
                 self._sweep(child.pid)
         code = child.returncode
         name = signal.Signals(-code).name if code < 0 else None
-        return RunOutcome(reason or ("crashed" if code else "finished"), code if code >= 0 else None, name, time.monotonic() - began)
+        return RunOutcome(
+            reason or ("crashed" if code else "finished"),
+            code if code >= 0 else None,
+            name,
+            time.monotonic() - began,
+        )
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._prints_to is None:
             return subprocess.Popen(self._command, env=self._environment, cwd=self._cwd)
         with self._prints_to.open("wb") as printed:
             return subprocess.Popen(
-                self._command, env=self._environment, cwd=self._cwd, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT
+                self._command,
+                env=self._environment,
+                cwd=self._cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
             )
 
     def _watch(self, child: subprocess.Popen[bytes], began: float) -> str | None:
-        """Wait for the child. The reason why it ends or is to be ended; None if the script came to its own end."""
+        """Wait for the child. The reason why it ends or is to be ended; None if the script came to its
+        own end.
+        """
         stages = Stages(self._shared)
         done_at = None
         while not _ended(child, _POLL_S):
@@ -209,16 +241,19 @@ class Run:
                 if now - done_at >= _GRACE_AFTER_DONE_S:
                     return "stopped"
             elif self._interrupts:
-                self._shared.request_stop()  # in case the signal did not reach the child, or it goes on regardless
+                # in case the signal did not reach the child, or it goes on regardless
+                self._shared.request_stop()
         if self._interrupts or self._terminate:
             return "interrupted"
         return "stopped" if self._shared.done else None
 
     def _end(self, child: subprocess.Popen[bytes], reason: str) -> None:
-        """Ask for a stop at the next tick; then a signal, and SIGKILL for a process that goes on. The others are swept away afterwards.
+        """Ask for a stop at the next tick; then a signal, and SIGKILL for a process that goes on.
+        The others are swept away afterwards.
 
-        A second Ctrl-C, or one that only reached us, is passed on as what it is. All other ends are by SIGTERM: a process dies of it
-        without a word, once what it recorded is written, while SIGINT would be an exception in whatever code of the script runs just then.
+        A second Ctrl-C, or one that only reached us, is passed on as what it is. All other ends are by
+        SIGTERM: a process dies of it without a word, once what it recorded is written, while SIGINT would be
+        an exception in whatever code of the script runs just then.
         """
         if reason in ("interrupted", "timeout") and self._interrupts < 2 and not self._terminate:
             self._shared.request_stop()
@@ -260,7 +295,8 @@ def _with_hooks(environment: dict[str, str], run_id: str, plan: dict[str, Any]) 
         "PYTHONPATH": os.pathsep.join(filter(None, [str(_SITE), environment.get("PYTHONPATH")])),
         MARKER: run_id,
         "DIAGNOSE_PLAN": json.dumps(plan),
-        "KINETO_LOG_LEVEL": environment.get("KINETO_LOG_LEVEL", "99"),  # its exporter writes on the script's stderr
+        # its exporter writes on the script's stderr
+        "KINETO_LOG_LEVEL": environment.get("KINETO_LOG_LEVEL", "99"),
     }
     return environment | hooks
 

@@ -11,18 +11,30 @@ from pathlib import Path
 
 from diagnose.errors import UsageError
 
-_Found = tuple[ModuleSpec | None, list[str]]  # a module, or the folders of a package; a package with __init__.py is both
+# a module, or the folders of a package; a package with __init__.py is both
+_Found = tuple[ModuleSpec | None, list[str]]
 
 
 def folder_of_module(name: str, cwd: str) -> Path:
-    """The folder that holds the module's code, as it is found from `cwd`. Raises UsageError if `python -m` could not run it."""
+    """The folder that holds the module's code, as it is found from `cwd`.
+
+    Raises UsageError if `python -m` could not run it.
+    """
     spec, folders = _found(name, cwd)
     if folders:
         spec, _ = _found_in(f"{name}.__main__", folders)
         if spec is None:
             saw = ", ".join(folders)
-            raise UsageError(f"{name} is a package without __main__.py.", saw=saw, do="Name the module in it that is to run.")
-    return Path(spec.origin).resolve().parent if spec is not None and spec.has_location and spec.origin else Path(cwd)
+            raise UsageError(
+                f"{name} is a package without __main__.py.",
+                saw=saw,
+                do="Name the module in it that is to run.",
+            )
+    return (
+        Path(spec.origin).resolve().parent
+        if spec is not None and spec.has_location and spec.origin
+        else Path(cwd)
+    )
 
 
 def _found(name: str, cwd: str) -> _Found:
@@ -35,12 +47,17 @@ def _found(name: str, cwd: str) -> _Found:
         spec, folders = _found_in(qualified, folders) if part else (None, [])
         if spec is None and not folders:
             saw = f"{qualified!r} not found from {cwd}"
-            raise UsageError(f"There is no module {name}.", saw=saw, do="Check the name and the working directory.")
+            raise UsageError(
+                f"There is no module {name}.", saw=saw, do="Check the name and the working directory."
+            )
     return spec, folders
 
 
 def _found_in(name: str, folders: Sequence[str]) -> _Found:
-    """As Python's own `PathFinder` does it, which for a namespace package needs its parent imported. Then those for editable installs."""
+    """As Python's own `PathFinder` does it, which for a namespace package needs its parent imported.
+
+    Then those for editable installs.
+    """
     portions: list[str] = []
     for folder in folders:
         finder = pkgutil.get_importer(folder)

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from diagnose import __version__
 from diagnose.run.settings import Settings
 
 
-def new_record(target: str, argv: Sequence[str], settings: Settings, *, module: bool = False) -> dict[str, Any]:
+def new_record(
+    target: str, argv: Sequence[str], settings: Settings, *, module: bool = False
+) -> dict[str, Any]:
     """run.json at the begin of a recording. ``argv``: the target's own."""
     return {
         "schema": 1,
@@ -25,7 +27,7 @@ def new_record(target: str, argv: Sequence[str], settings: Settings, *, module: 
         "argv": list(argv),
         "cwd": os.getcwd(),
         "python": sys.executable,
-        "started_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings": asdict(settings),
         "ended": "running",
         "exit_code": None,

@@ -11,8 +11,9 @@ FEWEST_STEPS = 5  # that a comparison of runs can rest on
 
 @dataclass(frozen=True)
 class Settings:
-    """`steps`: steps of the timeline, the other phases scale with it; `plain_steps`: of the phase without a profiler, instead;
-    `timeout_s`: end the run after that many seconds."""
+    """`steps`: steps of the timeline, the other phases scale with it; `plain_steps`: of the phase without a
+    profiler, instead; `timeout_s`: end the run after that many seconds.
+    """
 
     steps: int | None = None
     plain_steps: int | None = None
@@ -33,7 +34,9 @@ class Target:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """`ended`: stopped, finished, crashed, killed, interrupted or timeout; `signal`: name of the signal that ended the script."""
+    """`ended`: stopped, finished, crashed, killed, interrupted or timeout; `signal`: name
+    of the signal that ended the script.
+    """
 
     ended: str
     exit_code: int | None

@@ -1,4 +1,6 @@
-"""How far a recording is, and how long it will take: what its process publishes, turned into steps and seconds."""
+"""How far a recording is, and how long it will take: what its process
+publishes, turned into steps and seconds.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ FEWEST_STEPS = 2  # seen in a phase, before its own pace is believed
 
 @dataclass(frozen=True)
 class Stage:
-    """What a recording is at; `text` is empty before the first step. `done` of `steps`, 0 where nobody knows how many it takes; `left_s`:
-    until its end, None if unknown."""
+    """What a recording is at; `text` is empty before the first step. `done` of `steps`, 0 where nobody knows
+    how many it takes; `left_s`: until its end, None if unknown.
+    """
 
     text: str
     done: int = 0

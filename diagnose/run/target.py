@@ -41,5 +41,7 @@ def _check_script(cwd: Path, given: str) -> Path:
         python_says = "".join(traceback.format_exception_only(type(error), error)).rstrip()
         line = getattr(error, "lineno", None)
         place = f"{given}:{line}" if line else given
-        raise ScriptFailed(f"{place} is not valid Python.", saw=python_says, do="Fix the script and run again.") from error
+        raise ScriptFailed(
+            f"{place} is not valid Python.", saw=python_says, do="Fix the script and run again."
+        ) from error
     return script.resolve().parent

@@ -1,4 +1,6 @@
-"""One run of a comparison: a fresh process (or job of several), the script as it is or with fixes injected, timed without a profiler."""
+"""One run of a comparison: a fresh process (or job of several), the script as it is or with fixes
+injected, timed without a profiler.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ import psutil
 
 from diagnose.run.intervention_environment import environment_of
 from diagnose.run.job.results import left_in
-from diagnose.run.job.torchrun import LostRank, lost_rank, printed_by_ranks, started_by_torchrun, without_launcher
+from diagnose.run.job.torchrun import (
+    LostRank,
+    lost_rank,
+    printed_by_ranks,
+    started_by_torchrun,
+    without_launcher,
+)
 from diagnose.run.launch import Run, command, tidy
 from diagnose.run.settings import RunOutcome, Target
 
@@ -25,8 +33,9 @@ Spec = dict[str, Any]  # of an intervention: its name, arguments and sites
 class Job:
     """A script as it is to be run: what, where, by which Python, in which environment.
 
-    `ranks`: how many of it torchrun is to start; 0: it is started without torchrun (and may start ranks itself). `environment`: of the
-    recorded run, over ours; where it is not given torchrun chooses the number of threads.
+    `ranks`: how many of it torchrun is to start; 0: it is started without torchrun (and may
+    start ranks itself). `environment`: of the recorded run, over ours; where it is not given
+    torchrun chooses the number of threads.
     """
 
     target: Target
@@ -40,7 +49,9 @@ class Job:
 
 @dataclass(frozen=True)
 class TrialSettings:
-    """`steps` of the whole trial, the first `untimed_steps` of which are not compared; a step is `ticks_per_step` ticks of the clock."""
+    """`steps` of the whole trial, the first `untimed_steps` of which are not compared; a step is
+    `ticks_per_step` ticks of the clock.
+    """
 
     steps: int
     untimed_steps: int
@@ -49,11 +60,15 @@ class TrialSettings:
     timeout_s: float | None = None
 
 
-def run_trial(job: Job, interventions: Sequence[Spec], settings: TrialSettings, folder: Path) -> dict[str, Any]:
-    """Run it once, in `folder`, and return what trial.json says (docs/architecture.md) with its end, `gpu_state`, `others_busy_share`.
+def run_trial(
+    job: Job, interventions: Sequence[Spec], settings: TrialSettings, folder: Path
+) -> dict[str, Any]:
+    """Run it once, in `folder`, and return what trial.json says (docs/architecture.md) with its
+    end, `gpu_state`, `others_busy_share`.
 
-    Where the script ended before its first step, `tick_ns` is empty. What it printed is in `folder`/printed.txt. `lost_rank`: of the
-    ranks that torchrun started the one that failed first; how it ended is then how the run ended.
+    Where the script ended before its first step, `tick_ns` is empty. What it printed is in
+    `folder`/printed.txt. `lost_rank`: of the ranks that torchrun started the one that failed first; how
+    it ended is then how the run ended.
     """
     folder = folder.resolve()  # the script runs in another folder, and may change it
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +98,10 @@ def run_trial(job: Job, interventions: Sequence[Spec], settings: TrialSettings, 
 
 
 def _lost_rank(outcome: RunOutcome, printed: Path, logs: Path) -> LostRank | None:
-    """The rank that failed first, None if none did. Puts what the ranks printed, if anything, in the place of what torchrun did."""
+    """The rank that failed first, None if none did.
+
+    Puts what the ranks printed, if anything, in the place of what torchrun did.
+    """
     said = printed.read_text(encoding="utf-8", errors="replace")
     lost = lost_rank(said) if outcome.ended == "crashed" else None
     printed.write_text(printed_by_ranks(logs, lost.rank if lost else None) or said, encoding="utf-8")
@@ -97,7 +115,10 @@ class Usage:
         self._began, self._busy_s, self._own_s = time.monotonic(), _busy_s(), _own_s()
 
     def others_share(self) -> float:
-        """Of the machine's processor time, 0–1. Our own run is what its processes used that have ended by now."""
+        """Of the machine's processor time, 0–1.
+
+        Our own run is what its processes used that have ended by now.
+        """
         wall_s = max(time.monotonic() - self._began, 1e-3)
         others_s = (_busy_s() - self._busy_s) - (_own_s() - self._own_s)
         return min(1.0, max(0.0, others_s / (wall_s * (os.cpu_count() or 1))))
@@ -105,7 +126,13 @@ class Usage:
 
 def _busy_s() -> float:
     times = psutil.cpu_times()
-    return float(sum(times) - times.idle - getattr(times, "iowait", 0.0) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0))
+    return float(
+        sum(times)
+        - times.idle
+        - getattr(times, "iowait", 0.0)
+        - getattr(times, "guest", 0.0)
+        - getattr(times, "guest_nice", 0.0)
+    )
 
 
 def _own_s() -> float:

@@ -1,7 +1,8 @@
 """A trace file's events, a batch at a time: the stream of its bytes is cut between events.
 
-Only where a cut lies needs care, since braces also stand inside text and arguments. A batch that decodes proves its cut
-right: JSON closes a list only where the list ends. One that does not decode is decoded again with what follows.
+Only where a cut lies needs care, since braces also stand inside text and arguments. A batch that
+decodes proves its cut right: JSON closes a list only where the list ends. One that does not decode
+is decoded again with what follows.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from diagnose.trace.clock import needs_decimals
 from diagnose.trace.decode import DECODE_ERRORS, Event, TraceFile, decode_events, decode_file, is_list
 from diagnose.trace.repair import EVENTS_START, LIST_START, salvage
 
-BATCH_BYTES = 2**20  # what is decoded of it stays in the processor's cache: with 16 MB, decoding takes a third longer
+# what is decoded of it stays in the processor's cache: with 16 MB, decoding takes a third longer
+BATCH_BYTES = 2**20
 _BETWEEN_EVENTS = re.compile(rb'\}\s*,\s*(?=\{\s*")')
 _LOOK_BACK = (2**14, 2**19)  # where the last border is looked for, bytes from the end
-_SAMPLE = 256  # events whose times tell whether a batch has more digits than doubles: a quarter of such times look whole
+# events whose times tell whether a batch has more digits than doubles: a quarter of such times look whole
+_SAMPLE = 256
 _OPEN, _CLOSE = b"[", ord("]")
 
 
@@ -90,7 +93,9 @@ class Events:
 
 
 def _parted(text: bytearray) -> tuple[bytes, bytearray]:
-    """The file up to the list of events, and what follows in a list of its own; no head if there is no such list yet."""
+    """The file up to the list of events, and what follows in a list of its own;
+    no head if there is no such list yet.
+    """
     start = LIST_START.match(text) if is_list(text) else EVENTS_START.search(text)
     if start is None:
         return b"", text

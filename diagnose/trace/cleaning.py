@@ -17,4 +17,8 @@ def clean(text: str, longest: int = LONGEST) -> str:
 def _visible(letter: str) -> str:
     if letter.isspace():
         return " "
-    return "\N{REPLACEMENT CHARACTER}" if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Cn") else letter
+    return (
+        "\N{REPLACEMENT CHARACTER}"
+        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Cn")
+        else letter
+    )

@@ -1,9 +1,10 @@
 """Microseconds of a trace to exact integer nanoseconds.
 
-Kineto writes microseconds with three decimals. Relative to ``baseTimeNanoseconds`` (torch 2.3 on) they stay below
-2**43, where a double is at most 0.5 ns off, so whole and fraction converted apart give the exact nanosecond. Epoch
-microseconds without decimals (torch up to 2.1) are exact too. Epoch microseconds *with* decimals need more than a
-double (its step is 0.25 µs there): `needs_decimals` finds them, and the reader decodes such a file again as decimals.
+Kineto writes microseconds with three decimals. Relative to ``baseTimeNanoseconds`` (torch 2.3 on) they stay
+below 2**43, where a double is at most 0.5 ns off, so whole and fraction converted apart give the exact
+nanosecond. Epoch microseconds without decimals (torch up to 2.1) are exact too. Epoch microseconds *with*
+decimals need more than a double (its step is 0.25 µs there): `needs_decimals` finds them, and the reader
+decodes such a file again as decimals.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 EXACT_BELOW_US = 2.0**43
-LIMIT_US = 3e15  # the year 2065; a difference of two such times and a duration still add up in int64 nanoseconds
+# the year 2065; a difference of two such times and a duration still add up in int64 nanoseconds
+LIMIT_US = 3e15
 INVALID = int(np.iinfo(np.int64).min)
 
 
@@ -31,7 +33,9 @@ def needs_decimals(values: Sequence[object]) -> bool:
 
 
 def nanoseconds(values: Sequence[object], absent: int = INVALID) -> NDArray[np.int64]:
-    """Integer ns of times in µs given as float, Decimal, text or None (``absent``); `INVALID` where there is no usable time."""
+    """Integer ns of times in µs given as float, Decimal, text or None (``absent``);
+    `INVALID` where there is no usable time.
+    """
     exact = _doubles(values)
     if exact is None:
         return np.array([absent if v is None else _one(v) for v in values], dtype=np.int64)

@@ -1,4 +1,6 @@
-"""What torch tells of collectives on the events of their kernels (``saveNcclMeta`` in torch/csrc/profiler/util.cpp)."""
+"""What torch tells of collectives on the events of their kernels
+(``saveNcclMeta`` in torch/csrc/profiler/util.cpp).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from diagnose.trace.schema import COLLECTIVES
 # Bytes of a number, by the type's name in c10/core/ScalarType.h.
 ITEM_BYTES = {
     **dict.fromkeys(("Byte", "Char", "Bool", "QInt8", "QUInt8"), 1),
-    **dict.fromkeys(("Float8_e5m2", "Float8_e4m3fn", "Float8_e5m2fnuz", "Float8_e4m3fnuz", "Float8_e8m0fnu"), 1),
+    **dict.fromkeys(
+        ("Float8_e5m2", "Float8_e4m3fn", "Float8_e5m2fnuz", "Float8_e4m3fnuz", "Float8_e8m0fnu"), 1
+    ),
     **dict.fromkeys(("Short", "Half", "BFloat16", "UInt16"), 2),
     **dict.fromkeys(("Int", "Float", "UInt32", "ComplexHalf", "QInt32"), 4),
     **dict.fromkeys(("Long", "Double", "UInt64", "ComplexFloat"), 8),
@@ -40,7 +44,15 @@ class Told(NamedTuple):
 def told(args: Args) -> Told:
     """What an event's arguments tell."""
     ranks = bytes(args.group_ranks)
-    return Told(args.collective, args.group, args.group_description, ranks, args.group_size, args.number_type, args.in_count)
+    return Told(
+        args.collective,
+        args.group,
+        args.group_description,
+        ranks,
+        args.group_size,
+        args.number_type,
+        args.in_count,
+    )
 
 
 def collective_table(codes: NDArray[Any], found: Sequence[Told]) -> pd.DataFrame:
@@ -69,6 +81,12 @@ def _text(value: object) -> str:
 
 def _bytes(found: Sequence[Told]) -> NDArray[np.int64]:
     """How many numbers go in, times the bytes of one; -1 where either is not known."""
-    counts, items = integers([one.in_count for one in found]).tolist(), [ITEM_BYTES.get(_text(one.number_type), 0) for one in found]
-    sizes = [min(count * item, MOST_BYTES) if count >= 0 and item else -1 for count, item in zip(counts, items, strict=True)]
+    counts, items = (
+        integers([one.in_count for one in found]).tolist(),
+        [ITEM_BYTES.get(_text(one.number_type), 0) for one in found],
+    )
+    sizes = [
+        min(count * item, MOST_BYTES) if count >= 0 and item else -1
+        for count, item in zip(counts, items, strict=True)
+    ]
     return np.array(sizes, dtype=np.int64)

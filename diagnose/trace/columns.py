@@ -91,9 +91,12 @@ def interned(values: Sequence[T]) -> tuple[NDArray[np.int32], list[T]]:
 
 
 def renumbered(codes: NDArray[np.integer], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Codes (below ``count``) numbered anew in order of first appearance, and the old number of each new one."""
+    """Codes (below ``count``) numbered anew in order of first appearance,
+    and the old number of each new one.
+    """
     first = np.full(count, len(codes), dtype=np.int64)
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of equal codes the one written last is the first of them
+    # of equal codes the one written last is the first of them
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     by_appearance = np.argsort(first, kind="stable")[: int((first < len(codes)).sum())]
     number = np.full(count, -1, dtype=np.int64)
     number[by_appearance] = np.arange(len(by_appearance))

@@ -1,4 +1,5 @@
-"""The bytes of a trace: from a path, an open file or an fsspec URL; plain, gzip or zstd, told apart by content.
+"""The bytes of a trace: from a path, an open file or an fsspec URL; plain,
+gzip or zstd, told apart by content.
 
 They come a block at a time: a trace of several GB never lies in memory as a whole.
 """
@@ -20,17 +21,22 @@ except ImportError:
 
 # A torch trace of 8 GiB holds some 30 million events, more than a machine that reports on it has memory for.
 MAX_BYTES = 8 * 2**30
-# Real traces shrink 10 to 40 times; deflate cannot pass 1030. A file that inflates this much beyond the free part is no recording.
+# Real traces shrink 10 to 40 times; deflate cannot pass 1030. A file that inflates this much
+# beyond the free part is no recording.
 MAX_RATIO = 400
 RATIO_FREE_BYTES = 256 * 2**20
 BLOCK = 2**20
 _PACKED_BLOCK = 2**13
-_ZSTD_PIECE = 2**9  # of a compressed file; four bytes of it may become 128 KiB, and zstandard returns all that a piece becomes
+# of a compressed file; four bytes of it may become 128 KiB, and zstandard returns all that a piece becomes
+_ZSTD_PIECE = 2**9
 _START = 4096
 
 
 class Content:
-    """The uncompressed bytes of a trace, to be read once. While that goes on, ``progress`` is told about it."""
+    """The uncompressed bytes of a trace, to be read once.
+
+    While that goes on, ``progress`` is told about it.
+    """
 
     def __init__(
         self,
@@ -52,8 +58,8 @@ class Content:
     def blocks(self) -> Iterator[bytes]:
         """Everything in the source, uncompressed, in order.
 
-        Raises UsageError if it cannot be opened, TraceUnreadable if it is empty, no JSON by its start, or inflates beyond
-        ``max_bytes``, or from `RATIO_FREE_BYTES` on beyond ``max_ratio`` times what was read.
+        Raises UsageError if it cannot be opened, TraceUnreadable if it is empty, no JSON by its start, or
+        inflates beyond ``max_bytes``, or from `RATIO_FREE_BYTES` on beyond ``max_ratio`` times what was read.
         """
         with opened(self._source) as file:
             yield from self._checked(_Counted(file))
@@ -64,7 +70,11 @@ class Content:
         blocks = self._whole(packed)
         self.start = start = _start(blocks)
         if self.cut_off and not start:
-            raise TraceUnreadable(f"{self.name} is cut off or damaged.", saw="nothing in it could be uncompressed", do=RECORD_HINT)
+            raise TraceUnreadable(
+                f"{self.name} is cut off or damaged.",
+                saw="nothing in it could be uncompressed",
+                do=RECORD_HINT,
+            )
         _refuse_foreign(start, self.name)
         self._tell(packed)
         yield start
@@ -98,7 +108,8 @@ class Content:
         if inflated > RATIO_FREE_BYTES and inflated > self._max_ratio * packed:
             raise TraceUnreadable(
                 f"{self.name} inflates like no recording does.",
-                saw=f"{inflated / 2**20:.0f} MiB from {packed / 2**20:.1f} MiB read so far (over {self._max_ratio:.0f} times)",
+                saw=f"{inflated / 2**20:.0f} MiB from {packed / 2**20:.1f} MiB read so far (over "
+                f"{self._max_ratio:.0f} times)",
                 do="If you trust the file, pass --no-size-limit, or uncompress it first and pass the result.",
             )
 
@@ -150,14 +161,19 @@ def _inflated(packed: _Counted, name: str) -> Iterator[bytes]:
 
 
 def _gunzipped(packed: _Counted) -> Iterator[bytes]:
-    """The members of a gzip file. Where it is damaged, all but the last `_PACKED_BLOCK` bytes before that has been yielded."""
+    """The members of a gzip file.
+
+    Where it is damaged, all but the last `_PACKED_BLOCK` bytes before that has been yielded.
+    """
     waiting = packed.read(_PACKED_BLOCK)
     while waiting:
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
             if block := member.decompress(waiting, BLOCK):
                 yield block
-            waiting = member.unconsumed_tail or (member.unused_data if member.eof else packed.read(_PACKED_BLOCK))
+            waiting = member.unconsumed_tail or (
+                member.unused_data if member.eof else packed.read(_PACKED_BLOCK)
+            )
             if not waiting and not block and not member.eof:
                 raise EOFError
         waiting = waiting.lstrip(b"\0") or packed.read(_PACKED_BLOCK).lstrip(b"\0")  # members may be padded
@@ -168,7 +184,9 @@ def _unzstded(packed: _Counted, name: str) -> Iterator[bytes]:
     try:
         import zstandard
     except ImportError as error:
-        raise UsageError(f"Reading {name} needs the package zstandard.", do="pip install zstandard") from error
+        raise UsageError(
+            f"Reading {name} needs the package zstandard.", do="pip install zstandard"
+        ) from error
     waiting = packed.read(_PACKED_BLOCK)
     while waiting:
         frame = zstandard.ZstdDecompressor().decompressobj()
@@ -189,8 +207,12 @@ def _refuse_foreign(data: bytes, name: str) -> None:
     start = data.lstrip()[:64]
     if foreign := by_bytes(data):
         what = f"This is {foreign.what}, not a trace of torch.profiler."
-        raise TraceUnreadable(f"{name} cannot be read. {what}", saw=f"it starts with {start[:16]!r}", do=foreign.do)
+        raise TraceUnreadable(
+            f"{name} cannot be read. {what}", saw=f"it starts with {start[:16]!r}", do=foreign.do
+        )
     if not start:
         raise TraceUnreadable(f"{name} holds no JSON.", saw="nothing but blanks at its start", do=RECORD_HINT)
     if start[:1] not in (b"{", b"["):
-        raise TraceUnreadable(f"{name} is no JSON trace.", saw=f"it starts with {start[:16]!r}", do=RECORD_HINT)
+        raise TraceUnreadable(
+            f"{name} is no JSON trace.", saw=f"it starts with {start[:16]!r}", do=RECORD_HINT
+        )

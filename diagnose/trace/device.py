@@ -17,7 +17,10 @@ Rows = NDArray[np.int64]
 
 
 def device_table(lane: Lane, columns: DeviceColumns, host: Host, collective: Rows) -> pd.DataFrame:
-    """The DEVICE table of a lane of device events, linked to the host's rows. ``collective``: its rows with a number are collectives."""
+    """The DEVICE table of a lane of device events, linked to the host's rows.
+
+    ``collective``: its rows with a number are collectives.
+    """
     names = [name or "" for name in columns.names]
     name_code, kind, copy_code = lane.take("name"), lane.take("kind"), lane.take("copy")
     copies = [*(_copy(*told) for told in columns.copies), ("", "")]  # copy -1, for what is none, is the last
@@ -43,7 +46,9 @@ def device_table(lane: Lane, columns: DeviceColumns, host: Host, collective: Row
 
 
 def _copy(recorded_name: str | None, told_kind: object, told_direction: object) -> tuple[str, str]:
-    """Direction of a copy and the kind of host memory it touches, from its name, its ``kind`` or its ``direction``."""
+    """Direction of a copy and the kind of host memory it touches, from its
+    name, its ``kind`` or its ``direction``.
+    """
     name = recorded_name or ""
     kinds = MEMORY_KINDS.search(name)
     ends = (kinds[1].lower(), kinds[2].lower()) if kinds else ("", "")
@@ -66,7 +71,9 @@ def _launches(correlation: Rows, host: Host) -> Rows:
 
 
 def _ops(external_id: Rows, launch: Rows, host: Host) -> Rows:
-    """The innermost op around the launch, else the op with the event's external id (launches on threads torch does not see)."""
+    """The innermost op around the launch, else the op with the event's external id
+    (launches on threads torch does not see).
+    """
     is_op = (host.table["kind"] == "op").to_numpy()
     around = nearest(is_op, host.parent, launch)
     rows = np.flatnonzero(is_op & (host.external_id > 0))

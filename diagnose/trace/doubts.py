@@ -7,14 +7,17 @@ import re
 import numpy as np
 import pandas as pd
 
-# Enqueues work that runs on the device and must show there. Graph captures record launches without work, but the work beside them shows.
+# Enqueues work that runs on the device and must show there. Graph captures record launches without
+# work, but the work beside them shows.
 ENQUEUES = re.compile(r"^(cu|cuda|hip)\w*(Launch|Memcpy|Memset)\w*")
 # From here on the steps' own times mislead; below, the backlog is what any healthy loop has.
 AHEAD = 1.2
 
 
 def doubts(host: pd.DataFrame, device: pd.DataFrame, steps: pd.DataFrame) -> tuple[str, ...]:
-    """Sentences on GPU work that was launched and not recorded, and on a host so far ahead of the GPU that its steps are too short."""
+    """Sentences on GPU work that was launched and not recorded, and on a host so far ahead of
+    the GPU that its steps are too short.
+    """
     return tuple(note for note in (_unrecorded(host, device), _ahead(host, device, steps)) if note)
 
 
@@ -27,7 +30,9 @@ def _unrecorded(host: pd.DataFrame, device: pd.DataFrame) -> str:
     if not count:
         return ""
     return (
-        f"GPU activity was not recorded: the trace holds {count:,} calls that give work to a GPU and no event of a GPU. "
+        f"GPU activity was not recorded: the trace holds {count:,} calls that give work to a GPU and "
+        "no event "
+        "of a GPU. "
         "All times are the host's. Record with ProfilerActivity.CUDA, and with no other GPU profiler running."
     )
 
@@ -49,8 +54,12 @@ def _ahead(host: pd.DataFrame, device: pd.DataFrame, steps: pd.DataFrame) -> str
     if device_ms < AHEAD * step_ms:
         return ""
     return (
-        f"The host runs ahead of the GPU: it leaves each of these steps after {step_ms:.3g} ms, and the GPU takes {device_ms:.3g} ms for "
-        f"what it launched there. So a step really takes about {device_ms:.3g} ms, and the GPU sets its pace, not the host. The times, "
-        f"shares and gains here are of the {step_ms:.3g} ms alone, {100 * step_ms / device_ms:.0f} % of a step: do not take them for those "
+        f"The host runs ahead of the GPU: it leaves each of these steps after {step_ms:.3g} ms, and the GPU "
+        f"takes {device_ms:.3g} ms for "
+        f"what it launched there. So a step really takes about {device_ms:.3g} ms, and the GPU sets "
+        "its pace, "
+        "not the host. The times, "
+        f"shares and gains here are of the {step_ms:.3g} ms alone, {100 * step_ms / device_ms:.0f} % of a "
+        "step: do not take them for those "
         "of a whole one. Record more steps, until the host has to wait."
     )

@@ -1,4 +1,6 @@
-"""Decoded events to columns of host rows, device rows and memory rows: events are looked at a batch at a time and let go."""
+"""Decoded events to columns of host rows, device rows and memory rows: events are
+looked at a batch at a time and let go.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from diagnose.trace.columns import Codes, Computed, Parts, at_rows, integers
 from diagnose.trace.decode import NO_TEXT, Args, Event
 from diagnose.trace.foreign import Others
 from diagnose.trace.nesting import order
-from diagnose.trace.quirks import CPU_TYPE, DEVICE_KINDS, HOST_KINDS, MEMORY_EVENT, MTIA_COPIES, MTIA_WAITS, SYNC_CATEGORY
+from diagnose.trace.quirks import (
+    CPU_TYPE,
+    DEVICE_KINDS,
+    HOST_KINDS,
+    MEMORY_EVENT,
+    MTIA_COPIES,
+    MTIA_WAITS,
+    SYNC_CATEGORY,
+)
 
 Rows = NDArray[np.int64]
 HOST_KIND_NAMES = ["op", "runtime", "annotation", "mark", "python", "overhead"]
@@ -24,11 +34,14 @@ OP, RUNTIME, ANNOTATION, MARK, PYTHON = range(5)
 KERNEL, MEMCPY = range(2)
 NO_ARGS = Args()
 OTHER_PHASES = ("M", "B")  # metadata; begin events
-INSTANT = "i"  # of these memory is read. The other phases, mostly the arrows that link events, are passed over.
+# of these memory is read. The other phases, mostly the arrows that link events, are passed over.
+INSTANT = "i"
 
 
 class Lanes:
-    """Where the events of a file go: host rows, device rows, memory rows, waits, and what is none of these."""
+    """Where the events of a file go: host rows, device rows, memory rows, waits, and what is none of
+    these.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -98,14 +111,22 @@ class HostColumns:
             **_times(events),
             kind=kind,
             name=self.names.of([event.name for event in events], count),
-            thread=self.threads.of(zip([event.pid for event in events], [event.tid for event in events], strict=True), count),
+            thread=self.threads.of(
+                zip([event.pid for event in events], [event.tid for event in events], strict=True), count
+            ),
             correlation=at_rows(calls, correlations(of_call), count),
             external=at_rows(ranges, external_ids(of_range), count),
             sequence=at_rows(ranges, integers([one.sequence for one in of_range]), count),
             shapes=at_rows(ranges, self.shapes.of(map(bytes, dims), len(dims)), count, 0),
-            dtypes=at_rows(ranges, self.dtypes.of([bytes(one.types) for one in of_range], len(of_range)), count, 0),
-            stack=at_rows(ranges, self.stacks.of([one.call_stack for one in of_range], len(of_range)), count, 0),
-            unfinished=at_rows(ranges, np.array([one.finished is False for one in of_range], dtype=bool), count, 0),
+            dtypes=at_rows(
+                ranges, self.dtypes.of([bytes(one.types) for one in of_range], len(of_range)), count, 0
+            ),
+            stack=at_rows(
+                ranges, self.stacks.of([one.call_stack for one in of_range], len(of_range)), count, 0
+            ),
+            unfinished=at_rows(
+                ranges, np.array([one.finished is False for one in of_range], dtype=bool), count, 0
+            ),
         )
 
 
@@ -132,7 +153,10 @@ class DeviceColumns:
         told = [(events[row].name, args[row].kind, args[row].direction) for row in copies.tolist()]
         correlation = integers([one.correlation for one in args])
         pids, tids = [event.pid for event in events], [event.tid for event in events]
-        device, stream = _known([one.device for one in args], lambda: pids), _known([one.stream for one in args], lambda: tids)
+        device, stream = (
+            _known([one.device for one in args], lambda: pids),
+            _known([one.stream for one in args], lambda: tids),
+        )
         self.tracks.update(zip(device.tolist(), stream.tolist(), pids, tids, strict=True))
         self.parts.add(
             **_times(events),
@@ -141,7 +165,8 @@ class DeviceColumns:
             device=device,
             stream=stream,
             correlation=correlation if (correlation >= 0).all() else correlations(args),
-            external=np.where(correlation >= 0, external_ids(args), -1),  # without a correlation it is not the op's, see `correlations`
+            # without a correlation it is not the op's, see `correlations`
+            external=np.where(correlation >= 0, external_ids(args), -1),
             bytes=_known([one.bytes for one in args], lambda: [one.size for one in args]),
             copy=at_rows(copies, self.copies.of(told, len(told)), count),
             collective=self._collectives(args),
@@ -150,7 +175,9 @@ class DeviceColumns:
     def _collectives(self, args: Sequence[Args]) -> NDArray[Any]:
         """What is told of each event as a collective, as a number; -1 for most events, which are none."""
         rows = np.array([row for row, one in enumerate(args) if one.collective is not None], dtype=np.int64)
-        return at_rows(rows, self.collectives.of([told(args[row]) for row in rows.tolist()], len(rows)), len(args))
+        return at_rows(
+            rows, self.collectives.of([told(args[row]) for row in rows.tolist()], len(rows)), len(args)
+        )
 
 
 class MemoryColumns:
@@ -165,7 +192,11 @@ class MemoryColumns:
         is_cpu = integers([one.device_type for one in args]) == CPU_TYPE
         device, allocated, reserved = (
             np.maximum(integers(column), -1)
-            for column in ([one.device_id for one in args], [one.allocated for one in args], [one.reserved for one in args])
+            for column in (
+                [one.device_id for one in args],
+                [one.allocated for one in args],
+                [one.reserved for one in args],
+            )
         )
         self.parts.add(
             start=nanoseconds([event.ts for event in events]),
@@ -195,11 +226,16 @@ def _known(values: Sequence[object], others: Callable[[], Sequence[object]]) -> 
 
 
 def _times(events: Sequence[Event]) -> dict[str, Rows]:
-    return {"start": nanoseconds([event.ts for event in events]), "dur": nanoseconds([event.dur for event in events], absent=0)}
+    return {
+        "start": nanoseconds([event.ts for event in events]),
+        "dur": nanoseconds([event.dur for event in events], absent=0),
+    }
 
 
 class Lane:
-    """The events of the host, of the devices or of memory, sorted by start (ties: longer first), those without a usable time left out."""
+    """The events of the host, of the devices or of memory, sorted by start (ties: longer first),
+    those without a usable time left out.
+    """
 
     def __init__(self, parts: Parts) -> None:
         start, dur = parts.column("start"), parts.column("dur")
@@ -218,7 +254,9 @@ class Lane:
 
 
 def looked_up(wanted: Rows, keys: Rows, rows: Rows) -> Rows:
-    """``rows[i]`` of the first ``keys[i]`` equal to each wanted value; -1 where there is none or the value is negative."""
+    """``rows[i]`` of the first ``keys[i]`` equal to each wanted value; -1 where
+    there is none or the value is negative.
+    """
     if len(keys) == 0 or len(wanted) == 0:
         return np.full(len(wanted), -1, dtype=np.int64)
     by_key = np.argsort(keys, kind="stable")

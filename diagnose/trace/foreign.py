@@ -25,7 +25,9 @@ class Others:
         """Events without a category of torch.profiler, of the phases X, M and B."""
         named = [event for event in events if event.ph == "M" and event.args]
         self.metadata_names |= {event.args.name for event in named if event.args}
-        self._threads |= {event.tid: event.args.name for event in named if event.name == "thread_name" and event.args}
+        self._threads |= {
+            event.tid: event.args.name for event in named if event.name == "thread_name" and event.args
+        }
         self.pids |= {event.pid for event in events if event.ph == "X"}
         begun = [event for event in events if event.ph == "B"]
         self.begins |= bool(begun)
@@ -34,16 +36,27 @@ class Others:
     @property
     def thread_names(self) -> dict[int, str]:
         """By recorded thread id."""
-        return dict(zip(integers(list(self._threads)).tolist(), map(str, self._threads.values()), strict=True))
+        return dict(
+            zip(integers(list(self._threads)).tolist(), map(str, self._threads.values()), strict=True)
+        )
 
 
 _AUTOGRAD_HINT = "Record with torch.profiler.profile instead of torch.autograd.profiler.profile."
 # Who wrote a trace, what to do about it, and how to tell.
 _WRITERS: dict[str, tuple[str, Callable[[Others], bool]]] = {
     "Ascend's msprof": (RECORD_HINT, lambda seen: "Ascend Hardware" in seen.metadata_names),
-    "the old torch.autograd.profiler": (_AUTOGRAD_HINT, lambda seen: bool(seen.pids & {"CPU functions", "CUDA functions"})),
-    "AMD's rocprof": (RECORD_HINT, lambda seen: any(str(name).startswith("GPU Barriers") for name in seen.metadata_names)),
-    "a converter of Nsight Systems recordings": (RECORD_HINT, lambda seen: {"GPU", "NVTX"} <= seen.categories),
+    "the old torch.autograd.profiler": (
+        _AUTOGRAD_HINT,
+        lambda seen: bool(seen.pids & {"CPU functions", "CUDA functions"}),
+    ),
+    "AMD's rocprof": (
+        RECORD_HINT,
+        lambda seen: any(str(name).startswith("GPU Barriers") for name in seen.metadata_names),
+    ),
+    "a converter of Nsight Systems recordings": (
+        RECORD_HINT,
+        lambda seen: {"GPU", "NVTX"} <= seen.categories,
+    ),
     "a tool that records begin and end events (hidet does)": (RECORD_HINT, lambda seen: seen.begins),
 }
 # These hold operators of torch, but their device events are in a form that would be taken for an idle device.
@@ -51,18 +64,28 @@ _UNREADABLE_DEVICES = ("Ascend's msprof",)
 
 
 def refuse_foreign(seen: Others, name: str, count: int, host_count: int, device_count: int) -> None:
-    """Raises TraceUnreadable unless torch.profiler wrote the events; the counts are of all and of those that have its categories."""
+    """Raises TraceUnreadable unless torch.profiler wrote the events; the counts are of all
+    and of those that have its categories.
+    """
     if device_count:
         return
     if not count:
-        raise TraceUnreadable(f"{name} is a trace without events.", saw="an empty list of events", do=RECORD_HINT)
+        raise TraceUnreadable(
+            f"{name} is a trace without events.", saw="an empty list of events", do=RECORD_HINT
+        )
     for writer, (do, wrote) in _WRITERS.items():
         if (host_count == 0 or writer in _UNREADABLE_DEVICES) and wrote(seen):
-            raise TraceUnreadable(f"{name} was written by {writer}, not by torch.profiler.", saw=_summary(seen, count), do=do)
+            raise TraceUnreadable(
+                f"{name} was written by {writer}, not by torch.profiler.", saw=_summary(seen, count), do=do
+            )
     if host_count == 0:
-        raise TraceUnreadable(f"{name} is a Chrome trace, but not of torch.profiler.", saw=_summary(seen, count), do=RECORD_HINT)
+        raise TraceUnreadable(
+            f"{name} is a Chrome trace, but not of torch.profiler.", saw=_summary(seen, count), do=RECORD_HINT
+        )
 
 
 def _summary(seen: Others, count: int) -> str:
     categories = sorted(category for category in seen.categories if category)[:6]
-    return f"{count:,} events, " + (f"categories {', '.join(categories)}" if categories else "none with a category")
+    return f"{count:,} events, " + (
+        f"categories {', '.join(categories)}" if categories else "none with a category"
+    )

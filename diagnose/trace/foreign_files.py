@@ -11,11 +11,17 @@ from typing import NamedTuple
 START_BYTES = 512  # of a file are looked at
 RECORD_HINT = "Record one with torch.profiler and export_chrome_trace(), or run: python -m diagnose train.py"
 _PROFILED = "Name the script that was profiled: python -m diagnose train.py"
-_READS = "Name the script that reads it, with this file among its arguments: python -m diagnose train.py --config FILE"
+_READS = (
+    "Name the script that reads it, with this file among its arguments: python -m diagnose train.py "
+    "--config FILE"
+)
 _LOADS = "Name the script that writes or loads it: python -m diagnose train.py"
 _STARTS = "Name the Python script that it starts, with the same arguments: python -m diagnose train.py"
 _UNPACK = "Unpack it, and name a script or a trace in it."
-_NOTEBOOK = "Open `with diagnose.record():` around the loop in it, or make a script of it: jupyter nbconvert --to script NOTEBOOK"
+_NOTEBOOK = (
+    "Open `with diagnose.record():` around the loop in it, or make a script of it: jupyter nbconvert "
+    "--to script NOTEBOOK"
+)
 _SHOWS = "Name the trace or the run folder that it was made of."
 
 
@@ -33,16 +39,35 @@ SHELL_SCRIPT = ForeignFile("a shell script", _STARTS, b"", (".sh", ".bash", ".zs
 # The first that fits is the one.
 FOREIGN_FILES = (
     ForeignFile("an Nsight Compute report", _PROFILED, rb"NVR\0", (".ncu-rep", ".nsight-cuprof-report")),
-    ForeignFile("a table or log of Nsight Compute", _PROFILED, rb'\s*("ID","Process ID"|==(PROF|WARNING|ERROR)== )'),
-    ForeignFile("an Nsight Systems export (an SQLite database)", _PROFILED, rb"SQLite format 3", (".sqlite", ".nvvp")),
+    ForeignFile(
+        "a table or log of Nsight Compute", _PROFILED, rb'\s*("ID","Process ID"|==(PROF|WARNING|ERROR)== )'
+    ),
+    ForeignFile(
+        "an Nsight Systems export (an SQLite database)", _PROFILED, rb"SQLite format 3", (".sqlite", ".nvvp")
+    ),
     ForeignFile("an Nsight Systems recording", _PROFILED, rb"QDSTRM", (".nsys-rep", ".qdrep", ".qdstrm")),
     ForeignFile("a table of Nsight Systems", _PROFILED, rb'\s*"?(Time ?\(%\)|Start ?\((ns|us|ms|s)\))"?,'),
-    ForeignFile("a profile of TensorFlow or JAX (XPlane)", _PROFILED, rb"\n.{1,24}(/host:|/device:|Task Environment)", (".xplane.pb",)),
-    ForeignFile("a trace in Perfetto's own format", RECORD_HINT, rb"\n.{0,400}\x82Gzv\xb2\x8dB\xba", (".pftrace", ".perfetto-trace")),
+    ForeignFile(
+        "a profile of TensorFlow or JAX (XPlane)",
+        _PROFILED,
+        rb"\n.{1,24}(/host:|/device:|Task Environment)",
+        (".xplane.pb",),
+    ),
+    ForeignFile(
+        "a trace in Perfetto's own format",
+        RECORD_HINT,
+        rb"\n.{0,400}\x82Gzv\xb2\x8dB\xba",
+        (".pftrace", ".perfetto-trace"),
+    ),
     ForeignFile("an event file of TensorBoard", _PROFILED, rb".{12}\x09.{8}\x1a.brain\.Event:"),
     ForeignFile("a profile of cProfile", _PROFILED, rb"\{[)\xa9]\x03", (".prof", ".pstats")),
     ForeignFile("a recording of Linux perf", _PROFILED, rb"PERFILE2"),
-    ForeignFile("a checkpoint of torch.save", _LOADS, rb"PK\x03\x04.{26}[^/]{1,99}/data\.pkl", (".pt", ".pth", ".ckpt")),
+    ForeignFile(
+        "a checkpoint of torch.save",
+        _LOADS,
+        rb"PK\x03\x04.{26}[^/]{1,99}/data\.pkl",
+        (".pt", ".pth", ".ckpt"),
+    ),
     ForeignFile("a checkpoint of torch.save", _LOADS, rb"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19\."),
     ForeignFile("a Python pickle", _LOADS, rb"\x80[\x02-\x05]", (".pkl", ".pickle")),
     ForeignFile("an HDF5 file", _LOADS, rb"\x89HDF", (".h5", ".hdf5")),
@@ -58,9 +83,15 @@ FOREIGN_FILES = (
         (".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".svg"),
     ),
     ForeignFile("a PDF document", _SHOWS, rb"%PDF-", (".pdf",)),
-    ForeignFile("an HTML or XML document", _SHOWS, rb"\s*<(!doctype|html|\?xml|svg)", (".html", ".htm", ".xml")),
+    ForeignFile(
+        "an HTML or XML document", _SHOWS, rb"\s*<(!doctype|html|\?xml|svg)", (".html", ".htm", ".xml")
+    ),
     ForeignFile("a notebook", _NOTEBOOK, rb'\s*\{\s*"(cells"\s*:\s*\[|nbformat)', (".ipynb",)),
-    ForeignFile("a text in Python's own notation (single quotes)", "Write it as JSON, with json.dump.", rb"\s*(\[\s*)?\{'"),
+    ForeignFile(
+        "a text in Python's own notation (single quotes)",
+        "Write it as JSON, with json.dump.",
+        rb"\s*(\[\s*)?\{'",
+    ),
     SHELL_SCRIPT,
     ForeignFile("a YAML file", _READS, b"", (".yaml", ".yml")),
     ForeignFile("a TOML file", _READS, b"", (".toml",)),

@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from diagnose.trace.columns import categorical, integers, renumbered, table
 from diagnose.trace.events import ANNOTATION, HOST_KIND_NAMES, MARK, OP, PYTHON, HostColumns, Lane
-from diagnose.trace.lines import Calls, Candidates, Mark, Place, find_lines, frame_place, numbered, parse_mark, stack_place
+from diagnose.trace.lines import (
+    Calls,
+    Candidates,
+    Mark,
+    Place,
+    find_lines,
+    frame_place,
+    numbered,
+    parse_mark,
+    stack_place,
+)
 from diagnose.trace.nesting import inherited, innermost
 from diagnose.trace.quirks import ANNOTATION_PREFIXES, BACKWARD_NODE, BACKWARD_ROOT, PROFILER_STEP
 from diagnose.trace.schema import HOST, Track
@@ -33,7 +43,9 @@ class Host(NamedTuple):
 
 
 class Threads(NamedTuple):
-    """The thread number of every host row, and of each number the recorded thread id and the track in the file."""
+    """The thread number of every host row, and of each number the recorded
+    thread id and the track in the file.
+    """
 
     row: Rows
     recorded: list[int]
@@ -48,7 +60,9 @@ def number_threads(lane: Lane, columns: HostColumns) -> Threads:
     return Threads(row, recorded[distinct].tolist(), [tracks[code] for code in distinct.tolist()])
 
 
-def host_table(lane: Lane, columns: HostColumns, threads: Threads, thread_names: dict[int, str], calls: Calls) -> Host:
+def host_table(
+    lane: Lane, columns: HostColumns, threads: Threads, thread_names: dict[int, str], calls: Calls
+) -> Host:
     """The HOST table of a lane of host events. ``thread_names`` are by recorded thread id."""
     names = [name or "" for name in columns.names]
     name_code = lane.take("name")
@@ -58,13 +72,19 @@ def host_table(lane: Lane, columns: HostColumns, threads: Threads, thread_names:
     places: dict[Place, int] = {}
     stack_places = [stack_place(stack or "") for stack in columns.stacks]
     own = _candidates(kind, name_code, names, marks, lane.take("stack"), stack_places, places)
-    place, line_source = find_lines(lane.start, lane.dur, threads.row, own, calls, numbered(calls.places, places))
-    backward_name = np.array([name.startswith(BACKWARD_ROOT) or bool(BACKWARD_NODE.search(name)) for name in names], dtype=bool)
+    place, line_source = find_lines(
+        lane.start, lane.dur, threads.row, own, calls, numbered(calls.places, places)
+    )
+    backward_name = np.array(
+        [name.startswith(BACKWARD_ROOT) or bool(BACKWARD_NODE.search(name)) for name in names], dtype=bool
+    )
     is_op = kind == OP
     values = {
         "start_ns": lane.start,
         "dur_ns": lane.dur,
-        "name": categorical(name_code, [mark.kind if mark else name for name, mark in zip(names, marks, strict=True)]),
+        "name": categorical(
+            name_code, [mark.kind if mark else name for name, mark in zip(names, marks, strict=True)]
+        ),
         "kind": categorical(kind, HOST_KIND_NAMES),
         "tid": threads.row,
         "correlation": lane.take("correlation"),
@@ -76,7 +96,9 @@ def host_table(lane: Lane, columns: HostColumns, threads: Threads, thread_names:
         "shapes": _json_text(lane.take("shapes"), is_op, columns.shapes),
         "dtypes": _json_text(lane.take("dtypes"), is_op, columns.dtypes),
     }
-    names_of_threads = {number: thread_names.get(tid, f"thread {tid}") for number, tid in enumerate(threads.recorded)}
+    names_of_threads = {
+        number: thread_names.get(tid, f"thread {tid}") for number, tid in enumerate(threads.recorded)
+    }
     external = np.where(is_op, lane.take("external"), -1)
     borders = _borders(kind, name_code, names, marks, ~lane.take("unfinished"))
     return Host(table(HOST, values), parent, external, borders, names_of_threads, line_source)
@@ -124,7 +146,13 @@ def _json_text(codes: Codes, is_op: NDArray[np.bool_], texts: Iterable[bytes]) -
     return categorical(np.where(is_op, codes, 0), [text.decode("utf-8", "replace") for text in texts])
 
 
-def _borders(kind: Codes, name_code: Codes, names: Sequence[str], marks: Sequence[Mark | None], finished: NDArray[np.bool_]) -> Borders:
+def _borders(
+    kind: Codes,
+    name_code: Codes,
+    names: Sequence[str],
+    marks: Sequence[Mark | None],
+    finished: NDArray[np.bool_],
+) -> Borders:
     tick = np.array([mark.number if mark and mark.kind == "tick" else -1 for mark in marks], dtype=np.int64)
     numbers = [PROFILER_STEP.match(name) for name in names]
     step = np.array([int(match[1]) if match else -1 for match in numbers], dtype=np.int64)

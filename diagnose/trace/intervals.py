@@ -1,8 +1,8 @@
 """Interval algebra on integer nanoseconds.
 
-An interval set is an int64 array of shape (n, 2): half-open ``[start, end)``, in any order, overlaps and empty
-intervals allowed. Every function that returns a set returns it sorted, disjoint, without empty intervals and with
-touching neighbours merged, so results compare equal when they cover the same time.
+An interval set is an int64 array of shape (n, 2): half-open ``[start, end)``, in any order, overlaps and
+empty intervals allowed. Every function that returns a set returns it sorted, disjoint, without empty
+intervals and with touching neighbours merged, so results compare equal when they cover the same time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def intersect(a: ArrayLike, b: ArrayLike) -> Intervals:
     mine = np.repeat(np.arange(len(left)), count)
     offset = np.arange(len(mine)) - np.repeat(np.cumsum(count) - count, count)
     other = np.repeat(first, count) + offset
-    return np.stack([np.maximum(left[mine, 0], right[other, 0]), np.minimum(left[mine, 1], right[other, 1])], axis=1)
+    return np.stack(
+        [np.maximum(left[mine, 0], right[other, 0]), np.minimum(left[mine, 1], right[other, 1])], axis=1
+    )
 
 
 def subtract(a: ArrayLike, b: ArrayLike) -> Intervals:

@@ -1,8 +1,8 @@
 """The user's own line behind each host event.
 
-In order of trust: the innermost of the recorder's marks and of the calls it saw the user's lines make (both name the
-exact line); the innermost Python frame outside libraries (its definition line: all that torch records); the
-``Call stack`` text of torch 1.9 to 1.13.
+In order of trust: the innermost of the recorder's marks and of the calls it saw the user's lines make (both
+name the exact line); the innermost Python frame outside libraries (its definition line: all that torch
+records); the ``Call stack`` text of torch 1.9 to 1.13.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Place(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A recorder's mark taken apart: its kind, the tick's number (-1 for other kinds), its place, and the library function on the way."""
+    """A recorder's mark taken apart: its kind, the tick's number (-1 for other kinds), its place,
+    and the library function on the way.
+    """
 
     kind: str
     number: int
@@ -39,7 +41,9 @@ class Mark(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """Calls made by the user's own lines: times in ns from the trace's start, thread numbers of the host table."""
+    """Calls made by the user's own lines: times in ns from the trace's
+    start, thread numbers of the host table.
+    """
 
     start: Rows = np.zeros(0, dtype=np.int64)
     dur: Rows = np.zeros(0, dtype=np.int64)
@@ -77,41 +81,60 @@ def frame_place(name: str) -> Place:
 
 
 def stack_place(stack: str) -> Place:
-    """The innermost frame of the user's own code in a ``Call stack`` text (innermost first, separated by ";")."""
+    """The innermost frame of the user's own code in a ``Call stack`` text
+    (innermost first, separated by ";").
+    """
     return next((place for frame in stack.split(";") if (place := frame_place(frame)) != Place()), Place())
 
 
 def read_calls(path: Path, origin_ns: int, threads: Mapping[int, int]) -> Calls:
-    """The calls of a detail.calls.json on threads the trace knows; raises ValueError or OSError if it is unreadable."""
+    """The calls of a detail.calls.json on threads the trace knows; raises
+    ValueError or OSError if it is unreadable.
+    """
     data = json.loads(path.read_bytes())
     try:
-        columns = {name: np.array(data[name], dtype=np.int64) for name in ("file", "line", "function", "start_ns", "dur_ns", "tid")}
+        columns = {
+            name: np.array(data[name], dtype=np.int64)
+            for name in ("file", "line", "function", "start_ns", "dur_ns", "tid")
+        }
         thread = np.array([threads.get(tid, -1) for tid in columns["tid"].tolist()], dtype=np.int64)
         places = [
             Place(data["files"][file], line, data["functions"][function])
-            for file, line, function in zip(columns["file"].tolist(), columns["line"].tolist(), columns["function"].tolist(), strict=True)
+            for file, line, function in zip(
+                columns["file"].tolist(), columns["line"].tolist(), columns["function"].tolist(), strict=True
+            )
         ]
         calls = Calls(columns["start_ns"] - origin_ns, columns["dur_ns"], thread, places)
         known = np.flatnonzero(calls.thread >= 0)
-        return Calls(calls.start[known], calls.dur[known], calls.thread[known], [places[i] for i in known.tolist()])
+        return Calls(
+            calls.start[known], calls.dur[known], calls.thread[known], [places[i] for i in known.tolist()]
+        )
     except (KeyError, TypeError, IndexError, OverflowError) as error:
         raise ValueError(f"{path.name} lacks or misuses {error}") from error
 
 
 class Candidates(NamedTuple):
-    """A place number for each row, -1 if none: from the mark or Python frame the row is, and from its stack text."""
+    """A place number for each row, -1 if none: from the mark or Python frame
+    the row is, and from its stack text.
+    """
 
     mark: Rows
     frame: Rows
     stack: Rows
 
 
-def find_lines(start: Rows, dur: Rows, thread: Rows, own: Candidates, calls: Calls, call_place: Rows) -> tuple[Rows, dict[str, int]]:
+def find_lines(
+    start: Rows, dur: Rows, thread: Rows, own: Candidates, calls: Calls, call_place: Rows
+) -> tuple[Rows, dict[str, int]]:
     """The place number of each row (-1 if unknown), and how many rows got theirs from which source.
 
     ``call_place`` are the place numbers of ``calls``. Rows are in order of start, longer first.
     """
-    ranges = np.concatenate((calls.start, start)), np.concatenate((calls.dur, dur)), np.concatenate((calls.thread, thread))
+    ranges = (
+        np.concatenate((calls.start, start)),
+        np.concatenate((calls.dur, dur)),
+        np.concatenate((calls.thread, thread)),
+    )
     exact = np.concatenate((call_place, own.mark))
     around = _enclosing(*ranges, exact >= 0)[len(calls.start) :]
     frame = _enclosing(start, dur, thread, own.frame >= 0)
@@ -144,4 +167,6 @@ def _enclosing(start: Rows, dur: Rows, thread: Rows, is_range: NDArray[np.bool_]
 
 def numbered(places: Sequence[Place], table: dict[Place, int]) -> Rows:
     """The number of each place in the table, which grows as needed; -1 for unknown places."""
-    return np.array([table.setdefault(place, len(table)) if place.file else -1 for place in places], dtype=np.int64)
+    return np.array(
+        [table.setdefault(place, len(table)) if place.file else -1 for place in places], dtype=np.int64
+    )

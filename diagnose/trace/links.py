@@ -10,11 +10,12 @@ Rows = NDArray[np.int64]
 
 
 def forward_rows(host: pd.DataFrame) -> Rows:
-    """For each host row the row of the forward op whose gradient it computes; -1 if it is no backward op or the forward is not recorded.
+    """For each host row the row of the forward op whose gradient it computes; -1 if it is no
+    backward op or the forward is not recorded.
 
-    Autograd numbers its nodes. A forward op carries the number that the next node will get, so of several with the same number the last one
-    before the backward op made the node. Numbers are counted per thread; the trace does not tell which thread's, as long as one runs the
-    forward that does not matter.
+    Autograd numbers its nodes. A forward op carries the number that the next node will get, so of several
+    with the same number the last one before the backward op made the node. Numbers are counted per thread;
+    the trace does not tell which thread's, as long as one runs the forward that does not matter.
     """
     sequence, backward = host["sequence"].to_numpy(), host["backward"].to_numpy()
     forward = np.flatnonzero((sequence >= 0) & ~backward)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.content import Content
 
-# Sorting the columns, the tables and the analysis took 3.2 bytes at their peak for each byte of the columns that were read.
+# Sorting the columns, the tables and the analysis took 3.2 bytes at their peak for each
+# byte of the columns that were read.
 PEAK = 4
 ALWAYS_GRANTED = 2**28
 
@@ -19,14 +20,17 @@ class Memory:
         self._limit = limit
 
     def watched(self, content: Content, held: Callable[[], int]) -> Iterator[bytes]:
-        """The content's blocks, as long as ``held`` bytes leave room for the analysis; raises TraceUnreadable when they do not."""
+        """The content's blocks, as long as ``held`` bytes leave room for the analysis;
+        raises TraceUnreadable when they do not.
+        """
         for block in content.blocks():
             yield block
             if not self._grants(PEAK * held()):
                 needed, allowed = PEAK * held() / 2**20, (self._limit or 0) / 2**20
                 raise TraceUnreadable(
                     f"{content.name} needs more memory than the limit.",
-                    saw=f"over {needed:.1f} MiB needed, {allowed:.1f} MiB allowed, {100 * content.share:.0f} % of the file read",
+                    saw=f"over {needed:.1f} MiB needed, {allowed:.1f} MiB allowed, {100 * content.share:.0f} "
+                    "% of the file read",
                     do="Raise the limit with --memory-limit, record fewer steps, or record without stacks.",
                 )
 

@@ -1,9 +1,10 @@
 """Which range encloses which: one pass over a thread, in arrays.
 
-Rows of one thread sorted by start, longer first, have this property: the innermost range that encloses row ``i`` is
-the nearest earlier range whose end is not before the end of ``i`` ("previous greater element"). All ranges look for it at
-once, jumping over those that already know theirs; then all other rows climb from the last range before them.
-An event of no duration counts as one nanosecond long: it lies inside a range that begins with it, not in one that ends there.
+Rows of one thread sorted by start, longer first, have this property: the innermost range that encloses row
+``i`` is the nearest earlier range whose end is not before the end of ``i`` ("previous greater element"). All
+ranges look for it at once, jumping over those that already know theirs; then all other rows climb from the
+last range before them. An event of no duration counts as one nanosecond long: it lies inside a range that
+begins with it, not in one that ends there.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ def order(start: Rows, dur: Rows) -> Rows:
 
 
 def innermost(start: Rows, dur: Rows, is_range: NDArray[np.bool_], group: Rows) -> Rows:
-    """For each row the innermost earlier row with ``is_range`` of the same group that encloses it; -1 if none.
+    """For each row the innermost earlier row with ``is_range`` of the same
+    group that encloses it; -1 if none.
 
-    Rows must be in `order`. ``group`` (the thread) is any integer; ranges never enclose rows of another group. Of ranges
-    with equal ends and starts the later row counts as the inner one.
+    Rows must be in `order`. ``group`` (the thread) is any integer; ranges never enclose rows of another
+    group. Of ranges with equal ends and starts the later row counts as the inner one.
     """
     parent = np.full(len(start), -1, dtype=np.int64)
     by_group = np.argsort(group, kind="stable")
@@ -75,7 +77,9 @@ def inherited(flag: NDArray[np.bool_], parent: Rows) -> NDArray[np.bool_]:
 
 
 def nearest(wanted: NDArray[np.bool_], parent: Rows, of: Rows) -> Rows:
-    """For each row in ``of`` (-1 allowed) the row itself or its nearest ancestor that is wanted; -1 if none."""
+    """For each row in ``of`` (-1 allowed) the row itself or its nearest
+    ancestor that is wanted; -1 if none.
+    """
     found = of.astype(np.int64)
     climbing = np.flatnonzero(found >= 0)
     while len(climbing):

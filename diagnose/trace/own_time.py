@@ -9,14 +9,18 @@ import numpy as np
 
 @dataclass(frozen=True)
 class OwnTime:
-    """The same moments as recorded and on the thread's own clock, and how long it had slept until each: increasing, ns."""
+    """The same moments as recorded and on the thread's own clock, and how long it
+    had slept until each: increasing, ns.
+    """
 
     recorded_ns: np.ndarray
     own_ns: np.ndarray
     slept_ns: np.ndarray
 
     def own(self, recorded: np.ndarray) -> np.ndarray:
-        """Moments as recorded on the thread's own clock, to the nanosecond; before and after the known ones it runs as the other does."""
+        """Moments as recorded on the thread's own clock, to the nanosecond; before and after the
+        known ones it runs as the other does.
+        """
         return _moved(recorded, self.recorded_ns, self.own_ns)
 
     def recorded(self, own: np.ndarray) -> np.ndarray:

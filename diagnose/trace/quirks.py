@@ -1,6 +1,7 @@
 """What differs between profiler versions and vendors, as tables.
 
-Sources: libkineto's activity types and Chrome output, torch.profiler 1.8 to 2.13, roctracer and rocprofiler output.
+Sources: libkineto's activity types and Chrome output, torch.profiler 1.8 to
+2.13, roctracer and rocprofiler output.
 """
 
 from __future__ import annotations
@@ -40,20 +41,34 @@ DEVICE_KINDS = {
 
 
 def device_type(categories: Iterable[str]) -> str:
-    """torch's word for the devices of a recording, by the categories of its events; those of AMD are "cuda" in torch as well."""
+    """torch's word for the devices of a recording, by the categories of its events; those
+    of AMD are "cuda" in torch as well.
+    """
     vendors = {category.lower().partition("_")[0] for category in categories}
     return next((vendor for vendor in OTHER_DEVICES if vendor in vendors), "cuda")
 
 
 SYNC_CATEGORY = "cuda_sync"
-SYNC_KINDS = {"Stream Wait Event": "stream wait", "Event Sync": "event sync", "Stream Sync": "stream sync", "Context Sync": "context sync"}
+SYNC_KINDS = {
+    "Stream Wait Event": "stream wait",
+    "Event Sync": "event sync",
+    "Stream Sync": "stream sync",
+    "Context Sync": "context sync",
+}
 
-# Instant events of ``profile_memory``: one for each block that is allocated or freed. torch 1.9 wrote neither a category nor totals.
+# Instant events of ``profile_memory``: one for each block that is allocated or freed. torch 1.9
+# wrote neither a category nor totals.
 MEMORY_EVENT = "[memory]"
 CPU_TYPE = 0  # of c10's device types; CUDA is 1, HIP 6
 
 # Before torch 1.12 these ranges had the category of operators.
-ANNOTATION_PREFIXES = ("ProfilerStep#", "enumerate(DataLoader)#", "Optimizer.", "DistributedDataParallel.", "DataParallel.")
+ANNOTATION_PREFIXES = (
+    "ProfilerStep#",
+    "enumerate(DataLoader)#",
+    "Optimizer.",
+    "DistributedDataParallel.",
+    "DataParallel.",
+)
 
 # Commands of MTIA's control processor that are no work of their own, and those that copy.
 MTIA_WAITS = frozenset({"event_wait", "event_record"})
@@ -61,10 +76,13 @@ MTIA_COPIES = frozenset({"dma_request"})
 
 MARK = "diagnose::"
 PROFILER_STEP = re.compile(r"ProfilerStep#(\d{1,18})$")
-OPTIMIZER_STEP = "Optimizer.step#"  # begins the names of annotations that torch puts around every optimizer's step
+OPTIMIZER_STEP = (
+    "Optimizer.step#"  # begins the names of annotations that torch puts around every optimizer's step
+)
 MODULE_CALL = "nn.Module: "  # begins the names of Python frames that are calls of modules
 BACKWARD_ROOT = "autograd::engine::evaluate_function"
-# torch 1.8 has no evaluate_function ranges; its backward nodes are ops called SomethingBackward or torch::autograd::AccumulateGrad.
+# torch 1.8 has no evaluate_function ranges; its backward nodes are ops called SomethingBackward
+# or torch::autograd::AccumulateGrad.
 BACKWARD_NODE = re.compile(r"(Backward\d*|torch::autograd::AccumulateGrad)$")
 
 # "Memcpy HtoD (Pageable -> Device)"; MTIA writes DEVICE_TO_HOST, roctracer CopyDeviceToHost.
@@ -79,7 +97,8 @@ DIRECTION_WORDS = {
 MEMORY_KINDS = re.compile(r"\((\w+) -> (\w+)\)")
 HOST_MEMORY = {"pageable": "pageable", "pinned": "pinned"}
 
-# Kernel names of collective libraries, and of hand-written collectives (symmetric memory, vLLM, SGLang, FlashInfer).
+# Kernel names of collective libraries, and of hand-written collectives
+# (symmetric memory, vLLM, SGLang, FlashInfer).
 COMMUNICATION = re.compile(
     r"nccl|rccl|oneccl|xccl|hccl|mscclpp|nvshmem|"
     r"all_?reduce|all_?gather|all_?to_?all|reduce_?scatter|cross_device_reduce|quick_?reduce",
@@ -88,7 +107,8 @@ COMMUNICATION = re.compile(
 
 # A Python frame, as torch writes it: "train.py(41): main".
 FRAME = re.compile(r"(?P<file>.+?)\((?P<line>\d+)\): (?P<function>.+)$", re.DOTALL)
-# Library code by its path, and by the first part of it: torch shortens a path by the sys.path entry it was imported from.
+# Library code by its path, and by the first part of it: torch shortens a path by the
+# sys.path entry it was imported from.
 LIBRARY_PATH = re.compile(
     r"site-packages/|dist-packages/|(^|/)lib(64)?/python\d|^<|/torch/(nn|utils|optim|autograd|_dynamo|profiler)/"
     r"|(^|/)torchinductor_|(^|/)(flashinfer|sglang|vllm)/"

@@ -36,19 +36,25 @@ def read_trace(
     trusted: bool = False,
     progress: Callable[[Content], None] | None = None,
 ) -> Trace:
-    """The tables of a trace of torch.profiler: plain, gzip or zstd JSON from a path, an open binary file or an fsspec URL.
+    """The tables of a trace of torch.profiler: plain, gzip or zstd JSON from a path,
+    an open binary file or an fsspec URL.
 
-    ``calls`` is the run folder's detail.calls.json. Times keep the file's full precision (ns; see `diagnose.trace.clock`).
-    The file is decoded a batch at a time; a trace that would take more than ``memory_limit`` bytes (half of what is free, if None)
-    is refused; one that inflates as no recording does is refused too, unless it is ``trusted``. ``progress`` is told while the file
-    is read. Raises TraceUnreadable where nothing can be read, UsageError where the file cannot be opened; what was repaired or lost
-    is told in ``Trace.notes``.
+    ``calls`` is the run folder's detail.calls.json. Times keep the file's full precision (ns; see
+    `diagnose.trace.clock`). The file is decoded a batch at a time; a trace that would take more than
+    ``memory_limit`` bytes (half of what is free, if None) is refused; one that inflates as no recording does
+    is refused too, unless it is ``trusted``. ``progress`` is told while the file is read. Raises
+    TraceUnreadable where nothing can be read, UsageError where the file cannot be opened; what was repaired
+    or lost is told in ``Trace.notes``.
     """
     max_bytes, max_ratio = (math.inf, math.inf) if trusted else (MAX_BYTES, MAX_RATIO)
     content = Content(source, max_bytes, max_ratio, progress)
     lanes, file, notes = _lanes(content, Memory(memory_limit))
     refuse_foreign(lanes.others, content.name, lanes.count, lanes.host.count, lanes.device.count)
-    host_lane, device_lane, memory_lane = Lane(lanes.host.parts), Lane(lanes.device.parts), Lane(lanes.memory.parts)
+    host_lane, device_lane, memory_lane = (
+        Lane(lanes.host.parts),
+        Lane(lanes.device.parts),
+        Lane(lanes.memory.parts),
+    )
     starts = [int(part.start[0]) for part in (host_lane, device_lane) if len(part)]
     if not starts:
         raise TraceUnreadable(f"No event in {content.name} has a usable time.", do=RECORD_HINT)
@@ -60,7 +66,9 @@ def read_trace(
     for part in (host_lane, device_lane, memory_lane):
         part.start -= first
     threads = number_threads(host_lane, lanes.host)
-    host = host_table(host_lane, lanes.host, threads, lanes.others.thread_names, _calls(calls, origin_ns, threads, notes))
+    host = host_table(
+        host_lane, lanes.host, threads, lanes.others.thread_names, _calls(calls, origin_ns, threads, notes)
+    )
     collective = device_lane.take("collective")
     device = device_table(device_lane, lanes.device, host, collective)
     steps = find_steps(host.table, device, host.borders)
@@ -76,7 +84,8 @@ def read_trace(
         waits=wait_table(lanes.waits, first, host.table),
         memory=memory_table(memory_lane),
         collectives=collective_table(collective, list(lanes.device.collectives)),
-        info=_info(file) | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
+        info=_info(file)
+        | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
         notes=(*notes, *steps.notes, *doubts(host.table, device, steps.table)),
         in_file=_in_file(first, threads, lanes),
     )
@@ -88,8 +97,14 @@ def _in_file(first_ns: int, threads: Threads, lanes: Lanes) -> InFile:
     return InFile(
         first_ns,
         host=dict(enumerate(threads.tracks)),
-        device={(ordinal, stream): (pid, tid) for ordinal, stream, pid, tid in device_tracks if shared[ordinal, stream] == 1},
-        pids=frozenset({pid for pid, _ in threads.tracks} | {pid for _, _, pid, _ in device_tracks} | lanes.others.pids),
+        device={
+            (ordinal, stream): (pid, tid)
+            for ordinal, stream, pid, tid in device_tracks
+            if shared[ordinal, stream] == 1
+        },
+        pids=frozenset(
+            {pid for pid, _ in threads.tracks} | {pid for _, _, pid, _ in device_tracks} | lanes.others.pids
+        ),
     )
 
 
@@ -102,9 +117,15 @@ def _lanes(content: Content, memory: Memory) -> tuple[Lanes, TraceFile, list[str
     if events.file.events is None:
         start = content.start[:60].decode("utf-8", "replace")
         raise TraceUnreadable(
-            f"{content.name} is JSON, but no trace: it has no traceEvents.", saw=f"it starts with {start!r}", do=RECORD_HINT
+            f"{content.name} is JSON, but no trace: it has no traceEvents.",
+            saw=f"it starts with {start!r}",
+            do=RECORD_HINT,
         )
-    notes = ["The compressed file is cut off or damaged: what came before that was read."] if content.cut_off else []
+    notes = (
+        ["The compressed file is cut off or damaged: what came before that was read."]
+        if content.cut_off
+        else []
+    )
     return lanes, events.file, notes + events.damage
 
 
@@ -117,18 +138,31 @@ def _calls(path: Path | None, origin_ns: int, threads: Threads, notes: list[str]
     if path is None:
         return Calls()
     try:
-        return read_calls(path, origin_ns, {tid: number for number, tid in reversed(list(enumerate(threads.recorded)))})
+        return read_calls(
+            path, origin_ns, {tid: number for number, tid in reversed(list(enumerate(threads.recorded)))}
+        )
     except (OSError, ValueError) as error:
-        notes.append(f"The calls of the detail phase could not be read ({error}); source lines come from marks and stacks alone.")
+        notes.append(
+            f"The calls of the detail phase could not be read ({error}); source lines come from marks and "
+            "stacks alone."
+        )
         return Calls()
 
 
 def _info(file: TraceFile) -> dict[str, Any]:
-    """The file's top-level fields that it has; computeProperties is what early torch 1.9 called deviceProperties."""
+    """The file's top-level fields that it has; computeProperties is what
+    early torch 1.9 called deviceProperties.
+    """
     fields = zip(file.__struct_encode_fields__, file.__struct_fields__, strict=True)
-    info = {key: getattr(file, field) for key, field in fields if field != "events" and getattr(file, field) is not None}
+    info = {
+        key: getattr(file, field)
+        for key, field in fields
+        if field != "events" and getattr(file, field) is not None
+    }
     if "computeProperties" in info:
         info.setdefault("deviceProperties", info.pop("computeProperties"))
     properties = info.get("deviceProperties")
-    info["deviceProperties"] = [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else []
+    info["deviceProperties"] = (
+        [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else []
+    )
     return info

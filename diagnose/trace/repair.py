@@ -1,8 +1,9 @@
 """Damaged trace files: every event that is whole is read, one by one, and what was lost is told.
 
-A profiler that died leaves a file without its end; a full disk leaves one cut anywhere; some writers leave invalid
-UTF-8, NaN, trailing commas or stray backslashes. The file is split between events (a ``}`` and a ``{"`` that follow
-each other cannot occur inside a JSON string, where quotes are escaped), so damage costs no more than the event it is in.
+A profiler that died leaves a file without its end; a full disk leaves one cut anywhere; some writers
+leave invalid UTF-8, NaN, trailing commas or stray backslashes. The file is split between events (a ``}``
+and a ``{"`` that follow each other cannot occur inside a JSON string, where quotes are escaped), so
+damage costs no more than the event it is in.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ import json
 import re
 from collections import Counter
 
-from diagnose.trace.decode import DECODE_ERRORS, Event, TraceFile, decode_event, decode_file, decode_without_args, is_list
+from diagnose.trace.decode import (
+    DECODE_ERRORS,
+    Event,
+    TraceFile,
+    decode_event,
+    decode_file,
+    decode_without_args,
+    is_list,
+)
 
 EVENTS_START = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN_EVENTS = re.compile(rb'(?<=\})(?:\s*,)?\s*(?=\{\s*"|\{\s*\})')
@@ -29,9 +38,11 @@ _REPAIRS = (
 
 
 def salvage(data: bytes | bytearray, decimals: bool = False, before: int = 0) -> tuple[TraceFile, list[str]]:
-    """All whole events of a damaged file, its top-level fields as far as they are whole, and sentences on what was lost.
+    """All whole events of a damaged file, its top-level fields as far as they are
+    whole, and sentences on what was lost.
 
-    ``TraceFile.events`` is None where no list of events begins. ``before``: how many events of the file were read already.
+    ``TraceFile.events`` is None where no list of events begins. ``before``: how many
+    events of the file were read already.
     """
     start = LIST_START.match(data) if is_list(data) else EVENTS_START.search(data)
     if start is None:
@@ -73,7 +84,9 @@ def _event(text: bytes, decimals: bool, wrong: Counter[str]) -> Event | None:
 
 def _repaired(text: bytes, wrong: Counter[str]) -> bytes:
     for what, pattern, replacement in _REPAIRS:
-        better = text.decode("utf-8", "replace").encode() if pattern is None else pattern.sub(replacement, text)
+        better = (
+            text.decode("utf-8", "replace").encode() if pattern is None else pattern.sub(replacement, text)
+        )
         if better != text:
             wrong[what] += 1
         text = better
@@ -81,7 +94,9 @@ def _repaired(text: bytes, wrong: Counter[str]) -> bytes:
 
 
 def _last_event(text: bytes, decimals: bool, wrong: Counter[str]) -> tuple[list[Event], bytes]:
-    """The last event (a list of one, or none) and the bytes behind it: the end of the file, if that was written."""
+    """The last event (a list of one, or none) and the bytes behind it: the
+    end of the file, if that was written.
+    """
     readable = _repaired(text[:_MAX_TAIL], Counter())
     try:
         _, end = json.JSONDecoder(strict=False).raw_decode(readable.decode("utf-8", "replace").lstrip())
@@ -105,10 +120,20 @@ def _top_level(head: bytes, rest: bytes) -> tuple[TraceFile, bool]:
 
 
 def _sentences(wrong: Counter[str], lost: int, kept: int, tail: bytes, ended: bool) -> list[str]:
-    notes = [f"{count:,} event{'s' * (count != 1)} held {what}; that part was replaced or left out." for what, count in wrong.items()]
+    notes = [
+        f"{count:,} event{'s' * (count != 1)} held {what}; that part was replaced or left out."
+        for what, count in wrong.items()
+    ]
     if lost:
         notes.append(f"{lost:,} of {kept + lost:,} events are damaged and were left out.")
     if not ended:
-        loss = f"; the last {len(tail):,} bytes, a part of one event, are lost" if tail.strip(b", \t\r\n]}") else ""
-        notes.append(f"The file has no end (the recording may have been cut off): {kept:,} whole events were read{loss}.")
+        loss = (
+            f"; the last {len(tail):,} bytes, a part of one event, are lost"
+            if tail.strip(b", \t\r\n]}")
+            else ""
+        )
+        notes.append(
+            f"The file has no end (the recording may have been cut off): {kept:,} whole events were "
+            f"read{loss}."
+        )
     return notes

@@ -17,7 +17,10 @@ _CANDIDATES = 64
 
 
 class Repetition(NamedTuple):
-    """The longest run of items that repeat with a period: ``codes[i] == codes[i + period]`` in ``[first, first + length)``."""
+    """The longest run of items that repeat with a period:
+
+    ``codes[i] == codes[i + period]`` in ``[first, first + length)``.
+    """
 
     period: int
     first: int
@@ -25,7 +28,9 @@ class Repetition(NamedTuple):
 
 
 def find_repetition(codes: NDArray[np.integer]) -> Repetition | None:
-    """The shortest period of the longest run of repeating items; None if fewer than three repetitions or half of the items repeat."""
+    """The shortest period of the longest run of repeating items; None if fewer than three
+    repetitions or half of the items repeat.
+    """
     runs = [_longest_run(codes, period) for period in _likely_periods(codes)]
     runs = [run for run in runs if run.length >= max(MIN_REPETITIONS * run.period, MIN_COVERAGE * len(codes))]
     if not runs:
@@ -37,8 +42,9 @@ def find_repetition(codes: NDArray[np.integer]) -> Repetition | None:
 def _likely_periods(codes: NDArray[np.integer]) -> list[int]:
     """The lags at which most items equal the item one lag later.
 
-    Every distinct item gets a random phase on the unit circle; the autocorrelation of the phases, which a Fourier transform gives for all
-    lags at once, then is the number of equal pairs plus noise of the order of its square root.
+    Every distinct item gets a random phase on the unit circle; the autocorrelation of the phases,
+    which a Fourier transform gives for all lags at once, then is the number of equal pairs plus
+    noise of the order of its square root.
     """
     count = len(codes)
     longest = count // MIN_REPETITIONS
@@ -59,9 +65,12 @@ def _longest_run(codes: NDArray[np.integer], period: int) -> Repetition:
 
 
 def border_phase(start: Rows, dur: Rows, run: Repetition) -> int:
-    """The place in the period, 0 to period - 1 from the start of the run, before which the median idle gap is longest."""
+    """The place in the period, 0 to period - 1 from the start of the run, before
+    which the median idle gap is longest.
+    """
     rows = slice(run.first, run.first + run.length // run.period * run.period)
     reach = np.maximum.accumulate((start + dur)[rows])
     gap = start[rows][1:] - reach[:-1]
-    by_repetition = np.concatenate(([gap[run.period - 1]], gap)).reshape(-1, run.period)  # nothing is known before the first
+    # nothing is known before the first
+    by_repetition = np.concatenate(([gap[run.period - 1]], gap)).reshape(-1, run.period)
     return int(np.argmax(np.median(by_repetition, axis=0)))

@@ -20,7 +20,9 @@ Rows = NDArray[np.int64]
 
 
 class Steps(NamedTuple):
-    """The STEPS table, what it was made from (see `Trace.step_source`), the training thread, and what was assumed, in words."""
+    """The STEPS table, what it was made from (see `Trace.step_source`), the training
+    thread, and what was assumed, in words.
+    """
 
     table: pd.DataFrame
     source: str
@@ -29,7 +31,9 @@ class Steps(NamedTuple):
 
 
 class Borders(NamedTuple):
-    """Host events that mark steps: row, number of the step or tick (-1 for all other rows), whether the end was recorded."""
+    """Host events that mark steps: row, number of the step or tick (-1 for all other
+    rows), whether the end was recorded.
+    """
 
     tick: Rows
     profiler_step: Rows
@@ -37,7 +41,9 @@ class Borders(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """Candidate steps: start and end, number, whether they are complete, the thread that marks them and notes."""
+    """Candidate steps: start and end, number, whether they are complete,
+    the thread that marks them and notes.
+    """
 
     spans: NDArray[np.int64]
     number: Rows
@@ -57,21 +63,31 @@ SOURCES = {
 
 
 def find_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> Steps:
-    """Steps from the best source that has a complete one (see `SOURCES`); the whole recording as one if none has."""
+    """Steps from the best source that has a complete one (see `SOURCES`); the
+    whole recording as one if none has.
+    """
     without: list[str] = []
     for source, found in _candidates(host, device, borders):
-        complete = found.complete if source == "repetition" else found.complete & _works(found.spans, host, device)
+        complete = (
+            found.complete if source == "repetition" else found.complete & _works(found.spans, host, device)
+        )
         if complete.any() or source == "whole trace":
             break
         without.append(SOURCES[source])
     notes = found.notes
     if without:
         notes = (
-            f"No step marked by {' or '.join(without)} is complete (its end was not recorded, or no operator began in it). "
+            f"No step marked by {' or '.join(without)} is complete (its end was not recorded, or no operator "
+            "began in it). "
             f"Steps are taken from {SOURCES[source]}.",
             *notes,
         )
-    columns = {"number": found.number, "start_ns": found.spans[:, 0], "end_ns": found.spans[:, 1], "complete": complete}
+    columns = {
+        "number": found.number,
+        "start_ns": found.spans[:, 0],
+        "end_ns": found.spans[:, 1],
+        "complete": complete,
+    }
     return Steps(table(STEPS, columns), source, found.thread, notes)
 
 
@@ -86,11 +102,18 @@ def _candidates(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> I
         found = find()
         if found is not None:
             yield source, found
-    yield "whole trace", Windows(_whole(host, device), np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool), busiest_thread(host))
+    yield (
+        "whole trace",
+        Windows(
+            _whole(host, device), np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool), busiest_thread(host)
+        ),
+    )
 
 
 def busiest_thread(host: pd.DataFrame) -> int:
-    """The thread that spends most time in ops outside the autograd engine (inside it, where there are no others)."""
+    """The thread that spends most time in ops outside the autograd engine
+    (inside it, where there are no others).
+    """
     ops = host[(host["kind"] == "op").to_numpy()]
     for rows in (ops[~ops["backward"]], ops, host):
         threads = np.unique(rows["tid"].to_numpy()).tolist()
@@ -123,7 +146,9 @@ def _from_profiler_steps(host: pd.DataFrame, borders: Borders) -> Windows | None
 
 
 def _from_optimizer(host: pd.DataFrame) -> Windows | None:
-    """Between the ends of the optimizer's steps; where several optimizers take turns, between the ends of the turns."""
+    """Between the ends of the optimizer's steps; where several optimizers take
+    turns, between the ends of the turns.
+    """
     thread, end = host["tid"].to_numpy(), _ends(host)
     is_step = _has_prefix(host, OPTIMIZER_STEP)
     rows = np.flatnonzero(is_step)
@@ -139,7 +164,8 @@ def _from_optimizer(host: pd.DataFrame) -> Windows | None:
 def _turns(host: pd.DataFrame, rows: Rows) -> int | None:
     """How many optimizer steps make one turn; None if their order has no period.
 
-    Optimizers of the same class have the same name: the number of ops inside tells them apart, where it is steady.
+    Optimizers of the same class have the same name: the number of ops inside
+    tells them apart, where it is steady.
     """
     start, end, thread = host["start_ns"].to_numpy(), _ends(host), host["tid"].to_numpy()
     ops = start[(host["kind"] == "op").to_numpy() & (thread == thread[rows[0]])] if len(rows) else start[:0]
@@ -155,7 +181,9 @@ def _between(ends: Rows, number: Rows, thread: int) -> Windows:
 
 
 def _on_busiest_thread(rows: Rows, thread: Rows) -> Rows:
-    """The rows of the one thread that has most of them: the same step is sometimes marked by several threads or ranks."""
+    """The rows of the one thread that has most of them: the same step is sometimes
+    marked by several threads or ranks.
+    """
     if len(rows) == 0:
         return rows
     threads, counts = np.unique(thread[rows], return_counts=True)
@@ -192,10 +220,11 @@ def _from_ops(host: pd.DataFrame) -> Windows | None:
 
 
 def _repetitions(host: pd.DataFrame, items: pd.DataFrame, asked_by: Rows, what: str) -> Windows | None:
-    """A step from each border of the repetition to the next; ``asked_by`` is the host row behind each item, -1 if unknown.
+    """A step from each border of the repetition to the next; ``asked_by`` is the host
+    row behind each item, -1 if unknown.
 
-    A stack of equal layers repeats too. But there is something else before and behind it (an embedding, a head), so all items have to
-    repeat; and it runs within one call.
+    A stack of equal layers repeats too. But there is something else before and behind it (an embedding, a
+    head), so all items have to repeat; and it runs within one call.
     """
     codes = items["name"].cat.codes.to_numpy().astype(np.int64)
     run = find_repetition(codes)
@@ -206,14 +235,18 @@ def _repetitions(host: pd.DataFrame, items: pd.DataFrame, asked_by: Rows, what: 
     if _inside_one_call(host, asked_by[border]):
         return None
     note = (
-        f"The trace marks no complete step. Its {what} repeat every {run.period:,}, {run.length // run.period:,} times, and each "
-        "repetition counts as a step; it may be a layer or a part of one. Call profiler.step() after each step to be sure."
+        f"The trace marks no complete step. Its {what} repeat every {run.period:,}, "
+        f"{run.length // run.period:,} times, and each "
+        "repetition counts as a step; it may be a layer or a part of one. Call profiler.step() after each "
+        "step to be sure."
     )
     return _between(start[border], np.arange(1, len(border)), busiest_thread(host))._replace(notes=(note,))
 
 
 def _inside_one_call(host: pd.DataFrame, rows: Rows) -> bool:
-    """Whether one launch, op, annotation, mark or module call holds two of the rows that follow each other."""
+    """Whether one launch, op, annotation, mark or module call holds two of the rows that follow each
+    other.
+    """
     thread, start, end = host["tid"].to_numpy(), host["start_ns"].to_numpy(), _ends(host)
     known = rows[rows >= 0]
     before, after = known[:-1], known[1:]
@@ -232,7 +265,9 @@ def _inside_one_call(host: pd.DataFrame, rows: Rows) -> bool:
 
 
 def _whole(host: pd.DataFrame, device: pd.DataFrame) -> NDArray[np.int64]:
-    """From the first to the last op, runtime call, annotation or GPU event; Python frames and overhead do not count."""
+    """From the first to the last op, runtime call, annotation or GPU event;
+    Python frames and overhead do not count.
+    """
     rows = host[host["kind"].isin(["op", "runtime", "annotation", "mark"]).to_numpy()]
     start = np.concatenate((rows["start_ns"], device["start_ns"]))
     end = np.concatenate((rows["start_ns"] + rows["dur_ns"], device["start_ns"] + device["dur_ns"]))
@@ -242,7 +277,8 @@ def _whole(host: pd.DataFrame, device: pd.DataFrame) -> NDArray[np.int64]:
 def _works(windows: NDArray[np.int64], host: pd.DataFrame, device: pd.DataFrame) -> NDArray[np.bool_]:
     """Whether an op begins inside; without any op in the trace, whether a GPU event does.
 
-    GPU events alone do not make a step: what begins in the empty last step of a recording was asked for before it.
+    GPU events alone do not make a step: what begins in the empty last step of a recording was asked for
+    before it.
     """
     ops = host["start_ns"].to_numpy()[(host["kind"] == "op").to_numpy()]
     begins = np.sort(ops if len(ops) else device["start_ns"].to_numpy())

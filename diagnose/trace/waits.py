@@ -1,4 +1,6 @@
-"""The WAITS table: what waited for what on the GPU, where the profiler recorded it (``enable_cuda_sync_events``)."""
+"""The WAITS table: what waited for what on the GPU, where the profiler
+recorded it (``enable_cuda_sync_events``).
+"""
 
 from __future__ import annotations
 

@@ -59,7 +59,10 @@ def pairs_of(run: str, proof: dict[str, Any]) -> list[Pair]:
 
 
 def pairs_below(folder: Path) -> list[Pair]:
-    """Of all verified runs in a folder, or of the run folder itself. One that cannot be read counts for nothing."""
+    """Of all verified runs in a folder, or of the run folder itself.
+
+    One that cannot be read counts for nothing.
+    """
     pairs = []
     for path in sorted({*folder.glob("verify.json"), *folder.glob("*/verify.json")}):
         try:

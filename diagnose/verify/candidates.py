@@ -1,4 +1,6 @@
-"""Which fixes can be tried: those of the plan that have an automatic form, or what is named on the command line."""
+"""Which fixes can be tried: those of the plan that have an automatic form,
+or what is named on the command line.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ TUNED = ("num_workers", "prefetch_factor", "batch_size")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fix to try. `rule` is empty for one from the command line; `why_not` says why it is not tried, empty if it is; `predicted_ms`: what
-    it is predicted to save, as in the result document."""
+    """A fix to try. `rule` is empty for one from the command line; `why_not` says why it is not tried, empty
+    if it is; `predicted_ms`: what it is predicted to save, as in the result document.
+    """
 
     rule: str
     title: str
@@ -32,7 +35,11 @@ class Candidate:
 
     @property
     def spec(self) -> Spec:
-        return {"name": self.intervention, "arguments": self.arguments, "sites": [list(site) for site in self.sites]}
+        return {
+            "name": self.intervention,
+            "arguments": self.arguments,
+            "sites": [list(site) for site in self.sites],
+        }
 
     @property
     def tuned(self) -> str | None:
@@ -44,18 +51,28 @@ class Candidate:
         return replace(self, arguments=self.arguments | {self.tuned: number})
 
 
-def candidates(findings: Sequence[dict[str, Any]], cwd: Path, allowed: Collection[str], only: Collection[str]) -> list[Candidate]:
-    """Of the plan's findings, in its order. Raises UsageError if `only` names a rule that is not among them."""
+def candidates(
+    findings: Sequence[dict[str, Any]], cwd: Path, allowed: Collection[str], only: Collection[str]
+) -> list[Candidate]:
+    """Of the plan's findings, in its order.
+
+    Raises UsageError if `only` names a rule that is not among them.
+    """
     for rule in only:
         if rule not in [finding["rule"] for finding in findings]:
             there = ", ".join(finding["rule"] for finding in findings) or "nothing"
-            raise UsageError(f"{rule} is not in the plan of this run", saw=f"the plan holds {there}", do="--try tries a fix by its name")
+            raise UsageError(
+                f"{rule} is not in the plan of this run",
+                saw=f"the plan holds {there}",
+                do="--try tries a fix by its name",
+            )
     return [_candidate(finding, cwd, allowed) for finding in findings if not only or finding["rule"] in only]
 
 
 def _candidate(finding: dict[str, Any], cwd: Path, allowed: Collection[str]) -> Candidate:
     fix = finding["fix"]
-    places = finding["culprits"] if fix["intervention"] == "non_blocking" else fix["call_sites"]  # there the blamed line is the call
+    # there the blamed line is the call
+    places = finding["culprits"] if fix["intervention"] == "non_blocking" else fix["call_sites"]
     sites = tuple((str(cwd / site["file"]), site["line"]) for site in places)
     return Candidate(
         rule=finding["rule"],
@@ -86,7 +103,10 @@ def by_hand(given: str) -> Candidate:
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
         if not (key and equals):
-            raise UsageError(f"{part!r} in --try {given} is no argument", do="write it as name=value: --try dataloader:num_workers=2")
+            raise UsageError(
+                f"{part!r} in --try {given} is no argument",
+                do="write it as name=value: --try dataloader:num_workers=2",
+            )
         try:
             arguments[key] = ast.literal_eval(value)
         except (ValueError, SyntaxError):

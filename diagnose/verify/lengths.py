@@ -16,7 +16,8 @@ from diagnose.verify.timing import Trial, step_ms
 UNTIMED_S, UNTIMED_STEPS = 0.5, (3, 20)
 TIMED_S, TIMED_STEPS = 2.0, (20, 1000)
 LONGEST_RUN_S = 60.0  # of a run's timed steps, unless that would be fewer than FEWEST_STEPS
-# A run is ended when it takes that many times as long as the one before; of one nobody knows how long the script takes to begin.
+# A run is ended when it takes that many times as long as the one before; of one nobody knows
+# how long the script takes to begin.
 GRACE_S, TIMES_LONGER, UNKNOWN_S = 60.0, 5, 600.0
 LONGEST_EPOCHS_S = 20.0  # a fix of what happens once an epoch needs two of them, if that is not too long
 
@@ -26,7 +27,10 @@ def settings_for(document: dict[str, Any], wanted_steps: int | None) -> TrialSet
     steps = document["steps"]
     known = steps["plain_ms"] or steps["timeline_ms"]
     if known is None or not known["median"] > 0:
-        raise DiagnoseError("No step of this run was timed, so there is nothing to compare.", do="record the script again, with more steps")
+        raise DiagnoseError(
+            "No step of this run was timed, so there is nothing to compare.",
+            do="record the script again, with more steps",
+        )
     step_s = known["median"] / 1000
     timed = _between(math.ceil(TIMED_S / step_s), TIMED_STEPS)
     if (epoch := _epoch_steps(document)) and 2 * epoch * step_s <= LONGEST_EPOCHS_S:
@@ -34,12 +38,21 @@ def settings_for(document: dict[str, Any], wanted_steps: int | None) -> TrialSet
     timed = wanted_steps or max(FEWEST_STEPS, min(timed, math.ceil(LONGEST_RUN_S / step_s)))
     untimed = _between(math.ceil(UNTIMED_S / step_s), UNTIMED_STEPS)
     limit_s = GRACE_S + TIMES_LONGER * (document["run"].get("wall_s") or UNKNOWN_S)
-    return TrialSettings(steps=untimed + timed, untimed_steps=untimed, ticks_per_step=steps["ticks_per_step"], timeout_s=limit_s)
+    return TrialSettings(
+        steps=untimed + timed,
+        untimed_steps=untimed,
+        ticks_per_step=steps["ticks_per_step"],
+        timeout_s=limit_s,
+    )
 
 
 def _epoch_steps(document: dict[str, Any]) -> int:
-    """The steps of an epoch where the plan has something to mend that does not happen in every step; else 0."""
-    if not any(_is_planned(finding) and finding["saving"]["scope"] == "average" for finding in document["findings"]):
+    """The steps of an epoch where the plan has something to mend that does not happen in every step; else
+    0.
+    """
+    if not any(
+        _is_planned(finding) and finding["saving"]["scope"] == "average" for finding in document["findings"]
+    ):
         return 0
     epoch = document["metrics"].get("epoch_step_count", {}).get("value")
     return int(epoch) if epoch else 0
@@ -55,7 +68,10 @@ def _between(number: int, bounds: tuple[int, int]) -> int:
 
 
 def fitted(settings: TrialSettings, first: Trial) -> TrialSettings:
-    """Settings for a script that has fewer steps than wanted, and a limit for runs that hang. Raises DiagnoseError if it is too short."""
+    """Settings for a script that has fewer steps than wanted, and a limit for runs that hang.
+
+    Raises DiagnoseError if it is too short.
+    """
     limit_s = GRACE_S + TIMES_LONGER * first["wall_s"]
     there = len(step_ms(first, settings.ticks_per_step)) + 1
     if there >= settings.steps:
@@ -63,5 +79,7 @@ def fitted(settings: TrialSettings, first: Trial) -> TrialSettings:
     steps = there - 1  # not its very last one
     untimed = min(settings.untimed_steps, max(1, steps // 3))
     if steps - untimed < FEWEST_STEPS:
-        raise DiagnoseError(f"The script ends after {there} steps: too few to compare runs.", do="let it train for more steps")
+        raise DiagnoseError(
+            f"The script ends after {there} steps: too few to compare runs.", do="let it train for more steps"
+        )
     return replace(settings, steps=steps, untimed_steps=untimed, timeout_s=limit_s)

@@ -1,4 +1,6 @@
-"""The script as it is against the script with a fix: fresh processes, in the order A B B A, until the verdict is clear or time is up."""
+"""The script as it is against the script with a fix: fresh processes, in the order A B B A, until
+the verdict is clear or time is up.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class RunFailed(Exception):
     """A run that ended badly, or before there was anything to compare: in words."""
 
     def __init__(self, trial: Trial, *, with_fix: bool) -> None:
-        super().__init__(ending(trial) if with_fix else f"the script failed without it as well: {ending(trial)}")
+        super().__init__(
+            ending(trial) if with_fix else f"the script failed without it as well: {ending(trial)}"
+        )
         self.trial = trial
 
 
@@ -61,7 +65,9 @@ class Arm:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A comparison, with the runs it rests on; `first`, `last`: the steps compared; `failure`: of a run after that many good ones."""
+    """A comparison, with the runs it rests on; `first`, `last`: the steps compared; `failure`:
+    of a run after that many good ones.
+    """
 
     comparison: Comparison
     before: list[Trial]
@@ -74,7 +80,9 @@ class Outcome:
 class TrialRunner:
     """Runs trials one after the other and keeps each; `run` makes one, as `run_trial` does."""
 
-    def __init__(self, store: Store, settings: TrialSettings, progress: Progress, run: Runner = run_trial) -> None:
+    def __init__(
+        self, store: Store, settings: TrialSettings, progress: Progress, run: Runner = run_trial
+    ) -> None:
         self.settings = settings
         self._store, self._progress, self._run_trial = store, progress, run
 
@@ -86,8 +94,13 @@ class TrialRunner:
         key = self._key(what_for, arm.description())
         return next(iter(self._store.runs(key).values()), None) or self._run(arm, key, "", label)
 
-    def compare_arms(self, before: Arm, after: Arm, precision: float, deadline: float, label: str) -> Outcome | None:
-        """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs. Raises RunFailed, Interrupted."""
+    def compare_arms(
+        self, before: Arm, after: Arm, precision: float, deadline: float, label: str
+    ) -> Outcome | None:
+        """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs.
+
+        Raises RunFailed, Interrupted.
+        """
         key = self._key("duel", before.description(), after.description())
         pairs, failure = _whole_pairs(self._store.runs(key)), ""
         while not self._is_over(pairs, after, precision, deadline):
@@ -107,18 +120,24 @@ class TrialRunner:
 
     def _key(self, *parts: object) -> str:
         settings = {name: value for name, value in vars(self.settings).items() if name != "timeout_s"}
-        return hashlib.sha256(json.dumps([__version__, settings, parts], sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return hashlib.sha256(
+            json.dumps([__version__, settings, parts], sort_keys=True, default=str).encode()
+        ).hexdigest()[:16]
 
     def _outcome(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm) -> Outcome | None:
         if len(pairs) < FEWEST_PAIRS:
             return None
         before, after = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         series = [[step_ms(run, self.settings.ticks_per_step) for run in runs] for runs in (before, after)]
-        before_ms, after_ms, first, last = mean_steps_ms(series[0], series[1], self.settings.untimed_steps - 1)
+        before_ms, after_ms, first, last = mean_steps_ms(
+            series[0], series[1], self.settings.untimed_steps - 1
+        )
         ratio = samples_ratio(before[0], after[0]) if arm.changes_batch_size else 1.0
         return Outcome(comparison(before_ms, [ms * ratio for ms in after_ms]), before, after, first, last)
 
-    def _is_over(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm, precision: float, deadline: float) -> bool:
+    def _is_over(
+        self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm, precision: float, deadline: float
+    ) -> bool:
         if len(pairs) in LOOKS:
             outcome = self._outcome(pairs, arm)
             if len(pairs) == LOOKS[-1] or (outcome is not None and is_clear(outcome.comparison, precision)):
@@ -133,8 +152,13 @@ class TrialRunner:
         trial = self._run_trial(arm.job, arm.specs, self.settings, folder)
         if trial["ended"] == "interrupted":
             raise Interrupted
-        if trial["ended"] in ("crashed", "killed", "timeout") or len(step_ms(trial, self.settings.ticks_per_step)) < 2:
-            raise RunFailed(trial | {"printed": _last_lines(folder / "printed.txt")}, with_fix=bool(arm.specs))
+        if (
+            trial["ended"] in ("crashed", "killed", "timeout")
+            or len(step_ms(trial, self.settings.ticks_per_step)) < 2
+        ):
+            raise RunFailed(
+                trial | {"printed": _last_lines(folder / "printed.txt")}, with_fix=bool(arm.specs)
+            )
         shutil.rmtree(folder, ignore_errors=True)
         self._store.add(key, place, trial)
         return trial
@@ -150,10 +174,14 @@ def _whole_pairs(runs: Mapping[str, Trial]) -> list[tuple[Trial, Trial]]:
 
 @functools.cache
 def _source_state(folder: str) -> list[list[object]]:
-    """Sizes and times of the Python files below the folder, but for libraries and what is hidden; of the first few thousand folders."""
+    """Sizes and times of the Python files below the folder, but for libraries and what is
+    hidden; of the first few thousand folders.
+    """
     state: list[list[object]] = []
     for number, (parent, folders, files) in enumerate(os.walk(folder)):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in NOT_THE_USERS)
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in NOT_THE_USERS
+        )
         for name in sorted(files):
             if name.endswith(".py"):
                 with contextlib.suppress(OSError):
@@ -165,7 +193,9 @@ def _source_state(folder: str) -> list[list[object]]:
 
 
 def ending(trial: Trial) -> str:
-    """How a run that cannot be used ended, and the last line it printed; of a job, the rank whose failure was the first."""
+    """How a run that cannot be used ended, and the last line it printed; of a job,
+    the rank whose failure was the first.
+    """
     rank = trial.get("lost_rank")
     who = "it" if rank is None else f"rank {rank}"
     how = {

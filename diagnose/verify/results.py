@@ -9,8 +9,9 @@ from typing import Literal
 
 from diagnose.verify.timing import Trial
 
-# How far losses may deviate, relative to the larger of the loss and 1 % of the first one. A fix in 16 bits rounds each value to 2^-8
-# (bfloat16's 8 bits of significand); the others reorder sums of float32 or round to TF32's 2^-11. Training amplifies both.
+# How far losses may deviate, relative to the larger of the loss and 1 % of the first one. A fix in 16 bits
+# rounds each value to 2^-8 (bfloat16's 8 bits of significand); the others reorder sums of float32 or round to
+# TF32's 2^-11. Training amplifies both.
 TOLERANCES = {"autocast": 0.05}
 TOLERANCE = 0.01
 FLOOR = 0.01
@@ -20,9 +21,10 @@ Agreement = Literal["same", "close", "differ", "other_data", "unsteady", "unknow
 
 @dataclass(frozen=True)
 class Results:
-    """`agreement`: same to the bit; close, within `tolerance`; differ; other_data, where the fix makes the script see other batches;
-    unsteady, where the unchanged script differs from run to run by itself; unknown, where there is nothing to compare. `deviation` is the
-    largest of the `compared` losses'."""
+    """`agreement`: same to the bit; close, within `tolerance`; differ; other_data, where the fix makes the
+    script see other batches; unsteady, where the unchanged script differs from run to run by itself; unknown,
+    where there is nothing to compare. `deviation` is the largest of the `compared` losses'.
+    """
 
     agreement: Agreement
     compared: int
@@ -43,7 +45,11 @@ def results(before: Trial, again: Trial, after: Trial, tolerance: float = TOLERA
         return Results("other_data", 0, None, tolerance)
     if not count:
         return Results("unknown", 0, None, tolerance)
-    deviation = _deviation_of_losses(mine, theirs) if isinstance(mine[0], float) else _deviation_of_outputs(mine, theirs)
+    deviation = (
+        _deviation_of_losses(mine, theirs)
+        if isinstance(mine[0], float)
+        else _deviation_of_outputs(mine, theirs)
+    )
     if _begins_alike(mine, theirs):
         agreement: Agreement = "same"
     elif not _begins_alike(mine, _signature(again)):
@@ -66,7 +72,10 @@ def _signature(trial: Trial) -> list:
 
 
 def _begins_alike(mine: list, theirs: list) -> bool | None:
-    """As far as both go; None if one is empty. By what they look like: floats are written exactly, and nan is like nan."""
+    """As far as both go; None if one is empty.
+
+    By what they look like: floats are written exactly, and nan is like nan.
+    """
     count = min(len(mine), len(theirs))
     return repr(mine[:count]) == repr(theirs[:count]) if count else None
 

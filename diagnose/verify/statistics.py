@@ -1,7 +1,9 @@
-"""What a duel of two arms says: runs of the script as it is (A) against runs with the fix (B), compared pair by pair.
+"""What a duel of two arms says: runs of the script as it is (A) against runs with
+the fix (B), compared pair by pair.
 
-Each run yields one number, the mean time of the same steps. Runs go A B B A A B B A …; neighbours form pairs, so slow drift cancels
-within a block of four. All is computed on d = ln(B ÷ A) of a pair, where faster and slower are mirror images, and told as a share.
+Each run yields one number, the mean time of the same steps. Runs go A B B A A B B A …; neighbours form pairs,
+so slow drift cancels within a block of four. All is computed on d = ln(B ÷ A) of a pair, where faster and
+slower are mirror images, and told as a share.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ ERROR_PER_LOOK = 0.05 / len(LOOKS)  # two-sided; see interval_of
 LEAST_EFFECT = 0.005  # see verdict
 RESAMPLES = 2000
 PERCENTILE = 0.05  # of the resampled means, at both ends; see interval_of
-OUTLIER_SCORE, FEWEST_FOR_OUTLIERS, MOST_OUTLIERS = 3.5, 6, 0.2  # robust standard deviations; pairs; share of the pairs
+# robust standard deviations; pairs; share of the pairs
+OUTLIER_SCORE, FEWEST_FOR_OUTLIERS, MOST_OUTLIERS = (3.5, 6, 0.2)
 SD_PER_MAD = 1.4826  # of a normal distribution
 CLOCK = 1e-6  # relative differences below it are rounding, not spread
 
@@ -36,14 +39,18 @@ class Comparison:
     change: float  # B ÷ A - 1
     low: float
     high: float
-    noise: float  # how far from no change runs of the same arm would look, paired and averaged like these, by chance
+    # how far from no change runs of the same arm would look, paired and averaged like these, by chance
+    noise: float
     before_ms: float
     after_ms: float
     saved_ms: tuple[float, float, float]  # least, best guess, most
 
 
 def comparison(a_ms: Sequence[float], b_ms: Sequence[float], *, seed: int = 0) -> Comparison:
-    """Runs in the order in which they were made: ``a_ms[i]`` and ``b_ms[i]`` were neighbours, A first where i is even."""
+    """Runs in the order in which they were made:
+
+    ``a_ms[i]`` and ``b_ms[i]`` were neighbours, A first where i is even.
+    """
     a, b = _logs(a_ms, b_ms)
     differences = b - a
     kept = inliers(differences)
@@ -65,11 +72,13 @@ def comparison(a_ms: Sequence[float], b_ms: Sequence[float], *, seed: int = 0) -
 def verdict(c: Comparison, precision: float) -> Verdict:
     """What the comparison says when asked for the change to within ± ``precision``.
 
-    An effect must show beyond the interval, the noise floor and ``LEAST_EFFECT``. Below half a percent no difference can be put down to the
-    fix: the fix also changes the process's environment and memory layout, which alone move run times by as much and more (Mytkowicz et al.
-    2009, "Producing Wrong Data Without Doing Anything Obviously Wrong!"), and no number of runs averages that out.
+    An effect must show beyond the interval, the noise floor and ``LEAST_EFFECT``. Below half a percent no
+    difference can be put down to the fix: the fix also changes the process's environment and memory layout,
+    which alone move run times by as much and more (Mytkowicz et al. 2009, "Producing Wrong Data Without Doing
+    Anything Obviously Wrong!"), and no number of runs averages that out.
 
-    No change: within ± ``precision``, or about 0 and within the noise floor. A change that hides in the floor is not known to be none.
+    No change: within ± ``precision``, or about 0 and within the noise floor. A change that hides
+    in the floor is not known to be none.
     """
     beyond = abs(c.change) > max(c.noise, LEAST_EFFECT)
     if beyond and c.high < 0:
@@ -81,9 +90,11 @@ def verdict(c: Comparison, precision: float) -> Verdict:
 
 
 def is_clear(c: Comparison, precision: float) -> bool:
-    """Whether the duel may stop at this look: an effect known to ± ``precision`` or to ± a quarter of itself, or none above ``precision``.
+    """Whether the duel may stop at this look: an effect known to ± ``precision`` or to ± a quarter of
+    itself, or none above ``precision``.
 
-    That a change hides in the noise floor is no reason to stop while there is time: more pairs lower the floor.
+    That a change hides in the noise floor is no reason to stop while there is time: more pairs lower the
+    floor.
     """
     if c.pairs + c.outliers < LOOKS[0]:
         return False
@@ -109,8 +120,10 @@ def _logs(a_ms: Sequence[float], b_ms: Sequence[float]) -> tuple[np.ndarray, np.
 
 
 def inliers(values: np.ndarray) -> np.ndarray:
-    """True where a value is used: at most 3.5 robust standard deviations from the median (Iglewicz & Hoaglin 1993, "How to Detect and
-    Handle Outliers"). At most a fifth is set aside, the furthest first, and none of fewer than six."""
+    """True where a value is used: at most 3.5 robust standard deviations from the median
+    (Iglewicz & Hoaglin 1993, "How to Detect and Handle Outliers"). At most a fifth is set aside,
+    the furthest first, and none of fewer than six.
+    """
     distance = np.abs(values - np.median(values))
     limit = OUTLIER_SCORE * max(SD_PER_MAD * float(np.median(distance)), CLOCK)
     most = int(MOST_OUTLIERS * len(values)) if len(values) >= FEWEST_FOR_OUTLIERS else 0
@@ -123,14 +136,16 @@ def inliers(values: np.ndarray) -> np.ndarray:
 def interval_of(differences: np.ndarray, kept: np.ndarray, seed: int) -> tuple[float, float, float]:
     """The mean of the pairs kept as a change, and its interval for one look of a duel.
 
-    A percentile bootstrap of the pairs gives the shape. It is too narrow for few pairs, by √((n-1) ÷ n) and for want of a t quantile
-    (Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 3.2), and of four pairs it has no far percentiles at all. So
-    its 5 % and 95 % percentiles are stretched about the mean: by t at the look's level ÷ z at 5 % × √(n ÷ (n-1)), and by all pairs ÷ pairs
-    kept, as for a trimmed mean (Tukey & McLaughlin 1963): what is left after setting pairs aside looks calmer than it is.
+    A percentile bootstrap of the pairs gives the shape. It is too narrow for few pairs, by √((n-1) ÷ n) and
+    for want of a t quantile (Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 3.2),
+    and of four pairs it has no far percentiles at all. So its 5 % and 95 % percentiles are stretched about
+    the mean: by t at the look's level ÷ z at 5 % × √(n ÷ (n-1)), and by all pairs ÷ pairs kept, as for a
+    trimmed mean (Tukey & McLaughlin 1963): what is left after setting pairs aside looks calmer than it is.
 
-    The whole duel's error of 5 % is spent in equal parts on its looks (Bonferroni), so the interval holds whatever made the duel stop
-    (repeated confidence intervals: Jennison & Turnbull 1989). Looks share runs, which leaves a quarter of it for what setting aside adds:
-    at most 4 % of simulated duels miss the planted change, on both sides together (tests/benchmarks/verdicts.py).
+    The whole duel's error of 5 % is spent in equal parts on its looks (Bonferroni), so the interval holds
+    whatever made the duel stop (repeated confidence intervals: Jennison & Turnbull 1989). Looks share runs,
+    which leaves a quarter of it for what setting aside adds: at most 4 % of simulated duels miss the planted
+    change, on both sides together (tests/benchmarks/verdicts.py).
     """
     used = differences[kept]
     count, mean = len(used), float(np.mean(used))
@@ -141,9 +156,11 @@ def interval_of(differences: np.ndarray, kept: np.ndarray, seed: int) -> tuple[f
 
 
 def noise_floor(a: np.ndarray, b: np.ndarray) -> float:
-    """Where the mean of as many A/A pairs would lie in 95 of 100 duels: ± t × root mean square ÷ √pairs, as a share.
+    """Where the mean of as many A/A pairs would lie in 95 of 100 duels: ± t ×
+    root mean square ÷ √pairs, as a share.
 
-    The A/A pairs are the same arm's runs next to each other between the duel's pairs: B1 B2, A2 A3, B3 B4, … Their mean is known to be 0.
+    The A/A pairs are the same arm's runs next to each other between the duel's pairs: B1 B2, A2 A3,
+    B3 B4, … Their mean is known to be 0.
     """
     later = np.arange(1, len(a))
     same = np.where(later % 2 == 1, b[1:] - b[:-1], a[1:] - a[:-1])

@@ -1,4 +1,6 @@
-"""The runs of a verification on disk, a line each as it ends, so that an interruption loses one run at most."""
+"""The runs of a verification on disk, a line each as it ends, so that an
+interruption loses one run at most.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from diagnose.verify.timing import Trial
 
 
 class Store:
-    """`key` names a comparison: what is run, with which fixes, for how many steps; `place` a run in it (`A0`, `B0`, `A1` …)."""
+    """`key` names a comparison: what is run, with which fixes, for how many steps;
+    `place` a run in it (`A0`, `B0`, `A1` …).
+    """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         """Raises OSError if the folder cannot be made."""
@@ -24,7 +28,8 @@ class Store:
             self._path.unlink(missing_ok=True)
         self._runs: dict[str, dict[str, Trial]] = defaultdict(dict)
         written = self._path.read_text(encoding="utf-8") if self._path.exists() else ""
-        self._lead = "\n" if written and not written.endswith("\n") else ""  # a line was cut off when the machine went down
+        # a line was cut off when the machine went down
+        self._lead = "\n" if written and not written.endswith("\n") else ""
         for line in written.splitlines():
             try:
                 run = json.loads(line)

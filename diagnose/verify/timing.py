@@ -1,4 +1,6 @@
-"""From the ends of steps to one number a run: the mean time of the same steps, once the script runs steadily."""
+"""From the ends of steps to one number a run: the mean time of the same
+steps, once the script runs steadily.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,28 @@ MANY_STEPS = 10 * BATCH  # from which there are enough such averages
 
 
 def step_ms(trial: Trial, ticks_per_step: int) -> np.ndarray:
-    """The durations of the second step and all later ones: on the GPU's clock where the script uses one, else on the host's."""
-    ends = np.asarray(trial["device_ms"] if trial["device_ms"] else np.asarray(trial["tick_ns"], dtype=np.float64) / 1e6)
+    """The durations of the second step and all later ones: on the GPU's clock where the
+    script uses one, else on the host's.
+    """
+    ends = np.asarray(
+        trial["device_ms"] if trial["device_ms"] else np.asarray(trial["tick_ns"], dtype=np.float64) / 1e6
+    )
     return np.diff(ends[ticks_per_step - 1 :: ticks_per_step])
 
 
 def samples_ratio(before: Trial, after: Trial) -> float:
-    """Samples of a step as it is ÷ of one with a fix that changes the batch size: brings the latter's time to as many samples."""
+    """Samples of a step as it is ÷ of one with a fix that changes the batch size: brings
+    the latter's time to as many samples.
+    """
     sizes = before.get("batch_size"), after.get("batch_size")
     return sizes[0] / sizes[1] if sizes[0] and sizes[1] else 1.0
 
 
 def steady_from(series_ms: np.ndarray) -> int:
-    """The first step that belongs to the steady state: the truncation with the least standard error of what is left, but never more than
-    half (MSER-5: White, Cobb & Spratt 2000, "A comparison of five steady-state truncation heuristics for simulation")."""
+    """The first step that belongs to the steady state: the truncation with the least standard error of what
+    is left, but never more than half (MSER-5: White, Cobb & Spratt 2000, "A comparison of five steady-state
+    truncation heuristics for simulation").
+    """
     size = BATCH if len(series_ms) >= MANY_STEPS else 1
     count = len(series_ms) // size
     if count < 4:
@@ -38,13 +48,18 @@ def steady_from(series_ms: np.ndarray) -> int:
     return len(series_ms) - (count - cut) * size if cut else 0
 
 
-def mean_steps_ms(before: Sequence[np.ndarray], after: Sequence[np.ndarray], untimed: int) -> tuple[list[float], list[float], int, int]:
+def mean_steps_ms(
+    before: Sequence[np.ndarray], after: Sequence[np.ndarray], untimed: int
+) -> tuple[list[float], list[float], int, int]:
     """Each run's mean over the same steps, and which these are: from, to (as `step_ms` counts them).
 
-    The cut is the later one of the arms', each taken from the median run, so that one disturbed run does not move it.
+    The cut is the later one of the arms', each taken from the median run, so that
+    one disturbed run does not move it.
     """
     last = min(map(len, [*before, *after]))
-    first = max(untimed, *(steady_from(np.median([run[:last] for run in arm], axis=0)) for arm in (before, after)))
+    first = max(
+        untimed, *(steady_from(np.median([run[:last] for run in arm], axis=0)) for arm in (before, after))
+    )
     first = min(first, last - 1)
     means = [[float(run[first:last].mean()) for run in arm] for arm in (before, after)]
     return means[0], means[1], first, last

@@ -1,18 +1,24 @@
-"""A short search for a fix's number: twice and half of what is known to be best so far, until neither is better."""
+"""A short search for a fix's number: twice and half of what is known to be
+best so far, until neither is better.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-KNEE = 0.02  # a smaller number within this share of the best time is the better one: workers and prefetched batches cost memory
+# a smaller number within this share of the best time is the better one:
+# workers and prefetched batches cost memory
+KNEE = 0.02
 LARGEST = {"prefetch_factor": 64, "batch_size": 2**20}
 MOST_VALUES = 6
 
 
 @dataclass(frozen=True)
 class Curve:
-    """`ms`: the step by number tried; `best` has the shortest, `knee` is the smallest that is as good within `KNEE` or the noise."""
+    """`ms`: the step by number tried; `best` has the shortest, `knee` is the smallest that is
+    as good within `KNEE` or the noise.
+    """
 
     argument: str
     ms: dict[int, float]
@@ -20,8 +26,13 @@ class Curve:
     knee: int
 
 
-def search(argument: str, start: int, largest: int, measured_ms: Callable[[int], float | None], noise: float) -> Curve | None:
-    """`measured_ms(number)` runs it, and gives None when time is up or the run failed. None if not even the start was measured."""
+def search(
+    argument: str, start: int, largest: int, measured_ms: Callable[[int], float | None], noise: float
+) -> Curve | None:
+    """`measured_ms(number)` runs it, and gives None when time is up or the run failed.
+
+    None if not even the start was measured.
+    """
     known: dict[int, float] = {}
     waiting = [start, *neighbours(start, largest)]
     while waiting and len(known) < MOST_VALUES:
@@ -32,7 +43,9 @@ def search(argument: str, start: int, largest: int, measured_ms: Callable[[int],
         known[number] = ms
         if not waiting:
             waiting = [one for one in neighbours(best_of(known), largest) if one not in known]
-    return Curve(argument, dict(sorted(known.items())), best_of(known), knee_of(known, noise)) if known else None
+    return (
+        Curve(argument, dict(sorted(known.items())), best_of(known), knee_of(known, noise)) if known else None
+    )
 
 
 def neighbours(number: int, largest: int) -> list[int]:

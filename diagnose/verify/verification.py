@@ -1,4 +1,6 @@
-"""Try the fixes of a recorded run on its own script: which take hold, what each gains, what they gain together."""
+"""Try the fixes of a recorded run on its own script: which take hold, what
+each gains, what they gain together.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,9 @@ NO_TIME = "the budget was used up before two pairs of runs were made"
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """`precision`: half the width of the interval asked for, a share; `budget_s`: for all of it; `steps`: timed in each run, by default as
-    many as take two seconds take."""
+    """`precision`: half the width of the interval asked for, a share; `budget_s`: for all of it; `steps`:
+    timed in each run, by default as many as take two seconds take.
+    """
 
     precision: float = 0.02
     budget_s: float = 600.0
@@ -40,8 +43,9 @@ class VerifyOptions:
 
 @dataclass(frozen=True)
 class VerifyProgress:
-    """The run that begins: what it is for, its number from 1, the fix it is of from 1 among those to try (0: the script itself, or all
-    fixes together), and how much of the budget is left at most."""
+    """The run that begins: what it is for, its number from 1, the fix it is of from 1 among those to try (0:
+    the script itself, or all fixes together), and how much of the budget is left at most.
+    """
 
     label: str
     run: int
@@ -53,7 +57,10 @@ class VerifyProgress:
 
 @dataclass
 class FixResult:
-    """One fix. `state`: measured, not_held, failed, not_tried, no_time. Times are ms per step; `step_from`, `step_to`: those compared."""
+    """One fix. `state`: measured, not_held, failed, not_tried, no_time.
+
+    Times are ms per step; `step_from`, `step_to`: those compared.
+    """
 
     rule: str
     title: str
@@ -68,7 +75,8 @@ class FixResult:
     results: dict[str, Any] | None = None
     memory: dict[str, Any] | None = None
     curve: dict[str, Any] | None = None
-    batch_sizes: tuple[int | None, int | None] | None = None  # as it is, with the fix: times are of as many samples as a step has now
+    # as it is, with the fix: times are of as many samples as a step has now
+    batch_sizes: tuple[int | None, int | None] | None = None
     step_from: int | None = None
     step_to: int | None = None
 
@@ -78,7 +86,8 @@ class Verification:
     """What verify.json holds."""
 
     step_ms: float | None = None
-    same_losses: bool | None = None  # of two runs of the script as it is; or what its model returns, where there is no loss
+    # of two runs of the script as it is; or what its model returns, where there is no loss
+    same_losses: bool | None = None
     seeded_batches: bool = False
     noise: float | None = None
     tried: list[FixResult] = field(default_factory=list)
@@ -132,8 +141,14 @@ class Verifier:
             self._fixes = len(tried)
             for number, one in enumerate(candidates):
                 self._fix += not one.why_not
-                jobs_left = len([later for later in candidates[number:] if not later.why_not]) + (len(tried) > 1)
-                self._add(_tried(one, "not_tried", one.why_not) if one.why_not else self._try(one, self._share_of_time(jobs_left)))
+                jobs_left = len([later for later in candidates[number:] if not later.why_not]) + (
+                    len(tried) > 1
+                )
+                self._add(
+                    _tried(one, "not_tried", one.why_not)
+                    if one.why_not
+                    else self._try(one, self._share_of_time(jobs_left))
+                )
             self._fix = 0
             self._try_together(tried)
         except (Interrupted, KeyboardInterrupt):  # during a run, between two
@@ -144,7 +159,9 @@ class Verifier:
     # the script itself
 
     def _look_at_script_itself(self) -> None:
-        """Two runs that nothing is measured with: they warm the machine's caches, and tell whether the script repeats itself."""
+        """Two runs that nothing is measured with: they warm the machine's caches, and
+        tell whether the script repeats itself.
+        """
         try:
             first = self._runner.once(self._as_it_is, "the script as it is", "first")
             self._runner = self._runner.with_settings(fitted(self._runner.settings, first))
@@ -172,19 +189,24 @@ class Verifier:
             if one.tuned is not None:
                 one = self._with_best_number(one, tried, self._began_to(deadline, TUNING_SHARE))
                 if one.arguments != tried.arguments:
-                    tried.arguments, tried.predicted_ms = one.arguments, None  # that was predicted of another number
+                    # that was predicted of another number
+                    tried.arguments, tried.predicted_ms = (one.arguments, None)
             self._measure(tried, [one], deadline, one.title)
         except RunFailed as failed:
             tried.state, tried.why = "failed", str(failed)
         return tried
 
     def _checked(self, one: Candidate) -> Trial:
-        """A run with the fix, on the same data as the script as it is: if items draw random numbers, those are seeded from now on."""
+        """A run with the fix, on the same data as the script as it is: if items draw random
+        numbers, those are seeded from now on.
+        """
         arm = Arm(self._as_it_is.job, (one.spec,))
         check = self._runner.once(arm, f"{one.title}: does it take hold?")
         if results.data_differ(self._reference, check) and not self._runner.settings.seed_batches:
             self._runner = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
-            self._reference = self._runner.once(self._as_it_is, "the script as it is, with its batches seeded")
+            self._reference = self._runner.once(
+                self._as_it_is, "the script as it is, with its batches seeded"
+            )
             self._first = self._runner.once(self._as_it_is, "the script as it is, seeded, once more", "first")
             self.proof.seeded_batches = True
             check = self._runner.once(arm, f"{one.title}: the same data?")
@@ -195,7 +217,9 @@ class Verifier:
         outcome = self._runner.compare_arms(self._as_it_is, arm, self._wanted.precision, deadline, label)
         if outcome is None:
             return
-        self._all_runs += [("before", run) for run in outcome.before] + [("after", run) for run in outcome.after]
+        self._all_runs += [("before", run) for run in outcome.before] + [
+            ("after", run) for run in outcome.after
+        ]
         tried.state, tried.why = "measured", outcome.failure or _not_beside_others(fixes, outcome.after[0])
         tried.verdict = statistics.verdict(outcome.comparison, self._wanted.precision)
         tried.change = asdict(outcome.comparison)
@@ -205,7 +229,11 @@ class Verifier:
         compared = results.results(self._reference, self._first, outcome.after[0], tolerance)
         tried.results = asdict(compared)
         tried.memory = _memory(outcome)
-        tried.batch_sizes = (outcome.before[0]["batch_size"], outcome.after[0]["batch_size"]) if arm.changes_batch_size else None
+        tried.batch_sizes = (
+            (outcome.before[0]["batch_size"], outcome.after[0]["batch_size"])
+            if arm.changes_batch_size
+            else None
+        )
         if compared.agreement in ("differ", "other_data"):
             tried.verdict = "changes_result"
 
@@ -244,11 +272,15 @@ class Verifier:
     def _try_together(self, candidates: Sequence[Candidate]) -> None:
         known = {(tried.rule, tried.title): tried for tried in self.proof.tried}
         found = [(one, known[one.rule, one.title]) for one in candidates]
-        faster = [replace(one, arguments=tried.arguments) for one, tried in found if tried.verdict == "faster"]
+        faster = [
+            replace(one, arguments=tried.arguments) for one, tried in found if tried.verdict == "faster"
+        ]
         if len(faster) < 2:
             return
         names = ", ".join(one.rule or one.title for one in faster)
-        together = FixResult(names, "All that are faster, together", "", {}, _least_safe(faster), "no_time", NO_TIME)
+        together = FixResult(
+            names, "All that are faster, together", "", {}, _least_safe(faster), "no_time", NO_TIME
+        )
         try:
             self._measure(together, faster, self._end, together.title)
         except RunFailed as failed:
@@ -260,7 +292,9 @@ class Verifier:
     def _counted(self, label: str) -> None:
         self.proof.runs += 1
         left_s = max(0.0, self._end - time.monotonic())
-        self._progress(VerifyProgress(label, self.proof.runs, self._fix, self._fixes, left_s, self._wanted.budget_s))
+        self._progress(
+            VerifyProgress(label, self.proof.runs, self._fix, self._fixes, left_s, self._wanted.budget_s)
+        )
 
     def _add(self, tried: FixResult) -> None:
         """In the place of what an earlier verification found of the same fix."""
@@ -291,17 +325,24 @@ def _script_failed(failed: RunFailed) -> DiagnoseError:
 
 
 def _tried(one: Candidate, state: str, why: str) -> FixResult:
-    return FixResult(one.rule, one.title, one.intervention, one.arguments, one.safety, state, why, one.predicted_ms)
+    return FixResult(
+        one.rule, one.title, one.intervention, one.arguments, one.safety, state, why, one.predicted_ms
+    )
 
 
 def _not_beside_others(fixes: Sequence[Candidate], run: Trial) -> str:
     """Which fixes did not take hold in a run with several."""
-    idle = [one.rule or one.title for one, fix in zip(fixes, run["interventions"], strict=True) if not fix["held"]]
+    idle = [
+        one.rule or one.title for one, fix in zip(fixes, run["interventions"], strict=True) if not fix["held"]
+    ]
     return f"{', '.join(idle)} did not take hold beside the others" if idle else ""
 
 
 def _why_not_held(trial: Trial) -> str:
-    return next((fix["why_not"] for fix in trial["interventions"] if not fix["held"] and fix["why_not"]), "the script never came by it")
+    return next(
+        (fix["why_not"] for fix in trial["interventions"] if not fix["held"] and fix["why_not"]),
+        "the script never came by it",
+    )
 
 
 def _least_safe(accepted: Collection[Candidate]) -> str:
@@ -312,7 +353,10 @@ def _memory(outcome: Outcome) -> dict[str, Any]:
     """Peaks, as the median of each arm's runs; None where a kind of memory is not used."""
     kinds = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_resident_bytes")
     arms = {"before": outcome.before, "after": outcome.after}
-    return {kind: {name: _median([run.get(kind) for run in runs]) for name, runs in arms.items()} for kind in kinds}
+    return {
+        kind: {name: _median([run.get(kind) for run in runs]) for name, runs in arms.items()}
+        for kind in kinds
+    }
 
 
 def _median(values: list[float | None]) -> float | None:

@@ -11,7 +11,9 @@ from diagnose.verify.timing import Trial
 OTHERS_SHARE = 0.1  # of the machine's processor time
 CLOCK_DIFFERENCE = 0.03  # between the arms
 POWER_CAP = "sw_power_cap"
-FULL_LOAD_CLOCK = 0.5  # of the highest clock: at its power limit an A100 PCIe may settle at its base clock, 0.54 of it (765 of 1,410 MHz)
+# of the highest clock: at its power limit an A100 PCIe may settle at its base
+# clock, 0.54 of it (765 of 1,410 MHz)
+FULL_LOAD_CLOCK = 0.5
 
 
 def warnings_of(runs: Sequence[tuple[str, Trial]]) -> list[str]:
@@ -24,7 +26,11 @@ def _others(runs: Sequence[tuple[str, Trial]]) -> list[str]:
     busy = float(np.median(shares)) if shares else 0.0
     if busy < OTHERS_SHARE:
         return []
-    return [f"Other processes used {100 * busy:.0f} % of this machine's processor time: close them, and the noise becomes less."]
+    return [
+        f"Other processes used {100 * busy:.0f} % of this machine's processor time: close them, and "
+        "the noise "
+        "becomes less."
+    ]
 
 
 def _gpu(runs: Sequence[tuple[str, Trial]]) -> list[str]:
@@ -38,15 +44,22 @@ def _gpu(runs: Sequence[tuple[str, Trial]]) -> list[str]:
     clocks = {arm: _clock([state for of, state in states if of == arm]) for arm in ("before", "after")}
     before, after = clocks["before"], clocks["after"]
     if before and after and abs(after / before - 1) > CLOCK_DIFFERENCE:
-        said.append(f"The GPU's clock was {before:.0f} MHz in the runs as it is and {after:.0f} MHz in those with the fix.")
+        said.append(
+            f"The GPU's clock was {before:.0f} MHz in the runs as it is and {after:.0f} MHz in those with "
+            "the fix."
+        )
     return said
 
 
 def _slowed_by(state: dict) -> list[str]:
-    """Why the clock was lowered; the power limit alone, at which a GPU at full load runs, is no reason unless the clock is low."""
+    """Why the clock was lowered; the power limit alone, at which a GPU at full load runs,
+    is no reason unless the clock is low.
+    """
     reasons = list(state.get("throttle_reasons") or [])
     clock, highest = state.get("sm_clock_mhz_median"), state.get("sm_clock_mhz_max_supported")
-    return [] if reasons == [POWER_CAP] and clock and highest and clock >= FULL_LOAD_CLOCK * highest else reasons
+    return (
+        [] if reasons == [POWER_CAP] and clock and highest and clock >= FULL_LOAD_CLOCK * highest else reasons
+    )
 
 
 def _clock(states: Sequence[dict]) -> float | None:

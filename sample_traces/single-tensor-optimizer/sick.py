@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-STEPS, BATCH, WIDTH, LAYERS = (100, 4096, 256, 200) if CUDA else (6, 8, 8, 4)  # on a CPU just enough to see that it runs
+# on a CPU just enough to see that it runs
+STEPS, BATCH, WIDTH, LAYERS = (100, 4096, 256, 200) if CUDA else (6, 8, 8, 4)
 
 
 class Residual(nn.Module):

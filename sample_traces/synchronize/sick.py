@@ -1,4 +1,6 @@
-"""Fit a deep network, adding up the gradients of eight parts of each batch and timing their forwards and backwards."""
+"""Fit a deep network, adding up the gradients of eight parts of each batch and
+timing their forwards and backwards.
+"""
 
 import time
 
@@ -6,7 +8,8 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-STEPS, BATCH, WIDTH, LAYERS = (100, 49152, 1024, 16) if CUDA else (6, 16, 16, 2)  # on a CPU just enough to see that it runs
+# on a CPU just enough to see that it runs
+STEPS, BATCH, WIDTH, LAYERS = (100, 49152, 1024, 16) if CUDA else (6, 16, 16, 2)
 PARTS = 8
 
 

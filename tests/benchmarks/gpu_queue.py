@@ -1,11 +1,13 @@
-"""Steps of a simulated GPU with a launch queue, and what the analysis says of them (`make bench-queue`). Nothing here ran on a GPU.
+"""Steps of a simulated GPU with a launch queue, and what the analysis says of them (`make
+bench-queue`). Nothing here ran on a GPU.
 
     python -m tests.benchmarks.gpu_queue [--quick]
 
-A host launches kernels one after the other; the GPU takes them from a queue of 1,024, and a launch into a full queue waits. Some scripts
-wait for the GPU at each step's end. What a run would have recorded of that (host and GPU ticks of plain steps, a trace of profiled ones)
-goes through the real reader and the real analysis. A cell is wrong if the step is more than 3 % off the simulated one, if launches are
-called the limit where the GPU is, if nothing is said where the host is, or if there is a caution.
+A host launches kernels one after the other; the GPU takes them from a queue of 1,024, and a launch into a
+full queue waits. Some scripts wait for the GPU at each step's end. What a run would have recorded of that
+(host and GPU ticks of plain steps, a trace of profiled ones) goes through the real reader and the real
+analysis. A cell is wrong if the step is more than 3 % off the simulated one, if launches are called the limit
+where the GPU is, if nothing is said where the host is, or if there is a caution.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ PLAIN_STEPS, TIMELINE_STEPS, STEADY_STEPS = 20, 8, 60
 KERNELS, KERNEL_US, HOST_US = (10, 30, 100, 300, 1000, 2000), (1, 5, 10, 20, 45, 100, 200), (2, 5, 10, 20)
 QUICK = (10, 100, 1200), (1, 10, 45), (2, 10)
 MOST_ERROR = 0.03
-GPU_IS_LIMIT, HOST_IS_LIMIT = 0.05, 0.3  # the GPU's true idle time for the host, below and above which a report has to say so
+# the GPU's true idle time for the host, below and above which a report has to say so
+GPU_IS_LIMIT, HOST_IS_LIMIT = (0.05, 0.3)
 NOISE = 0.1  # of the grid's times
 START_US = 100.0
 
@@ -64,15 +67,19 @@ class Job:
         return 1.3 * self.host_us + self.profiler_us
 
     def __str__(self) -> str:
-        return f"synthetic: {self.kernels} kernels of {self.kernel_us:g} µs, {self.host_us:g} µs a launch{', waits' * self.waits}"
+        return (
+            f"synthetic: {self.kernels} kernels of {self.kernel_us:g} µs, {self.host_us:g} µs a "
+            f"launch{', waits' * self.waits}"
+        )
 
 
 @dataclass(frozen=True)
 class Simulated:
     """Steps from a drained GPU on, µs.
 
-    ``launches_us``: a row a launch: when its operator begins, when its call begins and returns, its kernel's begin and end. ``ticks_us``,
-    ``done_us``: the steps' borders on the host, and when the GPU has reached them. ``waits_us``: begin and end of calls that wait.
+    ``launches_us``: a row a launch: when its operator begins, when its call begins and returns, its kernel's
+    begin and end. ``ticks_us``, ``done_us``: the steps' borders on the host, and when the GPU has reached
+    them. ``waits_us``: begin and end of calls that wait.
     """
 
     launches_us: np.ndarray
@@ -116,7 +123,10 @@ def true_step_us(job: Job) -> float:
 
 
 def recording(job: Job) -> Recording:
-    plain, profiled = simulated(job, job.host_us, PLAIN_STEPS), simulated(job, job.profiled_us, TIMELINE_STEPS)
+    plain, profiled = (
+        simulated(job, job.host_us, PLAIN_STEPS),
+        simulated(job, job.profiled_us, TIMELINE_STEPS),
+    )
     phases = [
         {
             "name": "plain",
@@ -156,8 +166,19 @@ def _events(job: Job, steps: Simulated) -> Iterator[dict[str, Any]]:
     yield _event("cuda_runtime", "cudaDeviceSynchronize", last_us + 5, returns_us, correlation=2 * 10**6)
 
 
-def _event(category: str, name: str, begin: float, end: float, *, pid: int = 100, tid: int = 100, **args: int) -> dict[str, Any]:
-    return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": begin, "dur": end - begin, "args": args}
+def _event(
+    category: str, name: str, begin: float, end: float, *, pid: int = 100, tid: int = 100, **args: int
+) -> dict[str, Any]:
+    return {
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": begin,
+        "dur": end - begin,
+        "args": args,
+    }
 
 
 # ---- what the analysis says
@@ -165,7 +186,9 @@ def _event(category: str, name: str, begin: float, end: float, *, pid: int = 100
 
 @dataclass(frozen=True)
 class Said:
-    """``idle``: the share of the true step in which the GPU waits for the host; ``launch_bound``: what the report says of it."""
+    """``idle``: the share of the true step in which the GPU waits for the host;
+    ``launch_bound``: what the report says of it.
+    """
 
     true_ms: float
     step_ms: float
@@ -216,18 +239,33 @@ def _wrong(job: Job, said: Said, *, sums_up: bool) -> Iterator[str]:
 
 
 def grid(
-    kernels: tuple[int, ...] = KERNELS, kernel_us: tuple[float, ...] = KERNEL_US, host_us: tuple[float, ...] = HOST_US
+    kernels: tuple[int, ...] = KERNELS,
+    kernel_us: tuple[float, ...] = KERNEL_US,
+    host_us: tuple[float, ...] = HOST_US,
 ) -> Iterator[Job]:
     for waits, count, long_us, launch_us in itertools.product((False, True), kernels, kernel_us, host_us):
         yield Job(count, long_us, launch_us, waits, noise=NOISE)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="a small grid")
     jobs = list(grid(*QUICK) if parser.parse_args().quick else grid())
     said = [said_of(job) for job in jobs]
-    header = ("kernels", "µs a kernel", "µs a launch", "waits", "step", "said", "idle", "launch-bound", "plan", "wrong")
+    header = (
+        "kernels",
+        "µs a kernel",
+        "µs a launch",
+        "waits",
+        "step",
+        "said",
+        "idle",
+        "launch-bound",
+        "plan",
+        "wrong",
+    )
     rows = [
         (
             str(job.kernels),
@@ -245,7 +283,10 @@ def main() -> None:
     ]
     print(table(header, rows))
     worst = max(abs(one.error) for one in said)
-    print(f"\nSynthetic: {len(said)} cells, {sum(bool(one.wrong) for one in said)} wrong, the largest error of a step {100 * worst:.1f} %.")
+    print(
+        f"\nSynthetic: {len(said)} cells, {sum(bool(one.wrong) for one in said)} wrong, the largest error of "
+        f"a step {100 * worst:.1f} %."
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""What the idle hooks cost: a plain script against the same script in its plain phase, interleaved A B B A runs.
+"""What the idle hooks cost: a plain script against the same script in its
+plain phase, interleaved A B B A runs.
 
     python -m tests.benchmarks.hooks [quartets]
 
-Prints what a step costs more with our hooks, in µs and as a ratio, for a step of some 0.4 ms and one of some 2 ms: in wall time and in the
-training thread's own processor time, which other programs on the machine disturb less; the median over the quartets, and the range of the
-ratio. The targets are at most 10 µs, and 1.02 on a step of 2 ms. The steps measured are those in which every hook has work to do: a plain
-phase keeps its first 200 losses.
+Prints what a step costs more with our hooks, in µs and as a ratio, for a step of some 0.4 ms and one of
+some 2 ms: in wall time and in the training thread's own processor time, which other programs on the
+machine disturb less; the median over the quartets, and the range of the ratio. The targets are at most
+10 µs, and 1.02 on a step of 2 ms. The steps measured are those in which every hook has work to do: a
+plain phase keeps its first 200 losses.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ def step_seconds(script: Path, width: int, environment: dict[str, str]) -> tuple
 
 
 def measured_costs(quartets: int) -> list[list[str]]:
-    """A row for each step and clock: the step without and with our hooks, what they cost, the ratio and its range."""
+    """A row for each step and clock: the step without and with our hooks, what
+    they cost, the ratio and its range.
+    """
     with tempfile.TemporaryDirectory() as name:
         return [row for width in WIDTHS for row in _rows(_quartets(Path(name), width, quartets))]
 
@@ -89,7 +93,13 @@ def _rows(runs: list[list[tuple[float, ...]]]) -> Iterator[list[str]]:
         ratios = [(second + third) / (first + last) for first, second, third, last in quartets]
         step_ms = f"{statistics.median(plain) * 1e3:.2g} ms"
         told = [f"{statistics.median(values) * 1e6:.1f} µs" for values in (plain, hooked, costs)]
-        yield [step_ms, clock, *told, f"{statistics.median(ratios):.3f}", f"{min(ratios):.3f} to {max(ratios):.3f}"]
+        yield [
+            step_ms,
+            clock,
+            *told,
+            f"{statistics.median(ratios):.3f}",
+            f"{min(ratios):.3f} to {max(ratios):.3f}",
+        ]
 
 
 def main(quartets: int) -> None:

@@ -1,4 +1,5 @@
-"""What predicting costs (`make bench-replay TRACES=folder`): a replay of one edit in ms, the whole plan as a ratio to reading the trace.
+"""What predicting costs (`make bench-replay TRACES=folder`): a replay of one edit in ms, the whole
+plan as a ratio to reading the trace.
 
 python tests/benchmarks/replay.py TRACE...
 """
@@ -43,8 +44,13 @@ def line(path: Path) -> tuple[float, float, str] | None:
         started = time.perf_counter()
         replay.step_ns([edit])
         took_ms.append(1000 * (time.perf_counter() - started))
-    events = int((view.in_steps.sum() + view.device_in_steps.sum()) / view.step_count * replay.graph.step_count)
-    said = f"{path.name:40.40s} {events:8,} events in the graph, {len(replay.graph):6,} nodes: {np.median(took_ms):6.1f} ms an edit"
+    events = int(
+        (view.in_steps.sum() + view.device_in_steps.sum()) / view.step_count * replay.graph.step_count
+    )
+    said = (
+        f"{path.name:40.40s} {events:8,} events in the graph, {len(replay.graph):6,} nodes: "
+        f"{np.median(took_ms):6.1f} ms an edit"
+    )
     return read_s, plan_s, f"{said}; plan ÷ reading {plan_s / read_s:.2f}"
 
 
@@ -58,7 +64,10 @@ def main() -> None:
         if found:
             read_s, plan_s = read_s + found[0], plan_s + found[1]
             print(found[2], flush=True)
-    print(f"all: plan ÷ reading {plan_s / read_s:.2f} (target 1); an edit of {TARGET_EVENTS:,} events is to take {TARGET_MS} ms at most")
+    print(
+        f"all: plan ÷ reading {plan_s / read_s:.2f} (target 1); an edit of {TARGET_EVENTS:,} events is to "
+        f"take {TARGET_MS} ms at most"
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Runs every shape of script in shapes.toml under the command, and plants faults: what was recorded, and how the script fared.
+"""Runs every shape of script in shapes.toml under the command, and plants faults: what was
+recorded, and how the script fared.
 
     python -m tests.benchmarks.robustness [--write] [--faults EVERY]
 
-Prints the tables of docs/robustness.md, or writes them there. ``--faults``: of all functions of ours that run inside a script every n-th
-is made to raise (1: all, about 20 minutes).
+Prints the tables of docs/robustness.md, or writes them there. ``--faults``: of all functions of ours that run
+inside a script every n-th is made to raise (1: all, about 20 minutes).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,6 @@ from typing import Any
 from diagnose.report.blocks import table
 
 from .hooks import measured_costs
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "robustness.md"
@@ -47,34 +44,53 @@ def LOOP(steps, ms=2):
 """
 LIMIT_S = 120
 ABOUT_SHAPES = (
-    "Steps of each phase of the recording; where a script ends before it has warmed up, those of its first steps. *Lines*: whether source "
-    "lines are known. The exits are the script's own (or what ended it) and ours. *Of ours*: lines in the script's output that speak of "
+    "Steps of each phase of the recording; where a script ends before it has warmed up, those of its first "
+    "steps. *Lines*: whether source "
+    "lines are known. The exits are the script's own (or what ended it) and ours. *Of ours*: lines in the "
+    "script's output that speak of "
     "us, other than our own messages."
 )
 ABOUT_FAULTS = (
-    "Of all functions of ours that run inside a script, one in {every} raised an exception in turn (RuntimeError, SystemError, "
-    "MemoryError, AttributeError, OSError), in three scripts whose classes raise on attributes that they do not have. Unharmed: the "
+    "Of all functions of ours that run inside a script, one in {every} raised an exception in turn "
+    "(RuntimeError, SystemError, "
+    "MemoryError, AttributeError, OSError), in three scripts whose classes raise on attributes that they do "
+    "not have. Unharmed: the "
     "script printed, returned and ended as without us. Told: in a note of the report, or in a line on stderr."
 )
 ABOUT_COSTS = (
-    "A plain training loop with one loader and one optimizer, with and without us, A B B A, in the phase in which no profiler runs."
+    "A plain training loop with one loader and one optimizer, with and without us, A B B A, in the "
+    "phase in which no profiler runs."
 )
 
 
 def run(shape: dict[str, Any], folder: Path) -> list[str]:
-    """A row of the table: what was recorded, the script's own exit code and ours, whether anything of ours reached its streams."""
+    """A row of the table: what was recorded, the script's own exit code and ours, whether
+    anything of ours reached its streams.
+    """
     command, cwd = prepared(shape, folder)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
-    options = ["--quiet", "--out", str(folder / "out")] + (["--timeout", str(shape["timeout"])] if "timeout" in shape else [])
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+    }
+    options = ["--quiet", "--out", str(folder / "out")] + (
+        ["--timeout", str(shape["timeout"])] if "timeout" in shape else []
+    )
     ours = subprocess.run(
-        [sys.executable, "-m", "diagnose", *options, *command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=LIMIT_S
+        [sys.executable, "-m", "diagnose", *options, *command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
     )
     document = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))
     steps = document["steps"]
     counts = " · ".join(f"{name} {steps['phases'][name]}" for name in PHASES if steps["phases"].get(name))
     lines = "yes" if document["lines"] else "no" if counts else ""
     ended = document["run"]["signal"] or document["run"]["exit_code"]
-    told = [line for line in ours.stderr.splitlines() if "diagnose" in line and not line.startswith("diagnose: ")]
+    told = [
+        line for line in ours.stderr.splitlines() if "diagnose" in line and not line.startswith("diagnose: ")
+    ]
     early = " (while it warmed up)" if steps["cold"] else ""
     return [
         shape["name"],
@@ -104,7 +120,9 @@ def shapes() -> list[dict[str, Any]]:
 
 
 def faults(every: int, folder: Path) -> list[list[str]]:
-    """A row a script: faults planted, reached, in how many the script was unharmed, and in how many the report or a line tells."""
+    """A row a script: faults planted, reached, in how many the script was unharmed, and in
+    how many the report or a line tells.
+    """
     command = [sys.executable, "-m", "tests.faults.driver", str(folder), "0", str(every)]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     rows = [json.loads(line) for line in printed.splitlines()]
@@ -136,13 +154,21 @@ def page(every: int) -> str:
         "Written by `make robustness`, which runs all of this anew.",
         "## Shapes of scripts",
         ABOUT_SHAPES,
-        table(("Shape", "Clock", "Steps recorded", "Lines", "The script's exit", "Our exit", "Of ours"), rows),
+        table(
+            ("Shape", "Clock", "Steps recorded", "Lines", "The script's exit", "Our exit", "Of ours"), rows
+        ),
         "## Faults planted in our own code",
         ABOUT_FAULTS.format(every=every),
-        table(("Script", "Planted", "Reached", "Unharmed", "Told"), planted, right=["Planted", "Reached", "Unharmed", "Told"]),
+        table(
+            ("Script", "Planted", "Reached", "Unharmed", "Told"),
+            planted,
+            right=["Planted", "Reached", "Unharmed", "Told"],
+        ),
         "## What a plain step pays",
         ABOUT_COSTS,
-        table(("Step", "Clock", "Plain", "With our hooks", "Cost a step", "Ratio", "Range of the ratio"), costs),
+        table(
+            ("Step", "Clock", "Plain", "With our hooks", "Cost a step", "Ratio", "Range of the ratio"), costs
+        ),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -2,10 +2,11 @@
 
     python -m tests.benchmarks.rows [name …]
 
-A script times its own ranges with nothing of ours in the process. Those in which it had to wait for a core do not count, where the kernel
-tells; a range is the median of the others. All scripts compute with one thread, so that this is sure. The same timer runs in the recorded
-script as well: what it says in the plain steps leaves out how fast the machine is from one process to the next. Beside these stands what
-the report says: of the row of the ledger that the range is, or of the line that it is alone on.
+A script times its own ranges with nothing of ours in the process. Those in which it had to wait for a core do
+not count, where the kernel tells; a range is the median of the others. All scripts compute with one thread,
+so that this is sure. The same timer runs in the recorded script as well: what it says in the plain steps
+leaves out how fast the machine is from one process to the next. Beside these stands what the report says: of
+the row of the ledger that the range is, or of the line that it is alone on.
 """
 
 from __future__ import annotations
@@ -88,21 +89,27 @@ def loop(setup: str, before: str = "", optimizer: str = "SGD") -> str:
 
 MLP = "model, x = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10)), torch.randn(64, 64)\n"
 SCRIPTS = {
-    "sleep and a small MLP": loop(MLP, "with timed('line: sleep'):\n    time.sleep(0.005)  # line: sleep", "Adam"),
+    "sleep and a small MLP": loop(
+        MLP, "with timed('line: sleep'):\n    time.sleep(0.005)  # line: sleep", "Adam"
+    ),
     "small CNN": loop(
-        "model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 32, 3), nn.ReLU(), nn.Flatten())\n"
+        "model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 32, 3), nn.ReLU(), "
+        "nn.Flatten())\n"
         "x = torch.randn(16, 3, 16, 16)\n"
     ),
     "tiny operators": loop(
         MLP + "rows = torch.randn(200, 8)\n",
-        "total = torch.zeros(8)\nwith timed('line: rows'):\n    for row in rows:\n        total = total + row * 2  # not alone on a line",
+        "total = torch.zeros(8)\nwith timed('line: rows'):\n    for row in rows:\n        total = "
+        "total + row "
+        "* 2  # not alone on a line",
     ),
     "file reads": loop(
         MLP + "open('read.bin', 'wb').write(bytes(8_000_000))\n",
         "with timed('line: read'):\n    data = open('read.bin', 'rb').read()  # line: read",
     ),
     "numpy": loop(
-        MLP + "matrix = np.random.rand(220, 220)\n", "with timed('line: numpy'):\n    inverse = np.linalg.inv(matrix)  # line: numpy"
+        MLP + "matrix = np.random.rand(220, 220)\n",
+        "with timed('line: numpy'):\n    inverse = np.linalg.inv(matrix)  # line: numpy",
     ),
     "LSTM of three layers": loop(
         "class Net(nn.Module):\n"
@@ -115,28 +122,32 @@ SCRIPTS = {
         optimizer="Adam",
     ),
     "transformer block": loop(
-        "model, x = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), torch.randn(8, 32, 64)\n", optimizer="Adam"
+        "model, x = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), torch.randn(8, 32, 64)\n",
+        optimizer="Adam",
     ),
     "a wait for the loader": loop(
         MLP
         + "class Slow(torch.utils.data.Dataset):\n"
         + "    def __len__(self):\n        return 64 * 10**6\n\n"
-        + "    def __getitem__(self, index):\n        time.sleep(0.0001)\n        return torch.randn(64)\n\n\n"
-        + "batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=32))\n",
+        + "    def __getitem__(self, index):\n        time.sleep(0.0001)\n        return "
+        "torch.randn(64)\n\n\n" + "batches = iter(torch.utils.data.DataLoader(Slow(), batch_size=32))\n",
         "with timed('input_wait'):\n    x = next(batches)",
     ),
 }
 ROWS = ("forward", "backward", "optimizer", "input_wait")
 
 
-Times = dict[str, list[tuple[int, int, int]]]  # of each range: when it began, how long it took, how much of that without a core, ns
+# of each range: when it began, how long it took, how much of that without a core, ns
+Times = dict[str, list[tuple[int, int, int]]]
 
 
 def times_of(script: Path, *command: str) -> Times:
     """What the script timed itself, run by this command."""
     file = script.with_suffix(".json")
     environment = {**os.environ, "TIMES": str(file), "PYTHONPATH": str(Path(__file__).parents[2])}
-    subprocess.run([sys.executable, *command], cwd=script.parent, env=environment, capture_output=True, check=True)
+    subprocess.run(
+        [sys.executable, *command], cwd=script.parent, env=environment, capture_output=True, check=True
+    )
     return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
@@ -144,7 +155,11 @@ def usual_ms(times: Times, first_ns: float, last_ns: float) -> dict[str, float]:
     """The median of each range between two moments, of those that were not delayed."""
     found = {}
     for name, ranges in times.items():
-        quiet = [took for begin, took, delayed in ranges if first_ns <= begin <= last_ns and delayed < DELAYED_SHARE * took]
+        quiet = [
+            took
+            for begin, took, delayed in ranges
+            if first_ns <= begin <= last_ns and delayed < DELAYED_SHARE * took
+        ]
         found[name] = statistics.median(quiet) / 1e6 if quiet else float("nan")
     return found
 
@@ -160,7 +175,9 @@ def recorded(script: Path) -> tuple[dict[str, Any], dict[str, float]]:
     times = times_of(script, "-m", "diagnose", "--out", str(out), script.name, "1000000")
     phases = json.loads((out / "rank0" / "steps.json").read_text(encoding="utf-8"))["phases"]
     plain_ns = next(phase["tick_ns"] for phase in phases if phase["name"] == "plain")
-    return dict(json.loads((out / "report.json").read_text(encoding="utf-8"))), usual_ms(times, plain_ns[0], plain_ns[-1])
+    return dict(json.loads((out / "report.json").read_text(encoding="utf-8"))), usual_ms(
+        times, plain_ns[0], plain_ns[-1]
+    )
 
 
 def said_ms(document: dict[str, Any], script: Path, bare: dict[str, float]) -> dict[str, float]:
@@ -172,12 +189,17 @@ def said_ms(document: dict[str, Any], script: Path, bare: dict[str, float]) -> d
         if name.startswith("line: ") and any(line.endswith(f"# {name}") for line in lines):
             number = next(number for number, line in enumerate(lines, 1) if line.endswith(f"# {name}"))
             said[name] = next((line["total_ms"] for line in document["lines"] if line["line"] == number), 0.0)
-    return said | {"the rest": sum(ledger.values()) - sum(said[row] for row in ROWS if row in said), "step": sum(ledger.values())}
+    return said | {
+        "the rest": sum(ledger.values()) - sum(said[row] for row in ROWS if row in said),
+        "step": sum(ledger.values()),
+    }
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A range of a script, ms: timed bare, by the script itself in the plain steps of the recorded run, and what the ledger says."""
+    """A range of a script, ms: timed bare, by the script itself in the plain steps of the
+    recorded run, and what the ledger says.
+    """
 
     script: str
     part: str
@@ -225,8 +247,24 @@ def main() -> None:
         )
         for one in found
     ]
-    print(table(["script", "part of a step", "ms bare", "ms in the plain steps", "ms in the ledger", "bare", "plain"], rows))
-    for what, times in ("bare", [one.bare for one in found]), ("in the plain steps", [one.plain for one in found]):
+    print(
+        table(
+            [
+                "script",
+                "part of a step",
+                "ms bare",
+                "ms in the plain steps",
+                "ms in the ledger",
+                "bare",
+                "plain",
+            ],
+            rows,
+        )
+    )
+    for what, times in (
+        ("bare", [one.bare for one in found]),
+        ("in the plain steps", [one.plain for one in found]),
+    ):
         near = sum(is_near(ms, one.said) for ms, one in zip(times, found, strict=True))
         print(f"{near} of {len(found)} within {NEAR_SHARE:.0%} or {NEAR_MS} ms of what a timer says {what}.")
 

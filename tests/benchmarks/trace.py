@@ -2,10 +2,10 @@
 
     python tests/benchmarks/trace.py [--size MB] [--alone]
 
-For the largest traces at hand, and for one made larger by repeating its steps with times and ids shifted (10 MB, 100 MB, 1 GB;
-``--size`` is the largest): the bare msgspec decode of the bytes into the reader's own types; bytes in memory to the finished result
-document; inflation; peak memory; HolisticTraceAnalysis loading the same file. It and what else inflates gzip are installed into an
-environment of their own, without torch.
+For the largest traces at hand, and for one made larger by repeating its steps with times and ids shifted (10
+MB, 100 MB, 1 GB; ``--size`` is the largest): the bare msgspec decode of the bytes into the reader's own
+types; bytes in memory to the finished result document; inflation; peak memory; HolisticTraceAnalysis loading
+the same file. It and what else inflates gzip are installed into an environment of their own, without torch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ RECORDED = ROOT.parent / "shared" / "traces"
 SAMPLE = ROOT / "sample_traces" / "healthy" / "train" / "rank0" / "timeline.pt.trace.json.gz"
 REPEATED = "hta-dfindex-v100.json.gz"  # the largest of them with several marked steps
 SIZES_MB = (10, 100, 1000)
-# HolisticTraceAnalysis goes by this name since 0.6. Loading imports the rest (pandas 3 stops it on some); its notebooks are left out.
+# HolisticTraceAnalysis goes by this name since 0.6. Loading imports the rest (pandas 3 stops it
+# on some); its notebooks are left out.
 PEER = ("--no-deps", "traceinsight"), ("numpy", "pandas<3", "networkx", "plotly", "pydot", "psutil", "pyyaml")
 INFLATERS = {"gzip": "gzip", "isal": "isal.igzip", "zlib-ng": "zlib_ng.gzip_ng"}
 BLOCK = 2**20
@@ -42,7 +43,9 @@ BLOCK = 2**20
 
 
 def _best(action: Callable[[], Any], size: int) -> float:
-    """Processor seconds (one thread works, other programs may run beside it) of the fastest of five runs; of two for a large file."""
+    """Processor seconds (one thread works, other programs may run beside it) of the fastest of
+    five runs; of two for a large file.
+    """
     seconds = []
     for _ in range(5 if size < 2e8 else 2):
         started = time.process_time()
@@ -103,9 +106,13 @@ print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru
 
 
 def measured(what: str, path: Path, *more: str, python: Path | None = None) -> tuple[float, float]:
-    """Seconds and peak memory (MB) of one of the functions above in a fresh process; NaN where it cannot run."""
+    """Seconds and peak memory (MB) of one of the functions above in a fresh process; NaN where it cannot
+    run.
+    """
     command = [str(python or sys.executable), __file__, "--measure", what, str(path), *more]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
     return _answer(done, f"{what} {' '.join(more)}")
 
 
@@ -140,7 +147,11 @@ def _ran(command: list[str]) -> bool:
     """Whether the command worked; its last words are printed if not."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        print(f"{' '.join(command[-2:])} failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}", file=sys.stderr)
+        print(
+            f"{' '.join(command[-2:])} failed: "
+            f"{(done.stderr.strip().splitlines() or ['no reason given'])[-1]}",
+            file=sys.stderr,
+        )
     return done.returncode == 0
 
 
@@ -148,7 +159,9 @@ def peer_load(python: Path | None, path: Path) -> float:
     if python is None:
         return math.nan
     with tempfile.TemporaryDirectory() as empty:
-        done = subprocess.run([str(python), "-c", PEER_LOAD, str(path)], capture_output=True, text=True, cwd=empty)
+        done = subprocess.run(
+            [str(python), "-c", PEER_LOAD, str(path)], capture_output=True, text=True, cwd=empty
+        )
     return _answer(done, f"HolisticTraceAnalysis on {path.name}")[0]
 
 
@@ -160,18 +173,26 @@ STEP = re.compile(rb'"ProfilerStep#\d+".*?"ts": ?([\d.]+),\s*"dur": ?([\d.]+)', 
 TIME = re.compile(rb'"ts": ?(\d+)')
 # What differs from one step to the next.
 NUMBERS = re.compile(
-    rb'"ts": ?(?P<time>\d+)|"(?:correlation|External id|external id|Ev Idx|Record function id|id)": ?(?P<id>\d+)'
+    rb'"ts": ?(?P<time>\d+)|"(?:correlation|External id|external id|Ev Idx|Record function id|id)": '
+    rb"?(?P<id>\d+)"
     rb"|(?:ProfilerStep#|diagnose::tick\|)(?P<step>\d+)"
 )
 
 
 def write_repeated(recorded: Path, target: Path, size: int) -> None:
-    """A trace of at least ``size`` bytes: a step of the recorded one again and again, each time later and with ids of its own."""
+    """A trace of at least ``size`` bytes: a step of the recorded one again and again, each
+    time later and with ids of its own.
+    """
     data = gzip.decompress(recorded.read_bytes())
     start = data.index(b"[", data.index(b'"traceEvents"')) + 1
-    step, span_us = _one_step(BETWEEN_EVENTS.split(data[start:])[:-1])  # the last one has the end of the file behind it
+    # the last one has the end of the file behind it
+    step, span_us = _one_step(BETWEEN_EVENTS.split(data[start:])[:-1])
     texts, numbers, kinds = _numbered(step)
-    stride = {"time": span_us, "id": 1 + max(number for number, kind in zip(numbers, kinds, strict=True) if kind == "id"), "step": 1}
+    stride = {
+        "time": span_us,
+        "id": 1 + max(number for number, kind in zip(numbers, kinds, strict=True) if kind == "id"),
+        "step": 1,
+    }
     strides = [stride[kind] for kind in kinds]
     with target.open("wb") as file:
         file.write(data[:start])
@@ -183,11 +204,19 @@ def write_repeated(recorded: Path, target: Path, size: int) -> None:
 
 
 def _one_step(events: list[bytes]) -> tuple[bytes, int]:
-    """The events that begin in the second marked step, and its length in µs; all events where none is marked."""
+    """The events that begin in the second marked step, and its length in
+    µs; all events where none is marked.
+    """
     times = [int(match[1]) if (match := TIME.search(event)) else 0 for event in events]
-    marks = sorted((float(match[1]), float(match[2])) for event in events if b"ProfilerStep#" in event and (match := STEP.search(event)))
+    marks = sorted(
+        (float(match[1]), float(match[2]))
+        for event in events
+        if b"ProfilerStep#" in event and (match := STEP.search(event))
+    )
     begin, length = marks[1] if len(marks) > 1 else (min(filter(None, times)), max(times))
-    inside = [event for event, time_us in zip(events, times, strict=True) if begin <= time_us < begin + length]
+    inside = [
+        event for event, time_us in zip(events, times, strict=True) if begin <= time_us < begin + length
+    ]
     return b",\n  ".join(inside), math.ceil(length) + 10
 
 
@@ -233,13 +262,28 @@ def _inflated_size(packed: Path) -> int:
 def main(largest_mb: int, with_others: bool) -> None:
     python = others_python() if with_others else None
     print(f"Start of a process and imports, beside all below: {measured('start', ROOT)[0]:.2f} s\n")
-    columns = ("file", "MB", "decode s", "MB/s", "document s", "÷ decode", "peak MB", "÷ size", "HTA s", "HTA ÷ document")
+    columns = (
+        "file",
+        "MB",
+        "decode s",
+        "MB/s",
+        "document s",
+        "÷ decode",
+        "peak MB",
+        "÷ size",
+        "HTA s",
+        "HTA ÷ document",
+    )
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     inflation, seconds_by_size = [], []
     with tempfile.TemporaryDirectory() as name:
         for title, plain, packed in files(Path(name), largest_mb):
             size = plain.stat().st_size / 1e6
-            bare, (whole, _), (_, peak) = measured("decode", plain)[0], measured("document", plain), measured("report", plain)
+            bare, (whole, _), (_, peak) = (
+                measured("decode", plain)[0],
+                measured("document", plain),
+                measured("report", plain),
+            )
             peer = peer_load(python, plain)
             row = (title, f"{size:.0f}", f"{bare:.2f}", f"{size / bare:.0f}", f"{whole:.2f}", f"{whole / bare:.2f}", f"{peak:.0f}",
                    f"{peak / size:.2f}", f"{peer:.1f}", f"{peer / whole:.1f}")  # fmt: skip
@@ -247,14 +291,22 @@ def main(largest_mb: int, with_others: bool) -> None:
             if packed is None:
                 seconds_by_size.append((size, whole))
             else:
-                seconds = {name: measured("inflate", packed, module, python=python)[0] for name, module in INFLATERS.items()}
+                seconds = {
+                    name: measured("inflate", packed, module, python=python)[0]
+                    for name, module in INFLATERS.items()
+                }
                 inflation.append((title, size, bare, seconds))
     _print_inflation(inflation)
     _print_exponent(seconds_by_size)
 
 
 def _print_inflation(rows: list[tuple[str, float, float, dict[str, float]]]) -> None:
-    print("\nInflation, beside the above (÷ decode):\n\n| file | " + " | ".join(INFLATERS) + " |\n|" + "---|" * (len(INFLATERS) + 1))
+    print(
+        "\nInflation, beside the above (÷ decode):\n\n| file | "
+        + " | ".join(INFLATERS)
+        + " |\n|"
+        + "---|" * (len(INFLATERS) + 1)
+    )
     for title, size, bare, seconds in rows:
         cells = [f"{one:.2f} s, {size / one:.0f} MB/s ({one / bare:.2f})" for one in seconds.values()]
         print(f"| {title} | " + " | ".join(cells) + " |")
@@ -264,15 +316,22 @@ def _print_exponent(points: list[tuple[float, float]]) -> None:
     """The slope of log time over log size, the sizes' ends."""
     if len(points) > 1:
         (small, fast), (large, slow) = points[0], points[-1]
-        print(f"\nTime grows with size to the power {math.log(slow / fast) / math.log(large / small):.2f} ({small:.0f} to {large:.0f} MB).")
+        print(
+            f"\nTime grows with size to the power {math.log(slow / fast) / math.log(large / small):.2f} "
+            f"({small:.0f} to {large:.0f} MB)."
+        )
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--measure"]:
         _measure(sys.argv[2], Path(sys.argv[3]), *sys.argv[4:])
     else:
-        parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-        parser.add_argument("--size", type=int, default=1000, metavar="MB", help="the largest repeated file (1000)")
+        parser = argparse.ArgumentParser(
+            description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        parser.add_argument(
+            "--size", type=int, default=1000, metavar="MB", help="the largest repeated file (1000)"
+        )
         parser.add_argument("--alone", action="store_true", help="install nothing to compare with")
         options = parser.parse_args()
         main(options.size, not options.alone)

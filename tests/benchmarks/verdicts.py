@@ -1,9 +1,10 @@
-"""How often a duel's verdict is wrong: simulated duels with a planted effect, through all looks, as Markdown tables.
+"""How often a duel's verdict is wrong: simulated duels with a planted effect,
+through all looks, as Markdown tables.
 
     python tests/benchmarks/verdicts.py [duels]
 
-One table for duels of up to 32 pairs and one for a budget that ends at 8: effect × noise → share of each verdict, mean pairs run, share of
-duels whose interval covers the planted effect.
+One table for duels of up to 32 pairs and one for a budget that ends at 8: effect × noise → share of each
+verdict, mean pairs run, share of duels whose interval covers the planted effect.
 """
 
 from __future__ import annotations
@@ -87,13 +88,19 @@ def percent(value: float) -> str:
 
 def table(count: int, budget: int) -> Iterator[str]:
     verdicts = get_args(Verdict)
-    yield f"| planted change | noise | {' | '.join(name.replace('_', ' ') for name in verdicts)} | pairs | interval covers |"
+    yield (
+        f"| planted change | noise | {' | '.join(name.replace('_', ' ') for name in verdicts)} | pairs | "
+        "interval covers |"
+    )
     yield "|---:|---|" + "---:|" * (len(verdicts) + 2)
     for effect in EFFECTS:
         for name, noise in NOISES.items():
             ended = list(duels(effect, noise, count, budget))
             shares = [share(ended, lambda one, word=word: one.verdict == word) for word in verdicts]
-            pairs, covered = np.mean([one.pairs for one in ended]), share(ended, lambda one, planted=effect: covers(one, planted))
+            pairs, covered = (
+                np.mean([one.pairs for one in ended]),
+                share(ended, lambda one, planted=effect: covers(one, planted)),
+            )
             cells = [f"{100 * effect:+.0f} %", name, *map(percent, shares), f"{pairs:.1f}", percent(covered)]
             yield f"| {' | '.join(cells)} |"
 

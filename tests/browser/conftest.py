@@ -1,4 +1,7 @@
-"""A browser for the tests of this folder: Debian's Chromium, driven by playwright. Without either they are skipped."""
+"""A browser for the tests of this folder:
+
+Debian's Chromium, driven by playwright. Without either they are skipped.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ INSIDE = ("file", "data", "blob", "about")
 @pytest.fixture(scope="package")  # of a session it would keep its event loop running under all other tests
 def browser() -> Iterator[Any]:
     """One browser for all tests of the folder."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+    )
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("chromium is not installed: apt-get install chromium")
@@ -31,7 +36,8 @@ def browser() -> Iterator[Any]:
 def visit(browser: Any) -> Iterator[Visit]:
     """`visit(url, width=1400, height=1000, scheme="light")` opens a page and returns playwright's `Page`.
 
-    At the end of the test nothing may have been complained of in the console, and nothing may have been asked of any other origin.
+    At the end of the test nothing may have been complained of in the console, and nothing may
+    have been asked of any other origin.
     """
     contexts, complaints = [], []
 
@@ -39,7 +45,10 @@ def visit(browser: Any) -> Iterator[Visit]:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None,
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
 
         def guard(route: Any) -> None:

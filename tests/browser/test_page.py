@@ -52,7 +52,9 @@ class Canvas:
 
     def settle(self) -> None:
         """Until what was asked for so far is drawn."""
-        self.locator.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.locator.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
 
     def data(self, name: str) -> str:
         return str(self.locator.get_attribute(f"data-{name}"))
@@ -93,7 +95,10 @@ def rgb(shown: Any, selector: str, rule: str) -> tuple[int, ...]:
 
 def ink(shown: Any, name: str) -> tuple[int, ...]:
     """A colour of the page by its name in page.css."""
-    read = "(at, name) => { const one = document.createElement('i'); at.append(one); one.style.color = `var(--${name})`;"
+    read = (
+        "(at, name) => { const one = document.createElement('i'); at.append(one); one.style.color = "
+        "`var(--${name})`;"
+    )
     read += " const found = getComputedStyle(one).color; one.remove(); return found; }"
     value = shown.locator(".diagnose").evaluate(read, name)
     return tuple(int(part) for part in value.removeprefix("rgb(").removesuffix(")").split(","))
@@ -106,7 +111,8 @@ def ink(shown: Any, name: str) -> tuple[int, ...]:
 def test_events_are_drawn_where_they_happen_and_nothing_else(show: Open, scheme: str) -> None:
     shown = show(documents.sick(), picture(), scheme=scheme)
     canvas, ground = Canvas(shown), ink(shown, "ground")
-    assert canvas.colours(75, 0, 1) != {ground} and canvas.colours(65, 0, 1) == {ground}  # the inner operator, 70–80 ms
+    # the inner operator, 70–80 ms
+    assert canvas.colours(75, 0, 1) != {ground} and canvas.colours(65, 0, 1) == {ground}
     assert ink(shown, "stream") in canvas.colours(95, 2)
     assert canvas.colours(75, 2) == {ground}
     assert canvas.colours(51, 1) == {ground}  # the loader does nothing as it is
@@ -185,12 +191,16 @@ def test_the_switch_changes_picture_ledger_and_step_time_on_one_scale(show: Open
     canvas.waited("data-version", "1")
     assert said.inner_text().replace("\N{NO-BREAK SPACE}", " ") == "Step: 100 ms → 50 ms, as predicted"
     row = shown.locator(".ledger [data-row=input_wait]")
-    assert row.inner_text().replace("\N{NO-BREAK SPACE}", " ").split("\t")[1:3] == ["60.0 ms → 10.0 ms", "20 %"]
+    assert row.inner_text().replace("\N{NO-BREAK SPACE}", " ").split("\t")[1:3] == [
+        "60.0 ms → 10.0 ms",
+        "20 %",
+    ]
     assert row.locator("rect.fill").get_attribute("width") == "10.00%"  # of the step as it was
     assert row.locator("rect.before").get_attribute("width") == "60.00%"
     assert canvas.span_ms() == (0, 100)
     assert canvas.colours(21, 1) != {ground}  # the worker now loads
-    assert canvas.colours(75, 0) != {ground} and ink(shown, "host") not in canvas.colours(75, 0)  # beyond the end: hatched, no event
+    # beyond the end: hatched, no event
+    assert canvas.colours(75, 0) != {ground} and ink(shown, "host") not in canvas.colours(75, 0)
 
     shown.get_by_label("As it is").check()
     canvas.waited("data-version", "0")
@@ -228,7 +238,8 @@ def test_buttons_wheel_and_dragging_move_the_view(show: Open) -> None:
     canvas.hover(50, 0)
     shown.mouse.down()
     box = canvas.locator.bounding_box()
-    shown.mouse.move(box["x"] + box["width"] / 4, box["y"] + canvas.point(50, 0)[1], steps=4)  # a quarter of the width to the left
+    # a quarter of the width to the left
+    shown.mouse.move(box["x"] + box["width"] / 4, box["y"] + canvas.point(50, 0)[1], steps=4)
     shown.mouse.up()
     canvas.settle()
     assert canvas.span_ms() == pytest.approx((37.5, 87.5), abs=0.2)
@@ -288,7 +299,14 @@ def test_the_longest_events_are_there_as_a_table(show: Open) -> None:
     shown = show(documents.sick(), picture())
     shown.locator(".longest summary").click()
     first = shown.locator(".longest tbody tr").first.inner_text().replace("\N{NO-BREAK SPACE}", " ")
-    assert first.split("\t") == ["next batch", "Training thread", "0 ms", "60.0 ms", "train.py:41", "1. Load batches in worker processes"]
+    assert first.split("\t") == [
+        "next batch",
+        "Training thread",
+        "0 ms",
+        "60.0 ms",
+        "train.py:41",
+        "1. Load batches in worker processes",
+    ]
 
 
 def test_memory_and_roofline_are_drawn_where_the_picture_has_them(show: Open) -> None:
@@ -296,13 +314,16 @@ def test_memory_and_roofline_are_drawn_where_the_picture_has_them(show: Open) ->
     assert shown.locator("#dg-memory svg polyline").is_visible()
     assert shown.locator("#dg-roofline .kernel").count() == 2
     assert shown.locator("#dg-roofline .roof").count() == 2
-    # fp32 at 40 FLOP a byte: the roof is its peak, 1.9e13, of which 1e13 are 53 %; bf16 at 8: 8 × 1.5e12 = 1.2e13, of which 3e12 are 25 %
+    # fp32 at 40 FLOP a byte: the roof is its peak, 1.9e13, of which 1e13 are 53 %; bf16 at 8: 8 ×
+    # 1.5e12 = 1.2e13, of which 3e12 are 25 %
     cells = shown.locator("#dg-roofline tbody td:last-child").all_inner_texts()
     assert [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in cells] == ["53 %", "25 %"]
     assert shown.locator(".contents").get_by_text("Memory").is_visible()
 
 
-@pytest.mark.parametrize("drawn", [None, picture() | {"versions": [], "memory": [], "roofline": None}], ids=["none", "empty"])
+@pytest.mark.parametrize(
+    "drawn", [None, picture() | {"versions": [], "memory": [], "roofline": None}], ids=["none", "empty"]
+)
 def test_without_a_picture_its_parts_are_left_out(show: Open, drawn: Picture | None) -> None:
     shown = show(documents.sick(), drawn)
     assert shown.locator("canvas").count() == 0
@@ -317,8 +338,12 @@ def test_without_a_picture_its_parts_are_left_out(show: Open, drawn: Picture | N
 
 @pytest.mark.parametrize("width", [420, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("document", [documents.sick, documents.two_fixes, documents.healthy, documents.empty, documents.crashed])
-def test_no_page_scrolls_sideways(show: Open, document: Callable[[], Document], width: int, scheme: str) -> None:
+@pytest.mark.parametrize(
+    "document", [documents.sick, documents.two_fixes, documents.healthy, documents.empty, documents.crashed]
+)
+def test_no_page_scrolls_sideways(
+    show: Open, document: Callable[[], Document], width: int, scheme: str
+) -> None:
     shown = show(document(), picture(), width=width, scheme=scheme)
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -328,7 +353,9 @@ def test_no_page_scrolls_sideways(show: Open, document: Callable[[], Document], 
 def test_hostile_names_stay_text(show: Open, name: str, width: int) -> None:
     drawn = picture()
     drawn["names"] = [name.encode("utf-8", "replace").decode()] * 4
-    drawn["lanes"][0]["title"] = drawn["findings"][0]["title"] = drawn["versions"][1]["title"] = drawn["names"][0]
+    drawn["lanes"][0]["title"] = drawn["findings"][0]["title"] = drawn["versions"][1]["title"] = drawn[
+        "names"
+    ][0]
     drawn["rows"][0] |= {"title": drawn["names"][0], "meaning": drawn["names"][0], "row": drawn["names"][0]}
     shown = show(documents.hostile(name), drawn, width=width)
     shown.locator("[name^=dg-version]").nth(1).check(force=True)
@@ -359,7 +386,8 @@ def test_three_hundred_findings_and_names_of_a_megabyte_do_not_break_it(show: Op
     shown = show(document, drawn, width=420)
     Canvas(shown).hover(30, 0)
     assert len(shown.locator(".tip").inner_text()) < 500
-    assert shown.locator(".finding:visible").count() == 302  # the planned ones and the one that would matter on a GPU
+    # the planned ones and the one that would matter on a GPU
+    assert shown.locator(".finding:visible").count() == 302
     assert shown.evaluate("document.documentElement.scrollWidth") <= 420
 
 
@@ -417,7 +445,9 @@ def test_numbers_read_as_in_the_rest_of_the_report(visit: Visit) -> None:
     saved = [(13.87, 13.93), (817.9, 377.2), (8.7, 3.6), (0.6, 99.4), (118.03, 56.8)]
     source = (Path(page_module.__file__).parent / "js" / "text.js").read_text(encoding="utf-8")
     told = f"{json.dumps(values)}.map(ms), {json.dumps(shares)}.map(share), {json.dumps(sizes)}.map(size)"
-    found = shown.evaluate(f"() => {{ {source}; return [{told}, {json.dumps(saved)}.map((both) => less(...both))]; }}")
+    found = shown.evaluate(
+        f"() => {{ {source}; return [{told}, {json.dumps(saved)}.map((both) => less(...both))]; }}"
+    )
     said = [[one.replace("\N{NO-BREAK SPACE}", " ") for one in part] for part in found]
     assert said == [
         [text.ms(value) for value in values],

@@ -53,7 +53,9 @@ def address(logdir: Path) -> Iterator[str]:
 
 @pytest.fixture
 def opened(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
-    """Opens a page of TensorBoard; at the end nothing of ours may have warned or failed, and nothing may have left the machine."""
+    """Opens a page of TensorBoard; at the end nothing of ours may have warned or failed,
+    and nothing may have left the machine.
+    """
     contexts, said, asked = [], [], []
 
     def open_page(hash: str, **options: Any) -> Any:
@@ -155,7 +157,9 @@ def test_a_damaged_report_is_a_sentence(opened: Callable[..., Any]) -> None:
     assert tab.locator("tbody label").all_inner_texts()[-1] == HOSTILE
 
 
-def test_a_run_that_ended_meanwhile_appears_when_tensorboard_reloads(opened: Callable[..., Any], logdir: Path) -> None:
+def test_a_run_that_ended_meanwhile_appears_when_tensorboard_reloads(
+    opened: Callable[..., Any], logdir: Path
+) -> None:
     page = opened("diagnose")
     tab = tab_of(page)
     _copied("host-reads/sick", logdir / "later", "2026-11-21T06:00:00+00:00")

@@ -1,7 +1,9 @@
-"""Runs small scripts while one function of ours after the other raises: ``python -m tests.faults.driver FOLDER FIRST EVERY [SCRIPT …]``.
+"""Runs small scripts while one function of ours after the other raises: ``python -m
+tests.faults.driver FOLDER FIRST EVERY [SCRIPT …]``.
 
-A process for each fault, forked where torch is imported already. Prints a JSON line for each: what was planted, whether it was reached,
-whether the script printed, returned and ended as without us, and what was told of it.
+A process for each fault, forked where torch is imported already. Prints a JSON line for each:
+what was planted, whether it was reached, whether the script printed, returned and ended as
+without us, and what was told of it.
 """
 
 from __future__ import annotations
@@ -27,12 +29,25 @@ import diagnose.run.child as package
 from .scripts import SCRIPTS
 
 # Only `verify` and `diagnose.record` use these, or they are what stops the script.
-ELSEWHERE = ("interventions", "trial", "identical", "outputs", "inner_session", "import_hook", "exit_hooks", "guard", "stop", "site")
+ELSEWHERE = (
+    "interventions",
+    "trial",
+    "identical",
+    "outputs",
+    "inner_session",
+    "import_hook",
+    "exit_hooks",
+    "guard",
+    "stop",
+    "site",
+)
 EXCEPTIONS: tuple[type[Exception], ...] = (RuntimeError, SystemError, MemoryError, AttributeError, OSError)
 
 
 def modules() -> list[ModuleType]:
-    names = sorted(found.name for found in pkgutil.iter_modules(package.__path__) if found.name not in ELSEWHERE)
+    names = sorted(
+        found.name for found in pkgutil.iter_modules(package.__path__) if found.name not in ELSEWHERE
+    )
     return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
 
 
@@ -64,8 +79,12 @@ def plant(owner: Any, name: str, fail: Callable[..., Any], everywhere: list[Modu
                 setattr(module, alias, fail)
 
 
-def run(script: str, folder: Path, fault: tuple[Any, str, type[Exception]] | None, *, watched: bool) -> dict[str, Any]:
-    """One script in a process of its own: its result, what it printed, how it ended, whether the fault was reached."""
+def run(
+    script: str, folder: Path, fault: tuple[Any, str, type[Exception]] | None, *, watched: bool
+) -> dict[str, Any]:
+    """One script in a process of its own: its result, what it printed, how it
+    ended, whether the fault was reached.
+    """
     folder.mkdir(parents=True)
     reached = mmap.mmap(-1, 1)
     pid = os.fork()
@@ -78,7 +97,14 @@ def run(script: str, folder: Path, fault: tuple[Any, str, type[Exception]] | Non
     return {"status": status, "reached": reached[0] == 1, "notes": notes, **printed}
 
 
-def _in_child(script: str, folder: Path, fault: tuple[Any, str, type[Exception]] | None, reached: mmap.mmap, *, watched: bool) -> None:
+def _in_child(
+    script: str,
+    folder: Path,
+    fault: tuple[Any, str, type[Exception]] | None,
+    reached: mmap.mmap,
+    *,
+    watched: bool,
+) -> None:
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT, 0o600), number)
     everywhere = modules()
@@ -91,7 +117,14 @@ def _in_child(script: str, folder: Path, fault: tuple[Any, str, type[Exception]]
 
         plant(owner, name, fail, everywhere)
     if watched:
-        plan = {"folder": str(folder), "steps": 3, "plain_steps": 5, "stacks": True, "keep_going": True, "device": "cpu"}
+        plan = {
+            "folder": str(folder),
+            "steps": 3,
+            "plain_steps": 5,
+            "stacks": True,
+            "keep_going": True,
+            "device": "cpu",
+        }
         try:
             importlib.import_module(f"{package.__name__}.session").begin(
                 {**plan, "script_folder": str(Path(__file__).parent), "cwd": os.getcwd()}
@@ -121,10 +154,21 @@ def main(folder: Path, first: int, every: int, scripts: list[str]) -> None:
             plain = expected[script]
             same = (seen["status"], seen["stdout"]) == (plain["status"], plain["stdout"])
             told = [line for line in seen["stderr"].splitlines() if not line.startswith("diagnose: ")]
-            row = {"script": script, "fault": what, "kind": kind.__name__, "reached": seen["reached"], "unharmed": same and not told}
+            row = {
+                "script": script,
+                "fault": what,
+                "kind": kind.__name__,
+                "reached": seen["reached"],
+                "unharmed": same and not told,
+            }
             print(
                 json.dumps(
-                    {**row, "printed": seen["stdout"][-300:] if not same else "", "stderr": seen["stderr"][-600:], "notes": seen["notes"]}
+                    {
+                        **row,
+                        "printed": seen["stdout"][-300:] if not same else "",
+                        "stderr": seen["stderr"][-600:],
+                        "notes": seen["notes"],
+                    }
                 ),
                 flush=True,
             )

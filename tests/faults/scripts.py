@@ -1,4 +1,7 @@
-"""Three small scripts, of classes that do not take it kindly to be looked at. Each returns what must be the same without us."""
+"""Three small scripts, of classes that do not take it kindly to be looked at.
+
+Each returns what must be the same without us.
+"""
 
 from __future__ import annotations
 
@@ -85,4 +88,8 @@ def inferred() -> list[float]:
         return [float(model(torch.full((4, 8), float(number))).sum()) for number in range(40)]
 
 
-SCRIPTS: dict[str, Callable[[], list[float]]] = {"trained": trained, "adversarial": adversarial, "inferred": inferred}
+SCRIPTS: dict[str, Callable[[], list[float]]] = {
+    "trained": trained,
+    "adversarial": adversarial,
+    "inferred": inferred,
+}

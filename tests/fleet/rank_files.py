@@ -1,4 +1,6 @@
-"""Small recordings of one job's ranks: each step a wait for the batch, a matrix product, and an all-reduce that ends for all at once."""
+"""Small recordings of one job's ranks: each step a wait for the batch, a matrix product, and an
+all-reduce that ends for all at once.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,20 @@ ZERO_NS = 1_700_000_000_000_000_000
 
 
 def write_ranks(folder: Path, count: int, late: int) -> list[Path]:
-    """The files, by rank. The late rank waits 5 ms for each batch instead of 1 ms; steps take 10 ms for all."""
+    """The files, by rank. The late rank waits 5 ms for each batch instead of 1 ms; steps take 10 ms for
+    all.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    return [_write(folder / f"rank{rank}.json", rank, count, 1_000 + LATE_US * (rank == late)) for rank in range(count)]
+    return [
+        _write(folder / f"rank{rank}.json", rank, count, 1_000 + LATE_US * (rank == late))
+        for rank in range(count)
+    ]
 
 
 def write_run(folder: Path, count: int, late: int, ranks: range | None = None) -> Path:
-    """The same ranks, or some of them, as a run folder: with plain steps of 9 ms, facts, and GPUs of 80 GB filled with 10 GB a rank + 1."""
+    """The same ranks, or some of them, as a run folder: with plain steps of 9 ms, facts, and GPUs of
+    80 GB filled with 10 GB a rank + 1.
+    """
     folder.mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps({"target": "train.py", "ended": "finished", "exit_code": 0}))
     for rank in ranks or range(count):
@@ -46,7 +55,16 @@ def reduced_and_noted(notes: Path, rank: RankSource, **how: Any) -> Ranks:
 def _write(path: Path, rank: int, count: int, input_us: int) -> Path:
     events = [event for step in range(STEPS) for event in _step(step, step * STEP_US, input_us)]
     info = {"backend": "nccl", "rank": rank, "world_size": count}
-    path.write_text(json.dumps({"schemaVersion": 1, "baseTimeNanoseconds": ZERO_NS, "distributedInfo": info, "traceEvents": events}))
+    path.write_text(
+        json.dumps(
+            {
+                "schemaVersion": 1,
+                "baseTimeNanoseconds": ZERO_NS,
+                "distributedInfo": info,
+                "traceEvents": events,
+            }
+        )
+    )
     return path
 
 
@@ -55,16 +73,26 @@ def _step(number: int, begin: int, input_us: int) -> list[dict[str, Any]]:
     launch = begin + input_us + 100
     return [
         _host("user_annotation", f"ProfilerStep#{number}", begin, STEP_US),
-        _host("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin, input_us),
+        _host(
+            "user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin, input_us
+        ),
         *_launched("aten::mm", "sgemm", 7, 10 * number + 1, launch, launch + 50, 1_000),
         *_launched(
-            "c10d::allreduce_", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 20, 10 * number + 2, launch + 1_000, come, begin + 9_000 - come
+            "c10d::allreduce_",
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+            20,
+            10 * number + 2,
+            launch + 1_000,
+            come,
+            begin + 9_000 - come,
         ),
         _host("cuda_runtime", "cudaDeviceSynchronize", begin + input_us + 1_200, 9_010 - input_us - 1_200),
     ]
 
 
-def _launched(op: str, kernel: str, stream: int, correlation: int, at: int, start: int, dur: int) -> list[dict[str, Any]]:
+def _launched(
+    op: str, kernel: str, stream: int, correlation: int, at: int, start: int, dur: int
+) -> list[dict[str, Any]]:
     """An operator, the launch inside it, and its kernel."""
     own = {"correlation": correlation}
     return [
@@ -84,4 +112,13 @@ def _launched(op: str, kernel: str, stream: int, correlation: int, at: int, star
 
 
 def _host(category: str, name: str, ts: int, dur: int, args: dict[str, Any] | None = None) -> dict[str, Any]:
-    return {"ph": "X", "cat": category, "name": name, "pid": 42, "tid": 42, "ts": ts, "dur": dur, "args": args or {}}
+    return {
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "pid": 42,
+        "tid": 42,
+        "ts": ts,
+        "dur": dur,
+        "args": args or {},
+    }

@@ -1,8 +1,10 @@
-"""A job of many ranks made from the traces of a real one: times shifted and stretched so that every collective is again a meeting.
+"""A job of many ranks made from the traces of a real one: times shifted and stretched so that
+every collective is again a meeting.
 
-Synthetic, and to be labelled so. Rank r works as rank r modulo n of the n real ones does, each piece of work between two collectives a
-little longer or shorter; a collective ends for all ranks when the last has come and the fastest real rank's time has gone by; so a rank
-that is planted to load slowly holds all others up, as it would. Hosts of eight ranks have clocks of their own.
+Synthetic, and to be labelled so. Rank r works as rank r modulo n of the n real ones does, each piece of work
+between two collectives a little longer or shorter; a collective ends for all ranks when the last has come and
+the fastest real rank's time has gone by; so a rank that is planted to load slowly holds all others up, as it
+would. Hosts of eight ranks have clocks of their own.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ _IDS = ("External id", "correlation", "Ev Idx", "Sequence number")
 
 @dataclass(frozen=True)
 class Template:
-    """A real rank: its document and, in us from the begin of its step, where it loads and each collective's begin and end."""
+    """A real rank: its document and, in us from the begin of its step, where it loads
+    and each collective's begin and end.
+    """
 
     document: dict[str, Any]
     begin_us: int
@@ -53,15 +57,23 @@ def template(path: Path) -> Template:
     kernels = [
         event
         for event in spans
-        if event.get("cat") == "kernel" and event["name"].startswith(COLLECTIVE) and begin <= event["ts"] < begin + step["dur"]
+        if event.get("cat") == "kernel"
+        and event["name"].startswith(COLLECTIVE)
+        and begin <= event["ts"] < begin + step["dur"]
     ]
-    meetings = np.array(sorted((event["ts"] - begin, event["ts"] + event["dur"] - begin) for event in kernels))
-    return Template(document, begin, step["dur"], (load["ts"] - begin, load["ts"] + load["dur"] - begin), meetings)
+    meetings = np.array(
+        sorted((event["ts"] - begin, event["ts"] + event["dur"] - begin) for event in kernels)
+    )
+    return Template(
+        document, begin, step["dur"], (load["ts"] - begin, load["ts"] + load["dur"] - begin), meetings
+    )
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """Times in us: ``begins`` (steps + 1, ranks) of steps; ``meetings`` (steps, collectives, ranks, 2): begin and end of each."""
+    """Times in us: ``begins`` (steps + 1, ranks) of steps; ``meetings`` (steps,
+    collectives, ranks, 2): begin and end of each.
+    """
 
     begins: np.ndarray
     meetings: np.ndarray
@@ -72,7 +84,9 @@ class Simulated:
         return float(np.diff(self.meetings[:, -1, 0, 1]).mean()) / 1000
 
 
-def simulated(templates: Sequence[Template], ranks: int, late: int, late_us: float, seed: int = 0) -> Simulated:
+def simulated(
+    templates: Sequence[Template], ranks: int, late: int, late_us: float, seed: int = 0
+) -> Simulated:
     """The job's times, with a rank that takes `late_us` longer to load each batch."""
     chance = np.random.default_rng(seed)
     own = [templates[rank % len(templates)] for rank in range(ranks)]
@@ -102,7 +116,16 @@ def write_set(paths: Sequence[Path], folder: Path, ranks: int, late: int, late_u
     zeros = [templates[0].begin_us + int(clocks_us[rank // RANKS_PER_HOST]) for rank in range(ranks)]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         jobs = [
-            pool.submit(_write_rank, paths[rank % len(paths)], folder, rank, ranks, _knots(times, rank), late_us * (rank == late), zero)
+            pool.submit(
+                _write_rank,
+                paths[rank % len(paths)],
+                folder,
+                rank,
+                ranks,
+                _knots(times, rank),
+                late_us * (rank == late),
+                zero,
+            )
             for rank, zero in enumerate(zeros)
         ]
         for job in jobs:
@@ -113,10 +136,15 @@ def write_set(paths: Sequence[Path], folder: Path, ranks: int, late: int, late_u
 def _knots(times: Simulated, rank: int) -> list[np.ndarray]:
     """Of each step: its begin, each collective's begin and end, its end."""
     meetings = times.meetings[:, :, rank].reshape(len(times.meetings), -1)
-    return [np.concatenate([[times.begins[step, rank]], meetings[step], [times.begins[step + 1, rank]]]) for step in range(len(meetings))]
+    return [
+        np.concatenate([[times.begins[step, rank]], meetings[step], [times.begins[step + 1, rank]]])
+        for step in range(len(meetings))
+    ]
 
 
-def _write_rank(path: Path, folder: Path, rank: int, ranks: int, knots: Sequence[np.ndarray], late_us: float, zero_us: int) -> None:
+def _write_rank(
+    path: Path, folder: Path, rank: int, ranks: int, knots: Sequence[np.ndarray], late_us: float, zero_us: int
+) -> None:
     real = template(path)
     was = np.concatenate([[0], real.meetings_us.reshape(-1), [real.step_us]]).astype(float)
     events = [event for event in real.document["traceEvents"] if event.get("ph") == "M"]
@@ -124,20 +152,36 @@ def _write_rank(path: Path, folder: Path, rank: int, ranks: int, knots: Sequence
         old, new = _with_input(was, now, real.input_us, late_us)
         events += _moved(real, step, old, new, zero_us)
     info = real.document["distributedInfo"] | {"rank": rank, "world_size": ranks}
-    document = real.document | {"distributedInfo": info, "synthetic": f"made from {path.name}", "traceEvents": events}
-    (folder / f"rank{rank:05}.json.gz").write_bytes(gzip.compress(json.dumps(document, separators=(",", ":")).encode(), 6))
+    document = real.document | {
+        "distributedInfo": info,
+        "synthetic": f"made from {path.name}",
+        "traceEvents": events,
+    }
+    (folder / f"rank{rank:05}.json.gz").write_bytes(
+        gzip.compress(json.dumps(document, separators=(",", ":")).encode(), 6)
+    )
 
 
-def _with_input(was: np.ndarray, now: np.ndarray, load: tuple[int, int], late_us: float) -> tuple[np.ndarray, np.ndarray]:
-    """The knots with two more in the first piece of work: what comes late there is loading, all else of it keeps its share."""
+def _with_input(
+    was: np.ndarray, now: np.ndarray, load: tuple[int, int], late_us: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The knots with two more in the first piece of work: what comes late there is
+    loading, all else of it keeps its share.
+    """
     scale = (now[1] - now[0] - late_us) / (was[1] - was[0])
     inner = now[0] + np.array(load) * scale + [0, late_us]
     return np.insert(was, 1, load), np.insert(now, 1, inner)
 
 
-def _moved(real: Template, step: int, old: np.ndarray, new: np.ndarray, zero_us: int) -> Iterator[dict[str, Any]]:
+def _moved(
+    real: Template, step: int, old: np.ndarray, new: np.ndarray, zero_us: int
+) -> Iterator[dict[str, Any]]:
     """One step's events at their new times."""
-    events = [event for event in real.document["traceEvents"] if event.get("ph") != "M" and event.get("cat") != "Trace"]
+    events = [
+        event
+        for event in real.document["traceEvents"]
+        if event.get("ph") != "M" and event.get("cat") != "Trace"
+    ]
     begins = np.array([event["ts"] - real.begin_us for event in events])
     ends = begins + [event.get("dur", 0) for event in events]
     inside = (begins >= 0) & (ends <= real.step_us)

@@ -1,4 +1,6 @@
-"""A fleet on small Dask clusters: what is found is what all summaries at once tell, whatever happens to traces and workers."""
+"""A fleet on small Dask clusters: what is found is what all summaries at once tell,
+whatever happens to traces and workers.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ from diagnose.ranks.load import RankSource
 from diagnose.ranks.summary import read_summary, summary_of
 from tests.fleet.rank_files import LATE_US, reduced_and_noted, write_ranks, write_run
 
-distributed = pytest.importorskip("distributed", reason="a fleet needs Dask: pip install 'torch-diagnose[dask]'")
+distributed = pytest.importorskip(
+    "distributed", reason="a fleet needs Dask: pip install 'torch-diagnose[dask]'"
+)
 pytest.importorskip("pyarrow", reason="summaries need pyarrow: pip install 'torch-diagnose[dask]'")
 COUNT, LATE = 12, 7
 
@@ -36,7 +40,10 @@ COUNT, LATE = 12, 7
 def client() -> Iterator[Any]:
     """Two workers that are threads of this process: quick, and enough where nobody is killed."""
     workers = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
-    with distributed.LocalCluster(**workers, dashboard_address="127.0.0.1:0") as local, distributed.Client(local) as client:
+    with (
+        distributed.LocalCluster(**workers, dashboard_address="127.0.0.1:0") as local,
+        distributed.Client(local) as client,
+    ):
         yield client
 
 
@@ -53,7 +60,9 @@ def analysed(client: Any, ranks: Path, tell: Any = lambda done: None) -> Fleet:
 
 
 def all_at_once(ranks: Path) -> Any:
-    return job_of(summary_of(Measured(load_recording(path)), source=path.name) for path in sorted(ranks.iterdir()))
+    return job_of(
+        summary_of(Measured(load_recording(path)), source=path.name) for path in sorted(ranks.iterdir())
+    )
 
 
 def test_the_late_rank_and_what_it_waited_for_are_found(client: Any, ranks: Path) -> None:
@@ -63,7 +72,9 @@ def test_the_late_rank_and_what_it_waited_for_are_found(client: Any, ranks: Path
 
 
 @pytest.mark.parametrize("fan_in", [2, 5, 16])
-def test_merging_in_a_tree_is_the_same_as_all_at_once(client: Any, ranks: Path, fan_in: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_merging_in_a_tree_is_the_same_as_all_at_once(
+    client: Any, ranks: Path, fan_in: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fleet_module, "FAN_IN", fan_in)
     assert repr(analysed(client, ranks).job) == repr(all_at_once(ranks))  # as text, where nan is nan
 
@@ -73,7 +84,11 @@ def test_merges_are_associative(ranks: Path, tmp_path: Path) -> None:
     first, second, third = parts
     left, right = merged([merged([first, second]), third]), merged([first, merged([second, third])])
     assert left == right
-    assert [read_summary(io.BytesIO(one)).source for one in left.summaries] == ["rank0.json", "rank1.json", "rank10.json"]
+    assert [read_summary(io.BytesIO(one)).source for one in left.summaries] == [
+        "rank0.json",
+        "rank1.json",
+        "rank10.json",
+    ]
 
 
 def test_the_report_is_about_the_late_rank_as_part_of_its_job(client: Any, ranks: Path) -> None:
@@ -98,7 +113,10 @@ def test_a_bad_trace_costs_its_rank_only(client: Any, ranks: Path) -> None:
     fleet = analysed(client, ranks)
     assert fleet.job.late_rank == LATE and fleet.job.missing == (3, 5)
     assert [one.name for one in fleet.readings if one.error] == ["rank3.json", "rank5.json"]
-    assert any(note.startswith("2 of 12 ranks could not be read and are left out: rank3.json: ") for note in fleet.job.notes)
+    assert any(
+        note.startswith("2 of 12 ranks could not be read and are left out: rank3.json: ")
+        for note in fleet.job.notes
+    )
 
 
 def test_a_fleet_of_bad_traces_is_an_error_that_shows_one(client: Any, ranks: Path) -> None:
@@ -114,7 +132,9 @@ def test_progress_counts_every_trace_once(client: Any, ranks: Path) -> None:
     assert told == list(range(1, COUNT + 1))
 
 
-def test_a_worker_killed_in_the_middle_loses_nothing(ranks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_killed_in_the_middle_loses_nothing(
+    ranks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What it had done and still held is done again by others."""
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -141,22 +161,30 @@ def test_a_worker_killed_in_the_middle_loses_nothing(ranks: Path, tmp_path: Path
     assert repr(job) == repr(all_at_once(ranks))
 
 
-def test_what_workers_die_of_costs_its_rank_only(client: Any, ranks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rank 5 waits on the same worker behind rank 3, which workers die of: Dask gives both up, and rank 5 is tried once more, alone."""
+def test_what_workers_die_of_costs_its_rank_only(
+    client: Any, ranks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rank 5 waits on the same worker behind rank 3, which workers die of:
+
+    Dask gives both up, and rank 5 is tried once more, alone.
+    """
 
     def deadly(rank: RankSource, **how: Any) -> Any:
         behind = tmp_path / "behind"
         if rank.name == "rank3.json" or (rank.name == "rank5.json" and not behind.exists()):
             if rank.name == "rank5.json":
                 behind.touch()
-            raise distributed.KilledWorker(rank.name, SimpleNamespace(address="tcp://"), 3)  # as Dask says after three workers
+            # as Dask says after three workers
+            raise distributed.KilledWorker(rank.name, SimpleNamespace(address="tcp://"), 3)
         return reduced(rank, **how)
 
     monkeypatch.setattr(fleet_module, "reduced", deadly)
     fleet = analysed(client, ranks)
     assert (tmp_path / "behind").exists()
     assert fleet.job.late_rank == LATE and fleet.job.missing == (3,)
-    assert [one.name for one in fleet.readings if one.error.startswith("workers died of it")] == ["rank3.json"]
+    assert [one.name for one in fleet.readings if one.error.startswith("workers died of it")] == [
+        "rank3.json"
+    ]
 
 
 def test_a_summary_that_cannot_be_written_costs_nothing_but_a_note(client: Any, ranks: Path) -> None:
@@ -166,7 +194,9 @@ def test_a_summary_that_cannot_be_written_costs_nothing_but_a_note(client: Any, 
 
 
 @pytest.mark.parametrize("protocol", ["", "file://"])
-def test_a_run_folder_gives_the_report_that_it_gives_without_a_fleet(client: Any, tmp_path: Path, protocol: str) -> None:
+def test_a_run_folder_gives_the_report_that_it_gives_without_a_fleet(
+    client: Any, tmp_path: Path, protocol: str
+) -> None:
     """With plain steps and facts; at a URL too, from which each worker fetches one rank's folder."""
     run = write_run(tmp_path / "run", 4, late=2)
     (tmp_path / "summaries").mkdir()
@@ -180,13 +210,25 @@ def test_the_run_folders_of_several_machines_are_one_job(client: Any, tmp_path: 
     write_run(tmp_path / "runs" / "node0", 4, late=2, ranks=range(2))
     write_run(tmp_path / "runs" / "node1", 4, late=2, ranks=range(2, 4))
     job = analyse_fleet(client, fleet_ranks(f"{tmp_path}/runs/node*"), str(tmp_path), {}).job
-    assert [(one.rank, one.source) for one in job.ranks] == [(0, "node0/rank0"), (1, "node0/rank1"), (2, "node1/rank2"), (3, "node1/rank3")]
+    assert [(one.rank, one.source) for one in job.ranks] == [
+        (0, "node0/rank0"),
+        (1, "node0/rank1"),
+        (2, "node1/rank2"),
+        (3, "node1/rank3"),
+    ]
     assert job.late_rank == 2
 
 
 def test_reading_takes_no_more_memory_than_dask_lets_the_worker(client: Any) -> None:
     """So that a trace that needs more is refused in words, and ends no worker."""
     of_worker = next(iter(client.scheduler_info()["workers"].values()))["memory_limit"]
-    for given, expected in ((None, int(READING_SHARE * of_worker)), (10**6, 10**6), (10**15, int(READING_SHARE * of_worker))):
-        assert client.submit(_limited, {"memory_limit": given, "trusted": True}).result() == {"memory_limit": expected, "trusted": True}
+    for given, expected in (
+        (None, int(READING_SHARE * of_worker)),
+        (10**6, 10**6),
+        (10**15, int(READING_SHARE * of_worker)),
+    ):
+        assert client.submit(_limited, {"memory_limit": given, "trusted": True}).result() == {
+            "memory_limit": expected,
+            "trusted": True,
+        }
     assert _limited({"memory_limit": 10**6}) == {"memory_limit": 10**6}  # outside of any worker

@@ -25,7 +25,14 @@ def test_a_folder_of_ranks_becomes_one_report(tmp_path: Path, capsys: pytest.Cap
     assert json.loads(said.out)["ranks"]["late_rank"] == 2
     assert said.err.startswith("diagnose: reading 4 ranks on 2 workers … http://127.0.0.1:")
     assert "rank3.json" in (out / "report.md").read_text(encoding="utf-8")
-    assert {path.name for path in out.iterdir()} == {"picture.json.gz", "report.html", "report.json", "report.md", "summaries", "tb"}
+    assert {path.name for path in out.iterdir()} == {
+        "picture.json.gz",
+        "report.html",
+        "report.json",
+        "report.md",
+        "summaries",
+        "tb",
+    }
     assert len(list((out / "summaries").iterdir())) == 3
     assert not list(out.rglob("*.trace.json*"))  # no trace leaves its worker
 
@@ -53,11 +60,16 @@ def test_summaries_need_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("argv", "said"),
     [
         ([], "TRACES is missing"),
-        (["ranks", "--scheduler", "tcp://host:1", "--workers", "2"], "--scheduler and --workers are two things"),
+        (
+            ["ranks", "--scheduler", "tcp://host:1", "--workers", "2"],
+            "--scheduler and --workers are two things",
+        ),
         (["ranks", "--workers", "0"], "--workers"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_starts(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_told_before_anything_starts(
+    argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["fleet", *argv]) == EXIT_USAGE
     assert said in capsys.readouterr().err
 

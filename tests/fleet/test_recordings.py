@@ -23,10 +23,21 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """Two run folders, one a machine, with what else lies in them; rank 3 died before it could write anything of its own."""
+    """Two run folders, one a machine, with what else lies in them; rank 3 died before
+    it could write anything of its own.
+    """
     names = (
-        *("node0/run.json", "node0/verify.json", "node0/report.json", "node0/picture.json.gz", "node0/tb/t/rank0.pt.trace.json.gz"),
-        *(f"node0/rank0/{name}" for name in ("steps.json", "facts.json", "timeline.pt.trace.json.gz", "detail.pt.trace.json.gz")),
+        *(
+            "node0/run.json",
+            "node0/verify.json",
+            "node0/report.json",
+            "node0/picture.json.gz",
+            "node0/tb/t/rank0.pt.trace.json.gz",
+        ),
+        *(
+            f"node0/rank0/{name}"
+            for name in ("steps.json", "facts.json", "timeline.pt.trace.json.gz", "detail.pt.trace.json.gz")
+        ),
         *("node0/rank1/steps.json", "node1/run.json", "node1/rank2/steps.json", "node1/rank3/ended.json"),
         *("node1/verify/base/run.json", "node1/verify/base/rank0/steps.json"),
     )
@@ -41,11 +52,16 @@ def named(ranks: Sequence[RankSource]) -> dict[str, object]:
 
 
 def test_a_folder_is_all_traces_below_it(folder: Path) -> None:
-    assert named(fleet_ranks(str(folder))) == {name: folder / name for name in ("a/r0.json", "a/r1.json.gz", "b/r2.json.zst")}
+    assert named(fleet_ranks(str(folder))) == {
+        name: folder / name for name in ("a/r0.json", "a/r1.json.gz", "b/r2.json.zst")
+    }
 
 
 def test_names_are_paths_below_the_folder_that_holds_all_traces(folder: Path) -> None:
-    assert named(fleet_ranks(str(folder / "a"))) == {"r0.json": folder / "a/r0.json", "r1.json.gz": folder / "a/r1.json.gz"}
+    assert named(fleet_ranks(str(folder / "a"))) == {
+        "r0.json": folder / "a/r0.json",
+        "r1.json.gz": folder / "a/r1.json.gz",
+    }
 
 
 def test_a_pattern_chooses(folder: Path) -> None:
@@ -60,11 +76,15 @@ def test_a_url_lists_urls() -> None:
     files = fsspec.filesystem("memory")
     for name in ("r0.json", "r1.json"):
         files.pipe(f"/job/{name}", b"{}")
-    assert named(fleet_ranks("memory://job")) == {name: f"memory:///job/{name}" for name in ("r0.json", "r1.json")}
+    assert named(fleet_ranks("memory://job")) == {
+        name: f"memory:///job/{name}" for name in ("r0.json", "r1.json")
+    }
 
 
 @pytest.mark.parametrize("pattern", ["", "node*", "node?/"])
-def test_of_run_folders_each_folder_of_a_rank_is_one_and_nothing_else_counts(runs: Path, pattern: str) -> None:
+def test_of_run_folders_each_folder_of_a_rank_is_one_and_nothing_else_counts(
+    runs: Path, pattern: str
+) -> None:
     assert fleet_ranks(f"{runs}/{pattern}") == [
         RankSource(runs / "node0", "node0/rank0", 0),
         RankSource(runs / "node0", "node0/rank1", 1),
@@ -86,7 +106,12 @@ def test_a_rank_s_folder_in_a_bucket_is_fetched_with_what_it_shares_and_gone_aft
     with at_hand(first) as here:
         folder = Path(here.source)
         found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-        own = ["rank0/detail.pt.trace.json.gz", "rank0/facts.json", "rank0/steps.json", "rank0/timeline.pt.trace.json.gz"]
+        own = [
+            "rank0/detail.pt.trace.json.gz",
+            "rank0/facts.json",
+            "rank0/steps.json",
+            "rank0/timeline.pt.trace.json.gz",
+        ]
         assert found == [*own, "run.json", "verify.json"]
         assert (folder / "rank0/facts.json").read_text() == "node0/rank0/facts.json"
     assert not folder.exists()

@@ -27,7 +27,9 @@ def measured_script(folder: Path, source: str, **facts: list) -> Measured:
     """A run whose recording names the script at a path that has since moved."""
     (folder / "train.py").write_text(source)
     facts |= {"models": [{"file": "/job/train.py", "line": 4, "function": "main"}]}
-    measured = measured_case({"timeline": "main  0  100  step  ProfilerStep#1\nmain  10  10  op  aten::mm", "facts": facts})
+    measured = measured_case(
+        {"timeline": "main  0  100  step  ProfilerStep#1\nmain  10  10  op  aten::mm", "facts": facts}
+    )
     return Measured(replace(measured.recording, source=folder, run={"cwd": "/job"}))
 
 
@@ -37,11 +39,17 @@ def test_calls_are_found_by_name_and_as_attributes_but_not_in_text(tmp_path: Pat
 
 
 def test_of_what_the_recorder_saw_made_only_the_one_that_matters_is_named(tmp_path: Path) -> None:
-    loaders = [{"file": "/job/train.py", "line": line, "num_workers": 0, "dataset_length": 12 - line} for line in (4, 8)]
+    loaders = [
+        {"file": "/job/train.py", "line": line, "num_workers": 0, "dataset_length": 12 - line}
+        for line in (4, 8)
+    ]
     optimizers = [{"file": "/job/train.py", "line": line} for line in (5, 6, 5)]
     measured = measured_script(tmp_path, SCRIPT, loaders=loaders, optimizers=optimizers)
     assert call_sites("DataLoader", measured, []) == [CallSite("/job/train.py", 4)]  # the one with more items
-    assert call_sites("Optimizer", measured, []) == [CallSite("/job/train.py", 5), CallSite("/job/train.py", 6)]
+    assert call_sites("Optimizer", measured, []) == [
+        CallSite("/job/train.py", 5),
+        CallSite("/job/train.py", 6),
+    ]
 
 
 def test_of_many_calls_only_the_blamed_ones_are_named(tmp_path: Path) -> None:

@@ -43,7 +43,11 @@ def test_a_parent_gives_way_to_children_that_explain_four_fifths_of_it() -> None
 
 
 def test_children_count_together_and_the_costliest_is_named() -> None:
-    found = [fired(named("parent"), 1.0, 5), fired(named("a", refines="parent"), 0.3, 6), fired(named("b", refines="parent"), 0.5, 7)]
+    found = [
+        fired(named("parent"), 1.0, 5),
+        fired(named("a", refines="parent"), 0.3, 6),
+        fired(named("b", refines="parent"), 0.5, 7),
+    ]
     assert better_explained(found, STEP) == {"parent": "b"}
 
 
@@ -62,9 +66,17 @@ def test_of_two_rules_for_the_same_time_the_one_with_more_conditions_is_the_caus
 
 @pytest.mark.parametrize(("gain_ms", "cause"), [(0.21, "late-rank-input"), (0.19, "input-wait-no-workers")])
 def test_a_late_rank_explains_a_wait_that_the_others_wait_for(gain_ms: float, cause: str) -> None:
-    """Of 0.4 ms that the rank waits the others wait for 0.21, more than half, or for 0.19, less: they mostly wait for input as well."""
+    """Of 0.4 ms that the rank waits the others wait for 0.21, more than half, or for 0.19, less:
+    they mostly wait for input as well.
+    """
     timeline = "main 0 1000 step ProfilerStep#1\nmain 0 400 mark next@12\nmain 450 500 op aten::mm"
-    job = {"pattern": "persistent", "late_rank": 2, "held_up_ms": gain_ms, "cause": "input_wait", "cause_ms": gain_ms}
+    job = {
+        "pattern": "persistent",
+        "late_rank": 2,
+        "held_up_ms": gain_ms,
+        "cause": "input_wait",
+        "cause_ms": gain_ms,
+    }
     found = [fired(RULES[name], 0.4, 12) for name in ("input-wait-no-workers", "late-rank-input")]
     (other,) = {one.rule.id for one in found} - {cause}
     assert better_explained(found, measured_case({"timeline": timeline, "job": job})) == {other: cause}
@@ -72,7 +84,9 @@ def test_a_late_rank_explains_a_wait_that_the_others_wait_for(gain_ms: float, ca
 
 def test_what_would_matter_on_a_gpu_is_not_said_beside_what_matters_here() -> None:
     here, there = RULES["host-read-cost"], RULES["host-reads-every-step"]
-    assert better_explained([fired(here, 0.3, 7), fired(there, 0.3, 7)], STEP) == {"host-reads-every-step": "host-read-cost"}
+    assert better_explained([fired(here, 0.3, 7), fired(there, 0.3, 7)], STEP) == {
+        "host-reads-every-step": "host-read-cost"
+    }
 
 
 @pytest.mark.parametrize("state", ["quiet", "abstains", "error"])

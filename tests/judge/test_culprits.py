@@ -11,10 +11,16 @@ STEP = measured_case({"timeline": "main  0  100  step  ProfilerStep#1\nmain  10 
 
 
 def test_places_on_one_line_are_one_culprit_the_costliest_first() -> None:
-    places = [FactPlace("a.py", 5, "f", 1.0, 2.0), FactPlace("a.py", 9, "f", 1.0, 2.5), FactPlace("a.py", 5, "f", 0.5, 1.0)]
+    places = [
+        FactPlace("a.py", 5, "f", 1.0, 2.0),
+        FactPlace("a.py", 9, "f", 1.0, 2.5),
+        FactPlace("a.py", 5, "f", 0.5, 1.0),
+    ]
     found = culprits(STEP, FactSelector("s", "", lambda measured: places), 5.5)
     assert found == (Culprit("a.py", 5, "f", 1.5, 3.0), Culprit("a.py", 9, "f", 1.0, 2.5))
 
 
 def test_a_place_without_a_file_is_no_culprit() -> None:
-    assert culprits(STEP, FactSelector("s", "", lambda measured: [FactPlace("", -1, "", 1.0, None)]), 0.0) == ()
+    assert (
+        culprits(STEP, FactSelector("s", "", lambda measured: [FactPlace("", -1, "", 1.0, None)]), 0.0) == ()
+    )

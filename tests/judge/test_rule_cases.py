@@ -1,9 +1,11 @@
-"""The gates every rule passes: its cases hold, no condition is idle, no threshold is arbitrary within a factor of two."""
+"""The gates every rule passes: its cases hold, no condition is idle, no threshold
+is arbitrary within a factor of two.
+"""
 
 from __future__ import annotations
 
 import functools
-import sys
+import tomllib
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +16,6 @@ from diagnose.judge.rules import Condition, Rule, load_rules, rules_folder
 from diagnose.measure.measured import Measured, Missing
 
 from ..timelines import measured_case
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 RULES = load_rules()
 
@@ -48,7 +45,9 @@ def test_cases_hold(rule: Rule) -> None:
 def test_fires_and_is_quiet_and_abstains_where_something_can_be_missing(rule: Rule) -> None:
     expected = {case["expect"] for case, _ in cases(rule.id)}
     assert {"fires", "quiet"} <= expected
-    empty = {condition.metric for condition in rule.when if isinstance(EMPTY.metric(condition.metric), Missing)}
+    empty = {
+        condition.metric for condition in rule.when if isinstance(EMPTY.metric(condition.metric), Missing)
+    }
     assert "abstains" in expected or not empty, f"{sorted(empty)} can be missing"
 
 
@@ -61,8 +60,13 @@ def test_every_condition_is_needed(rule: Rule) -> None:
     lacking = []
     for dropped in rule.when:
         looser = replace(rule, when=tuple(condition for condition in rule.when if condition is not dropped))
-        if not any(case["expect"] == "quiet" and state(looser, measured) == "fires" for case, measured in cases(rule.id)):
-            lacking.append(f"a quiet case in which all holds but {dropped.metric} {dropped.op} {dropped.value}")
+        if not any(
+            case["expect"] == "quiet" and state(looser, measured) == "fires"
+            for case, measured in cases(rule.id)
+        ):
+            lacking.append(
+                f"a quiet case in which all holds but {dropped.metric} {dropped.op} {dropped.value}"
+            )
     assert not lacking, f"add {'; '.join(lacking)}"
 
 
@@ -88,18 +92,33 @@ def test_nothing_is_left_to_do(rule: Rule) -> None:
 def _has_scale(condition: Condition) -> bool:
     """A number with an order; not yes/no, not equality, not zero. A share cannot be doubled past 1."""
     value = condition.value
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and condition.op not in ("==", "!=") and value != 0
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and condition.op not in ("==", "!=")
+        and value != 0
+    )
 
 
 def test_a_rule_that_raises_loses_only_itself() -> None:
     from diagnose.judge.findings import judge
 
     broken = replace(next(iter(RULES.values())), id="broken", selector="no such selector", when=())
-    states = {one.rule.id: one.state for one in judge({"broken": broken, "compute-bound": RULES["compute-bound"]}, EMPTY)}
+    states = {
+        one.rule.id: one.state
+        for one in judge({"broken": broken, "compute-bound": RULES["compute-bound"]}, EMPTY)
+    }
     assert states == {"broken": "error", "compute-bound": "abstains"}
 
 
 def test_every_comparison() -> None:
-    truths = {(1, ">=", 1): True, (1, ">", 1): False, (1, "<=", 1): True, (1, "<", 2): True, (1, "==", 1): True, (1, "!=", 1): False}
+    truths = {
+        (1, ">=", 1): True,
+        (1, ">", 1): False,
+        (1, "<=", 1): True,
+        (1, "<", 2): True,
+        (1, "==", 1): True,
+        (1, "!=", 1): False,
+    }
     for (value, op, threshold), expected in truths.items():
         assert holds(Condition("m", op, threshold, ""), value) is expected

@@ -37,7 +37,11 @@ def test_sizes_of_recorded_shapes() -> None:
     assert number_counts("[[64, 2], []]")[:2] == [128, -1]
     assert number_counts("")[0] == -1
     assert number_counts("[[99999999999999999999, 99999999999999999999], []]")[0] == 2**59  # damage
-    assert (_item_bytes('["c10::Half", ""]'), _item_bytes('["float"]'), _item_bytes('["long int"]')) == (2, 4, 8)
+    assert (_item_bytes('["c10::Half", ""]'), _item_bytes('["float"]'), _item_bytes('["long int"]')) == (
+        2,
+        4,
+        8,
+    )
 
 
 # A forward of 150 µs at line 7 and a backward of 300 µs: bmm, softmax, bmm each.
@@ -60,7 +64,9 @@ main 500 100  op   aten::bmm
 def test_attention_costs_forward_and_backward_and_its_forward_is_blamed() -> None:
     measured = measured_case({"timeline": ATTENTION})
     assert measured.metric("written_out_attention_ms") == pytest.approx(0.450)
-    assert list(measured.timeline.host["start_ns"].iloc[measured.rows(SELECTORS["written_out_attention"])]) == [60_000]  # type: ignore[union-attr]
+    assert list(
+        measured.timeline.host["start_ns"].iloc[measured.rows(SELECTORS["written_out_attention"])]
+    ) == [60_000]  # type: ignore[union-attr]
 
 
 def test_float64_costs_everywhere_and_its_forward_is_blamed() -> None:
@@ -74,7 +80,8 @@ main 300 200  op   autograd::engine::evaluate_function: MmBackward0
 main 310 150  op   aten::mm     {types}
 """
     measured: Measured = measured_case({"timeline": text})
-    assert measured.metric("float64_ops_ms") == pytest.approx(0.240)  # linear and the backward's mm; converting is no computing
+    # linear and the backward's mm; converting is no computing
+    assert measured.metric("float64_ops_ms") == pytest.approx(0.240)
     assert measured.metric("float64_ops_count_per_step") == 1
 
 

@@ -10,7 +10,10 @@ from ..timelines import measured_case
 
 
 def gan(shared: str, again: str = '{"Sequence number": 7, "Fwd thread id": 1}') -> Measured:
-    """The first backward runs forward 7 too (200 to 300), what sums its gradients (300 to 350), then 6. Later both run again."""
+    """The first backward runs forward 7 too (200 to 300), what sums its gradients (300 to 350), then 6.
+
+    Later both run again.
+    """
     timeline = f"""
     main  0    1000  step  ProfilerStep#1
     main  10   20    op    aten::addmm  {{"Sequence number": 6}}
@@ -40,9 +43,10 @@ def test_the_first_run_of_what_runs_again_after_an_update_counts_from_end_to_end
 
 
 def test_the_numbers_of_another_threads_forwards_are_not_the_training_threads() -> None:
-    assert gan(SHARED.replace(": 7,", ": 9,"), again='{"Sequence number": 9, "Fwd thread id": 4}').metric("repeated_backward_ms") == (
-        pytest.approx(0.04)  # only 6, from 360 to 400
-    )
+    assert gan(SHARED.replace(": 7,", ": 9,"), again='{"Sequence number": 9, "Fwd thread id": 4}').metric(
+        "repeated_backward_ms"
+        # only 6, from 360 to 400
+    ) == pytest.approx(0.04)
 
 
 def test_a_detached_graph_runs_once() -> None:

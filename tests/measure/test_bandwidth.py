@@ -1,7 +1,10 @@
-"""Bus bandwidths and waiting by hand. The traces that others recorded are looked for in ``../shared/traces``; without them, skipped."""
+"""Bus bandwidths and waiting by hand.
+
+The traces that others recorded are looked for in ``../shared/traces``; without them, skipped.
+"""
 
 import json
-import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,17 +17,14 @@ from diagnose.measure.selection import Selection
 from diagnose.predict.roofline import known_peaks
 from tests.timelines import measured_case, trace_from_text
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 FOLDER = Path(__file__).parents[3] / "shared" / "traces"
 A100 = {"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}]}
 
 
 def collectives(*told, info=None):
-    """Steps of 100 ms, in each one collective a ms after the last: name, numbers of 4 bytes that a rank of 4 puts in, ms."""
+    """Steps of 100 ms, in each one collective a ms after the last: name, numbers of 4
+    bytes that a rank of 4 puts in, ms.
+    """
     lines = ["main 0 100000 step ProfilerStep#1", "main 100 50 op aten::mm"]
     at = 1000
     for number, (name, numbers, ms) in enumerate(told):
@@ -42,8 +42,11 @@ def collectives(*told, info=None):
 
 
 def test_the_fastest_large_collective_counts_as_nccl_tests_count_it():
-    # 64 MiB in 10 ms, of which each of 4 ranks sends 2 · 3 / 4; 4 MiB to gather 16 MiB, of which each sends 3 times its own, in 2 ms.
-    measured = collectives(("allreduce", 2**24, 10), ("allreduce", 2**24, 40), ("_allgather_base", 2**20, 2), info=A100)
+    # 64 MiB in 10 ms, of which each of 4 ranks sends 2 · 3 / 4; 4 MiB to gather 16 MiB, of which
+    # each sends 3 times its own, in 2 ms.
+    measured = collectives(
+        ("allreduce", 2**24, 10), ("allreduce", 2**24, 40), ("_allgather_base", 2**20, 2), info=A100
+    )
     assert measured.metric("bus_gb_per_s") == pytest.approx(2**26 * 1.5 / 0.010 / 1e9)
     assert measured.metric("bus_link_share") == pytest.approx(2**26 * 1.5 / 0.010 / 300e9)
     gather = collectives(("_allgather_base", 2**20, 2))
@@ -61,7 +64,9 @@ def test_small_ones_and_all_to_alls_say_nothing_of_the_link():
 
 
 def test_equal_collectives_that_take_longer_than_the_fastest_wait():
-    measured = collectives(("allreduce", 2**20, 2), ("allreduce", 2**20, 5), ("allreduce", 2**20, 11), ("allreduce", 2**10, 2))
+    measured = collectives(
+        ("allreduce", 2**20, 2), ("allreduce", 2**20, 5), ("allreduce", 2**20, 11), ("allreduce", 2**10, 2)
+    )
     assert measured.metric("collective_waiting_share") == pytest.approx((3 + 9) / (2 + 5 + 11 + 2))
     few = collectives(("allreduce", 2**20, 2), ("allreduce", 2**20, 5))
     assert isinstance(few.metric("collective_waiting_share"), Missing)
@@ -84,16 +89,27 @@ def test_links(name, ranks, gb_per_s):
 
 
 def test_every_link_has_a_source_and_a_gpu_with_peaks():
-    table = tomllib.loads((Path(__file__).parents[2] / "diagnose" / "measure" / "links.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(
+        (Path(__file__).parents[2] / "diagnose" / "measure" / "links.toml").read_text(encoding="utf-8")
+    )
     for entry in table["gpu"]:
         assert entry["source"] and 0 < entry["one"] <= entry["all"]
         assert {bare_name(name) for name in entry["names"]} <= known_peaks().keys()
 
 
 def test_kinds_that_only_the_kernel_s_name_tells_are_guesses():
-    view = Selection(trace_from_text("main 0 100 step ProfilerStep#1\nmain 1 5 op aten::mm\ngpu 10 5 kernel ncclDevKernel_SendRecv"))
+    view = Selection(
+        trace_from_text(
+            "main 0 100 step ProfilerStep#1\nmain 1 5 op aten::mm\ngpu 10 5 kernel ncclDevKernel_SendRecv"
+        )
+    )
     found = found_in(view, view.device.index.to_numpy())
-    assert (found.kind.tolist(), found.guessed.tolist(), found.size.tolist(), found.group.tolist()) == (["send_recv"], [True], [-1], [""])
+    assert (found.kind.tolist(), found.guessed.tolist(), found.size.tolist(), found.group.tolist()) == (
+        ["send_recv"],
+        [True],
+        [-1],
+        [""],
+    )
 
 
 # ---- recorded
@@ -101,7 +117,10 @@ def test_kinds_that_only_the_kernel_s_name_tells_are_guesses():
 
 @pytest.mark.skipif(not (FOLDER / "ao-moe-ref.json.gz").exists(), reason="no ao-moe-ref in ../shared/traces")
 def test_all_to_alls_of_a_mixture_of_experts_are_no_pipeline():
-    """31 kernels named SendRecv on a B200: 20 all-to-alls of 112 MiB between two ranks, 10 small ones, one launched before the trace."""
+    """31 kernels named SendRecv on a B200:
+
+    20 all-to-alls of 112 MiB between two ranks, 10 small ones, one launched before the trace.
+    """
     measured = Measured(load_recording(FOLDER / "ao-moe-ref.json.gz"))
     assert measured.metric("communication_count_per_step") > 0
     assert measured.metric("pipeline_transfers_count_per_step") == 0

@@ -70,21 +70,31 @@ def test_windows_stay_on_the_host_that_does_not_run_ahead() -> None:
 
 
 def test_what_was_queued_is_nobody_s_launch() -> None:
-    # 20 µs to the first kernel; the three gaps of 2 µs are the GPU's own: the kernels behind them were launched 70 µs before and more.
+    # 20 µs to the first kernel; the three gaps of 2 µs are the GPU's own: the kernels behind them
+    # were launched 70 µs before and more.
     ledger = step_ledger(Selection(trace_from_text(AHEAD)))
-    assert {row: ledger.ns(row) / 1000 for row in ledger.rows if ledger.ns(row)} == {"compute": 400, "launch_bound": 20, "unattributed": 6}
+    assert {row: ledger.ns(row) / 1000 for row in ledger.rows if ledger.ns(row)} == {
+        "compute": 400,
+        "launch_bound": 20,
+        "unattributed": 6,
+    }
 
 
 def test_a_plain_step_is_over_when_host_and_gpu_are() -> None:
-    assert done_ns({"tick_ns": [10, 20, 30], "device_tick_ns": {"cuda:0": [0, 4, 25], "cuda:1": [0, 3, 21]}}).tolist() == [0, 10, 25]
+    assert done_ns(
+        {"tick_ns": [10, 20, 30], "device_tick_ns": {"cuda:0": [0, 4, 25], "cuda:1": [0, 3, 21]}}
+    ).tolist() == [0, 10, 25]
     assert done_ns({"tick_ns": [10, 20, 30]}).tolist() == [0, 10, 20]
-    assert done_ns({"tick_ns": [10, 20, 30], "device_tick_ns": {"cuda:0": [0, 40]}}).tolist() == [0, 10, 20]  # not of the same ticks
-    assert done_ns({"tick_ns": [10, 20], "device_tick_ns": {"cuda:0": [0, None]}}).tolist() == [0, 10]  # nor of all of them
+    # not of the same ticks
+    assert done_ns({"tick_ns": [10, 20, 30], "device_tick_ns": {"cuda:0": [0, 40]}}).tolist() == [0, 10, 20]
+    # nor of all of them
+    assert done_ns({"tick_ns": [10, 20], "device_tick_ns": {"cuda:0": [0, None]}}).tolist() == [0, 10]
     assert done_ns({"tick_ns": []}).tolist() == []
 
 
 def test_the_step_is_the_gpu_s_where_the_host_runs_ahead() -> None:
-    # 70 µs on the host, 204 on the GPU, the first 210; the recorded kernels take 200 of it, and nothing waits for the host.
+    # 70 µs on the host, 204 on the GPU, the first 210; the recorded kernels take 200 of
+    # it, and nothing waits for the host.
     one = measured(AHEAD, [0, 70, 140, 210, 280], [0, 210, 414, 618, 822])
     document = Analysis(one).document
     assert one.metric("plain_step_ms") == pytest.approx(0.204)
@@ -149,7 +159,9 @@ gpu   520  480   kernel    gemm  {"correlation": 2}
 
 def test_a_full_queue_is_not_the_profiler_s_work() -> None:
     assert step_ledger(Selection(trace_from_text(GAP))).ns("profiler") == 20_000
-    full = step_ledger(Selection(trace_from_text(GAP.replace("Activity Buffer Request", "Command Buffer Full"))))
+    full = step_ledger(
+        Selection(trace_from_text(GAP.replace("Activity Buffer Request", "Command Buffer Full")))
+    )
     assert (full.ns("profiler"), full.ns("launch_bound")) == (0, 120_000)
 
 

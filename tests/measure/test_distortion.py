@@ -1,4 +1,6 @@
-"""What is left of recorded times without the profiler, on steps worked out by hand: costs are a microsecond an event, and 4 a frame."""
+"""What is left of recorded times without the profiler, on steps worked out by hand: costs are a
+microsecond an event, and 4 a frame.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def recorded(text: str, costs: EventCosts = COSTS) -> RecordedEvents:
     return RecordedEvents(Selection(trace_from_text(text)), costs)
 
 
-def plain(text: str, plain_step_us: float, detail: str | None = None, known_us: dict[str, float] | None = None) -> PlainTime:
+def plain(
+    text: str, plain_step_us: float, detail: str | None = None, known_us: dict[str, float] | None = None
+) -> PlainTime:
     known_ms = {row: us / 1e3 for row, us in (known_us or {}).items()}
     return timeline_time(recorded(text), recorded(detail) if detail else None, plain_step_us / 1e3, known_ms)
 
@@ -42,7 +46,8 @@ def us(time: PlainTime, start: int, end: int) -> float:
 
 
 def test_events_cost_and_silence_does_not() -> None:
-    # 100 µs too long: all of it is the operators', and next to nothing that of the one event in the 600 µs of Python.
+    # 100 µs too long: all of it is the operators', and next to nothing that of
+    # the one event in the 600 µs of Python.
     assert rows_us(plain(MANY_OPERATORS, 900)) == pytest.approx({"python": 600, "operators": 300}, abs=1)
 
 
@@ -65,7 +70,8 @@ def test_a_plain_step_as_long_as_the_recorded_one_has_nothing_taken_off() -> Non
 
 
 def test_what_events_cannot_explain_is_taken_from_all_in_proportion() -> None:
-    # 500 µs too long: the operators cost at most twice 100 µs, which leaves 600 and 200 of 800; 500 of that are the step.
+    # 500 µs too long: the operators cost at most twice 100 µs, which leaves 600 and
+    # 200 of 800; 500 of that are the step.
     assert rows_us(plain(MANY_OPERATORS, 500)) == pytest.approx({"python": 375, "operators": 125}, abs=2)
 
 
@@ -94,10 +100,18 @@ def test_frames_have_a_cost_of_their_own() -> None:
 
 
 def test_a_row_that_the_slower_recording_has_shorter_was_disturbed() -> None:
-    timeline = "main 0 1000 step ProfilerStep#1\nmain 0 600 mark backward@5\nmain 600 200 mark optimizer@6\nmain 610 9 op aten::add"
-    detail = "main 0 900 step ProfilerStep#1\nmain 0 300 mark backward@5\nmain 300 210 mark optimizer@6\nmain 310 9 op aten::add"
+    timeline = (
+        "main 0 1000 step ProfilerStep#1\nmain 0 600 mark backward@5\nmain 600 200 mark "
+        "optimizer@6\nmain 610 9 op aten::add"
+    )
+    detail = (
+        "main 0 900 step ProfilerStep#1\nmain 0 300 mark backward@5\nmain 300 210 mark optimizer@6\nmain "
+        "310 9 op aten::add"
+    )
     # Backward took 300 µs longer than in the detail phase: that is the excess.
-    assert rows_us(plain(timeline, 700, detail)) == pytest.approx({"backward": 300, "optimizer": 200, "python": 200}, abs=6)
+    assert rows_us(plain(timeline, 700, detail)) == pytest.approx(
+        {"backward": 300, "optimizer": 200, "python": 200}, abs=6
+    )
 
 
 def test_a_recording_shorter_than_the_plain_step_tells_nothing_about_disturbance() -> None:
@@ -115,7 +129,9 @@ def test_a_row_measured_in_plain_steps_stays_as_measured() -> None:
 
 def test_a_measured_row_longer_than_the_step_is_not_believed() -> None:
     loading = "main 0 1000 step ProfilerStep#1\nmain 0 600 mark next@5\nmain 600 400 op aten::mm"
-    assert rows_us(plain(loading, 500, known_us={"input_wait": 600})) == pytest.approx({"input_wait": 300, "operators": 200}, abs=2)
+    assert rows_us(plain(loading, 500, known_us={"input_wait": 600})) == pytest.approx(
+        {"input_wait": 300, "operators": 200}, abs=2
+    )
 
 
 def test_events_beside_a_busy_gpu_cost_nothing() -> None:
@@ -133,8 +149,12 @@ def test_events_beside_a_busy_gpu_cost_nothing() -> None:
 
 
 def test_a_call_of_the_detail_phase_takes_no_more_than_the_timeline_says() -> None:
-    # 600 µs of Python on the timeline; 900 in the detail phase, where 50 frames of 4 µs begin in its first 200.
-    detail = MANY_OPERATORS.replace("0    1000", "-300 1300") + 'main -300 4 python train.py(5): f {"repeat": 50, "every": 4}\n'
+    # 600 µs of Python on the timeline; 900 in the detail phase, where 50 frames of 4 µs begin in its first
+    # 200.
+    detail = (
+        MANY_OPERATORS.replace("0    1000", "-300 1300")
+        + 'main -300 4 python train.py(5): f {"repeat": 50, "every": 4}\n'
+    )
     time = detail_time(recorded(detail), {"python": 0.6, "operators": 0.4})
     assert 1e3 * time.ms(np.array([[0, 2_000_000]], np.int64)) == pytest.approx(1000, abs=1)
     quiet_us, busy_us = us(time, 400, 700), us(time, 0, 200)
@@ -164,8 +184,8 @@ def slept(text: str, start: int, end: int) -> RecordedEvents:
 
 
 def test_sleep_is_not_slowed_whatever_nothing_explains() -> None:
-    # 600 µs of Python, 500 of them asleep; 400 of operators. The events explain 200 of 450 µs too many; the rest comes off work alone:
-    # of 100 + 200 µs 50 are left.
+    # 600 µs of Python, 500 of them asleep; 400 of operators. The events explain 200 of 450 µs too many; the
+    # rest comes off work alone: of 100 + 200 µs 50 are left.
     time = timeline_time(slept(MANY_OPERATORS, 50, 550), None, 0.55, {})
     assert rows_us(time) == pytest.approx({"python": 500 + 100 / 6, "operators": 200 / 6}, abs=2)
     assert us(time, 50, 550) == pytest.approx(500, abs=1)
@@ -178,19 +198,33 @@ def test_sleep_longer_than_the_plain_step_is_not_believed() -> None:
 
 
 def test_a_mark_costs_time_before_it_begins() -> None:
-    reads = "main 0 1000 step ProfilerStep#1\nmain 900 9 op aten::add\n" + 'main 100 2 mark item@5 {"repeat": 50, "every": 10}\n'
-    costs = recorded(reads, EventCosts(frame=0.0, other=0.0, first_frame=0.0, first_other=0.0, mark=5.0)).row_costs_ms
-    assert costs == pytest.approx({"python": 0.25, "host_reads": 0.0} | {row: 0.0 for row in costs if row not in ("python", "host_reads")})
+    reads = (
+        "main 0 1000 step ProfilerStep#1\nmain 900 9 op aten::add\n"
+        + 'main 100 2 mark item@5 {"repeat": 50, "every": 10}\n'
+    )
+    costs = recorded(
+        reads, EventCosts(frame=0.0, other=0.0, first_frame=0.0, first_other=0.0, mark=5.0)
+    ).row_costs_ms
+    assert costs == pytest.approx(
+        {"python": 0.25, "host_reads": 0.0}
+        | {row: 0.0 for row in costs if row not in ("python", "host_reads")}
+    )
 
 
 def test_an_empty_ledger_costs_nothing() -> None:
-    assert plain("main 0 1000 step ProfilerStep#1\nmain 0 1000 op aten::mm", 800).ms(np.empty((0, 2), np.int64)) == 0
+    assert (
+        plain("main 0 1000 step ProfilerStep#1\nmain 0 1000 op aten::mm", 800).ms(np.empty((0, 2), np.int64))
+        == 0
+    )
 
 
 def test_fitted_costs_pass_over_a_disturbed_step() -> None:
     # 2 µs an event of the one kind, 30 of the other; the fourth step took 90 ms longer for another reason.
     counts = [(1000, 0), (0, 100), (500, 200), (800, 50), (100, 100)]
-    steps = [Slowed("", 2 * one + 30 * other + 90_000 * (one == 800), {"one": one, "other": other}) for one, other in counts]
+    steps = [
+        Slowed("", 2 * one + 30 * other + 90_000 * (one == 800), {"one": one, "other": other})
+        for one, other in counts
+    ]
     assert fitted_us(steps, ["one", "other"]) == pytest.approx({"one": 2, "other": 30}, rel=0.05)
     assert fitted_us(steps, ["other"], known_us={"one": 2}) == pytest.approx({"other": 30}, rel=0.05)
 
@@ -211,8 +245,10 @@ gpu   40   60    kernel   mul               {"correlation": 1, "repeat": 10, "ev
     [
         (800, {"compute": 600, "launch_bound": 200}),  # 200 µs too long: the GPU waits as much less
         (1000, {"compute": 600, "launch_bound": 400}),
-        (2000, {"compute": 1200, "launch_bound": 800}),  # plain steps are slower for a reason that no recording shows
-        (612, {"compute": 600, "unattributed": 12}),  # 1.2 µs from one kernel to the next: no host can shorten that
+        # plain steps are slower for a reason that no recording shows
+        (2000, {"compute": 1200, "launch_bound": 800}),
+        # 1.2 µs from one kernel to the next: no host can shorten that
+        (612, {"compute": 600, "unattributed": 12}),
         (600, {"compute": 600}),
         (500, {"compute": 500}),
     ],

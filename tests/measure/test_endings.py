@@ -36,8 +36,14 @@ def test_ranks_without_launchers_of_their_own_say_nothing_of_their_end(tmp_path:
     [
         ({"ended": "crashed", "exit_code": 3}, "Rank 1 failed with exit code 3."),
         ({"ended": "killed", "signal": "SIGTERM"}, "Rank 1 was ended by SIGTERM."),
-        ({"ended": "killed", "signal": "SIGKILL"}, "Rank 1 was killed, by SIGKILL, before it could write what it was recording."),
-        ({"ended": "killed", "signal": None}, "Rank 1 was killed before it could write what it was recording."),
+        (
+            {"ended": "killed", "signal": "SIGKILL"},
+            "Rank 1 was killed, by SIGKILL, before it could write what it was recording.",
+        ),
+        (
+            {"ended": "killed", "signal": None},
+            "Rank 1 was killed before it could write what it was recording.",
+        ),
         (None, "Rank 1 was lost: its launcher, or its whole machine, ended without a word."),
     ],
 )
@@ -47,7 +53,9 @@ def test_a_rank_that_ends_badly(tmp_path: Path, end: dict[str, Any] | None, sent
 
 def test_ranks_that_are_not_there(tmp_path: Path) -> None:
     (sentence,) = said(tmp_path, {0: STOPPED, 5: STOPPED}, launchers=8)
-    assert sentence.startswith("Nothing of rank 1-4, 6-7 is in this folder. If machines share no file system,")
+    assert sentence.startswith(
+        "Nothing of rank 1-4, 6-7 is in this folder. If machines share no file system,"
+    )
 
 
 def test_while_the_job_runs_nobody_is_missing(tmp_path: Path) -> None:

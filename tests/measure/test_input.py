@@ -27,7 +27,9 @@ def measured(loader: dict[str, Any], **case: Any) -> Measured:
 
 def test_workers_are_busy_while_they_fetch() -> None:
     # 4 fetches of 5 ms in 40 ms of 2 workers: 20 of 80 ms.
-    assert measured({"num_workers": 2}, plain_ms=[10] * 4, fetch_ms=[5] * 4).metric("worker_busy_share") == pytest.approx(0.25)
+    assert measured({"num_workers": 2}, plain_ms=[10] * 4, fetch_ms=[5] * 4).metric(
+        "worker_busy_share"
+    ) == pytest.approx(0.25)
 
 
 def test_a_workers_first_fetch_is_its_start() -> None:
@@ -40,7 +42,9 @@ def test_a_workers_first_fetch_is_its_start() -> None:
 def test_an_epochs_start_is_spread_over_its_steps() -> None:
     # (110 - 10 for the fetch that any epoch begins with) ms in 50 steps; the very first start does not count.
     loader = {"num_workers": 2, "iterator_start_ms": [900, 100, 110, 120], "batches_per_epoch": 50}
-    assert measured(loader, plain_ms=[10] * 4, fetch_ms=[10] * 4).metric("epoch_starts_ms") == pytest.approx(2.0)
+    assert measured(loader, plain_ms=[10] * 4, fetch_ms=[10] * 4).metric("epoch_starts_ms") == pytest.approx(
+        2.0
+    )
 
 
 def test_one_epoch_says_nothing_about_the_next() -> None:
@@ -49,14 +53,18 @@ def test_one_epoch_says_nothing_about_the_next() -> None:
 
 
 @pytest.mark.parametrize(("slow_step", "slow_fetch", "cost"), [(26, 100, 1.6), (26, 14, 1.2), (14, 100, 0.0)])
-def test_a_burst_costs_what_steps_and_fetches_both_show(slow_step: float, slow_fetch: float, cost: float) -> None:
-    # Beyond the median, spread over ten steps: the late step 16 ms, the slow fetch 98 or 12 ms. 14 ms is not yet late.
+def test_a_burst_costs_what_steps_and_fetches_both_show(
+    slow_step: float, slow_fetch: float, cost: float
+) -> None:
+    # Beyond the median, spread over ten steps: the late step 16 ms, the slow fetch
+    # 98 or 12 ms. 14 ms is not yet late.
     one = measured({"num_workers": 2}, plain_ms=[10] * 9 + [slow_step], fetch_ms=[2] * 9 + [slow_fetch])
     assert one.metric("input_bursts_ms") == pytest.approx(cost)
 
 
 def test_a_late_step_at_an_epochs_end_is_no_burst() -> None:
-    # Of epochs of 6 steps the sixth of these, and the next, hold an end; the ninth does not: 16 ms beyond the median in ten steps.
+    # Of epochs of 6 steps the sixth of these, and the next, hold an end; the ninth does not:
+    # 16 ms beyond the median in ten steps.
     loader = {"num_workers": 2, "batches_per_epoch": 6, "iterator_start_ms": [1, 1]}
     steps_ms = [10, 10, 10, 10, 10, 60, 30, 10, 26, 10]
     one = measured(loader, plain_ms=steps_ms, fetch_ms=[2] * 9 + [500])
@@ -77,11 +85,23 @@ def test_a_trace_takes_an_idle_core_for_granted() -> None:
     assert one.metric("core_for_workers") is True
 
 
-@pytest.mark.parametrize(("workers", "cores_used", "more"), [(0, 7.7, 2), (1, 1.0, 2), (2, 1.0, None), (0, 7.8, None)])
-def test_more_workers_are_named_where_there_is_a_core_for_them(workers: int, cores_used: float, more: int | None) -> None:
-    """A fetch of 0.04 ms beside 0.96 ms of work: one worker keeps up, and one more is suggested. A quarter of a core must be idle."""
-    facts = {"machine_core_count": 8, "plain_usage": {"cpu_cores_used": cores_used, "machine_busy_share": 1.0}}
-    found = measured({"num_workers": workers}, facts=facts, plain_ms=[1] * 4, fetch_ms=[0.04] * 4).metric("more_workers")
+@pytest.mark.parametrize(
+    ("workers", "cores_used", "more"), [(0, 7.7, 2), (1, 1.0, 2), (2, 1.0, None), (0, 7.8, None)]
+)
+def test_more_workers_are_named_where_there_is_a_core_for_them(
+    workers: int, cores_used: float, more: int | None
+) -> None:
+    """A fetch of 0.04 ms beside 0.96 ms of work: one worker keeps up, and one more is suggested.
+
+    A quarter of a core must be idle.
+    """
+    facts = {
+        "machine_core_count": 8,
+        "plain_usage": {"cpu_cores_used": cores_used, "machine_busy_share": 1.0},
+    }
+    found = measured({"num_workers": workers}, facts=facts, plain_ms=[1] * 4, fetch_ms=[0.04] * 4).metric(
+        "more_workers"
+    )
     assert found == more or (more is None and isinstance(found, Missing))
 
 
@@ -99,7 +119,9 @@ def item(calls: str) -> Measured:
 
 
 def test_a_slow_item_is_one_line_where_one_takes_most_of_the_fetch() -> None:
-    one = item("10  240  30  pandas/core/series.py: __getitem__\n250  100  31  pandas/core/series.py: __getitem__")
+    one = item(
+        "10  240  30  pandas/core/series.py: __getitem__\n250  100  31  pandas/core/series.py: __getitem__"
+    )
     assert one.metric("slow_item_fetch_share") == pytest.approx(0.6)
     assert one.metric("slow_item_where") == "one line"
     assert [place.line for place in places(one)] == [30]
@@ -122,7 +144,9 @@ def test_a_slow_item_is_a_function_where_its_lines_share_the_fetch() -> None:
 
 
 def test_a_function_that_reads_files_is_judged_by_its_other_lines() -> None:
-    one = item("10  180  30  numpy/lib/_npyio_impl.py: load\n200  100  31  pandas/core/series.py: __getitem__")
+    one = item(
+        "10  180  30  numpy/lib/_npyio_impl.py: load\n200  100  31  pandas/core/series.py: __getitem__"
+    )
     assert one.metric("slow_item_fetch_share") == pytest.approx(0.25)  # of line 31
     assert [place.line for place in places(one)] == [31]
 

@@ -30,7 +30,8 @@ def test_no_more_than_the_cores_where_a_fetch_computes() -> None:
 
 @pytest.mark.parametrize(("busy_ms", "workers"), [(40, 4), (8, 5)])
 def test_more_than_the_cores_where_a_fetch_waits(busy_ms: int, workers: int) -> None:
-    # Half of a fetch, or a tenth, needs a processor: two cores serve four workers, or twenty, of which five are enough.
+    # Half of a fetch, or a tenth, needs a processor: two cores serve four workers,
+    # or twenty, of which five are enough.
     assert suggested(2, fetch_cpu_ms=[busy_ms] * 3) == workers
 
 

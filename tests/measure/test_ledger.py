@@ -34,8 +34,8 @@ def test_cpu_step() -> None:
         main  970  10    op          aten::add
         """
     )
-    # 0-200 wait, 220-520 forward, 520-800 backward, 800-900 optimizer, 900-930 read, 940-960 copy, 970-980 operator.
-    # The gaps 200-220, 930-940, 960-970, 980-1000 are Python: 20 + 10 + 10 + 20.
+    # 0-200 wait, 220-520 forward, 520-800 backward, 800-900 optimizer, 900-930 read, 940-960 copy, 970-980
+    # operator. The gaps 200-220, 930-940, 960-970, 980-1000 are Python: 20 + 10 + 10 + 20.
     assert us(ledger) == {
         "input_wait": 200,
         "forward": 300,
@@ -98,8 +98,8 @@ def test_idle_time_is_filed_under_what_the_host_did() -> None:
     )
     # Idle: 0-160, 400-510, 700-1000.
     # 0-100 input wait; 100-150 dispatch; 150-160 launched but not started: unattributed.
-    # 400-410 still in the sync call; 410-430 Python; 430-440 and 470-500 refilling after the sync; 440-470 allocator; 500-510 launched.
-    # 700-800 Python; 800-900 dispatch; 900-1000 Python.
+    # 400-410 still in the sync call; 410-430 Python; 430-440 and 470-500 refilling after the sync; 440-470
+    # allocator; 500-510 launched. 700-800 Python; 800-900 dispatch; 900-1000 Python.
     assert us(ledger) == {
         "compute": 430,
         "input_wait": 100,
@@ -122,7 +122,12 @@ def test_without_operators_nothing_tells_python_from_dispatching() -> None:
     # 10-20 and 910-915: launched, not started. 420-900: the host called nothing that was recorded.
     assert us(ledger_of(timeline)) == {"compute": 485, "launch_bound": 20, "unattributed": 10 + 5 + 480}
     with_op = timeline + "main  950   10    op       aten::mm"
-    assert us(ledger_of(with_op)) == {"compute": 485, "launch_bound": 20, "unattributed": 10 + 5, "python": 480}
+    assert us(ledger_of(with_op)) == {
+        "compute": 485,
+        "launch_bound": 20,
+        "unattributed": 10 + 5,
+        "python": 480,
+    }
 
 
 def test_calls_of_an_intel_gpu() -> None:
@@ -162,7 +167,8 @@ def test_a_copy_that_blocks_is_a_sync_and_one_that_only_enqueues_is_not() -> Non
         gpu   640   1360  memcpy   Memcpy HtoD (Pinned -> Device)  {"correlation": 2}
         """
     )
-    # Idle: 0-490 and 495-640. The blocking call holds 100-490 and 495-500; the operator goes on at 500, refilling the queue after it.
+    # Idle: 0-490 and 495-640. The blocking call holds 100-490 and 495-500; the operator goes on
+    # at 500, refilling the queue after it.
     assert us(ledger) == {"exposed_copies": 5 + 1360, "launch_bound": 100, "host_sync": 390 + 5 + 140}
 
 
@@ -179,7 +185,13 @@ def test_only_the_first_millisecond_after_a_sync_is_its_fault() -> None:
         """
     )
     # 10-20: launched, not started. 500-1500 after the sync; 1500-8500 the operator works on the host.
-    assert us(ledger) == {"compute": 480 + 1500, "launch_bound": 10, "unattributed": 10, "host_sync": 1000, "host_work": 7000}
+    assert us(ledger) == {
+        "compute": 480 + 1500,
+        "launch_bound": 10,
+        "unattributed": 10,
+        "host_sync": 1000,
+        "host_work": 7000,
+    }
 
 
 def test_a_launch_that_takes_half_a_millisecond_loads_the_kernel_but_a_graph_s_launch_does_not() -> None:
@@ -207,7 +219,8 @@ def test_a_graph_s_capture_is_compilation() -> None:
         main  900   5     runtime  hipStreamBeginCapture
         """
     )
-    # 0-100 and 610-700 Python, 100-590 captured, 590-610 the end of the capture and 700-705 the launch: dispatch. The last has no end.
+    # 0-100 and 610-700 Python, 100-590 captured, 590-610 the end of the capture and 700-705 the
+    # launch: dispatch. The last has no end.
     assert us(ledger) == {"compute": 295, "compilation": 490, "launch_bound": 20 + 5, "python": 100 + 90}
 
 

@@ -24,4 +24,7 @@ def test_recursion_counts_a_line_once_in_its_total() -> None:
 
 
 def test_calls_one_after_another_do_not_nest() -> None:
-    assert _sums(calls((5, 0, 10), (6, 10, 10))) == {("train.py", 5, "main"): [10, 10, 1], ("train.py", 6, "main"): [10, 10, 1]}
+    assert _sums(calls((5, 0, 10), (6, 10, 10))) == {
+        ("train.py", 5, "main"): [10, 10, 1],
+        ("train.py", 6, "main"): [10, 10, 1],
+    }

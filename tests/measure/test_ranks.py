@@ -16,11 +16,26 @@ from ..timelines import job_of_four, measured_case
 # A fifth of the step is Python below line 30, the rest operators.
 TIMELINE = "main 0 1000 step ProfilerStep#1\nmain 200 800 op aten::mm"
 CALLS = "0 200 30 work.py: prepare\n210 700 40 model.py: forward"
-OWN_METRICS = ("late_pattern", "held_up_ms", "held_up_share", "late_kind", "late_part_title", "late_rank", "late_gain_ms", "late_part_left")
+OWN_METRICS = (
+    "late_pattern",
+    "held_up_ms",
+    "held_up_share",
+    "late_kind",
+    "late_part_title",
+    "late_rank",
+    "late_gain_ms",
+    "late_part_left",
+)
 
 
 def late(cause: str | None = "python", cause_ms: float | None = 0.15, held_up_ms: float = 0.1) -> Measured:
-    job = {"pattern": "persistent", "late_rank": 2, "held_up_ms": held_up_ms, "cause": cause, "cause_ms": cause_ms}
+    job = {
+        "pattern": "persistent",
+        "late_rank": 2,
+        "held_up_ms": held_up_ms,
+        "cause": cause,
+        "cause_ms": cause_ms,
+    }
     return measured_case({"timeline": TIMELINE, "calls": CALLS, "job": job})
 
 
@@ -39,9 +54,12 @@ def test_the_gain_is_what_the_others_wait_and_no_more_than_the_cause_takes() -> 
 
 
 def test_what_is_left_of_the_late_part() -> None:
-    assert late().metric("late_part_left") == pytest.approx(0.5, abs=0.01)  # 0.2 ms of Python, of which 0.1 goes
+    # 0.2 ms of Python, of which 0.1 goes
+    assert late().metric("late_part_left") == pytest.approx(0.5, abs=0.01)
     saving = load_rules()["late-rank-input"].saving
-    assert [left_of(saving, late(), outcome) for outcome in ("best", "guess", "worst")] == pytest.approx([0.5] * 3, abs=0.01)
+    assert [left_of(saving, late(), outcome) for outcome in ("best", "guess", "worst")] == pytest.approx(
+        [0.5] * 3, abs=0.01
+    )
     assert left_of(saving, late(None, None), "guess") == 1.0  # nothing is known to go
 
 
@@ -61,7 +79,8 @@ def test_ranks_that_come_last_in_turn_wait_for_whichever_is_last() -> None:
 
 def test_a_late_rank_waits_count_where_it_comes_last_alone() -> None:
     job = job_of_four("persistent", late_rank=2, held_up_ms=0.1)
-    measured = Measured(late().recording, replace(job, held_up_ms=5.0))  # of all ranks, the others' turns included
+    # of all ranks, the others' turns included
+    measured = Measured(late().recording, replace(job, held_up_ms=5.0))
     assert measured.metric("held_up_ms") == 0.1
 
 

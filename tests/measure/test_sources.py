@@ -18,7 +18,13 @@ def sources(folder: Path) -> Sources:
 def test_a_cell_is_shown_by_its_title_and_its_text_comes_from_the_recording(tmp_path: Path) -> None:
     cells = sources(tmp_path)
     assert cells.shown(CELL) == "cell 3"
-    assert [cells.line(CELL, number) for number in (-1, 0, 1, 2, 3)] == ["", "", "for batch in loader:", "train(batch)", ""]
+    assert [cells.line(CELL, number) for number in (-1, 0, 1, 2, 3)] == [
+        "",
+        "",
+        "for batch in loader:",
+        "train(batch)",
+        "",
+    ]
 
 
 def test_a_file_that_bears_a_cells_title_is_not_taken_for_it(tmp_path: Path) -> None:
@@ -30,4 +36,8 @@ def test_files_are_shown_relative_to_the_working_directory(tmp_path: Path) -> No
     script = tmp_path / "train.py"
     script.write_text("import torch\n")
     files = sources(tmp_path)
-    assert (files.shown(str(script)), files.path(str(script)), files.line(str(script), 1)) == ("train.py", script, "import torch")
+    assert (files.shown(str(script)), files.path(str(script)), files.line(str(script), 1)) == (
+        "train.py",
+        script,
+        "import torch",
+    )

@@ -22,21 +22,29 @@ main  2100  800   op    aten::mm
     [
         ("0  900  41  <built-in function sorted>", 41),  # all that the first step takes beyond the second
         ("0  450  41  <built-in function sorted>", -1),  # less than half of it
-        ("0  900  41  <built-in function sorted>\n2000  700  41  <built-in function sorted>", -1),  # the second step has it too
+        # the second step has it too
+        ("0  900  41  <built-in function sorted>\n2000  700  41  <built-in function sorted>", -1),
     ],
 )
 def test_the_line_of_a_slow_step(calls: str, line: int) -> None:
-    one = measured_case({"timeline": TWO_STEPS, "calls": calls, "plain_ms": [10] * 10 + [30]})  # the first does not count
+    # the first does not count
+    one = measured_case({"timeline": TWO_STEPS, "calls": calls, "plain_ms": [10] * 10 + [30]})
     places = FACT_SELECTORS["slow_steps"].places(one)
     assert [(place.line, place.ms_per_step) for place in places] == [(line, 2.0)]  # type: ignore[union-attr]
 
 
 def test_the_distance_of_slow_steps() -> None:
-    assert measured_case({"timeline": TWO_STEPS, "plain_ms": [10, 10, 30, 10, 10, 30, 10, 10, 30]}).metric("slow_step_distance") == 3
+    assert (
+        measured_case({"timeline": TWO_STEPS, "plain_ms": [10, 10, 30, 10, 10, 30, 10, 10, 30]}).metric(
+            "slow_step_distance"
+        )
+        == 3
+    )
 
 
 def test_slow_steps_in_a_row_are_one_occasion() -> None:
-    one = measured_case({"timeline": TWO_STEPS, "plain_ms": [10, 10, 30, 20, 10, 10, 10, 30, 20, 10, 10]})  # the first does not count
+    # the first does not count
+    one = measured_case({"timeline": TWO_STEPS, "plain_ms": [10, 10, 30, 20, 10, 10, 10, 30, 20, 10, 10]})
     assert one.metric("slow_steps_count_per_step") == pytest.approx(2 / 10)
     assert one.metric("slow_step_distance") == 5
     assert one.metric("slow_step_ms") == 30
@@ -47,8 +55,13 @@ EPOCHS = {"num_workers": 0, "dataset_length": 60, "batches_per_epoch": 6, "itera
 
 
 def of_epochs(plain_ms: list[float], **loader: object) -> Measured:
-    """The plain phase begins with the end of the third batch, so its third step fetches the sixth: the epoch's last."""
-    clock = {"per_step": {"fetch": 1.0}, "phases": [{"name": "plain", "first_tick": 2, "tick_ns": ticks(plain_ms)}]}
+    """The plain phase begins with the end of the third batch, so its third step
+    fetches the sixth: the epoch's last.
+    """
+    clock = {
+        "per_step": {"fetch": 1.0},
+        "phases": [{"name": "plain", "first_tick": 2, "tick_ns": ticks(plain_ms)}],
+    }
     facts = {"loaders": [EPOCHS | loader]}
     return measured_case({"timeline": TWO_STEPS, "clock": clock, "plain_ms": plain_ms, "facts": facts})
 
@@ -58,7 +71,8 @@ def ticks(steps_ms: list[float]) -> list[int]:
 
 
 def test_slow_steps_at_an_epochs_end_are_the_epochs() -> None:
-    # Batches 4 to 16; 7 and 13 begin an epoch. 30 and 10 ms beyond the median at the first end, 50 at the second: 45 on average.
+    # Batches 4 to 16; 7 and 13 begin an epoch. 30 and 10 ms beyond the median at the first
+    # end, 50 at the second: 45 on average.
     plain_ms = [10.0, 10, 10, 40, 20, 10, 10, 10, 10, 60, 10, 10, 10]
     one = of_epochs(plain_ms)
     assert one.metric("epoch_step_count") == 6
@@ -67,17 +81,25 @@ def test_slow_steps_at_an_epochs_end_are_the_epochs() -> None:
     assert one.metric("epoch_ends_run_share") == pytest.approx(45 / (6 * 10 + 45))
     assert one.metric("slow_steps_ms") == 0
     elsewhere = of_epochs([10.0, 10, 10, 10, 10, 40, 10, 10, 10, 10, 10, 10, 10])
-    assert (elsewhere.metric("epoch_ends_ms"), elsewhere.metric("slow_steps_ms")) == (0, pytest.approx(30 / 12))
+    assert (elsewhere.metric("epoch_ends_ms"), elsewhere.metric("slow_steps_ms")) == (
+        0,
+        pytest.approx(30 / 12),
+    )
 
 
 def test_what_the_workers_start_costs_is_not_the_epoch_ends() -> None:
-    # 30 ms beyond the median at each end, of which the workers' start, 20 ms of the time to the first batch, has a rule of its own.
-    one = of_epochs([10.0, 10, 10, 40, 10, 10, 10, 10, 10, 40, 10], num_workers=2, iterator_start_ms=[90, 20, 20])
+    # 30 ms beyond the median at each end, of which the workers' start, 20 ms of the time to the
+    # first batch, has a rule of its own.
+    one = of_epochs(
+        [10.0, 10, 10, 40, 10, 10, 10, 10, 10, 40, 10], num_workers=2, iterator_start_ms=[90, 20, 20]
+    )
     assert one.metric("epoch_starts_ms") == pytest.approx(20 / 6)
     assert one.metric("epoch_ends_ms") == pytest.approx((30 - 20) / 6)
 
 
-@pytest.mark.parametrize("loader", [{"iterator_start_ms": [1]}, {"batches_per_epoch": None}, {"batches_per_epoch": 3}])
+@pytest.mark.parametrize(
+    "loader", [{"iterator_start_ms": [1]}, {"batches_per_epoch": None}, {"batches_per_epoch": 3}]
+)
 def test_without_a_second_epoch_of_known_length_no_step_is_at_its_end(loader: dict[str, object]) -> None:
     one = of_epochs([10.0, 10, 10, 40, 10, 10, 10, 10, 10, 40, 10], **loader)
     assert isinstance(one.metric("epoch_ends_ms"), Missing)

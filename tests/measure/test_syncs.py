@@ -19,11 +19,18 @@ CASES = {
         LIBRARY.format("torch.nn.utils.clip_grad:clip_grad_norm_"),
     ],
     "scaler": [LIBRARY.format("torch.amp.grad_scaler:_maybe_opt_step")],
-    "library": [LIBRARY.format("torchmetrics.metric:compute"), LIBRARY.format("torch.utils.tensorboard.writer:add_scalar")],
+    "library": [
+        LIBRARY.format("torchmetrics.metric:compute"),
+        LIBRARY.format("torch.utils.tensorboard.writer:add_scalar"),
+    ],
     "shape": ["main 30 475 op aten::index\nmain 35 469 op aten::nonzero\nmain 36 460 op aten::copy_"],
     "download": ["main 30 475 mark numpy@20\nmain 35 469 op aten::copy_", "main 30 475 op aten::_to_copy"],
     "explicit": ["main 28 1 op aten::view"],
-    "": ["main 30 475 annotation DistributedDataParallel.forward", "main 30 475 op aten::_fused_adam_", "main 30 475 mark repr@20"],
+    "": [
+        "main 30 475 annotation DistributedDataParallel.forward",
+        "main 30 475 op aten::_fused_adam_",
+        "main 30 475 mark repr@20",
+    ],
 }
 
 
@@ -45,7 +52,9 @@ gpu  545 450  kernel  gemm             {{"correlation": 2}}
     )
 
 
-@pytest.mark.parametrize(("purpose", "context"), [(purpose, one) for purpose, several in CASES.items() for one in several])
+@pytest.mark.parametrize(
+    ("purpose", "context"), [(purpose, one) for purpose, several in CASES.items() for one in several]
+)
 def test_a_wait_has_the_most_specific_purpose_and_no_other(purpose: str, context: str) -> None:
     recording = measured(context)
     found = {name for name in syncs.MEANINGS if len(recording.rows(SELECTORS[f"{name}_sync"]))}
@@ -53,5 +62,9 @@ def test_a_wait_has_the_most_specific_purpose_and_no_other(purpose: str, context
 
 
 def test_a_read_that_follows_a_check_by_far_is_not_the_checks() -> None:
-    far = "main 1 1 op aten::isnan\n" + "\n".join(f"main {2 + i} 1 op aten::mul" for i in range(7)) + "\nmain 30 475 op aten::item"
+    far = (
+        "main 1 1 op aten::isnan\n"
+        + "\n".join(f"main {2 + i} 1 op aten::mul" for i in range(7))
+        + "\nmain 30 475 op aten::item"
+    )
     assert len(measured(far).rows(SELECTORS["scalar_sync"])) == 1

@@ -1,4 +1,7 @@
-"""Delays left out, typical steps, parts of a step: on samples worked out by hand. Times in the texts are ms."""
+"""Delays left out, typical steps, parts of a step: on samples worked out by hand.
+
+Times in the texts are ms.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ T, E, F, B, S, N = 0, 5, 1, 2, 3, 4  # a tick, the end of what we do at it, the 
 
 
 def table(*samples: tuple[float, ...]) -> pd.DataFrame:
-    """Rows of border, time, time run, delay, delay of the pool (-1 unknown), all since the beginning, ms; a sample takes no time."""
+    """Rows of border, time, time run, delay, delay of the pool (-1 unknown), all since the
+    beginning, ms; a sample takes no time.
+    """
     rows = [
         (border, *(round(ms * MS) if ms >= 0 else -1 for ms in (time, time, time, ran, delay, pool)), -1)
         for border, time, ran, delay, pool in samples
@@ -65,13 +70,15 @@ def test_a_delay_does_not_count_and_sleep_does() -> None:
 
 
 def test_what_it_ran_while_others_were_delayed_counts_in_proportion() -> None:
-    # It ran all 10 ms, but the other thread had no core for 8 of them: they ran together for 2. It would have slept all the same.
+    # It ran all 10 ms, but the other thread had no core for 8 of them: they ran together for
+    # 2. It would have slept all the same.
     found = stretches((T, 0, 0, 0, 0), (T, 10, 10, 0, 8), (T, 20, 10, 0, 16))
     assert in_ms(found.undelayed_ns) == pytest.approx([2, 10])
 
 
 def test_a_delay_in_the_middle_of_a_sample_is_in_no_stretch() -> None:
-    # The second sample lost 4 ms before it asked for the delay, and 3 after; between the samples it sleeps 1 ms, then loses 2 more.
+    # The second sample lost 4 ms before it asked for the delay, and 3 after; between the
+    # samples it sleeps 1 ms, then loses 2 more.
     samples = table((T, 0, 0, 0, -1), (T, 10, 9, 4, -1), (T, 27, 17, 9, -1))
     samples.loc[1, ["middle_ns", "end_ns"]] = [14 * MS, 17 * MS]
     found = within(samples).stretches
@@ -109,7 +116,8 @@ def test_two_ticks_a_step_are_added_up() -> None:
 
 
 def test_steps_between_two_samples_share_what_they_tell() -> None:
-    # Steps of 2, 3 and 5 ms with a sample at both ends: it ran 4 of the 10 ms, had no core for 3, and slept for 3.
+    # Steps of 2, 3 and 5 ms with a sample at both ends: it ran 4 of the 10 ms,
+    # had no core for 3, and slept for 3.
     phase = {"tick_ns": [0, 2 * MS, 5 * MS, 10 * MS]}
     found = step_stretches(table((T, 0, 0, 0, -1), (T, 10, 4, 3, -1)), phase, 1)
     assert found is not None
@@ -159,14 +167,18 @@ def test_steps_that_vary_by_nature_all_count() -> None:
 
 def test_the_first_step_follows_what_ended_the_phase_before() -> None:
     assert typical(steps_of([12, 10, 10, 10], [0] * 4)).mean_ns == 10 * MS
-    assert typical(steps_of([12, 10, 10], [0] * 3)).mean_ns == pytest.approx(32 / 3 * MS)  # too few to leave one out
+    # too few to leave one out
+    assert typical(steps_of([12, 10, 10], [0] * 3)).mean_ns == pytest.approx(32 / 3 * MS)
 
 
 # ---- parts
 
 
 def step(begin: float, *, delayed: float = 0.0, slept: float = 0.0) -> list[tuple[float, ...]]:
-    """A step of 10 ms less our own: 1 for the next batch, 2 forward, 3 backward, 1 the optimizer, the rest 3; forward is delayed."""
+    """A step of 10 ms less our own:
+
+    1 for the next batch, 2 forward, 3 backward, 1 the optimizer, the rest 3; forward is delayed.
+    """
     at, ran, lost = begin, begin, 0.0
     found = []
     for border, more in ((N, 0.5), (-N, 1), (F, 0.5), (-F, 2), (B, 0.5), (-B, 3), (S, 0.5), (-S, 1), (T, 1)):
@@ -183,7 +195,10 @@ def steps(*options: dict[str, float]) -> pd.DataFrame:
     at = ran = lost = 0.0
     rows: list[tuple[float, ...]] = [(T, 0.0, 0.0, 0.0, -1)]
     for one in options:
-        rows += [(border, at + when, ran + worked, lost + waited, -1) for border, when, worked, waited in step(0.0, **one)]
+        rows += [
+            (border, at + when, ran + worked, lost + waited, -1)
+            for border, when, worked, waited in step(0.0, **one)
+        ]
         at, ran, lost = rows[-1][1], rows[-1][2], rows[-1][3]
     return table(*rows)
 
@@ -191,14 +206,18 @@ def steps(*options: dict[str, float]) -> pd.DataFrame:
 def test_the_parts_of_a_step() -> None:
     parts = part_times(within(steps({}, {}, {}, {})), 1)
     assert parts is not None
-    assert parts.ms == pytest.approx({"input_wait": 1, "backward": 3, "forward": 2, "optimizer": 1, "rest": 3})
+    assert parts.ms == pytest.approx(
+        {"input_wait": 1, "backward": 3, "forward": 2, "optimizer": 1, "rest": 3}
+    )
     assert parts.slept_ms == pytest.approx(dict.fromkeys(parts.ms, 0))
 
 
 def test_a_delayed_part_does_not_count_and_the_others_of_its_step_do() -> None:
     parts = part_times(within(steps({}, {"delayed": 8}, {"delayed": 8}, {}, {})), 1)
     assert parts is not None
-    assert parts.ms == pytest.approx({"input_wait": 1, "backward": 3, "forward": 2, "optimizer": 1, "rest": 3})
+    assert parts.ms == pytest.approx(
+        {"input_wait": 1, "backward": 3, "forward": 2, "optimizer": 1, "rest": 3}
+    )
 
 
 def test_parts_fitted_to_a_step_keep_their_sleep() -> None:
@@ -206,22 +225,29 @@ def test_parts_fitted_to_a_step_keep_their_sleep() -> None:
     assert parts is not None
     assert parts.slept_ms["rest"] == pytest.approx(5)
     fitted = parts.fitted(10.0)  # 10 ms of work in 5
-    assert fitted == pytest.approx({"input_wait": 0.5, "backward": 1.5, "forward": 1, "optimizer": 0.5, "rest": 6.5})
+    assert fitted == pytest.approx(
+        {"input_wait": 0.5, "backward": 1.5, "forward": 1, "optimizer": 0.5, "rest": 6.5}
+    )
     assert sum(parts.fitted(3.0).values()) == pytest.approx(3)  # shorter than the sleep: in proportion
 
 
 def test_a_part_inside_another_belongs_to_the_one_the_ledger_peels_off_first() -> None:
     # A closure: forward and backward run inside the optimizer's step.
     rows = [(S, 1), (F, 2), (-F, 4), (B, 5), (-B, 8), (-S, 9), (T, 10)]
-    samples = [(T, 0, 0, 0, -1)] + [(border, 10 * n + at, 10 * n + at, 0, -1) for n in range(4) for border, at in rows]
+    samples = [(T, 0, 0, 0, -1)] + [
+        (border, 10 * n + at, 10 * n + at, 0, -1) for n in range(4) for border, at in rows
+    ]
     parts = part_times(within(table(*samples)), 1)
     assert parts is not None
-    assert parts.ms == pytest.approx({"input_wait": 0, "backward": 3, "forward": 2, "optimizer": 3, "rest": 2})
+    assert parts.ms == pytest.approx(
+        {"input_wait": 0, "backward": 3, "forward": 2, "optimizer": 3, "rest": 2}
+    )
 
 
 # ---- a recording
 
-# Two steps of 10 ms, each a forward of 4 (a sleep follows); on a busy machine the first forward had no core for 6 ms more.
+# Two steps of 10 ms, each a forward of 4 (a sleep follows); on a busy machine the
+# first forward had no core for 6 ms more.
 TIMELINE = """
 main  0      5      op    aten::empty
 main  10     10000  mark  forward@5
@@ -233,10 +259,22 @@ main  17000  2000   op    aten::mm
 
 def delayed_trace() -> tuple[Trace, pd.DataFrame, dict[str, object]]:
     trace = trace_from_text(TIMELINE)
-    steps_table = pd.DataFrame({"number": [1, 2], "start_ns": [10_000, 16 * MS], "end_ns": [16 * MS, 26 * MS], "complete": [True, True]})
+    steps_table = pd.DataFrame(
+        {
+            "number": [1, 2],
+            "start_ns": [10_000, 16 * MS],
+            "end_ns": [16 * MS, 26 * MS],
+            "complete": [True, True],
+        }
+    )
     trace = replace(trace, steps=steps_table, step_source="mark")
     samples = table(
-        (T, 0.01, 0, 0, -1), (F, 0.01, 0, 0, -1), (-F, 10.01, 4, 6, -1), (T, 16, 4, 6, -1), (-F, 20, 8, 6, -1), (T, 26, 8, 6, -1)
+        (T, 0.01, 0, 0, -1),
+        (F, 0.01, 0, 0, -1),
+        (-F, 10.01, 4, 6, -1),
+        (T, 16, 4, 6, -1),
+        (-F, 20, 8, 6, -1),
+        (T, 26, 8, 6, -1),
     )
     return trace, samples, {"name": "timeline", "first_tick": 0, "tick_ns": [10_000, 16 * MS, 26 * MS]}
 
@@ -250,7 +288,8 @@ def test_a_trace_in_its_threads_own_time_has_no_delays() -> None:
     forwards = own.host[own.host["name"] == "forward"]
     assert forwards["dur_ns"].tolist() == pytest.approx([4 * MS, 4 * MS], abs=10)
     operators = own.host[own.host["name"] == "aten::mm"]
-    assert operators["dur_ns"].tolist() == pytest.approx([3.6 * MS, 2 * MS], abs=0.01 * MS)  # 9 of the 10 ms, and all
+    # 9 of the 10 ms, and all
+    assert operators["dur_ns"].tolist() == pytest.approx([3.6 * MS, 2 * MS], abs=0.01 * MS)
     # Each step sleeps for about 6 ms after its forward.
     assert own.own_time.slept_in(own.complete_steps) == pytest.approx(11.99 * MS, abs=0.02 * MS)
     moments = trace.host["start_ns"].to_numpy()
@@ -277,7 +316,9 @@ def test_calls_move_with_their_trace() -> None:
 
 def test_a_batch_takes_what_it_takes_without_delays_and_that_of_a_worker_what_it_took() -> None:
     # 10 ms, of which 6 without a core; the fetch is 5 of them.
-    fetches = pd.DataFrame(np.array([(2 * MS, 5 * MS, 2 * MS, 1, 0), (2 * MS, 5 * MS, 2 * MS, 2, 1)], FETCH_RECORD))
+    fetches = pd.DataFrame(
+        np.array([(2 * MS, 5 * MS, 2 * MS, 1, 0), (2 * MS, 5 * MS, 2 * MS, 2, 1)], FETCH_RECORD)
+    )
     found = fetches_in_own_time(fetches, table((T, 0, 0, 0, -1), (T, 10, 4, 6, -1)))
     assert found["dur_ns"].tolist() == [2 * MS, 5 * MS]
     assert fetches_in_own_time(fetches, table()).equals(fetches)
@@ -299,13 +340,17 @@ def test_times_stay_as_recorded_where_nothing_was_delayed_or_others_are_waited_f
 def recording(plain: pd.DataFrame, tick_ms: list[float], **facts: object) -> Measured:
     phases = [{"name": "plain", "first_tick": 0, "tick_ns": [round(ms * MS) for ms in tick_ms]}]
     trace = trace_from_text("main 0 10000 step ProfilerStep#1\nmain 0 9000 op aten::mm")
-    return Measured(Recording(Path("case"), timeline=trace, clock={"phases": phases}, facts=facts, processor=plain))
+    return Measured(
+        Recording(Path("case"), timeline=trace, clock={"phases": phases}, facts=facts, processor=plain)
+    )
 
 
 def test_the_step_is_the_mean_of_typical_steps_without_delays() -> None:
     # 10, 10, 12 without delays, one of 30 that lost 20, one of 40 in which the script did more.
     ends = [0, 10, 20, 32, 62, 102]
-    samples = table(*((T, at, at - lost, lost, -1) for at, lost in zip(ends, [0, 0, 0, 0, 20, 20], strict=True)))
+    samples = table(
+        *((T, at, at - lost, lost, -1) for at, lost in zip(ends, [0, 0, 0, 0, 20, 20], strict=True))
+    )
     measured = recording(samples, ends)
     assert measured.number("plain_step_ms") == pytest.approx(32 / 3)
     assert measured.number("untypical_ms") == pytest.approx((10 + 10 + 12 + 10 + 40) / 5 - 32 / 3)
@@ -325,5 +370,9 @@ def test_a_busy_machine_disturbs_only_what_cannot_be_left_out() -> None:
     assert recording(samples, ends, **facts).metric("disturbed") is False
     assert recording(samples.iloc[:0], ends, **facts).metric("disturbed") is True  # nobody knows the delays
     workers = {"loaders": [{"num_workers": 2, "dataset_length": 9}]}
-    assert recording(samples, ends, **facts, **workers).metric("disturbed") is True  # the workers were delayed as well
-    assert recording(samples, ends, **BUSY, plain_usage=TAKEN | {"machine_busy_share": 0.6}).metric("disturbed") is False
+    # the workers were delayed as well
+    assert recording(samples, ends, **facts, **workers).metric("disturbed") is True
+    assert (
+        recording(samples, ends, **BUSY, plain_usage=TAKEN | {"machine_busy_share": 0.6}).metric("disturbed")
+        is False
+    )

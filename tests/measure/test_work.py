@@ -14,7 +14,8 @@ main  100  200   op    aten::linear
 main  110  100   op    aten::addmm
 main  400  50    op    aten::addmm
 """
-# addmm's kernels run 150–350 and, launched from the second one, 500–560; the last kernel is another operator's.
+# addmm's kernels run 150–350 and, launched from the second one, 500–560; the last kernel is another
+# operator's.
 GPU = """
 main  120  5    runtime  cudaLaunchKernel  {"correlation": 1}
 main  410  5    runtime  cudaLaunchKernel  {"correlation": 2}

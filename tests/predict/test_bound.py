@@ -44,7 +44,9 @@ def test_overlap_is_bounded_by_the_rest_the_workers_and_the_cores(cores: int, sa
 
 
 def test_without_facts_the_wait_itself_is_the_bound() -> None:
-    foreign = WAITS_FOR_INPUT.replace("mark  next@12", "annotation  enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+    foreign = WAITS_FOR_INPUT.replace(
+        "mark  next@12", "annotation  enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    )
     measured = measured_case({"timeline": foreign})
     assert at_most_ms(finding(RULES["input-wait-no-workers"], measured), measured) == pytest.approx(6.0)
 
@@ -59,21 +61,30 @@ def test_at_most_is_what_the_best_outcome_leaves() -> None:
     measured = measured_case({"timeline": text, "facts": {"gpu_capability": "8.0"}})
     rule = RULES["fp32-matmul"]
     halved = replace(rule, saving=replace(rule.saving, ratio=0.75, between=(0.5, 1.0)))
-    assert at_most_ms(finding(halved, measured), measured) == pytest.approx(0.2)  # half of the kernel's 0.4 ms
+    # half of the kernel's 0.4 ms
+    assert at_most_ms(finding(halved, measured), measured) == pytest.approx(0.2)
 
 
 def test_plain_time_scales_what_the_profiler_stretched() -> None:
-    # Workers load, so nothing tells the loader's own distortion: a plain step takes 5 ms, the timeline's 10, and the wait of 6 counts 3.
+    # Workers load, so nothing tells the loader's own distortion: a plain step takes 5 ms, the
+    # timeline's 10, and the wait of 6 counts 3.
     two_workers = {"cpu_core_count": 8, "loaders": [{"num_workers": 2, "dataset_length": 100}]}
     measured = measured_case({**case(8), "facts": two_workers, "plain_ms": [5, 5, 5], "fetch_ms": [9, 9, 9]})
-    assert finding(RULES["input-wait-few-workers"], measured).ms_per_step == pytest.approx(3.0, abs=0.01)  # two events cost next to nothing
+    # two events cost next to nothing
+    assert finding(RULES["input-wait-few-workers"], measured).ms_per_step == pytest.approx(3.0, abs=0.01)
 
 
 def test_loading_in_the_main_process_is_scaled_by_its_own_distortion() -> None:
-    # A fetch takes 1 ms plain and 4 ms under the profiler: of the recorded wait of 6 ms, 1.5 are left, and 3.5 for the rest of 5.
-    phases = [{"name": "plain", "tick_ns": [0, 5_000_000, 10_000_000]}, {"name": "timeline", "tick_ns": [20_000_000, 30_000_000]}]
+    # A fetch takes 1 ms plain and 4 ms under the profiler: of the recorded wait of 6 ms, 1.5
+    # are left, and 3.5 for the rest of 5.
+    phases = [
+        {"name": "plain", "tick_ns": [0, 5_000_000, 10_000_000]},
+        {"name": "timeline", "tick_ns": [20_000_000, 30_000_000]},
+    ]
     measured = measured_case({**case(8), "plain_ms": [], "clock": {"phases": phases}, "fetch_ms": []})
-    fetches = np.array([(0, 1_000_000, 1_000_000, 1, 0), (21_000_000, 4_000_000, 4_000_000, 1, 0)], FETCH_RECORD)
+    fetches = np.array(
+        [(0, 1_000_000, 1_000_000, 1, 0), (21_000_000, 4_000_000, 4_000_000, 1, 0)], FETCH_RECORD
+    )
     measured = Measured(replace(measured.recording, fetches=pd.DataFrame(fetches)))
     assert measured.metric("input_wait_ms") == pytest.approx(1.5)
     assert measured.row_ms("operators") == pytest.approx(3.5)

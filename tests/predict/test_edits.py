@@ -40,7 +40,8 @@ def gained_us(timeline: str, rule: str, edit: str, left: float = 0.0) -> float:
     return 1000 * (prediction.recorded_ms - prediction.step_ms([change]))
 
 
-# The host reads a value: launches 100 of GPU work, waits for it until 115, and works 85 more before the next step.
+# The host reads a value: launches 100 of GPU work, waits for it until 115, and
+# works 85 more before the next step.
 READ = repeated(
     """
     main 0   6   op      aten::mm
@@ -56,7 +57,8 @@ READ = repeated(
 
 
 def test_remove_takes_the_work_and_its_wait() -> None:
-    # Without the read the host needs 100 of its own. The kernel's 100 run beside that, 101.5 with the usual gap before the next.
+    # Without the read the host needs 100 of its own. The kernel's 100 run beside that, 101.5
+    # with the usual gap before the next.
     assert gained_us(READ, "host-sync", "remove") == pytest.approx(98.5)
 
 
@@ -105,18 +107,25 @@ main {host} 20 op      aten::add
 main {call} 5  runtime cudaLaunchKernel #{number}
 gpu  {gpu}  5  kernel  add              #{number}
 """
-SHORT = repeated("".join(KERNEL.format(host=at, call=at + 10, gpu=at + 18, number=100 + 5 * at) for at in range(0, 200, 20)), 200)
+SHORT = repeated(
+    "".join(
+        KERNEL.format(host=at, call=at + 10, gpu=at + 18, number=100 + 5 * at) for at in range(0, 200, 20)
+    ),
+    200,
+)
 
 
 def test_fuse_leaves_the_kernels_and_launches_them_at_once() -> None:
-    # The host's time in which the GPU idles goes, 15 of every 20; 50 are left. Ten kernels of 5 with the usual gap of 1.5 need 65.
+    # The host's time in which the GPU idles goes, 15 of every 20; 50 are left. Ten kernels of
+    # 5 with the usual gap of 1.5 need 65.
     assert gained_us(SHORT, "launch-bound-short-kernels", "fuse", 1.0) == pytest.approx(135)
 
 
 def test_shrink_on_the_host_alone() -> None:
     # No GPU: 120 of 200 are the optimizer's, to half of that.
     optimizer = "\n".join(
-        f"main {200 * i} 200 step ProfilerStep#{i}\nmain {200 * i + 60} 120 mark optimizer@9\nmain {200 * i + 61} 118 op aten::add_"
+        f"main {200 * i} 200 step ProfilerStep#{i}\nmain {200 * i + 60} 120 mark optimizer@9\nmain "
+        f"{200 * i + 61} 118 op aten::add_"
         for i in range(3)
     )
     prediction = Prediction(measured_case({"timeline": optimizer}))
@@ -128,7 +137,9 @@ def test_shrink_on_the_host_alone() -> None:
 
 def test_a_cost_known_in_ms_only_comes_off_its_row() -> None:
     # 80 of the 200 are Python; a call of the script's own line is known to take 30 of them.
-    python = "\n".join(f"main {200 * i} 200 step ProfilerStep#{i}\nmain {200 * i + 60} 120 op aten::add_" for i in range(3))
+    python = "\n".join(
+        f"main {200 * i} 200 step ProfilerStep#{i}\nmain {200 * i + 60} 120 op aten::add_" for i in range(3)
+    )
     prediction = Prediction(measured_case({"timeline": python}))
     change = change_of(Finding(RULES["sleep-in-loop"], "fires", (), 0.03, (), row="python"), prediction)
     assert change is not None
@@ -142,10 +153,14 @@ def test_what_only_some_steps_pay_comes_off_the_average_step() -> None:
     assert prediction.recorded_ms - prediction.step_ms([change]) == pytest.approx(0.04)
 
 
-@pytest.mark.parametrize(("days", "said"), [(0.5, None), (2, "the times in this trace are those of no recording")])
+@pytest.mark.parametrize(
+    ("days", "said"), [(0.5, None), (2, "the times in this trace are those of no recording")]
+)
 def test_steps_of_days_are_not_replayed(days: float, said: str | None) -> None:
     step_us = int(days * 24 * 3600e6)
-    prediction = Prediction(measured_case({"timeline": f"main 0 {step_us} step ProfilerStep#1\nmain 10 20 op aten::mm"}))
+    prediction = Prediction(
+        measured_case({"timeline": f"main 0 {step_us} step ProfilerStep#1\nmain 10 20 op aten::mm"})
+    )
     missing = prediction.missing
     assert (missing and missing.reason) == said
 

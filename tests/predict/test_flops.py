@@ -25,7 +25,9 @@ def test_a_product_written_into_a_given_tensor_writes_it_once():
 
 def test_a_product_with_something_added_reads_that_too():
     assert work("addmm", [5], [2, 3], [3, 5], [], [], dtype=HALF) == Work(60, {"fp16": 5 + 6 + 15 + 10})
-    assert work("baddbmm", [7, 2, 5], [7, 2, 3], [7, 3, 5], [], []) == Work(420, {"fp32": 7 * (10 + 6 + 15 + 10)})
+    assert work("baddbmm", [7, 2, 5], [7, 2, 3], [7, 3, 5], [], []) == Work(
+        420, {"fp32": 7 * (10 + 6 + 15 + 10)}
+    )
 
 
 def test_a_batch_of_products():
@@ -72,7 +74,9 @@ def test_the_work_of_a_convolution_is_not_known_from_its_inputs_alone():
 
 
 def test_the_backward_of_a_convolution_computes_two_gradients_of_the_forwards_size():
-    assert work("convolution_backward", Y, X, W, [], []) == Work(2 * FORWARD, {"fp32": Y_SIZE + 2 * (X_SIZE + W_SIZE)})
+    assert work("convolution_backward", Y, X, W, [], []) == Work(
+        2 * FORWARD, {"fp32": Y_SIZE + 2 * (X_SIZE + W_SIZE)}
+    )
 
 
 def test_groups_divide_the_work():
@@ -85,12 +89,16 @@ def test_a_transposed_convolution_multiplies_at_its_input():
 
 def test_outputs_of_convolutions_come_from_their_backwards():
     backward = json.dumps([Y, X, W, [], []])
-    outputs = convolution_outputs([("aten::convolution_backward", backward), ("aten::mm", json.dumps([[2, 3], [3, 5]]))])
+    outputs = convolution_outputs(
+        [("aten::convolution_backward", backward), ("aten::mm", json.dumps([[2, 3], [3, 5]]))]
+    )
     assert outputs == {(tuple(X), tuple(W)): tuple(Y)}
 
 
 def test_old_backwards_take_the_input_first():
-    assert convolution_outputs([("aten::cudnn_convolution_backward", json.dumps([X, Y, W]))]) == {(tuple(X), tuple(W)): tuple(Y)}
+    assert convolution_outputs([("aten::cudnn_convolution_backward", json.dumps([X, Y, W]))]) == {
+        (tuple(X), tuple(W)): tuple(Y)
+    }
 
 
 @pytest.mark.parametrize("shapes", ["", "not JSON", "7", "[]", "[[], [], []]", "[[2, 3], null, [[4]]]"])
@@ -113,19 +121,28 @@ def test_attention():
 
 def test_attention_with_fewer_heads_of_keys():
     q, kv = [2, 16, 6, 8], [2, 32, 3, 8]
-    assert work("_flash_attention_forward", q, kv, kv) == Work(4 * 2 * 6 * 16 * 32 * 8, {"fp32": 2 * 2 * 16 * 6 * 8 + 2 * 2 * 32 * 3 * 8})
+    assert work("_flash_attention_forward", q, kv, kv) == Work(
+        4 * 2 * 6 * 16 * 32 * 8, {"fp32": 2 * 2 * 16 * 6 * 8 + 2 * 2 * 32 * 3 * 8}
+    )
 
 
 def test_the_backward_of_attention_is_five_products():
     q = [2, 16, 3, 8]
     flop = 5 * (2 * 2 * 3 * 16 * 16 * 8)
     assert work("_flash_attention_backward", q, q, q, q, q, [2, 3, 16]) == Work(flop, {"fp32": 8 * 768})
-    assert work("_efficient_attention_backward", q, q, q, q, [], q, dtype=BF16) == Work(flop, {"bf16": 8 * 768})
+    assert work("_efficient_attention_backward", q, q, q, q, [], q, dtype=BF16) == Work(
+        flop, {"bf16": 8 * 768}
+    )
 
 
 @pytest.mark.parametrize(
     "shapes",
-    [[[20, 3, 8]] * 3, [[2, 16, 3, 8], [2, 16, 3, 4], [2, 16, 3, 8]], [[2, 16, 3, 8]] * 2, [[2, 16, 3, 8], [2, 16, 2, 8], [2, 16, 2, 8]]],
+    [
+        [[20, 3, 8]] * 3,
+        [[2, 16, 3, 8], [2, 16, 3, 4], [2, 16, 3, 8]],
+        [[2, 16, 3, 8]] * 2,
+        [[2, 16, 3, 8], [2, 16, 2, 8], [2, 16, 2, 8]],
+    ],
 )
 def test_attention_over_packed_sequences_or_unfit_shapes_is_not_known(shapes):
     assert work("_flash_attention_forward", *shapes) is None
@@ -135,7 +152,8 @@ def test_elementwise_operators_only_move_bytes():
     assert work("relu", [10, 20]) == Work(0, {"fp32": 400})
     assert work("add_", [10, 20], [20], []) == Work(0, {"fp32": 420})
     assert work("add", [10, 1], [1, 20], []) == Work(0, {"fp32": 10 + 20 + 200})
-    assert work("mul", [10, 20], [], dtypes=[BF16, "double"]).traffic == {"bf16": 400, "fp64": 1}  # a number as a tensor
+    # a number as a tensor
+    assert work("mul", [10, 20], [], dtypes=[BF16, "double"]).traffic == {"bf16": 400, "fp64": 1}
     assert work("mul", [10, 20], [], dtypes=[BF16, "Scalar"]).traffic == {"bf16": 400}
     assert work("threshold_backward", [10], [10], []) == Work(0, {"fp32": 30})
     assert work("fill_", [10], []) == Work(0, {"fp32": 10})
@@ -150,7 +168,9 @@ def test_a_comparison_writes_booleans():
 
 
 def test_a_copy_reads_one_type_and_writes_another():
-    assert work("copy_", [10, 20], [20], [], dtypes=[HALF, FLOAT, "Scalar"]) == Work(0, {"fp16": 200, "fp32": 20})
+    assert work("copy_", [10, 20], [20], [], dtypes=[HALF, FLOAT, "Scalar"]) == Work(
+        0, {"fp16": 200, "fp32": 20}
+    )
 
 
 def test_normalisations_and_softmax_read_and_write_what_they_normalise():
@@ -193,7 +213,17 @@ def test_hostile_shapes_have_no_known_work(shapes):
 
 
 @pytest.mark.parametrize(
-    "dtypes", ["", "[]", "null", '["float"]', '["float", 7]', '["c10::complex<float>", "float"]', '["", "float"]', "[[], []]"]
+    "dtypes",
+    [
+        "",
+        "[]",
+        "null",
+        '["float"]',
+        '["float", 7]',
+        '["c10::complex<float>", "float"]',
+        '["", "float"]',
+        "[[], []]",
+    ],
 )
 def test_without_known_types_there_is_no_known_work(dtypes):
     assert work_of("aten::mm", "[[2, 3], [3, 5]]", dtypes) is None
@@ -219,7 +249,9 @@ def test_the_formulas_agree_with_those_of_pytorch():
     assert work("mm", [30, 40], [40, 50]).flop == counter.mm_flop([30, 40], [40, 50])
     assert work("bmm", [7, 30, 40], [7, 40, 50]).flop == counter.bmm_flop([7, 30, 40], [7, 40, 50])
     assert work("convolution", X, W, output=tuple(Y)).flop == counter.conv_flop_count(X, W, Y)
-    assert work("convolution", Y, W, output=tuple(X)).flop == counter.conv_flop_count(Y, W, X, transposed=True)
+    assert work("convolution", Y, W, output=tuple(X)).flop == counter.conv_flop_count(
+        Y, W, X, transposed=True
+    )
     assert work("_scaled_dot_product_flash_attention", q, kv, kv).flop == counter.sdpa_flop_count(q, kv, kv)
     backward = work("_scaled_dot_product_flash_attention_backward", q, q, kv, kv).flop
     assert backward == counter.sdpa_backward_flop_count(q, q, kv, kv)
@@ -228,4 +260,6 @@ def test_the_formulas_agree_with_those_of_pytorch():
 def test_the_backward_of_a_convolution_agrees_with_pytorch():
     counter = pytest.importorskip("torch.utils.flop_counter")
     arguments = (Y, X, W, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, False])
-    assert work("convolution_backward", Y, X, W).flop == counter.conv_backward_flop(*arguments, out_val=(X, W))
+    assert work("convolution_backward", Y, X, W).flop == counter.conv_backward_flop(
+        *arguments, out_val=(X, W)
+    )

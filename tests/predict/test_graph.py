@@ -1,4 +1,7 @@
-"""Recorded steps as a graph: replayed as it is, it gives the recording back. Timelines in µs; the comments work the values out by hand."""
+"""Recorded steps as a graph: replayed as it is, it gives the recording back.
+
+Timelines in µs; the comments work the values out by hand.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ def replay_of(trace: Trace, paces: Sequence[Pace] = ()) -> Replay:
 
 
 def repeated(step: str, every: int, gpu_every: int = 0, before: int = 0) -> str:
-    """A timeline of three steps after ``before`` like ones that are no recorded steps; lanes gpu… repeat after ``gpu_every``. "=1" is
-    correlation 1.
+    """A timeline of three steps after ``before`` like ones that are no recorded steps; lanes gpu… repeat
+    after ``gpu_every``. "=1" is correlation 1.
     """
     lines = [line.strip() for line in step.strip().splitlines()]
     steps = f'main {before * every} {every} step ProfilerStep#1 {{"repeat": 3, "every": {every}}}'
@@ -68,7 +71,8 @@ GPU_BOUND = """
 main 10 5  runtime cudaLaunchKernel =1
 gpu  16 98 kernel  a                =1
 """
-# b on a second stream is launched at 20 and waits for a: 16 + 40, and 2 later. c, back on the first one, waits for b: 58 + 30, and 2 later.
+# b on a second stream is launched at 20 and waits for a: 16 + 40, and 2 later. c, back on the first
+# one, waits for b: 58 + 30, and 2 later.
 TWO_STREAMS = """
 main 10 5  runtime cudaLaunchKernel      =1
 gpu  16 40 kernel  a                     =1
@@ -78,7 +82,8 @@ main 30 5  runtime cudaLaunchKernel      =3
 gpu  90 10 kernel  c                     =3
 main 40 65 runtime cudaStreamSynchronize
 """
-# The training thread hands over at 15, after its launch, and goes on at 92; the other thread works from 40 to 85.
+# The training thread hands over at 15, after its launch, and goes on at 92;
+# the other thread works from 40 to 85.
 BACKWARD = """
 auto     40 45  op         autograd::engine::evaluate_function: MmBackward0
 auto     50 5   runtime    cudaLaunchKernel =2
@@ -88,7 +93,8 @@ gpu      56 30  kernel     b                =2
 main     92 4   runtime    cudaLaunchKernel =3
 gpu      98 10  kernel     c                =3
 """
-# The call waits for its own copy, which waits for the kernel: 16 + 150 = 166, the copy until 176, the return 4 later.
+# The call waits for its own copy, which waits for the kernel: 16 + 150 = 166, the
+# copy until 176, the return 4 later.
 BLOCKING_COPY = """
 main 10  5   runtime cudaLaunchKernel =1
 gpu  16  150 kernel  a                =1
@@ -110,7 +116,9 @@ main 20 5  runtime cudaLaunchKernel      =2
 gpu2 26 30 kernel  b                     =2 {"stream": 20}
 main 30 60 runtime cudaDeviceSynchronize
 """
-UNMARKED = "\n".join(_repeated(line, 100, 20) for line in ["main 0 95 op train", *HOST_BOUND.strip().splitlines()])
+UNMARKED = "\n".join(
+    _repeated(line, 100, 20) for line in ["main 0 95 op train", *HOST_BOUND.strip().splitlines()]
+)
 STEPS = {
     "host-bound": (repeated(HOST_BOUND, 100), 100),
     "host-bound, begun": (repeated(HOST_BOUND, 100, before=1), 100),
@@ -129,12 +137,14 @@ STEPS = {
 @pytest.mark.parametrize(("timeline", "step_us"), STEPS.values(), ids=STEPS)
 def test_steps_replayed_as_they_are_take_as_long_as_recorded(timeline: str, step_us: float) -> None:
     replay = replay_of(trace_from_text(timeline))
-    assert replay.step_ns() / 1000 == pytest.approx(step_us, rel=0.002)  # the gap before a stream's first event is a guess: 1.5 for 2
+    # the gap before a stream's first event is a guess: 1.5 for 2
+    assert replay.step_ns() / 1000 == pytest.approx(step_us, rel=0.002)
     assert replay.error() == pytest.approx(0, abs=1e-9)
 
 
 def test_a_second_thread_with_backward_is_waited_for() -> None:
-    # 25 until the other thread begins, 45 there, 7 back: with these 45 twice as fast the step is 22.5 shorter.
+    # 25 until the other thread begins, 45 there, 7 back: with these 45 twice as fast the step is 22.5
+    # shorter.
     trace = trace_from_text(repeated(BACKWARD, 120))
     replay = replay_of(trace)
     backward = Selection(trace).host_intervals(np.flatnonzero(trace.host["backward"]))
@@ -147,7 +157,9 @@ def test_a_second_thread_is_waited_for_also_where_the_training_thread_does_a_gra
     meanwhile = "main 60 10 op autograd::engine::evaluate_function: torch::autograd::AccumulateGrad\n"
     trace = trace_from_text(repeated(BACKWARD + meanwhile, 120))
     lane = thread(trace, "auto")
-    backward = Selection(trace).host_intervals(np.flatnonzero(trace.host["backward"] & (trace.host["tid"] == lane)))
+    backward = Selection(trace).host_intervals(
+        np.flatnonzero(trace.host["backward"] & (trace.host["tid"] == lane))
+    )
     halved = Edit(host=backward, lane=lane, host_ratio=0.5)
     assert replay_of(trace).step_ns([halved]) / 1000 == pytest.approx(120 - 22.5)
 
@@ -160,7 +172,8 @@ def test_a_second_thread_may_end_just_when_the_training_thread_goes_on() -> None
 
 
 def test_what_was_launched_behind_the_steps_holds_up_nothing_in_them() -> None:
-    # b waits in its queue for something unrecorded, and just before it starts an event of another stream ends, launched behind the step.
+    # b waits in its queue for something unrecorded, and just before it starts an event of another
+    # stream ends, launched behind the step.
     text = """
     main 0   5   runtime cudaLaunchKernel {"correlation": 1}
     gpu  6   20  kernel  a                {"correlation": 1, "stream": 20}
@@ -179,7 +192,8 @@ def test_what_was_launched_behind_the_steps_holds_up_nothing_in_them() -> None:
 
 
 def test_a_thread_that_nobody_waits_for_is_not_joined() -> None:
-    # Another thread launches work from 5 to 95 of each step: no backward, so the training thread alone makes the step; half of it is 50.
+    # Another thread launches work from 5 to 95 of each step: no backward, so the training thread
+    # alone makes the step; half of it is 50.
     text = """
     main  10 5  runtime cudaLaunchKernel =1
     gpu   16 20 kernel  a                =1
@@ -190,7 +204,9 @@ def test_a_thread_that_nobody_waits_for_is_not_joined() -> None:
     trace = trace_from_text(repeated(text, 100, before=1))
     replay = replay_of(trace)
     assert replay.error() == pytest.approx(0, abs=1e-9)
-    assert replay.step_ns([Edit(host=WHOLE, lane=trace.training_thread, host_ratio=0.5)]) / 1000 == pytest.approx(50, abs=0.01)
+    assert replay.step_ns(
+        [Edit(host=WHOLE, lane=trace.training_thread, host_ratio=0.5)]
+    ) / 1000 == pytest.approx(50, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -199,8 +215,8 @@ def test_a_thread_that_nobody_waits_for_is_not_joined() -> None:
     ids=["linked", "unlinked"],
 )
 def test_kernels_of_a_graph_come_with_its_launch(correlations: tuple[str, str, str]) -> None:
-    # One launch for three kernels, 1 apart. Without any host work before the launch and after it only the GPU's 3 × 10 + gaps are left:
-    # 1 between them and as usual 1 to the next step's.
+    # One launch for three kernels, 1 apart. Without any host work before the launch and after it only the
+    # GPU's 3 × 10 + gaps are left: 1 between them and as usual 1 to the next step's.
     one, two, three = correlations
     text = f"""
     main 40 5  runtime cudaGraphLaunch {one}
@@ -214,9 +230,13 @@ def test_kernels_of_a_graph_come_with_its_launch(correlations: tuple[str, str, s
     assert trace.host["name"][lanes.launch].tolist() == ["cudaGraphLaunch"] * 12
     assert lanes.launched_ns.tolist() == sorted([40_000, 140_000, 240_000, 340_000] * 3)
     assert replay.step_ns() / 1000 == pytest.approx(100)
-    assert replay.step_ns([Edit(host=WHOLE, lane=trace.training_thread)]) / 1000 == pytest.approx(33, abs=0.01)
+    assert replay.step_ns([Edit(host=WHOLE, lane=trace.training_thread)]) / 1000 == pytest.approx(
+        33, abs=0.01
+    )
     # The launch 30 earlier and later kernels with it: the step is 30 shorter.
-    sooner = Edit(host=np.array([[at, at + 30_000] for at in (100_000, 200_000, 300_000)]), lane=trace.training_thread)
+    sooner = Edit(
+        host=np.array([[at, at + 30_000] for at in (100_000, 200_000, 300_000)]), lane=trace.training_thread
+    )
     assert replay.step_ns([sooner]) / 1000 == pytest.approx(70)
 
 
@@ -236,8 +256,8 @@ def test_a_kernel_without_a_recorded_launch_and_none_before_it_happens_when_it_d
 
 @pytest.mark.parametrize("start_us", [60, 250])
 def test_work_from_before_the_recording_holds_the_first_event_up_once(start_us: int) -> None:
-    # The GPU is busy until 60 (250: behind the step's end) with what was not recorded; a, launched at 10, takes 20 then. A steady step
-    # is 100.
+    # The GPU is busy until 60 (250: behind the step's end) with what was not recorded; a, launched at 10,
+    # takes 20 then. A steady step is 100.
     text = f"""
     main 0          100 step    ProfilerStep#1
     main 0          100 op      aten::mm
@@ -250,11 +270,13 @@ def test_work_from_before_the_recording_holds_the_first_event_up_once(start_us: 
 
 
 def test_a_backlog_at_the_border_is_worked_off_as_recorded() -> None:
-    # Each step has 98 of GPU work for 50 on the host; when the recording begins with the third, two kernels are still to come.
+    # Each step has 98 of GPU work for 50 on the host; when the recording begins with the
+    # third, two kernels are still to come.
     text = repeated(GPU_BOUND, 50, gpu_every=100, before=2)
     replay = replay_of(trace_from_text(text))
     graph = replay.graph
-    # The last kernel of the round before ends at 16 + 100 + 98 = 214 and frees the stream for the one that ends at 314.
+    # The last kernel of the round before ends at 16 + 100 + 98 = 214 and frees the
+    # stream for the one that ends at 314.
     assert sorted(graph.before_ns[graph.before_ns > NEVER].tolist()) == [100_000, 214_000]
     assert graph.recorded_ns.max() == 514_000
     assert replay.error() == pytest.approx(0, abs=1e-9)
@@ -262,7 +284,8 @@ def test_a_backlog_at_the_border_is_worked_off_as_recorded() -> None:
 
 @pytest.mark.parametrize("dur_us", [1, 20])
 def test_a_kernel_that_seems_to_run_before_its_launch_is_the_skew_of_two_clocks(dur_us: int) -> None:
-    # a starts 3 before its launch call: with 1 it ends before that as well, and only its stream says when it runs.
+    # a starts 3 before its launch call: with 1 it ends before that as well, and only its stream says when it
+    # runs.
     text = f"""
     main 10 5        runtime cudaLaunchKernel =1
     gpu  7  {dur_us} kernel  a                =1
@@ -288,9 +311,12 @@ def test_a_wait_that_seems_to_return_before_its_event_ends_is_the_skew_of_two_cl
 
 
 def test_a_wait_for_many_streams_keeps_the_latest() -> None:
-    # Six streams, of which the device's synchronisation waits for all: a node has room for three edges, the call's own and the latest two.
+    # Six streams, of which the device's synchronisation waits for all: a node has room for three
+    # edges, the call's own and the latest two.
     kernels = "\n".join(
-        f'main {10 * n} 5 runtime cudaLaunchKernel ={n}\ngpu{n} {6 + 10 * n} {10 * n} kernel k ={n} {{"stream": {n}}}' for n in range(1, 7)
+        f"main {10 * n} 5 runtime cudaLaunchKernel ={n}\ngpu{n} {6 + 10 * n} {10 * n} kernel k ={n} "
+        f'{{"stream": {n}}}'
+        for n in range(1, 7)
     )
     replay = replay_of(trace_from_text(repeated(f"{kernels}\nmain 65 66 runtime cudaDeviceSynchronize", 200)))
     edges = replay.graph.edges
@@ -307,7 +333,8 @@ def test_edges_are_sorted_and_sources_come_first() -> None:
 
 
 def test_borders_on_kernels_become_those_of_their_launches() -> None:
-    # Nothing marks the steps, so they begin with a kernel that comes again and again; on the host they begin with its launch, 6 earlier.
+    # Nothing marks the steps, so they begin with a kernel that comes again and again; on the host
+    # they begin with its launch, 6 earlier.
     trace = trace_from_text(UNMARKED)
     view = Selection(trace)
     windows = host_windows(view, device_lanes(view))
@@ -317,8 +344,8 @@ def test_borders_on_kernels_become_those_of_their_launches() -> None:
 
 
 def test_what_did_not_hold_an_event_up_takes_as_long_as_usually() -> None:
-    # Nothing in a host-bound recording shows what lies between two queued events: without the host's work the GPU's 50 and the usual two
-    # gaps are left.
+    # Nothing in a host-bound recording shows what lies between two queued events: without the host's work the
+    # GPU's 50 and the usual two gaps are left.
     trace = trace_from_text(repeated(HOST_BOUND, 100))
     assert replay_of(trace).step_ns([Edit(host=WHOLE, lane=trace.training_thread)]) / 1000 == pytest.approx(
         50 + 2 * USUAL_GAP_NS / 1000, abs=0.01

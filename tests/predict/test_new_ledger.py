@@ -1,4 +1,7 @@
-"""The ledger with changes made, worked out by hand. Timelines in µs; `test_graph.repeated` makes steps of them."""
+"""The ledger with changes made, worked out by hand.
+
+Timelines in µs; `test_graph.repeated` makes steps of them.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,21 @@ from sample_traces.samples import SAMPLES, is_recorded
 
 from ..timelines import measured_case, trace_from_text
 from .test_bound import case
-from .test_graph import BACKWARD, BLOCKING_COPY, DEVICE_SYNC, GPU_BOUND, HOST_BOUND, ITEM, TWO_STREAMS, repeated
+from .test_graph import (
+    BACKWARD,
+    BLOCKING_COPY,
+    DEVICE_SYNC,
+    GPU_BOUND,
+    HOST_BOUND,
+    ITEM,
+    TWO_STREAMS,
+    repeated,
+)
 from .test_replay import calls, each, kernels, random_edit, random_timeline
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
-# Of the step of 100 the GPU computes from 26 to 56 and copies from 68 to 88. Of the 50 that it idles operators run from 0 to 1, 10 to 26
-# and 60 to 68, and nothing but Python in the other 25.
+# Of the step of 100 the GPU computes from 26 to 56 and copies from 68 to 88. Of the 50 that it idles
+# operators run from 0 to 1, 10 to 26 and 60 to 68, and nothing but Python in the other 25.
 STEP = """
 main 0  1  op      aten::mm
 main 10 20 op      aten::mm
@@ -94,7 +106,8 @@ def test_what_is_gone_is_not_queued() -> None:
 
 
 def test_a_call_that_no_longer_waits_is_no_sync() -> None:
-    # The GPU is done at 46. The call keeps its 5; 0-1 and 10-15 come after a wait, but of the first step nobody knows that.
+    # The GPU is done at 46. The call keeps its 5; 0-1 and 10-15 come after a wait, but
+    # of the first step nobody knows that.
     text = """
     main 10 5  runtime cudaLaunchKernel      =1
     gpu  16 30 kernel  a                     =1
@@ -106,11 +119,17 @@ def test_a_call_that_no_longer_waits_is_no_sync() -> None:
     now_ms = replayed_rows_ms(prediction)
     assert now_ms["host_sync"] * 1000 > 5
     assert (now_ms["host_sync"] + now_ms["launch_bound"]) * 1000 == pytest.approx(11)
-    assert us(replayed_rows_ms(prediction, [waits])) == {"compute": 30, "launch_bound": 11, "python": 58, "unattributed": 1}
+    assert us(replayed_rows_ms(prediction, [waits])) == {
+        "compute": 30,
+        "launch_bound": 11,
+        "python": 58,
+        "unattributed": 1,
+    }
 
 
 def test_rows_that_would_be_negative_are_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Operators take 10, 40 and 10 of steps of 100, 20 on average. Only the second step is replayed: without its 40 it takes 60, all Python.
+    # Operators take 10, 40 and 10 of steps of 100, 20 on average. Only the second step is replayed:
+    # without its 40 it takes 60, all Python.
     monkeypatch.setattr("diagnose.predict.prediction.MOST_EVENTS", 1)
     text = """
     main 0   100 step ProfilerStep#1 {"repeat": 3, "every": 100}
@@ -131,7 +150,8 @@ def test_steps_that_run_ahead_of_the_gpu_have_the_rows_of_steady_ones() -> None:
 
 
 def test_what_happens_inside_a_wait_is_stretched_with_it() -> None:
-    # The call waits from 35 (its own 5) to 90. With kernels half as long the last one ends at 51, so it returns at 55: 20, and were 55.
+    # The call waits from 35 (its own 5) to 90. With kernels half as long the last one ends at 51,
+    # so it returns at 55: 20, and were 55.
     trace = trace_from_text(repeated(DEVICE_SYNC + "main 46 11 op aten::add", 100, before=1))
     prediction = predicted(trace)
     halved = [Edit(events=kernels(trace), event_ratio=0.5)]
@@ -143,14 +163,22 @@ def test_what_happens_inside_a_wait_is_stretched_with_it() -> None:
 
 
 def test_what_only_some_steps_take_is_taken_from_all_rows(step: Prediction) -> None:
-    assert us(ledger_after(step, [Change(average_ms=0.02)])) == {"compute": 24, "exposed_copies": 16, "launch_bound": 20, "python": 20}
+    assert us(ledger_after(step, [Change(average_ms=0.02)])) == {
+        "compute": 24,
+        "exposed_copies": 16,
+        "launch_bound": 20,
+        "python": 20,
+    }
 
 
 def test_the_training_thread_alone() -> None:
     prediction = predicted(trace_from_text(repeated("main 0 1 op aten::mm\nmain 10 30 op aten::mm", 100)))
     lane = prediction.measured.recording.timeline.training_thread  # type: ignore[union-attr]
     assert after(prediction) == {"operators": 31, "python": 69}
-    assert after(prediction, Edit(host=each(20, 60, 100), lane=lane, host_ratio=0.5)) == {"operators": 21, "python": 59}
+    assert after(prediction, Edit(host=each(20, 60, 100), lane=lane, host_ratio=0.5)) == {
+        "operators": 21,
+        "python": 59,
+    }
 
 
 def test_a_step_of_nothing() -> None:
@@ -203,7 +231,9 @@ def largest_difference(prediction: Prediction) -> float:
     """Between the recorded ledger and the one with no change, share of the step."""
     rows_ms = ledger_after(prediction)
     recorded_ms = recorded(prediction, rows_ms)
-    return max(abs(rows_ms[row] - recorded_ms[row]) for row in rows_ms) / prediction.measured.number("step_ms")
+    return max(abs(rows_ms[row] - recorded_ms[row]) for row in rows_ms) / prediction.measured.number(
+        "step_ms"
+    )
 
 
 @pytest.mark.parametrize("sample", [sample for sample in SAMPLES if is_recorded(sample.run)], ids=str)

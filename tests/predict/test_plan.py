@@ -15,17 +15,24 @@ from diagnose.predict.prediction import Prediction
 from ..timelines import measured_case
 
 RULES = load_rules()
-# A step of 100 ms: 40 ms of loading in the main process, 40 ms of an operator, 20 ms of Python. The noise is 1 ms.
+# A step of 100 ms: 40 ms of loading in the main process, 40 ms of an operator,
+# 20 ms of Python. The noise is 1 ms.
 STEP = measured_case(
     {
-        "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 40000 mark next@12\nmain 40000 40000 op aten::mm",
+        "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 40000 mark next@12\nmain 40000 40000 op "
+        "aten::mm",
         "facts": {"cpu_core_count": 8, "loaders": [{"num_workers": 0, "dataset_length": 100}]},
         "plain_ms": [100, 100, 100],
         "fetch_ms": [40, 40, 40],
     }
 )
 HIDES = RULES["input-wait-no-workers"]
-CURES = replace(HIDES, id="cure", saving=Saving("remove", "step"), fix=replace(HIDES.fix, intervention="", safety="manual"))
+CURES = replace(
+    HIDES,
+    id="cure",
+    saving=Saving("remove", "step"),
+    fix=replace(HIDES.fix, intervention="", safety="manual"),
+)
 ELSEWHERE = replace(RULES["python-between-operators"], id="elsewhere", saving=Saving("remove", "step"))
 
 
@@ -33,10 +40,12 @@ def fired(rule: Rule, ms: float) -> Finding:
     return Finding(rule, "fires", (), ms, (), row="python" if rule is ELSEWHERE else "input_wait")
 
 
-# The same with 80 ms of loading on two cores: two workers take 40 ms a batch, but 100 ms of work take two cores 50 ms.
+# The same with 80 ms of loading on two cores: two workers take 40 ms a batch, but
+# 100 ms of work take two cores 50 ms.
 MOSTLY_LOADING = measured_case(
     {
-        "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 80000 mark next@12\nmain 80000 20000 op aten::mm",
+        "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 80000 mark next@12\nmain 80000 20000 op "
+        "aten::mm",
         "facts": {"cpu_core_count": 2, "loaders": [{"num_workers": 0, "dataset_length": 100}]},
         "plain_ms": [100, 100, 100],
         "fetch_ms": [80, 80, 80],
@@ -57,7 +66,8 @@ def order(*findings: Finding, step: Measured = STEP) -> list[str]:
 
 
 def test_of_two_that_gain_as_much_the_easier_comes_first_and_the_other_is_its_alternative() -> None:
-    # Workers hide all 40 ms, by one argument; the script's line has to be rewritten to gain them, or a little less.
+    # Workers hide all 40 ms, by one argument; the script's line has to be
+    # rewritten to gain them, or a little less.
     first, second = all_of(fired(CURES, 40), fired(HIDES, 40))
     assert (first.finding.rule.id, first.group) == (HIDES.id, "plan")
     assert (second.finding.rule.id, second.group, second.alternative_to) == ("cure", "alternative", HIDES.id)
@@ -67,11 +77,16 @@ def test_what_gains_most_comes_first_however_hard_it_is() -> None:
     # Two workers gain 50 of the 80 ms. Without the 80 they gain nothing more.
     first, second = all_of(fired(HIDES, 80), fired(CURES, 80), step=MOSTLY_LOADING)
     assert (first.finding.rule.id, first.saving.predicted_ms) == ("cure", pytest.approx(80))  # type: ignore[union-attr]
-    assert (second.group, second.alternative_to, second.saving.predicted_ms) == ("alternative", "cure", pytest.approx(50))  # type: ignore[union-attr]
+    assert (second.group, second.alternative_to, second.saving.predicted_ms) == (
+        "alternative",
+        "cure",
+        pytest.approx(50),
+    )  # type: ignore[union-attr]
 
 
 def test_workers_have_less_to_load_where_a_cheaper_fetch_comes_beside_them() -> None:
-    # 40 of the 80 ms cured, and the rest hidden: 60 ms of work take two cores 30 ms, two workers 20 ms a batch, the rest of the step 20.
+    # 40 of the 80 ms cured, and the rest hidden: 60 ms of work take two cores 30 ms, two workers 20
+    # ms a batch, the rest of the step 20.
     first, second = plan(fired(HIDES, 80), fired(CURES, 40), step=MOSTLY_LOADING)
     assert [first.cumulative_ms, second.cumulative_ms] == pytest.approx([50, 70])
 
@@ -88,7 +103,8 @@ def test_other_findings_keep_the_order_of_their_savings() -> None:
 
 
 def test_rows_say_what_they_gain_alone_and_with_those_before() -> None:
-    # Two workers fetch 40 ms in the 60 ms of the rest: nothing waits. Without 20 ms of Python the rest is 40, and two still keep up.
+    # Two workers fetch 40 ms in the 60 ms of the rest: nothing waits. Without 20 ms of Python
+    # the rest is 40, and two still keep up.
     first, second = plan(fired(HIDES, 40), fired(ELSEWHERE, 20))
     assert [first.saving.predicted_ms, second.saving.predicted_ms] == pytest.approx([40, 20])  # type: ignore[union-attr]
     assert [first.cumulative_ms, second.cumulative_ms] == pytest.approx([40, 60])
@@ -97,7 +113,8 @@ def test_rows_say_what_they_gain_alone_and_with_those_before() -> None:
 def test_what_adds_nothing_to_those_before_it_is_not_in_the_plan() -> None:
     # Hiding the 40 ms leaves nothing of them to do away with.
     assert order(fired(HIDES, 40), fired(CURES, 19)) == [HIDES.id]
-    assert [one.group for one in all_of(fired(HIDES, 40), fired(CURES, 0.8))] == ["plan", "minor"]  # less than the noise is no alternative
+    # less than the noise is no alternative
+    assert [one.group for one in all_of(fired(HIDES, 40), fired(CURES, 0.8))] == ["plan", "minor"]
 
 
 def test_what_is_below_the_noise_is_not_in_the_plan() -> None:
@@ -123,10 +140,14 @@ main  1300 650   op       aten::add              {"repeat": 2, "every": 2000}
 
 
 def test_of_two_waits_one_after_the_other_both_have_to_go() -> None:
-    # Without the first, the host waits at the second for the same kernel, and goes on at 1,205 µs instead of 1,240. Without both it goes on
-    # after 535 µs, and needs some 1,300 for a step; the kernel of 1,170 runs beside that.
+    # Without the first, the host waits at the second for the same kernel, and goes on at 1,205
+    # µs instead of 1,240. Without both it goes on after 535 µs, and needs some 1,300 for a
+    # step; the kernel of 1,170 runs beside that.
     measured = measured_case({"timeline": TWO_SYNCS})
-    explicit, scalar = (Finding(RULES[name], "fires", (), 0.7, (), row="host_sync") for name in ("sync-explicit", "sync-scalar-read"))
+    explicit, scalar = (
+        Finding(RULES[name], "fires", (), 0.7, (), row="host_sync")
+        for name in ("sync-explicit", "sync-scalar-read")
+    )
     first, second = assess([explicit, scalar], measured, Prediction(measured))
     assert [first.saving.predicted_ms, second.saving.predicted_ms] == pytest.approx([0.035, 0], abs=0.001)  # type: ignore[union-attr]
     assert (first.group, second.group) == ("plan", "plan")

@@ -16,7 +16,9 @@ from ..timelines import trace_from_text
 
 
 def rank(compute: int, waits: int, transfer: int = 50, clock: int = 0) -> tuple[Replay, Selection]:
-    """Three steps of ``compute`` on the GPU, then an all-reduce that waits for the other rank first; the host launches both and waits."""
+    """Three steps of ``compute`` on the GPU, then an all-reduce that waits for the other rank
+    first; the host launches both and waits.
+    """
     step = 20 + compute + waits + transfer + 10
     reduce = 20 + compute
     text = f"""
@@ -53,7 +55,8 @@ def test_the_recording_is_given_back() -> None:
 
 
 def test_the_rank_that_waits_gains_nothing_alone() -> None:
-    # Alone the fast rank looks as if half the compute saved 50. Its all-reduce waits that much longer for the slow rank.
+    # Alone the fast rank looks as if half the compute saved 50. Its all-reduce waits
+    # that much longer for the slow rank.
     half = Edit(events=kernels(FAST[1], "gemm"), event_ratio=0.5)
     assert FAST[0].step_ns([half]) / 1000 == pytest.approx(230, abs=0.1)
     assert together(SLOW, FAST).step_ns([(), (half,)]) / 1000 == pytest.approx(280, abs=0.1)

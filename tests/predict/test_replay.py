@@ -1,4 +1,7 @@
-"""What edits save in a replay, worked out by hand. Timelines in µs; `test_graph.repeated` makes steps of them."""
+"""What edits save in a replay, worked out by hand.
+
+Timelines in µs; `test_graph.repeated` makes steps of them.
+"""
 
 from __future__ import annotations
 
@@ -93,14 +96,19 @@ def test_events_can_have_a_ratio_each() -> None:
     assert us(replay_of(trace), host, Edit(events=kernels(trace), event_ratio=ratios)) == pytest.approx(35)
     # Of several edits of an event the one that leaves least counts.
     twice = Edit(events=kernels(trace, "a"), event_ratio=0.25)
-    assert us(replay_of(trace), host, Edit(events=kernels(trace), event_ratio=ratios), twice) == pytest.approx(30)
+    assert us(
+        replay_of(trace), host, Edit(events=kernels(trace), event_ratio=ratios), twice
+    ) == pytest.approx(30)
 
 
 def test_overlapping_spans_of_several_edits_count_once() -> None:
     # 0-30 to a half, 20-50 to a fifth, where both hold the fifth: 10 + 6 of these 50, and the other 50.
     trace = trace_from_text(repeated("main 5 10 op aten::mm", 100))
     lane = trace.training_thread
-    edits = [Edit(host=each(0, 30, 100), lane=lane, host_ratio=0.5), Edit(host=each(20, 50, 100), lane=lane, host_ratio=0.2)]
+    edits = [
+        Edit(host=each(0, 30, 100), lane=lane, host_ratio=0.5),
+        Edit(host=each(20, 50, 100), lane=lane, host_ratio=0.2),
+    ]
     assert us(replay_of(trace), *edits) == pytest.approx(66)
     assert us(replay_of(trace), *reversed(edits)) == pytest.approx(66)
 
@@ -117,7 +125,8 @@ def test_a_step_of_nothing_takes_no_time() -> None:
 
 # ---- waits
 
-# The host launches 30 + 1 + 29 of GPU work, waits for it twice, with 5 of work between the waits, and goes on for 20.
+# The host launches 30 + 1 + 29 of GPU work, waits for it twice, with 5 of work
+# between the waits, and goes on for 20.
 TWO_SYNCS = """
 main 0  5  runtime cudaLaunchKernel      =1
 gpu  6  30 kernel  a                     =1
@@ -129,12 +138,16 @@ main 75 5  runtime cudaDeviceSynchronize
 
 
 def test_without_the_first_of_two_waits_the_second_waits() -> None:
-    # Without the first wait (its call still takes 5) the second begins at 20 and returns 5 after b's end, at 71; then 20 as before. What is
-    # saved is 4 of the 5 between the waits, now hidden, and the second's own 5. Without the second one alone nothing is: it had nothing
-    # to wait for. Without both the host's 10 + 5 + 5 + 5 + 20 = 45 are less than the GPU's 30 + 1 + 29 + 1 = 61.
+    # Without the first wait (its call still takes 5) the second begins at 20 and returns 5 after b's end, at
+    # 71; then 20 as before. What is saved is 4 of the 5 between the waits, now hidden, and the second's own
+    # 5. Without the second one alone nothing is: it had nothing to wait for. Without both the host's 10 + 5 +
+    # 5 + 5 + 20 = 45 are less than the GPU's 30 + 1 + 29 + 1 = 61.
     trace = trace_from_text(repeated(TWO_SYNCS, 100, before=1))
     replay = replay_of(trace)
-    first, second = Edit(unblocked=calls(trace, "cudaStreamSynchronize")), Edit(unblocked=calls(trace, "cudaDeviceSynchronize"))
+    first, second = (
+        Edit(unblocked=calls(trace, "cudaStreamSynchronize")),
+        Edit(unblocked=calls(trace, "cudaDeviceSynchronize")),
+    )
     assert us(replay) == pytest.approx(100)
     assert us(replay, first) == pytest.approx(91)
     assert us(replay, second) == pytest.approx(100)
@@ -142,8 +155,8 @@ def test_without_the_first_of_two_waits_the_second_waits() -> None:
 
 
 def test_two_waits_that_follow_each_other_at_once_save_next_to_nothing_alone() -> None:
-    # The second one, of 1, begins where the first ends, 4 after b's end at 66. Without the first it returns 1 after that end: at 67 instead
-    # of 71.
+    # The second one, of 1, begins where the first ends, 4 after b's end at 66. Without the first it returns 1
+    # after that end: at 67 instead of 71.
     text = TWO_SYNCS.replace("main 75 5 ", "main 70 1 ")
     trace = trace_from_text(repeated(text, 100, before=1))
     replay = replay_of(trace)
@@ -152,8 +165,9 @@ def test_two_waits_that_follow_each_other_at_once_save_next_to_nothing_alone() -
 
 
 def test_a_wait_taken_away_overlaps_the_host_with_the_gpu() -> None:
-    # Host 20 + 3, wait until 75 and 25 more; the GPU needs 50 + 2 + 2 for the kernel and the copy. Without the wait the host's 53, with the
-    # call's own 5, are less than the GPU's 50 + 2 + 2 and the usual gap of 2 to the next kernel.
+    # Host 20 + 3, wait until 75 and 25 more; the GPU needs 50 + 2 + 2 for the kernel and the copy.
+    # Without the wait the host's 53, with the call's own 5, are less than the GPU's 50 + 2 + 2 and
+    # the usual gap of 2 to the next kernel.
     trace = trace_from_text(repeated(ITEM, 100, before=1))
     replay = replay_of(trace)
     assert us(replay) == pytest.approx(100)
@@ -163,18 +177,23 @@ def test_a_wait_taken_away_overlaps_the_host_with_the_gpu() -> None:
 
 
 def test_removing_a_span_with_a_wait_removes_the_wait() -> None:
-    # The span 15-80 holds a copy's launch, the wait (until 75) and 5 more. The removed host work alone leaves the wait for the copy: 16,
-    # 50 + 2 + 2, return after 5, and the last 20. With the wait and the copy's 2 gone the GPU has 50 and two gaps of 2 left, the host 35.
+    # The span 15-80 holds a copy's launch, the wait (until 75) and 5 more. The removed host work alone leaves
+    # the wait for the copy: 16, 50 + 2 + 2, return after 5, and the last 20. With the wait and the copy's 2
+    # gone the GPU has 50 and two gaps of 2 left, the host 35.
     trace = trace_from_text(repeated(ITEM, 100, before=1))
     replay, lane = replay_of(trace), trace.training_thread
     work = Edit(host=each(15, 80, 100), lane=lane)
-    copy = Edit(events=np.flatnonzero(trace.device["kind"] == "memcpy"), unblocked=calls(trace, "cudaStreamSynchronize"))
+    copy = Edit(
+        events=np.flatnonzero(trace.device["kind"] == "memcpy"),
+        unblocked=calls(trace, "cudaStreamSynchronize"),
+    )
     assert us(replay, work) == pytest.approx(16 + 50 + 2 + 2 + 5 + 20)
     assert us(replay, work, copy) == pytest.approx(52)
 
 
 def test_a_copy_that_blocks_waits_no_longer_when_unblocked() -> None:
-    # The copy's call waits from 20 to 180 for 16 + 150 + 2 + 8 = 176. Without: host 20 + 5 + 20 = 45, GPU 150 + 2 + 8 + 2.
+    # The copy's call waits from 20 to 180 for 16 + 150 + 2 + 8 = 176. Without: host 20
+    # + 5 + 20 = 45, GPU 150 + 2 + 8 + 2.
     text = """
     main 10  5   runtime cudaLaunchKernel =1
     gpu  16  150 kernel  a                =1
@@ -188,8 +207,9 @@ def test_a_copy_that_blocks_waits_no_longer_when_unblocked() -> None:
 
 
 def test_a_full_launch_queue_is_not_host_work() -> None:
-    # 950 launches ahead a launch call waits for a place: a kernel of 59 follows the other after 1, and a call returns 6 after the end of
-    # the one 950 launches before. Its own work is 5, and 2 lie between two calls. With kernels twice as fast the step of 1,000 takes half.
+    # 950 launches ahead a launch call waits for a place: a kernel of 59 follows the other after 1, and a call
+    # returns 6 after the end of the one 950 launches before. Its own work is 5, and 2 lie between two calls.
+    # With kernels twice as fast the step of 1,000 takes half.
     text = """
     main 0     58 runtime cudaLaunchKernel {"correlation": 1, "repeat": 4000, "every": 60}
     gpu  56993 59 kernel  a                {"correlation": 1, "repeat": 4000, "every": 60}
@@ -200,15 +220,18 @@ def test_a_full_launch_queue_is_not_host_work() -> None:
     replay = replay_of(trace)
     assert us(replay) == pytest.approx(60_000, rel=1e-3)
     assert replay.error() < 0.01
-    assert us(replay, Edit(events=kernels(trace), event_ratio=0.5)) == pytest.approx(1000 * (29.5 + 1), rel=1e-3)
+    assert us(replay, Edit(events=kernels(trace), event_ratio=0.5)) == pytest.approx(
+        1000 * (29.5 + 1), rel=1e-3
+    )
     # Less host work gains nothing, and neither does a launch that does not wait: the GPU is the limit.
     assert us(replay, Edit(host=WHOLE, lane=trace.training_thread)) == pytest.approx(60_000, rel=1e-3)
     assert us(replay, Edit(unblocked=calls(trace, "cudaLaunchKernel"))) == pytest.approx(60_000, rel=1e-3)
 
 
 def test_a_wait_for_work_from_two_rounds_back_counts_as_host_work() -> None:
-    # A limit of the model: with one recorded step of 500 launches, what its launches wait for was launched two steps earlier. The wait is
-    # then taken for work of the host: several steps go into one graph where they fit. The step as recorded is right all the same.
+    # A limit of the model: with one recorded step of 500 launches, what its launches wait for was launched
+    # two steps earlier. The wait is then taken for work of the host: several steps go into one graph where
+    # they fit. The step as recorded is right all the same.
     text = """
     main 0     58 runtime cudaLaunchKernel {"correlation": 1, "repeat": 2000, "every": 60}
     gpu  56993 59 kernel  a                {"correlation": 1, "repeat": 2000, "every": 60}
@@ -223,7 +246,8 @@ def test_a_wait_for_work_from_two_rounds_back_counts_as_host_work() -> None:
 
 @pytest.mark.parametrize("late_us", [10, 79])
 def test_the_slowest_lane_makes_the_steady_step(late_us: int) -> None:
-    # The host needs 80 a step, one stream 100 from the step's begin on, another one ``late_us`` from its end on: the steady step is 100.
+    # The host needs 80 a step, one stream 100 from the step's begin on, another one ``late_us`` from
+    # its end on: the steady step is 100.
     text = f"""
     main 0  80        step    ProfilerStep#1
     main 0  80        op      train
@@ -239,14 +263,17 @@ def test_the_slowest_lane_makes_the_steady_step(late_us: int) -> None:
 
 
 def test_the_profilers_own_time_is_no_part_of_a_step() -> None:
-    # 20 of each 100 are the profiler's, and 30 of the rest are as fast again without it: 80 - 15. The recording itself has all 100.
+    # 20 of each 100 are the profiler's, and 30 of the rest are as fast again without it: 80 -
+    # 15. The recording itself has all 100.
     trace = trace_from_text(repeated(HOST_BOUND, 100))
     paces = [(each(70, 90, 100), 0.0), (each(20, 50, 100), 0.5)]
     replay = replay_of(trace, paces)
     assert us(replay) == pytest.approx(65)
     assert replay.error() == pytest.approx(0, abs=1e-9)
     # An edit of what the profiler stretched saves what it takes without it: 20-40 to a fifth is 10 to 2.
-    assert us(replay, Edit(host=each(20, 40, 100), lane=trace.training_thread, host_ratio=0.2)) == pytest.approx(57)
+    assert us(
+        replay, Edit(host=each(20, 40, 100), lane=trace.training_thread, host_ratio=0.2)
+    ) == pytest.approx(57)
     # Removing the profiler's own time as well saves nothing more.
     assert us(replay, Edit(host=each(70, 90, 100), lane=trace.training_thread)) == pytest.approx(65)
 
@@ -257,15 +284,19 @@ KINDS = ("work", "launch", "sync", "backward")
 
 
 def random_timeline(seed: int) -> str:
-    """Three steps as they would be recorded: launches, waits and work at random, some of it on a second thread in backward, on one or two
-    streams that know nothing of each other.
+    """Three steps as they would be recorded: launches, waits and work at random, some of it on a second
+    thread in backward, on one or two streams that know nothing of each other.
 
-    A launch call takes 5, an event starts 6 after it or 1 after the one before it; a wait returns 3 after the end it waits for.
+    A launch call takes 5, an event starts 6 after it or 1 after the one before it; a wait
+    returns 3 after the end it waits for.
     """
     rng = random.Random(seed)
     streams, slow = rng.randint(1, 2), rng.choice([1, 1, 5])  # the GPU's work in relation to the host's
     weights = [4, 5, rng.choice([0, 1]), rng.choice([0, 1])]
-    plan = [(kind, rng.randint(1, 60), rng.randrange(streams)) for kind in rng.choices(KINDS, weights, k=rng.randint(3, 25))]
+    plan = [
+        (kind, rng.randint(1, 60), rng.randrange(streams))
+        for kind in rng.choices(KINDS, weights, k=rng.randint(3, 25))
+    ]
     free, now = [0] * streams, 0
     lines: list[str] = []
 
@@ -323,6 +354,9 @@ def test_nothing_that_takes_less_makes_a_step_longer(seed: int) -> None:
     for _ in range(5):
         edit = random_edit(rng, trace, begin_ns, end_ns)
         assert 0 <= us(replay, edit) <= whole_us + 0.01
-        ratios = [us(replay, Edit(host=edit.host, lane=edit.lane, host_ratio=ratio)) for ratio in (0.0, 0.3, 0.6, 1.0)]
+        ratios = [
+            us(replay, Edit(host=edit.host, lane=edit.lane, host_ratio=ratio))
+            for ratio in (0.0, 0.3, 0.6, 1.0)
+        ]
         assert (np.diff(ratios) >= -0.01).all()
         assert ratios[-1] == pytest.approx(whole_us)

@@ -9,7 +9,14 @@ from diagnose.predict.flops import Work
 from diagnose.predict.roofline import Peaks, achieved_share, known_peaks, peaks_of, retimed_ns, roofline_ns
 
 TRACES = Path(__file__).parents[3] / "shared" / "traces" / "MANIFEST.csv"
-UNKNOWN = {"", "AMD Radeon Graphics", "AMD Instinct MI308X", "ARTEMIS", "NVIDIA GeForce GTX 1650", "NVIDIA GeForce RTX 3060"}
+UNKNOWN = {
+    "",
+    "AMD Radeon Graphics",
+    "AMD Instinct MI308X",
+    "ARTEMIS",
+    "NVIDIA GeForce GTX 1650",
+    "NVIDIA GeForce RTX 3060",
+}
 
 # 100 GB/s; 1, 8 and 16 TFLOP/s
 GPU = Peaks("made up", 100e9, {"fp32": 1e12, "tf32": 8e12, "bf16": 16e12}, "")
@@ -62,14 +69,20 @@ def test_every_entry_names_its_source_and_is_plausible():
     for peaks in known_peaks().values():
         rates = [peaks.flops_per_s[dtype] for dtype in ("fp32", "tf32", "bf16") if dtype in peaks.flops_per_s]
         assert "https://" in peaks.source
-        assert 100e9 < peaks.bandwidth_bytes_per_s < 10e12 and rates == sorted(rates) and 1e12 < rates[0] < 1e16
-        assert peaks.flops_per_s.get("fp16", peaks.flops_per_s.get("bf16")) == peaks.flops_per_s.get("bf16", peaks.flops_per_s.get("fp16"))
+        assert (
+            100e9 < peaks.bandwidth_bytes_per_s < 10e12 and rates == sorted(rates) and 1e12 < rates[0] < 1e16
+        )
+        assert peaks.flops_per_s.get("fp16", peaks.flops_per_s.get("bf16")) == peaks.flops_per_s.get(
+            "bf16", peaks.flops_per_s.get("fp16")
+        )
 
 
 @pytest.mark.skipif(not TRACES.exists(), reason="needs the shared traces")
 def test_device_names_of_traces():
     with TRACES.open(newline="") as file:
-        found = {one.rpartition("x")[0] for row in csv.DictReader(file) for one in row["device_names"].split("|")}
+        found = {
+            one.rpartition("x")[0] for row in csv.DictReader(file) for one in row["device_names"].split("|")
+        }
     assert {name for name in found if peaks_of(name) is None} == UNKNOWN & found
 
 

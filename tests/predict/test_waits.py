@@ -35,7 +35,9 @@ def targets(trace: Trace) -> list[list[str]]:
 
 
 def from_text(*lines: str) -> Trace:
-    return trace_from_text("\n".join([TWO_STREAMS, *lines, "main 0 1000 step ProfilerStep#1", "main 0 1000 annotation train"]))
+    return trace_from_text(
+        "\n".join([TWO_STREAMS, *lines, "main 0 1000 step ProfilerStep#1", "main 0 1000 annotation train"])
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,8 @@ def from_text(*lines: str) -> Trace:
         ("main 40 190 runtime cudaStreamSynchronize", ["c"]),
         ("main 40 190 runtime cudaDeviceSynchronize", ["c", "b"]),
         ("main 40 190 runtime cudaMemcpyAsync", ["c"]),  # this long it waits, and its copy is not recorded
-        ("main 40 190 runtime cudaFree", ["c", "b"]),  # it need not wait, but returned just when the GPU was drained
+        # it need not wait, but returned just when the GPU was drained
+        ("main 40 190 runtime cudaFree", ["c", "b"]),
         ("main 40 150 runtime cudaMalloc", None),  # returned while the GPU was busy
         ("main 40 400 runtime cudaMalloc", None),  # and long after
         ("main 40 49  runtime cudaFree", None),
@@ -58,7 +61,8 @@ def test_a_call_waits_for_what_ended_just_before_it_returned(call: str, names: l
 
 
 def test_a_wait_for_an_event_ends_before_the_streams_last_work() -> None:
-    # It returns at 219, 3 after a's end; c, launched before the call as well, runs on. b ended 83 before the return.
+    # It returns at 219, 3 after a's end; c, launched before the call as well,
+    # runs on. b ended 83 before the return.
     assert targets(from_text("main 40 179 runtime cudaEventSynchronize")) == [["a"]]
 
 
@@ -74,7 +78,8 @@ def test_only_calls_that_begin_in_the_span_count() -> None:
     [
         ("main 40 190 runtime cudaDeviceSynchronize", 5, 3),  # c ends at 227
         ("main 40 400 runtime cudaDeviceSynchronize", 5, 100),  # it waited for something else as well
-        ("main 300 30 runtime cudaDeviceSynchronize", 30, 5),  # nothing to wait for: it took all this by itself
+        # nothing to wait for: it took all this by itself
+        ("main 300 30 runtime cudaDeviceSynchronize", 30, 5),
         ("main 300 2  runtime cudaDeviceSynchronize", 2, 2),
         ("main 225 3  runtime cudaDeviceSynchronize", 3, 1),
     ],
@@ -92,7 +97,9 @@ def test_a_wait_that_found_nothing_left_to_do_still_depends_on_the_work_launched
     ("call_us", "names"),
     [
         (200, [["copy"]]),  # the copy ends at 236
-        (180, []),  # pageable memory is staged: the call returns at 220, before the copy's end, and waited for no event that is recorded
+        # pageable memory is staged: the call returns at 220, before the copy's end, and waited for no event
+        # that is recorded
+        (180, []),
     ],
 )
 def test_a_copy_that_blocks_waits_for_itself(call_us: int, names: list[list[str]]) -> None:
@@ -111,9 +118,11 @@ def test_a_copy_that_blocks_waits_for_itself(call_us: int, names: list[list[str]
         (FULL_QUEUE - 20, "overhead Command Buffer Full", True),  # the profiler says so
     ],
 )
-def test_a_launch_that_takes_long_waits_for_a_place_in_the_queue(ahead: int, beside: str, found: bool) -> None:
-    # Launches of 2 each come first; the GPU begins when they are all made and needs 60 for each. Then a launch takes 56, until the third
-    # kernel's end and 3 more.
+def test_a_launch_that_takes_long_waits_for_a_place_in_the_queue(
+    ahead: int, beside: str, found: bool
+) -> None:
+    # Launches of 2 each come first; the GPU begins when they are all made and needs 60 for each. Then a
+    # launch takes 56, until the third kernel's end and 3 more.
     begin = 2 * ahead
     text = f"""
     main 0              2  runtime cudaLaunchKernel {{"correlation": 1, "repeat": {ahead}, "every": 2}}
@@ -124,7 +133,9 @@ def test_a_launch_that_takes_long_waits_for_a_place_in_the_queue(ahead: int, bes
     main 0 {begin + 100} annotation train
     """
     called = waits(trace_from_text(text))
-    assert [(wait.events, wait.own_ns, wait.return_ns) for wait in called] == ([((2,), 5000, 3000)] if found else [])
+    assert [(wait.events, wait.own_ns, wait.return_ns) for wait in called] == (
+        [((2,), 5000, 3000)] if found else []
+    )
 
 
 def test_what_the_profiler_recorded_of_a_wait_counts() -> None:
@@ -141,13 +152,31 @@ def test_what_the_profiler_recorded_of_a_wait_counts() -> None:
             *recorded,
         )
 
-    stream_sync = {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 20, "ts": 40, "dur": 79}
+    stream_sync = {
+        "ph": "X",
+        "cat": "cuda_sync",
+        "name": "Stream Sync",
+        "pid": 0,
+        "tid": 20,
+        "ts": 40,
+        "dur": 79,
+    }
     assert targets(read_with()) == [["a"]]
-    assert targets(read_with({**stream_sync, "args": {"correlation": 3, "stream": 20, "device": 0}})) == [["b"]]
+    assert targets(read_with({**stream_sync, "args": {"correlation": 3, "stream": 20, "device": 0}})) == [
+        ["b"]
+    ]
 
 
 def test_nothing_waits_without_a_gpu() -> None:
-    assert waits(trace_from_text("main 0 100 step ProfilerStep#1\nmain 0 100 op aten::mm\nmain 10 60 runtime cudaDeviceSynchronize")) == []
+    assert (
+        waits(
+            trace_from_text(
+                "main 0 100 step ProfilerStep#1\nmain 0 100 op aten::mm\nmain 10 60 runtime "
+                "cudaDeviceSynchronize"
+            )
+        )
+        == []
+    )
 
 
 def test_events_are_rows_of_the_device_table() -> None:

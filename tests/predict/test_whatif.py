@@ -1,4 +1,6 @@
-"""What a user asks as changes of the steps, worked out by hand on `test_new_ledger.STEP` and on a step of the training thread."""
+"""What a user asks as changes of the steps, worked out by hand on `test_new_ledger.STEP`
+and on a step of the training thread.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def test_a_row_of_the_training_thread(host: Prediction) -> None:
     # The first microsecond is an operator of its own: 30 + 20 + 1, and 49 of Python.
     assert step_us(host, Question("remove", "python")) == pytest.approx(51)
     assert step_us(host, Question("shrink", "forward", 0.5)) == pytest.approx(90)
-    assert step_us(host, Question("shrink", "forward", 0.5), Question("remove", "host_reads")) == pytest.approx(60)
+    assert step_us(
+        host, Question("shrink", "forward", 0.5), Question("remove", "host_reads")
+    ) == pytest.approx(60)
 
 
 def test_idle_rows_of_a_gpu_are_the_hosts_work(gpu: Prediction) -> None:
@@ -62,8 +66,8 @@ def test_busy_rows_of_a_gpu_are_its_events(gpu: Prediction) -> None:
 
 
 def test_a_row_counts_on_every_thread() -> None:
-    # `test_graph.BACKWARD` ninety times as slow, so that no idle time is a moment. While the GPU idles the training thread works for
-    # 1 + 450 + 360, the other one from 3600 to 5040.
+    # `test_graph.BACKWARD` ninety times as slow, so that no idle time is a moment. While the GPU idles the
+    # training thread works for 1 + 450 + 360, the other one from 3600 to 5040.
     text = """
     auto 3600 4050 op      autograd::engine::evaluate_function: MmBackward0
     auto 4500 450  runtime cudaLaunchKernel =2
@@ -74,14 +78,17 @@ def test_a_row_counts_on_every_thread() -> None:
     gpu  8820 900  kernel  c                =3
     """
     prediction = predicted(trace_from_text(repeated(text, 10_800, before=1)))
-    assert step_us(prediction, Question("remove", "host_work")) == pytest.approx(10_800 - 1 - 450 - 360 - 1440)
+    assert step_us(prediction, Question("remove", "host_work")) == pytest.approx(
+        10_800 - 1 - 450 - 360 - 1440
+    )
 
 
 # ---- selectors
 
 
 def test_a_selector_with_a_gpu_knows_which_calls_wait() -> None:
-    # The host's 100 less the wait from 23 to 75, of which the call itself keeps 5; the GPU's 50 + 2 + 2 and its gaps then are more.
+    # The host's 100 less the wait from 23 to 75, of which the call itself keeps 5; the GPU's 50
+    # + 2 + 2 and its gaps then are more.
     prediction = predicted(trace_from_text(repeated(ITEM, 100, before=1)))
     assert 53 <= step_us(prediction, Question("unblock", "host_sync")) < 60
 
@@ -89,7 +96,9 @@ def test_a_selector_with_a_gpu_knows_which_calls_wait() -> None:
 def test_a_selector_of_calls_takes_its_time_from_the_rows_it_lies_in() -> None:
     # Of the step of 10 ms 6 are Python, 3 of them in time.sleep.
     text = "main 0 10000 step ProfilerStep#1\nmain 6000 4000 op aten::mm"
-    prediction = Prediction(measured_case({"timeline": text, "calls": "1000 3000 12 <built-in function sleep>"}))
+    prediction = Prediction(
+        measured_case({"timeline": text, "calls": "1000 3000 12 <built-in function sleep>"})
+    )
     answer = what_if([Question("remove", "sleep_calls")], prediction)
     assert answer.then_ms == pytest.approx(7, abs=0.1)
     assert answer.rows_then_ms["operators"] == pytest.approx(4, abs=0.1)
@@ -99,11 +108,14 @@ def test_a_selector_of_calls_takes_its_time_from_the_rows_it_lies_in() -> None:
 
 
 def test_a_rule_removed_is_its_fix_with_its_range() -> None:
-    # Three workers hide the 6 ms of 10 (`test_bound.case`); one outcome only, so the range is what such fixes usually miss by.
+    # Three workers hide the 6 ms of 10 (`test_bound.case`); one outcome only, so the range
+    # is what such fixes usually miss by.
     answer = what_if([Question("remove", "input-wait-no-workers")], Prediction(measured_case(case(8))))
     assert answer.asked[0].is_fix
     assert answer.then_ms == pytest.approx(4)
-    assert answer.range_ms == pytest.approx((10 - spread_ms(6, SPREAD[1], 10), 10 - spread_ms(6, -SPREAD[0], 10)))
+    assert answer.range_ms == pytest.approx(
+        (10 - spread_ms(6, SPREAD[1], 10), 10 - spread_ms(6, -SPREAD[0], 10))
+    )
 
 
 def test_a_rule_shrunk_is_what_it_looks_at() -> None:
@@ -134,7 +146,11 @@ def test_kernels_by_their_names(gpu: Prediction) -> None:
 
 
 def test_the_order_of_the_questions_changes_nothing(gpu: Prediction) -> None:
-    questions = [Question("remove", "python"), Question("scale_kernels", "a", 0.5), Question("shrink", "launch_bound", 0.5)]
+    questions = [
+        Question("remove", "python"),
+        Question("scale_kernels", "a", 0.5),
+        Question("shrink", "launch_bound", 0.5),
+    ]
     assert step_us(gpu, *questions) == pytest.approx(step_us(gpu, *reversed(questions)))
 
 
@@ -176,7 +192,9 @@ def test_a_wrong_name_is_said_with_the_nearest(question: Question, said: str) ->
         (Question("shrink", "gc-pauses", 0.5), "only its fix can be made", False),
     ],
 )
-def test_what_the_recording_does_not_hold(question: Question, said: str, is_usage: bool, host: Prediction) -> None:
+def test_what_the_recording_does_not_hold(
+    question: Question, said: str, is_usage: bool, host: Prediction
+) -> None:
     with pytest.raises(DiagnoseError) as refused:
         what_if(checked([question]), host)
     assert said in str(refused.value)

@@ -1,7 +1,8 @@
 """Synthetic ranks of one job, with times that can be worked out by hand.
 
-A step takes 100 ms. It begins with 5 ms of waiting for the loader, then a kernel computes until 40 ms, then an all-reduce begins,
-which ends at 80 ms on all ranks. A rank that is late waits longer for the loader, and everything up to the all-reduce moves back by that.
+A step takes 100 ms. It begins with 5 ms of waiting for the loader, then a kernel computes until 40 ms, then
+an all-reduce begins, which ends at 80 ms on all ranks. A rank that is late waits longer for the loader, and
+everything up to the all-reduce moves back by that.
 """
 
 from __future__ import annotations
@@ -46,7 +47,12 @@ def info(rank: int, world_size: int, clock_ms: float = 0) -> dict[str, Any]:
 
 
 def measured(
-    rank: int, *, late_ms: float | Mapping[int, float] = 0, clock_ms: float = 0, steps: Sequence[int] = range(4), world_size: int = 4
+    rank: int,
+    *,
+    late_ms: float | Mapping[int, float] = 0,
+    clock_ms: float = 0,
+    steps: Sequence[int] = range(4),
+    world_size: int = 4,
 ) -> Measured:
     """``late_ms``: in each step, or by step."""
     by_step = late_ms if isinstance(late_ms, Mapping) else dict.fromkeys(steps, late_ms)
@@ -67,17 +73,23 @@ def write_trace(path: Path, rank: int, *, late_ms: float = 0, world_size: int = 
 
 # ---- tensor parallel × data parallel: a grid of 2 × 2 ranks
 #
-# A step takes 100 ms: 5 ms of waiting for the loader, a kernel until 20 ms, an all-reduce of 32 MiB in the group of tensor parallelism,
-# which takes 10 ms, a kernel of 20 ms, an all-reduce of 64 MiB in the group of data parallelism, which takes 30 ms. Ranks 0 and 1 hold one
-# copy of the model, ranks 2 and 3 the other. If one rank waits longer for the loader, so does its partner in the first all-reduce, and both
-# come later to the second.
+# A step takes 100 ms: 5 ms of waiting for the loader, a kernel until 20 ms, an all-reduce of 32 MiB
+# in the group of tensor parallelism, which takes 10 ms, a kernel of 20 ms, an all-reduce of 64 MiB in
+# the group of data parallelism, which takes 30 ms. Ranks 0 and 1 hold one copy of the model, ranks 2
+# and 3 the other. If one rank waits longer for the loader, so does its partner in the first
+# all-reduce, and both come later to the second.
 
 TENSOR = {0: ("1", [0, 1]), 1: ("1", [0, 1]), 2: ("2", [2, 3]), 3: ("2", [2, 3])}
 DATA = {0: ("3", [0, 2]), 1: ("4", [1, 3]), 2: ("3", [0, 2]), 3: ("4", [1, 3])}
 
 
-def grid_measured(rank: int, *, late: int = -1, late_ms: int = 0, host: str = "node0", groups: bool = True) -> Measured:
-    """``late``: the rank that waits so much longer for the loader in each step. Without ``groups`` no kernel tells its process group."""
+def grid_measured(
+    rank: int, *, late: int = -1, late_ms: int = 0, host: str = "node0", groups: bool = True
+) -> Measured:
+    """``late``: the rank that waits so much longer for the loader in each step.
+
+    Without ``groups`` no kernel tells its process group.
+    """
     text = "\n".join(_grid_step(rank, number, late, late_ms * 1000, groups=groups) for number in range(4))
     return measured_case({"timeline": text, "info": {**info(rank, 4), "host_name": host}})
 
@@ -106,7 +118,9 @@ def _grid_step(rank: int, number: int, late: int, late_us: int, *, groups: bool)
         gpu {data} {data_end - data} kernel {KERNEL} {_told(DATA[rank], "mesh_dp", 2**24, first + 3, groups=groups)}"""
 
 
-def _told(group: tuple[str, list[int]], description: str, numbers: int, correlation: int, *, groups: bool) -> str:
+def _told(
+    group: tuple[str, list[int]], description: str, numbers: int, correlation: int, *, groups: bool
+) -> str:
     """The arguments of an all-reduce's kernel."""
     told = {
         "Collective name": "allreduce",

@@ -1,4 +1,7 @@
-"""What a step of several ranks hangs on. Times as `tests.ranks.jobs` lays them out, or worked out by hand (ns)."""
+"""What a step of several ranks hangs on.
+
+Times as `tests.ranks.jobs` lays them out, or worked out by hand (ns).
+"""
 
 import numpy as np
 import pytest
@@ -12,13 +15,18 @@ MS = 1e6
 
 
 def two_ranks() -> OneStep:
-    """Rank 0 comes to the first collective at 40 ms, rank 1 at 70; both leave at 80, come to the second at 95 and 90 and leave at 100."""
+    """Rank 0 comes to the first collective at 40 ms, rank 1 at 70; both leave at 80, come to the
+    second at 95 and 90 and leave at 100.
+    """
     return OneStep(
         arrival_ns=np.array([[40, 95], [70, 90]]) * MS,
         end_ns=np.array([[80, 100], [80, 100]]) * MS,
         begin_ns=np.zeros(2),
         kinds=["all_gather", "all_reduce"],
-        spent_ns={"input_wait": np.array([[5, 0], [36, 0]]) * MS, "compute": np.array([[35, 15], [34, 10]]) * MS},
+        spent_ns={
+            "input_wait": np.array([[5, 0], [36, 0]]) * MS,
+            "compute": np.array([[35, 15], [34, 10]]) * MS,
+        },
     )
 
 
@@ -69,14 +77,26 @@ def test_collectives_that_overlap_are_counted_once():
 
 def test_a_rank_without_part_is_passed_over():
     step = OneStep(
-        np.array([[10.0, np.nan], [15, 30], [np.nan, 12]]), np.array([[20.0, np.nan], [20, 40], [np.nan, 40]]), np.zeros(3), ["a", "b"], {}
+        np.array([[10.0, np.nan], [15, 30], [np.nan, 12]]),
+        np.array([[20.0, np.nan], [20, 40], [np.nan, 40]]),
+        np.zeros(3),
+        ["a", "b"],
+        {},
     )
     legs = critical_path(step)
-    assert [(leg.rank, leg.begin_ns, leg.end_ns) for leg in legs] == [(1, 0, 15), (1, 15, 20), (1, 20, 30), (1, 30, 40)]
+    assert [(leg.rank, leg.begin_ns, leg.end_ns) for leg in legs] == [
+        (1, 0, 15),
+        (1, 15, 20),
+        (1, 20, 30),
+        (1, 30, 40),
+    ]
 
 
 def test_of_a_job_whose_rank_2_is_late_the_path_is_that_rank_s():
-    """From all-reduce to all-reduce: 20 ms after the all-reduce of the step before, then 35 of waiting for input, 35 of computing, 10."""
+    """From all-reduce to all-reduce:
+
+    20 ms after the all-reduce of the step before, then 35 of waiting for input, 35 of computing, 10.
+    """
     step = job_of(summary(rank, late_ms=30 if rank == 2 else 0) for rank in range(4)).step
     assert step is not None
     assert step.ms == pytest.approx(100)

@@ -1,7 +1,8 @@
-"""Process groups: a grid of 2 × 2 ranks as `tests.ranks.jobs` lays it out, with rank 3 waiting 12 ms longer for the loader.
+"""Process groups: a grid of 2 × 2 ranks as `tests.ranks.jobs` lays it out, with rank 3
+waiting 12 ms longer for the loader.
 
-Rank 3 comes to the first all-reduce at 32 ms, rank 2 waits for it since 20 ms. Both come to the second at 62 ms, where rank 0 waits for
-rank 2 since 50 ms and rank 1 for rank 3.
+Rank 3 comes to the first all-reduce at 32 ms, rank 2 waits for it since 20 ms. Both come to the second at 62
+ms, where rank 0 waits for rank 2 since 50 ms and rank 1 for rank 3.
 """
 
 from dataclasses import replace
@@ -29,9 +30,13 @@ def ranks():
 def test_ranks_are_matched_with_those_of_their_groups_alone(ranks):
     together = aligned(ranks)
     takes_part = (together.rows >= 0).astype(int).T.tolist()
-    assert sorted(map(tuple, takes_part)) == sorted([(1, 1, 0, 0), (0, 0, 1, 1), (1, 0, 1, 0), (0, 1, 0, 1)] * 4)
+    assert sorted(map(tuple, takes_part)) == sorted(
+        [(1, 1, 0, 0), (0, 0, 1, 1), (1, 0, 1, 0), (0, 1, 0, 1)] * 4
+    )
     assert (together.unmatched, together.left_out) == (0, ())
-    assert together.notes == ("The ranks talk in 4 process groups, not all in all: they are compared within each.",)
+    assert together.notes == (
+        "The ranks talk in 4 process groups, not all in all: they are compared within each.",
+    )
     arrival = together.times_ns("arrival_ns")
     assert np.nanmax(arrival, axis=0).tolist() == sorted(np.nanmax(arrival, axis=0).tolist())
     assert together.offset_ns.tolist() == [0, 0, 0, 0]
@@ -40,7 +45,8 @@ def test_ranks_are_matched_with_those_of_their_groups_alone(ranks):
 def test_the_late_rank_and_what_its_groups_wait_for_it(ranks):
     job = job_of(ranks)
     assert (job.matched, job.step_count, job.late_rank, job.pattern) == (16, 3, 3, "persistent")
-    # Rank 3 comes 12 ms late to both; rank 2 to the second, as it waited for rank 3 in the first. Nobody waits for more than 12 ms.
+    # Rank 3 comes 12 ms late to both; rank 2 to the second, as it waited for rank 3 in the
+    # first. Nobody waits for more than 12 ms.
     assert [state.lateness_ms for state in job.ranks] == pytest.approx([0, 0, 0, 12])
     assert [state.held_up_ms for state in job.ranks] == pytest.approx([0, 0, 0, 12])
     assert [state.last_share for state in job.ranks] == [0, 0, 0, 1]
@@ -79,7 +85,9 @@ def test_clocks_are_joined_through_the_groups(ranks):
     ahead = replace(
         ranks[3],
         host="node1",
-        collectives=ranks[3].collectives.assign(**{name: ranks[3].collectives[name] + 7_000_000_000 for name in ("arrival_ns", "end_ns")}),
+        collectives=ranks[3].collectives.assign(
+            **{name: ranks[3].collectives[name] + 7_000_000_000 for name in ("arrival_ns", "end_ns")}
+        ),
     )
     together = aligned([*ranks[:3], ahead])
     assert together.offset_ns == pytest.approx([0, 0, 0, 7_000_000_000])
@@ -98,7 +106,12 @@ def test_ranks_that_share_no_group_with_the_others_are_left_out(ranks):
 def test_groups_of_one_name_with_other_ranks_are_others(ranks):
     """`split_group` gives each part of a split the same name."""
     same = [
-        replace(one, collectives=one.collectives.assign(group=one.collectives["group"].str.replace(r"^[12] ", "1 ", regex=True)))
+        replace(
+            one,
+            collectives=one.collectives.assign(
+                group=one.collectives["group"].str.replace(r"^[12] ", "1 ", regex=True)
+            ),
+        )
         for one in ranks
     ]
     assert np.array_equal(aligned(same).rows, aligned(ranks).rows)
@@ -107,21 +120,30 @@ def test_groups_of_one_name_with_other_ranks_are_others(ranks):
 def test_collectives_that_tell_no_group_are_left_out_where_there_are_smaller_groups(ranks):
     def with_one_more(one):
         more = one.collectives.iloc[:1].assign(group="", lane="0", size=-1)
-        return replace(one, collectives=type(more)(np.concatenate([more, one.collectives]), columns=more.columns).astype(more.dtypes))
+        return replace(
+            one,
+            collectives=type(more)(np.concatenate([more, one.collectives]), columns=more.columns).astype(
+                more.dtypes
+            ),
+        )
 
     together = aligned([with_one_more(one) for one in ranks])
     assert together.rows.shape[1] == 16
 
 
 def test_without_told_groups_all_ranks_are_taken_for_one_group():
-    """What can be said of an older trace: the ends of different groups' collectives differ, so not all of it is compared."""
+    """What can be said of an older trace: the ends of different groups' collectives
+    differ, so not all of it is compared.
+    """
     together = aligned([grid_summary(rank, groups=False) for rank in RANKS])
     assert (together.rows >= 0).all()
     assert together.notes == ()
 
 
 def test_what_was_waited_in_another_group_is_not_a_rank_s_own_lateness():
-    """Ranks 0 and 1 meet, then 0 and 2, then 0 and 1: rank 0 waits 5, 7 and nothing; rank 1 waits 12 in the last."""
+    """Ranks 0 and 1 meet, then 0 and 2, then 0 and 1: rank 0 waits 5, 7 and
+    nothing; rank 1 waits 12 in the last.
+    """
     arrival = np.array([[0, 10, 30], [5, np.nan, 18], [np.nan, 17, np.nan]])
     groups = of_same_ranks(arrival)
     assert sorted(columns.tolist() for columns in groups) == [[0, 2], [1]]
@@ -158,5 +180,7 @@ def test_groups_survive_being_a_file(ranks, tmp_path):
 def test_such_a_job_is_not_replayed_as_if_all_met_in_all_collectives():
     rank = SimpleNamespace(measured=grid_measured(0))
     _refuse_smaller_groups(rank, 2)  # of two ranks both are in a group of two
-    with pytest.raises(DiagnoseError, match=r"cannot be replayed together\n  saw: .*: 1 \[0, 1\], 3 \[0, 2\]"):
+    with pytest.raises(
+        DiagnoseError, match=r"cannot be replayed together\n  saw: .*: 1 \[0, 1\], 3 \[0, 2\]"
+    ):
         _refuse_smaller_groups(rank, 4)

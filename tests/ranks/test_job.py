@@ -1,4 +1,6 @@
-"""Who holds the others up: times as `tests.ranks.jobs` lays them out (100 ms steps, everybody comes at 40 ms, all leave at 80 ms)."""
+"""Who holds the others up: times as `tests.ranks.jobs` lays them out (100 ms steps, everybody
+comes at 40 ms, all leave at 80 ms).
+"""
 
 from dataclasses import replace
 
@@ -45,13 +47,19 @@ def test_a_clock_that_is_5_ms_ahead_makes_no_rank_late_and_is_told():
 
 
 def test_lateness_is_found_under_a_clock_that_is_ahead():
-    job = job_of(summary(rank, late_ms=30 if rank == 2 else 0, clock_ms=-700 if rank == 2 else 0) for rank in range(4))
+    job = job_of(
+        summary(rank, late_ms=30 if rank == 2 else 0, clock_ms=-700 if rank == 2 else 0) for rank in range(4)
+    )
     assert (job.late_rank, job.held_up_ms) == (2, pytest.approx(30))
 
 
 def test_of_two_ranks_one_is_late_by_the_whole_difference():
     job = job_of(summary(rank, late_ms=30 * rank, world_size=2) for rank in range(2))
-    assert (job.late_rank, job.state(1).lateness_ms, job.held_up_ms) == (1, pytest.approx(30), pytest.approx(30))
+    assert (job.late_rank, job.state(1).lateness_ms, job.held_up_ms) == (
+        1,
+        pytest.approx(30),
+        pytest.approx(30),
+    )
 
 
 def test_ranks_that_take_turns_at_being_late_rotate():
@@ -63,7 +71,9 @@ def test_ranks_that_take_turns_at_being_late_rotate():
 
 
 def test_a_rank_that_is_late_in_most_steps_by_chance_is_not_called_late():
-    """Of two ranks one comes last in five of seven steps; by 8 ms on average, with a standard error of 4 ms."""
+    """Of two ranks one comes last in five of seven steps; by 8 ms on
+    average, with a standard error of 4 ms.
+    """
     late = [{2: 5, 7: 5}, {1: 30, 3: 20, 4: 5, 5: 5, 6: 5}]
     job = job_of(summary(rank, late_ms=late[rank], steps=range(8), world_size=2) for rank in range(2))
     assert [state.last_share for state in job.ranks] == pytest.approx([2 / 7, 5 / 7])
@@ -91,30 +101,41 @@ def test_missing_and_duplicate_ranks_are_reported():
     assert [state.rank for state in job.ranks] == [0, 1, 3]
     assert (job.world_size, job.missing, job.duplicates) == (4, (2,), (3,))
     assert job.state(3).lateness_ms == pytest.approx(0)  # the first recording is used
-    assert job.notes == ("More than one recording of a rank, of which the first is used; left out: rank 3 (rank3.json).",)
+    assert job.notes == (
+        "More than one recording of a rank, of which the first is used; left out: rank 3 (rank3.json).",
+    )
 
 
 def test_recordings_that_began_at_different_steps_are_compared_in_the_steps_they_share():
     windows = {0: range(6), 1: range(2, 8), 2: range(1, 7), 3: range(6)}
     job = job_of(summary(rank, late_ms=30 if rank == 1 else 0, steps=windows[rank]) for rank in range(4))
-    assert (job.matched, job.unmatched, job.step_count) == (4, 2, 3)  # steps 2 to 5 of all; 0 and 1 are not on all
+    # steps 2 to 5 of all; 0 and 1 are not on all
+    assert (job.matched, job.unmatched, job.step_count) == (4, 2, 3)
     assert (job.late_rank, job.state(1).offset_ms) == (1, pytest.approx(0, abs=1e-3))
 
 
 def test_a_rank_that_recorded_other_steps_is_left_out_and_the_rest_compared():
-    job = job_of(summary(rank, late_ms=30 if rank == 2 else 0, steps=range(50, 54) if rank == 1 else range(4)) for rank in range(4))
+    job = job_of(
+        summary(rank, late_ms=30 if rank == 2 else 0, steps=range(50, 54) if rank == 1 else range(4))
+        for rank in range(4)
+    )
     assert (job.late_rank, job.state(2).lateness_ms) == (2, pytest.approx(30))
     assert np.isnan(job.state(1).lateness_ms)
     assert np.isnan(job.state(1).offset_ms)
     assert job.state(1).step_ms == pytest.approx(100)
     assert job.notes == (
-        "Not compared, as its recording holds other steps, or other collectives, than those of the other ranks: rank 1 (rank1.json).",
+        "Not compared, as its recording holds other steps, or other collectives, than those of the other "
+        "ranks: rank 1 (rank1.json).",
     )
 
 
 def test_traces_that_do_not_tell_their_rank_get_those_left_over_by_name():
     job = job_of([summary(2), *(_untold(name) for name in ("b.json", "a.json"))])
-    assert [(state.rank, state.source) for state in job.ranks] == [(0, "a.json"), (1, "b.json"), (2, "rank2.json")]
+    assert [(state.rank, state.source) for state in job.ranks] == [
+        (0, "a.json"),
+        (1, "b.json"),
+        (2, "rank2.json"),
+    ]
     assert "0 (a.json), 1 (b.json)" in job.notes[0]
 
 
@@ -124,7 +145,13 @@ def _untold(name):
 
 def test_a_lone_rank_is_a_job_of_which_the_others_are_missing():
     job = job_of([summary(1, late_ms=30)])
-    assert (job.missing, job.matched, job.late_rank, job.pattern, job.representative) == ((0, 2, 3), 0, None, "unknown", 1)
+    assert (job.missing, job.matched, job.late_rank, job.pattern, job.representative) == (
+        (0, 2, 3),
+        0,
+        None,
+        "unknown",
+        1,
+    )
 
 
 def test_no_rank_at_all_is_an_error():
@@ -140,9 +167,15 @@ def test_what_comes_before_a_collective_that_is_not_compared_counts_for_the_next
 
 def _with_broadcast(one):
     before = one.collectives.assign(
-        kind="broadcast", arrival_ns=one.collectives["arrival_ns"] - 2, end_ns=one.collectives["arrival_ns"] - 1
+        kind="broadcast",
+        arrival_ns=one.collectives["arrival_ns"] - 2,
+        end_ns=one.collectives["arrival_ns"] - 1,
     )
-    both = pd.concat([before, one.collectives.assign(input_wait=0)]).sort_values("arrival_ns").reset_index(drop=True)
+    both = (
+        pd.concat([before, one.collectives.assign(input_wait=0)])
+        .sort_values("arrival_ns")
+        .reset_index(drop=True)
+    )
     return replace(one, collectives=both)
 
 
@@ -152,10 +185,13 @@ def test_without_all_ranks_nobody_knows_how_many_share_the_bus():
 
 
 def test_waiting_for_two_collectives_at_once_counts_once():
-    """Each all-reduce with another beside it, as gloo does: the second comes 1 ms after the first and is waited for at the same time."""
+    """Each all-reduce with another beside it, as gloo does: the second comes 1 ms after the first
+    and is waited for at the same time.
+    """
     job = job_of(_doubled(summary(rank, late_ms=30 * rank, world_size=2)) for rank in range(2))
     assert job.matched == 8
-    assert job.held_up_ms == pytest.approx(31)  # from 40 ms, when rank 0 comes to the first, to 71 ms, when rank 1 comes to the second
+    # from 40 ms, when rank 0 comes to the first, to 71 ms, when rank 1 comes to the second
+    assert job.held_up_ms == pytest.approx(31)
     assert job.state(1).lateness_ms == job.state(1).held_up_ms == pytest.approx(31)
     (one,) = job.collectives
     assert (one.ms_per_step, one.waiting_ms_per_step) == (pytest.approx(10), pytest.approx(31 / 2))
@@ -163,7 +199,9 @@ def test_waiting_for_two_collectives_at_once_counts_once():
 
 
 def _doubled(one):
-    beside = one.collectives.assign(arrival_ns=one.collectives["arrival_ns"] + 1_000_000, input_wait=0, compute=0, python=0)
+    beside = one.collectives.assign(
+        arrival_ns=one.collectives["arrival_ns"] + 1_000_000, input_wait=0, compute=0, python=0
+    )
     both = pd.concat([one.collectives, beside]).sort_values(["step", "arrival_ns"]).reset_index(drop=True)
     return replace(one, collectives=both)
 
@@ -188,21 +226,32 @@ def test_the_median_of_the_others(values, expected):
 
 
 def test_a_late_rank_among_many_that_each_come_last_a_little_is_still_called_late():
-    """In each step all wait 8 ms for rank 2 at the first collective, then three times 1 ms for each of the others: 9 ms together."""
+    """In each step all wait 8 ms for rank 2 at the first collective, then three times 1 ms
+    for each of the others: 9 ms together.
+    """
     job = job_of(
-        meeting_often(rank, [8] + [0] * 9 if rank == 2 else [0] + [float(rank == turn) for turn in (0, 1, 3) * 3]) for rank in range(4)
+        meeting_often(
+            rank, [8] + [0] * 9 if rank == 2 else [0] + [float(rank == turn) for turn in (0, 1, 3) * 3]
+        )
+        for rank in range(4)
     )
     assert [state.held_up_ms for state in job.ranks] == pytest.approx([3, 3, 8, 3], abs=0.001)
     assert (job.late_rank, job.pattern) == (2, "persistent")
 
 
 def meeting_often(rank, late_ms):
-    """Steps of 100 ms with a collective every 10 ms that takes 9 ms; ``late_ms``: how late the rank comes to each of them."""
+    """Steps of 100 ms with a collective every 10 ms that takes 9 ms; ``late_ms``: how
+    late the rank comes to each of them.
+    """
     one = summary(rank, steps=range(5))
     begin = one.steps["start_ns"].to_numpy()
     each = one.collectives.iloc[:1]
     rows = [
-        each.assign(step=number, arrival_ns=int(begin[number] + (10 * at + late) * 1e6), end_ns=int(begin[number] + (10 * at + 9) * 1e6))
+        each.assign(
+            step=number,
+            arrival_ns=int(begin[number] + (10 * at + late) * 1e6),
+            end_ns=int(begin[number] + (10 * at + 9) * 1e6),
+        )
         for number in range(5)
         for at, late in enumerate(late_ms)
     ]
@@ -210,7 +259,9 @@ def meeting_often(rank, late_ms):
 
 
 def test_whether_the_last_rank_has_the_longest_batch():
-    """Ranks 0, 1 and 2 come last in turn, in steps 1, 2 and 3; in the first two of these their input is the largest."""
+    """Ranks 0, 1 and 2 come last in turn, in steps 1, 2 and 3; in the first two
+    of these their input is the largest.
+    """
     late = {0: {1: 30}, 1: {2: 30}, 2: {3: 30}, 3: {}}
     inputs = {0: [5, 9, 5, 5], 1: [5, 5, 9, 5], 2: [5, 5, 5, 5], 3: [5, 5, 5, 5]}
     ranks = [with_inputs(summary(rank, late_ms=late[rank]), inputs[rank]) for rank in range(4)]

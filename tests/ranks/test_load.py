@@ -25,17 +25,28 @@ def test_the_traces_of_a_job_are_the_report_of_the_rank_that_holds_the_others_up
     analysis = analysis_of(sorted(traces.iterdir()))
     document = analysis.document
     ranks = document["ranks"]
-    assert (ranks["representative"], ranks["late_rank"], ranks["pattern"], ranks["cause"]) == (2, 2, "persistent", "input_wait")
+    assert (ranks["representative"], ranks["late_rank"], ranks["pattern"], ranks["cause"]) == (
+        2,
+        2,
+        "persistent",
+        "input_wait",
+    )
     assert document["run"]["target"] == "rank2.json.gz"
     assert analysis.source == traces / "rank2.json.gz"
     assert {row["row"]: row["ms_per_step"] for row in document["ledger"]}["input_wait"] == pytest.approx(35)
 
 
 def test_a_trace_that_cannot_be_read_costs_its_rank_only(traces):
-    (traces / "rank1.json.gz").write_bytes(gzip.compress(b'{"distributedInfo": {"rank": 1, "world_size": 4}, "traceEvents": 3}'))
+    (traces / "rank1.json.gz").write_bytes(
+        gzip.compress(b'{"distributedInfo": {"rank": 1, "world_size": 4}, "traceEvents": 3}')
+    )
     ranks = analysis_of(sorted(traces.iterdir())).document["ranks"]
     assert (ranks["recorded"], ranks["missing"], ranks["late_rank"]) == ([0, 2, 3], [1], 2)
-    assert [note for note in ranks["notes"] if note.startswith("rank1.json.gz could not be read and is left out: ")]
+    assert [
+        note
+        for note in ranks["notes"]
+        if note.startswith("rank1.json.gz could not be read and is left out: ")
+    ]
 
 
 def test_if_none_can_be_read_that_is_an_error(tmp_path):
@@ -54,16 +65,27 @@ def test_a_folder_of_a_job_s_traces_gives_one_report(traces, tmp_path):
 
 def test_a_run_folder_of_several_ranks_is_one_job(tmp_path):
     """The ranks come from the folders' names; the second is the late one."""
-    (tmp_path / "run.json").write_text(json.dumps({"target": "train.py", "ended": "finished", "exit_code": 0}))
+    (tmp_path / "run.json").write_text(
+        json.dumps({"target": "train.py", "ended": "finished", "exit_code": 0})
+    )
     for rank in range(2):
         folder = tmp_path / f"rank{rank}"
         folder.mkdir()
         write_trace(folder / "timeline.pt.trace.json.gz", rank, late_ms=30 * rank, world_size=2)
-        phases = [{"name": "timeline", "first_tick": 0, "tick_ns": [0, 100_000_000], "trace": "timeline.pt.trace.json.gz"}]
+        phases = [
+            {
+                "name": "timeline",
+                "first_tick": 0,
+                "tick_ns": [0, 100_000_000],
+                "trace": "timeline.pt.trace.json.gz",
+            }
+        ]
         (folder / "steps.json").write_text(json.dumps({"clock": "optimizer", "phases": phases}))
     document = report(tmp_path, tmp_path)
     assert document["ranks"]["late_rank"] == 1
-    assert (tmp_path / "tb" / "timeline" / "rank0.pt.trace.json.gz").samefile(tmp_path / "rank1" / "timeline.pt.trace.json.gz")
+    assert (tmp_path / "tb" / "timeline" / "rank0.pt.trace.json.gz").samefile(
+        tmp_path / "rank1" / "timeline.pt.trace.json.gz"
+    )
     analysis = analysis_of(tmp_path)
     ranks = analysis.document["ranks"]
     assert (ranks["late_rank"], [row["source"] for row in ranks["rows"]]) == (1, ["rank0", "rank1"])

@@ -32,7 +32,9 @@ def test_a_collective_that_does_not_end_with_the_others_is_another_one():
     one = summary(1, steps=range(6))
     ends = one.collectives["end_ns"].to_numpy().copy()
     ends[3] += 20_000_000
-    together = aligned([summary(0, steps=range(6)), replace(one, collectives=one.collectives.assign(end_ns=ends))])
+    together = aligned(
+        [summary(0, steps=range(6)), replace(one, collectives=one.collectives.assign(end_ns=ends))]
+    )
     assert together.rows.tolist() == [[0, 1, 2, 4, 5]] * 2
     assert together.unmatched == 1
 
@@ -47,7 +49,9 @@ def test_a_rank_whose_collectives_end_at_random_is_left_out():
 
 
 def test_where_collectives_were_lost_the_moment_they_end_at_tells():
-    """Rank 1 lost two of eight, so that the how-manyth differs from then on; its steps of another length would fit no shift."""
+    """Rank 1 lost two of eight, so that the how-manyth differs from then on; its steps
+    of another length would fit no shift.
+    """
     jitter = {0: 0, 1: 70, 2: 3, 3: 51, 4: 2, 5: 33, 6: 0, 7: 12}
     whole, lossy = _irregular(0, range(8), jitter), _irregular(1, range(8), jitter)
     lossy = replace(lossy, collectives=lossy.collectives.drop(index=[1, 4]).reset_index(drop=True))
@@ -58,12 +62,16 @@ def test_where_collectives_were_lost_the_moment_they_end_at_tells():
 
 def test_collectives_of_other_kinds_do_not_match():
     one = summary(1)
-    together = aligned([summary(0), replace(one, collectives=one.collectives.assign(kind="all_gather")), summary(2)])
+    together = aligned(
+        [summary(0), replace(one, collectives=one.collectives.assign(kind="all_gather")), summary(2)]
+    )
     assert [one.rank for one in together.left_out] == [1]
 
 
 def test_where_nobody_waits_for_everybody_nothing_is_matched():
-    sent = [replace(one, collectives=one.collectives.assign(kind="send_recv")) for one in map(summary, range(2))]
+    sent = [
+        replace(one, collectives=one.collectives.assign(kind="send_recv")) for one in map(summary, range(2))
+    ]
     assert aligned(sent).rows.shape[1] == 0
 
 

@@ -14,7 +14,9 @@ PROPERTIES = [{"id": 0, "totalGlobalMem": 8_000}, {"id": 1, "totalGlobalMem": 16
 KEYS = ("peak_memory_bytes", "memory_bytes")
 
 
-def recorded(text: str = STEP, facts: dict[str, Any] | None = None, properties: Any = PROPERTIES) -> Recording:
+def recorded(
+    text: str = STEP, facts: dict[str, Any] | None = None, properties: Any = PROPERTIES
+) -> Recording:
     recording = measured_case({"timeline": text, "info": {"deviceProperties": properties}}).recording
     return replace(recording, facts=facts or {})
 
@@ -37,14 +39,20 @@ def test_the_allocator_s_own_count_comes_first() -> None:
 
 
 def test_else_what_the_profiler_recorded_of_the_gpu_that_is_filled_most() -> None:
-    assert told(with_memory(recorded(), [(-1, 9_000), (1, 300), (0, 500), (1, 400), (0, 100)])) == (500, 8_000)
+    assert told(with_memory(recorded(), [(-1, 9_000), (1, 300), (0, 500), (1, 400), (0, 100)])) == (
+        500,
+        8_000,
+    )
 
 
 def test_without_memory_events_only_the_size_of_the_gpu_that_works_is_known() -> None:
     assert told(recorded()) == (None, 16_000)
 
 
-@pytest.mark.parametrize("properties", [None, "damaged", [None, {"id": 1, "totalGlobalMem": "much"}], [{"id": 5, "totalGlobalMem": 1}]])
+@pytest.mark.parametrize(
+    "properties",
+    [None, "damaged", [None, {"id": 1, "totalGlobalMem": "much"}], [{"id": 5, "totalGlobalMem": 1}]],
+)
 def test_what_is_not_told_is_unknown(properties: Any) -> None:
     assert told(recorded(properties=properties)) == (None, None)
 

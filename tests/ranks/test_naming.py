@@ -25,7 +25,12 @@ def test_the_rank_that_a_trace_tells(tmp_path):
     write_trace(tmp_path / "a.json.gz", 3)
     (tmp_path / "b.json").write_text('{"traceEvents": []}')
     (tmp_path / "c.json.gz").write_bytes(b"\x1f\x8bdamaged")
-    assert [told_rank(tmp_path / name) for name in ("a.json.gz", "b.json", "c.json.gz", "missing.json")] == [(3, 4), None, None, None]
+    assert [told_rank(tmp_path / name) for name in ("a.json.gz", "b.json", "c.json.gz", "missing.json")] == [
+        (3, 4),
+        None,
+        None,
+        None,
+    ]
 
 
 def test_traces_of_several_ranks_of_one_size_are_one_job(tmp_path):

@@ -27,8 +27,15 @@ def test_a_rank_s_collectives_with_what_it_did_on_its_way_to_each():
     assert table["bytes"].tolist() == [2**20] * 4
     assert table["input_wait"].tolist() == [35_000_000] * 4
     assert table["compute"].tolist() == [34_900_000] * 4
-    assert table["python"].tolist() == [0, 20_000_000, 20_000_000, 20_000_000]  # from 80 ms to the end of the step before
-    assert (one.rank, one.world_size, one.backend, one.device, one.step_ms) == (2, 4, "nccl", "GPU 0", pytest.approx(100))
+    # from 80 ms to the end of the step before
+    assert table["python"].tolist() == [0, 20_000_000, 20_000_000, 20_000_000]
+    assert (one.rank, one.world_size, one.backend, one.device, one.step_ms) == (
+        2,
+        4,
+        "nccl",
+        "GPU 0",
+        pytest.approx(100),
+    )
     assert one.rows_ms["input_wait"] == pytest.approx(35)
     assert (one.steps["start_ns"] - zero).tolist() == [0, 100_000_000, 200_000_000, 300_000_000]
 
@@ -44,7 +51,11 @@ def test_on_the_host_a_collective_begins_when_the_backend_takes_it_up():
     """
     one = summary_of(measured_case({"timeline": text, "info": info(1, 2)}), source="x")
     (row,) = one.collectives.to_dict("records")
-    assert (row["kind"], row["arrival_ns"] - ZERO_NS, row["end_ns"] - ZERO_NS) == ("all_reduce", 21_000_000, 30_000_000)
+    assert (row["kind"], row["arrival_ns"] - ZERO_NS, row["end_ns"] - ZERO_NS) == (
+        "all_reduce",
+        21_000_000,
+        30_000_000,
+    )
     assert (row["bytes"], row["step"], row["lane"]) == (4000, 0, "0")
     assert row["operators"] == 20_500_000  # the product, and the call that starts the collective
     assert one.device == "CPU"
@@ -54,8 +65,10 @@ def test_on_the_host_a_collective_begins_when_the_backend_takes_it_up():
     ("op", "expected"),
     [
         ('record_param_comms {"Input Dims": [[1000]], "Input type": ["float"]}', 4000),
-        ('record_param_comms {"Input Dims": [[[1000]]], "Input type": ["TensorList"]}', -1),  # numbers of what?
-        ('c10d::_allgather_base_ {"Input Dims": [[4000], [1000]], "Input type": ["float", "float"]}', -1),  # the output comes first
+        # numbers of what?
+        ('record_param_comms {"Input Dims": [[[1000]]], "Input type": ["TensorList"]}', -1),
+        # the output comes first
+        ('c10d::_allgather_base_ {"Input Dims": [[4000], [1000]], "Input type": ["float", "float"]}', -1),
         ("record_param_comms", -1),
     ],
 )
@@ -94,7 +107,13 @@ def test_kinds_of_collectives(name, kind):
 
 def test_a_recording_without_steps_has_an_empty_summary(tmp_path):
     one = summary_of(Measured(Recording(tmp_path / "rank3.json", timeline=None)))
-    assert (one.rank, one.source, one.device, len(one.collectives), len(one.steps)) == (3, "rank3.json", "", 0, 0)
+    assert (one.rank, one.source, one.device, len(one.collectives), len(one.steps)) == (
+        3,
+        "rank3.json",
+        "",
+        0,
+        0,
+    )
 
 
 def test_the_run_s_own_facts_tell_the_rank_before_the_file_s_name():
@@ -105,7 +124,10 @@ def test_the_run_s_own_facts_tell_the_rank_before_the_file_s_name():
 
 def test_a_damaged_rank_or_world_size_counts_as_unknown():
     told = {"distributedInfo": {"rank": -3, "world_size": 10**12}}
-    one = summary_of(measured_case({"timeline": "main 0 100 step ProfilerStep#0\nmain 0 50 op aten::mm", "info": told}), source="x.json")
+    one = summary_of(
+        measured_case({"timeline": "main 0 100 step ProfilerStep#0\nmain 0 50 op aten::mm", "info": told}),
+        source="x.json",
+    )
     assert (one.rank, one.world_size) == (-1, 0)
 
 
@@ -140,7 +162,8 @@ def test_how_much_input_each_step_got():
 
 
 def test_the_spread_of_the_input():
-    assert with_inputs([64, 64, 0, 128]).metric("input_elements_spread") == 2  # 128 over the median of 64, 64 and 128
+    # 128 over the median of 64, 64 and 128
+    assert with_inputs([64, 64, 0, 128]).metric("input_elements_spread") == 2
     assert isinstance(with_inputs(None).metric("input_elements_spread"), Missing)
 
 

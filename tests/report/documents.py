@@ -1,4 +1,6 @@
-"""Result documents to render, in the shape of docs/architecture.md: a sick run, a healthy one, a crash, an empty profile, hostile names."""
+"""Result documents to render, in the shape of docs/architecture.md: a sick run, a healthy one, a
+crash, an empty profile, hostile names.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,14 @@ HOSTILE_NAMES = (
 
 
 def sick() -> Document:
-    """A training run whose loader has no workers, with one minor, one hypothetical and one rule that could not be judged."""
+    """A training run whose loader has no workers, with one minor, one hypothetical
+    and one rule that could not be judged.
+    """
     return {
         "schema": 1,
         "tool": {"name": "diagnose", "version": "0.1.0"},
-        "verdict": "33 % of each step is at stake: The training thread waits for the next batch and nothing loads ahead (train.py:41).",
+        "verdict": "33 % of each step is at stake: The training thread waits for the next batch and nothing "
+        "loads ahead (train.py:41).",
         "run": {
             "target": "train.py",
             "argv": ["train.py", "--epochs", "3"],
@@ -55,11 +60,19 @@ def sick() -> Document:
             "noise_ms": 0.31,
         },
         "ledger": [
-            ledger_row("input_wait", "Input wait", "the training thread waits for the next batch", 4.1, 0.333),
+            ledger_row(
+                "input_wait", "Input wait", "the training thread waits for the next batch", 4.1, 0.333
+            ),
             ledger_row("forward", "Forward", "the model's forward, Python included", 3.0, 0.244),
             ledger_row("backward", "Backward", "the backward pass", 3.7, 0.301),
             ledger_row("optimizer", "Optimizer", "the optimizer's step", 1.2, 0.0976),
-            ledger_row("python", "Python", "no operator runs: the script's own Python, or waiting outside torch", 0.3, 0.0244),
+            ledger_row(
+                "python",
+                "Python",
+                "no operator runs: the script's own Python, or waiting outside torch",
+                0.3,
+                0.0244,
+            ),
         ],
         "ledger_device": "cpu",
         "findings": [
@@ -71,13 +84,23 @@ def sick() -> Document:
                 at_most_ms=3.9,
                 predicted=(3.6, 2.9, 4.1, "high"),
                 symptom="The training thread waits for the next batch and nothing loads ahead.",
-                why="The loader has no worker processes, so every batch is read and collated while the model stands still.",
+                why="The loader has no worker processes, so every batch is read and collated while the model "
+                "stands still.",
                 title="Load batches in worker processes",
                 how="Pass `num_workers=2, persistent_workers=True` to the DataLoader.",
                 caution="Each worker holds its own copy of the dataset object.",
                 evidence=[
-                    evidence("input_wait_share", 0.333, ">=", 0.05, "share", "below a twentieth of the step the gain drowns in noise"),
-                    evidence("loader_worker_count", 0, "==", 0, "count", "with workers the remedy is another one"),
+                    evidence(
+                        "input_wait_share",
+                        0.333,
+                        ">=",
+                        0.05,
+                        "share",
+                        "below a twentieth of the step the gain drowns in noise",
+                    ),
+                    evidence(
+                        "loader_worker_count", 0, "==", 0, "count", "with workers the remedy is another one"
+                    ),
                 ],
                 culprits=[culprit(41, "for x, y in loader:", 1.0, 4.1)],
             ),
@@ -100,14 +123,29 @@ def sick() -> Document:
                 culprits=[culprit(47, "running += loss.item()", 1.0, 0.001)],
             ),
             finding(
-                "pageable-htod-copies", state="abstains", abstains_for={"reason": "no GPU in this recording", "option": "--device cuda"}
+                "pageable-htod-copies",
+                state="abstains",
+                abstains_for={"reason": "no GPU in this recording", "option": "--device cuda"},
             ),
-            finding("host-sync", state="abstains", abstains_for={"reason": "no GPU in this recording", "option": "--device cuda"}),
+            finding(
+                "host-sync",
+                state="abstains",
+                abstains_for={"reason": "no GPU in this recording", "option": "--device cuda"},
+            ),
             finding("row-loop", state="error", error="ZeroDivisionError: division by zero"),
             finding("debug-mode-on", state="quiet"),
         ],
         "plan": [
-            plan_row("input-wait-no-workers", "Load batches in worker processes", "train.py:41", 3.9, 0.317, "high", alone=3.6, after=8.7)
+            plan_row(
+                "input-wait-no-workers",
+                "Load batches in worker processes",
+                "train.py:41",
+                3.9,
+                0.317,
+                "high",
+                alone=3.6,
+                after=8.7,
+            )
         ],
         "self_replay_error": 0.0034,
         "prediction_missing": None,
@@ -119,12 +157,27 @@ def sick() -> Document:
         ],
         "key_averages": {
             "rows": [
-                {"name": "aten::addmm", "calls": 6.0, "self_cpu_ms": 1.9, "cpu_ms": 2.2, "self_device_ms": None},
-                {"name": "Optimizer.step#Adam.step", "calls": 1.0, "self_cpu_ms": 0.4, "cpu_ms": 1.2, "self_device_ms": None},
+                {
+                    "name": "aten::addmm",
+                    "calls": 6.0,
+                    "self_cpu_ms": 1.9,
+                    "cpu_ms": 2.2,
+                    "self_device_ms": None,
+                },
+                {
+                    "name": "Optimizer.step#Adam.step",
+                    "calls": 1.0,
+                    "self_cpu_ms": 0.4,
+                    "cpu_ms": 1.2,
+                    "self_device_ms": None,
+                },
             ],
             "note": "",
         },
-        "metrics": {"input_wait_share": {"value": 0.333, "unit": "share"}, "sync_ms": {"missing": "no GPU", "option": "--device cuda"}},
+        "metrics": {
+            "input_wait_share": {"value": 0.333, "unit": "share"},
+            "sync_ms": {"missing": "no GPU", "option": "--device cuda"},
+        },
         "notes": ["timeline: 2 events without an end were cut at the end of the recording."],
     }
 
@@ -132,9 +185,20 @@ def sick() -> Document:
 def two_fixes() -> Document:
     """The sick run on a GPU with a second fix: alone it gains nothing, after the first one 2.6 ms."""
     document = sick()
-    second = finding("fp32-no-autocast", title="Use autocast", ms_per_step=5.0, share=0.0, at_most_ms=2.5, predicted=(0.0, 0.0, 0.0, "low"))
+    second = finding(
+        "fp32-no-autocast",
+        title="Use autocast",
+        ms_per_step=5.0,
+        share=0.0,
+        at_most_ms=2.5,
+        predicted=(0.0, 0.0, 0.0, "low"),
+    )
     document["findings"].insert(1, second)
-    document["plan"].append(plan_row("fp32-no-autocast", "Use autocast", None, 2.5, 0.0, "low", alone=0.0, cumulative=6.2, after=6.1))
+    document["plan"].append(
+        plan_row(
+            "fp32-no-autocast", "Use autocast", None, 2.5, 0.0, "low", alone=0.0, cumulative=6.2, after=6.1
+        )
+    )
     document["upper_bound_ms"] = 5.1
     return document
 
@@ -144,7 +208,11 @@ def some_steps() -> Document:
     document = sick()
     first = document["findings"][0]
     first |= {"ms_per_step": 1.2}
-    first["saving"] |= {"scope": "average", "predicted_ms": {"best_guess": 1.2, "low": 0.9, "high": 1.5}, "confidence": "medium"}
+    first["saving"] |= {
+        "scope": "average",
+        "predicted_ms": {"best_guess": 1.2, "low": 0.9, "high": 1.5},
+        "confidence": "medium",
+    }
     document["plan"][0] |= {"alone_ms": 1.2, "cumulative_ms": 1.2, "step_ms_after": 12.3}
     return document
 
@@ -198,10 +266,35 @@ def empty() -> Document:
         "recorded_by_us": False,
         "environment": {},
     }
-    document["steps"] |= {"clock": "trace", "complete": 0, "phases": {}, "plain_ms": None, "timeline_ms": None, "distortion": None}
-    document["steps"] |= {"plain_series_ms": [], "timeline_series_ms": [], "noise_ms": None, "detail_distortion": None, "per_step": {}}
-    document |= {"ledger": [], "ledger_device": None, "findings": [], "plan": [], "lines": [], "metrics": {}, "notes": []}
-    document |= {"self_replay_error": None, "prediction_missing": "no complete step was recorded", "steady_step_ms": None}
+    document["steps"] |= {
+        "clock": "trace",
+        "complete": 0,
+        "phases": {},
+        "plain_ms": None,
+        "timeline_ms": None,
+        "distortion": None,
+    }
+    document["steps"] |= {
+        "plain_series_ms": [],
+        "timeline_series_ms": [],
+        "noise_ms": None,
+        "detail_distortion": None,
+        "per_step": {},
+    }
+    document |= {
+        "ledger": [],
+        "ledger_device": None,
+        "findings": [],
+        "plan": [],
+        "lines": [],
+        "metrics": {},
+        "notes": [],
+    }
+    document |= {
+        "self_replay_error": None,
+        "prediction_missing": "no complete step was recorded",
+        "steady_step_ms": None,
+    }
     document["key_averages"] = {"rows": [], "note": ""}
     return document
 
@@ -209,10 +302,20 @@ def empty() -> Document:
 def crashed() -> Document:
     """A script that failed before its first step was complete."""
     document = empty()
-    document["run"] |= {"target": "train.py", "argv": ["train.py"], "ended": "crashed", "exit_code": 1, "recorded_by_us": True}
+    document["run"] |= {
+        "target": "train.py",
+        "argv": ["train.py"],
+        "ended": "crashed",
+        "exit_code": 1,
+        "recorded_by_us": True,
+    }
     document["steps"] |= {"clock": "optimizer", "phases": {"warmup": 1}}
     document["findings"] = [
-        finding("host-sync", state="abstains", abstains_for={"reason": "no complete step was recorded", "option": "--steps"})
+        finding(
+            "host-sync",
+            state="abstains",
+            abstains_for={"reason": "no complete step was recorded", "option": "--steps"},
+        )
     ]
     return document
 
@@ -234,13 +337,18 @@ def hostile(name: str) -> Document:
     document["key_averages"]["note"] = name
     for row in document["key_averages"]["rows"]:
         row["name"] = name
-    for row in [*document["lines"], *(culprit for finding in document["findings"] for culprit in finding["culprits"])]:
+    for row in [
+        *document["lines"],
+        *(culprit for finding in document["findings"] for culprit in finding["culprits"]),
+    ]:
         row |= {"file": name, "function": name, "source": name}
     for finding_ in document["findings"]:
         finding_["error"] = name if finding_["state"] == "error" else None
         if finding_["abstains_for"]:
             finding_["abstains_for"]["reason"] = name
-    document["findings"][0]["evidence"].append(evidence("debug_modes", name, "!=", name, "", "names come from the script"))
+    document["findings"][0]["evidence"].append(
+        evidence("debug_modes", name, "!=", name, "", "names come from the script")
+    )
     return document
 
 
@@ -252,7 +360,15 @@ def verified() -> Document:
     from diagnose.verify.tuning import Curve
     from diagnose.verify.verification import FixResult, Verification
 
-    measured = FixResult("input-wait-no-workers", "Load ahead", "dataloader", {"num_workers": 2}, "exact", "measured", verdict="faster")
+    measured = FixResult(
+        "input-wait-no-workers",
+        "Load ahead",
+        "dataloader",
+        {"num_workers": 2},
+        "exact",
+        "measured",
+        verdict="faster",
+    )
     measured.predicted_ms = {"best_guess": 3.6, "low": 2.9, "high": 4.1}
     measured.change = asdict(comparison([10.0, 10.1, 9.9, 10.0], [6.0, 6.1, 5.9, 6.0]))
     measured.results = asdict(Results("same", 40, 0.0, 0.01))
@@ -262,7 +378,10 @@ def verified() -> Document:
     failed = FixResult("", "gc_freeze", "gc_freeze", {}, "exact", "failed", "it was killed by SIGKILL")
     document = sick()
     saving = document["findings"][0]["saving"]
-    saving |= {"measured_ms": {"best_guess": 4.0, "low": 3.8, "high": 4.2, "of_ms": 10.0}, "verdict": "faster"}
+    saving |= {
+        "measured_ms": {"best_guess": 4.0, "low": 3.8, "high": 4.2, "of_ms": 10.0},
+        "verdict": "faster",
+    }
     proof = Verification(10.0, True, False, 0.01, [measured, failed], measured).document()
     return document | {"verification": json.loads(to_json(proof))}
 
@@ -314,7 +433,13 @@ def finding(
         "evidence": evidence or [],
         "culprits": culprits or [],
         "fix": fix,
-        "saving": {"at_most_ms": at_most_ms, "scope": scope, **_prediction(predicted), "measured_ms": None, "verdict": None},
+        "saving": {
+            "at_most_ms": at_most_ms,
+            "scope": scope,
+            **_prediction(predicted),
+            "measured_ms": None,
+            "verdict": None,
+        },
         "because_of": None,
         "abstains_for": abstains_for,
         "error": error,
@@ -332,7 +457,15 @@ def _prediction(predicted: tuple[float, float, float, str] | None) -> dict[str, 
 
 def evidence(metric: str, value: Any, op: str, threshold: Any, unit: str, because: str) -> dict[str, Any]:
     meaning = "what it means"
-    return {"metric": metric, "meaning": meaning, "value": value, "op": op, "threshold": threshold, "unit": unit, "because": because}
+    return {
+        "metric": metric,
+        "meaning": meaning,
+        "value": value,
+        "op": op,
+        "threshold": threshold,
+        "unit": unit,
+        "because": because,
+    }
 
 
 def culprit(number: int, source: str, calls_per_step: float, ms_per_step: float) -> dict[str, Any]:

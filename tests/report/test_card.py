@@ -75,7 +75,11 @@ def test_hostile_names_stay_text(name: str) -> None:
     tags = Tags(card).found
     assert {tag for tag, _ in tags} <= usual | {"code", "p"}
     assert all(set(attributes) <= {"style", "href", "target", "rel"} for _, attributes in tags)
-    assert all(not attributes["href"].startswith(("javascript:", "http", "/")) for tag, attributes in tags if tag == "a")
+    assert all(
+        not attributes["href"].startswith(("javascript:", "http", "/"))
+        for tag, attributes in tags
+        if tag == "a"
+    )
     assert not set("\x1b\x00\u202e\u200b") & set(card)
 
 

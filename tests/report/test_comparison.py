@@ -11,7 +11,14 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from diagnose.compare.comparison import compare
-from diagnose.report.comparison import comparison_html, comparison_markdown, headline, print_comparison, remarks, tables
+from diagnose.report.comparison import (
+    comparison_html,
+    comparison_markdown,
+    headline,
+    print_comparison,
+    remarks,
+    tables,
+)
 
 from .documents import HOSTILE_NAMES, empty, hostile, sick
 
@@ -32,7 +39,9 @@ def printed(comparison: dict[str, Any]) -> str:
 def cured() -> dict[str, Any]:
     """The sick run without its wait: 8 ms instead of 12.3."""
     document = recorded(8.0, 8.0, 8.0)
-    document["ledger"] = [{**row, "share": row["share"] / 0.667} for row in document["ledger"] if row["row"] != "input_wait"]
+    document["ledger"] = [
+        {**row, "share": row["share"] / 0.667} for row in document["ledger"] if row["row"] != "input_wait"
+    ]
     document["findings"][0] |= {"state": "quiet", "group": None, "ms_per_step": None, "culprits": []}
     document["findings"][0]["evidence"][0] |= {"value": 0.0}
     document["lines"] = document["lines"][1:]
@@ -42,14 +51,23 @@ def cured() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        ((10, 10, 10), (8, 8, 8), "B is faster: a step takes 8.00 ms instead of 10.0 ms, 2.00 ms (20 %) less."),
-        ((10, 10, 10), (12, 12, 12), "B is slower: a step takes 12.0 ms instead of 10.0 ms, 2.00 ms (20 %) more."),
+        (
+            (10, 10, 10),
+            (8, 8, 8),
+            "B is faster: a step takes 8.00 ms instead of 10.0 ms, 2.00 ms (20 %) less.",
+        ),
+        (
+            (10, 10, 10),
+            (12, 12, 12),
+            "B is slower: a step takes 12.0 ms instead of 10.0 ms, 2.00 ms (20 %) more.",
+        ),
         ((10, 10, 10), (40, 40, 40), "B is slower: a step takes 40.0 ms instead of 10.0 ms, 4.00 × as long."),
         ((10, 10, 10), (10, 10, 10), "No change beyond noise: a step takes 10.0 ms in A and 10.0 ms in B."),
         (
             (10, 10),
             (8, 8),
-            "Too noisy to say: a step takes 10.0 ms in A and 8.00 ms in B, but these runs may differ by 6.42 ms (64 %) for other reasons.",
+            "Too noisy to say: a step takes 10.0 ms in A and 8.00 ms in B, but these runs may differ by 6.42 "
+            "ms (64 %) for other reasons.",
         ),
         (
             (10,) * 10,
@@ -68,25 +86,38 @@ def test_what_cannot_be_compared_says_why_and_no_more() -> None:
     assert headline(found) == "Not comparable: no complete step was recorded in A."
     assert remarks(found) == []
     assert (
-        "Not comparable" in printed(found) and "Not comparable" in comparison_markdown(found) and "Not comparable" in comparison_html(found)
+        "Not comparable" in printed(found)
+        and "Not comparable" in comparison_markdown(found)
+        and "Not comparable" in comparison_html(found)
     )
 
 
 def test_how_far_the_verdict_can_be_trusted() -> None:
-    a, b = recorded(10, 10, 10, forward_batch_size=1.0), recorded(10, 10, 10, forward_batch_size=64.0, others_busy_share=0.2)
+    a, b = (
+        recorded(10, 10, 10, forward_batch_size=1.0),
+        recorded(10, 10, 10, forward_batch_size=64.0, others_busy_share=0.2),
+    )
     b["steps"]["plain_series_ms"] = []
     assert remarks(compare(a, b)) == [
-        "The model is given 64 samples at once in B, 1 in A: a step may do other work, and times per step say little.",
-        "Steps are compared as recorded, with what the profiler added: no steps without it were timed in both runs.",
-        "With one run each, a change of the step below 1.12 ms (11 %) cannot be told from noise.",  # √(0.5² + (0.5 × 0.2 × 10)²)
+        "The model is given 64 samples at once in B, 1 in A: a step may do other work, and times per "
+        "step say "
+        "little.",
+        "Steps are compared as recorded, with what the profiler added: no steps without it were timed in "
+        "both runs.",
+        # √(0.5² + (0.5 × 0.2 × 10)²)
+        "With one run each, a change of the step below 1.12 ms (11 %) cannot be told from noise.",
         "Other processes used 20 % of the machine's processor time during B.",
-        "To know more, run both again, or let `python -m diagnose verify RUN` measure a fix with many runs in turns.",
+        "To know more, run both again, or let `python -m diagnose verify RUN` measure a fix with many runs "
+        "in turns.",
     ]
 
 
 def test_the_average_is_told_where_slow_steps_move_it() -> None:
     found = compare(recorded(*[10] * 9, 30), recorded(10, 10, 10))
-    assert remarks(found)[0] == "On average, slow steps included, a step takes 12.0 ms in A and 10.0 ms in B, within noise."
+    assert (
+        remarks(found)[0]
+        == "On average, slow steps included, a step takes 12.0 ms in A and 10.0 ms in B, within noise."
+    )
     assert not remarks(compare(recorded(10, 10, 10), recorded(8, 8, 8)))[0].startswith("On average")
 
 
@@ -105,9 +136,13 @@ def test_a_terminal_shows_where_the_change_lies() -> None:
 def test_markdown_is_a_page_with_the_same_tables() -> None:
     page = comparison_markdown(compare(recorded(12.3, 12.3, 12.3), cured()))
     assert page.startswith(
-        "**B is faster: a step takes 8.00 ms instead of 12.3 ms, 4.30 ms (35 %) less.**\n\n- A: `train.py`\n- B: `train.py`\n\n"
+        "**B is faster: a step takes 8.00 ms instead of 12.3 ms, 4.30 ms (35 %) less.**\n\n- A: "
+        "`train.py`\n- "
+        "B: `train.py`\n\n"
     )
-    assert "| Load batches in worker processes | `train.py:41` | 4.10 ms |   – |     gone |" in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "| Load batches in worker processes | `train.py:41` | 4.10 ms |   – |     gone |" in page.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
     assert page.endswith("|\n")
 
 
@@ -129,7 +164,22 @@ class _Tags(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-PLAIN = {"section", "p", "strong", "dl", "dt", "dd", "h3", "table", "thead", "tbody", "tr", "th", "td", "code"}
+PLAIN = {
+    "section",
+    "p",
+    "strong",
+    "dl",
+    "dt",
+    "dd",
+    "h3",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "code",
+}
 
 
 def test_html_is_a_section_with_classes_and_nothing_that_runs() -> None:
@@ -138,7 +188,10 @@ def test_html_is_a_section_with_classes_and_nothing_that_runs() -> None:
     parser.feed(shown)
     assert shown.startswith('<section class="comparison">') and parser.open == []
     assert (parser.tags, parser.attributes) == (PLAIN, {"class"})
-    assert '<tr class="less"><td>Input wait</td><td class="number">4.10 ms</td><td class="number">0 ms</td>' in shown
+    assert (
+        '<tr class="less"><td>Input wait</td><td class="number">4.10 ms</td><td class="number">0 ms</td>'
+        in shown
+    )
     assert '<tr class="total"><td>The step</td>' in shown
 
 
@@ -160,7 +213,11 @@ def test_foreign_names_stay_text(name: str) -> None:
     page, lines = comparison_markdown(found), printed(found)
     for text in (page, lines, shown):
         assert not set(text) & set("\x1b\x00\x07\u202e\u200b\ud800\r")
-    marks = {token.type for block in MarkdownIt("commonmark").enable("table").parse(page) for token in [block, *(block.children or [])]}
+    marks = {
+        token.type
+        for block in MarkdownIt("commonmark").enable("table").parse(page)
+        for token in [block, *(block.children or [])]
+    }
     assert not marks & {"image", "link_open", "em_open", "html_block", "fence"}
     assert max(map(len, lines.splitlines())) < 400
     assert {len(row.texts) - len(table.headers) for table in tables(found) for row in table.rows} == {0}

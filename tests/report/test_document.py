@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.document.queries import automatic, ledger_ms, on_one_machine, run_command, severest, shell_line, to_json, write_text
+from diagnose.document.queries import (
+    automatic,
+    ledger_ms,
+    on_one_machine,
+    run_command,
+    severest,
+    shell_line,
+    to_json,
+    write_text,
+)
 
 from . import documents
 
@@ -87,4 +96,6 @@ def test_a_shell_reads_back_words_that_no_terminal_can_show() -> None:
     words = ["a'b", "c\nd", "e\x1b[31m", "f'\\\n", "\u202eg"]
     line = shell_line(["printf", "%s|", *words])
     assert line.isprintable()
-    assert subprocess.run(["bash", "-c", line], capture_output=True, text=True).stdout == "".join(f"{word}|" for word in words)
+    assert subprocess.run(["bash", "-c", line], capture_output=True, text=True).stdout == "".join(
+        f"{word}|" for word in words
+    )

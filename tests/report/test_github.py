@@ -1,4 +1,6 @@
-"""Annotations of a GitHub workflow: the right line of the repository, and nothing that could end a command early."""
+"""Annotations of a GitHub workflow: the right line of the repository, and
+nothing that could end a command early.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,13 @@ def at_home(document: Document, cwd: str = "/repo") -> Document:
 
 def test_a_finding_is_a_warning_at_its_line() -> None:
     assert workflow_commands(at_home(documents.sick()), root=Path("/repo")) == (
-        "::warning file=train.py,line=41,title=Load batches in worker processes::The training thread waits for the next batch and nothing "
-        "loads ahead. It takes 4.10 ms per step. The fix is predicted to save 2.9–4.1 ms a step, 24–33 %25; a step then takes 8.7 ms. Pass "
-        "`num_workers=2, persistent_workers=True` to the DataLoader. Each worker holds its own copy of the dataset object. "
+        "::warning file=train.py,line=41,title=Load batches in worker processes::The training thread waits "
+        "for the next batch and nothing "
+        "loads ahead. It takes 4.10 ms per step. The fix is predicted to save 2.9–4.1 ms a step, 24–33 "
+        "%25; a "
+        "step then takes 8.7 ms. Pass "
+        "`num_workers=2, persistent_workers=True` to the DataLoader. Each worker holds its own copy of the "
+        "dataset object. "
         "(input-wait-no-workers: high confidence, preview rule)"
     )
 
@@ -41,7 +47,9 @@ def test_marks_that_commands_are_made_of_are_escaped() -> None:
     document["findings"][0]["fix"]["title"] = "100 %: a,\r\nb"
     document["findings"][0]["symptom"] = "It is slow,\n::error::by 5 %."
     line = workflow_commands(document, root=Path("/repo"))
-    assert line.startswith("::warning file=train.py,line=41,title=100 %25%3A a%2C b::It is slow, ::error::by 5 %25. It takes")
+    assert line.startswith(
+        "::warning file=train.py,line=41,title=100 %25%3A a%2C b::It is slow, ::error::by 5 %25. It takes"
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -50,7 +58,10 @@ def test_names_cannot_end_the_line(name: str) -> None:
     assert lines.startswith("::warning ")
     assert len(lines.splitlines()) == 1 and lines.isprintable()
     properties = lines[2:].split("::")[0]
-    assert [one.partition("=")[0] for one in properties.removeprefix("warning ").split(",")] in (["file", "line", "title"], ["title"])
+    assert [one.partition("=")[0] for one in properties.removeprefix("warning ").split(",")] in (
+        ["file", "line", "title"],
+        ["title"],
+    )
 
 
 # ---- how loudly
@@ -93,11 +104,15 @@ def test_commands_are_named_as_github_names_them() -> None:
         (None, "lib/net.py", "lib/net.py"),  # a trace: nobody knows where it was recorded
     ],
 )
-def test_a_file_is_told_from_the_root_of_the_repository(cwd: str | None, file: str, expected: str | None) -> None:
+def test_a_file_is_told_from_the_root_of_the_repository(
+    cwd: str | None, file: str, expected: str | None
+) -> None:
     document = documents.sick()
     document["run"]["cwd"] = cwd
     document["findings"][0]["culprits"][0]["file"] = file
-    assert spot(document["findings"][0], document, Path("/repo")) == (Spot(expected, 41) if expected else None)
+    assert spot(document["findings"][0], document, Path("/repo")) == (
+        Spot(expected, 41) if expected else None
+    )
 
 
 def test_the_root_is_where_the_job_checked_it_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

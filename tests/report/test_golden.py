@@ -1,4 +1,7 @@
-"""report.md word for word. After a change that is meant, `python -m tests.report.test_golden` writes the pages anew: read the diff."""
+"""report.md word for word.
+
+After a change that is meant, `python -m tests.report.test_golden` writes the pages anew: read the diff.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ def test_the_critical_path_in_words_without_what_is_too_short_for_one() -> None:
         "rank 4 input wait 70.0 ms (70 %), all-reduce 20.0 ms (20 %), rank 0 compute 8.00 ms (8.0 %)."
     )
     assert "all else 22.0 ms." in path_sentence(
-        document(path=[{"rank": 4, "name": "input_wait", "ms": 70.0}, {"rank": 0, "name": "", "ms": 8.0}]), TITLES
+        document(path=[{"rank": 4, "name": "input_wait", "ms": 70.0}, {"rank": 0, "name": "", "ms": 8.0}]),
+        TITLES,
     )
 
 
@@ -55,7 +56,12 @@ def test_a_lane_a_rank_with_bars_in_the_units_of_the_drawing() -> None:
     """1,000 wide, of which 76 for names: 9.24 a millisecond. Lanes are 30 high, bars 18."""
     drawn = job_picture(document(), TITLES)
     assert drawn is not None
-    assert (drawn.height, drawn.lanes, drawn.ms, drawn.left_out) == (60, [("rank 0", 15), ("rank 4", 45)], "100 ms", 3)
+    assert (drawn.height, drawn.lanes, drawn.ms, drawn.left_out) == (
+        60,
+        [("rank 0", 15), ("rank 4", 45)],
+        "100 ms",
+        3,
+    )
     assert [(bar.x, bar.y, bar.width, bar.what, bar.row) for bar in drawn.bars[:2]] == [
         (76.0, 6.0, 369.6, "work", "compute"),
         (445.6, 6.0, 277.2, "wait", ""),

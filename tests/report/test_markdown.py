@@ -14,7 +14,9 @@ from . import documents
 from .documents import HOSTILE_NAMES, Document
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-OUR_HTML = re.compile(r"(?:\s|</?(?:details|summary|b|code)>|Seen, not worth your time|Not judged|How this was measured)*")
+OUR_HTML = re.compile(
+    r"(?:\s|</?(?:details|summary|b|code)>|Seen, not worth your time|Not judged|How this was measured)*"
+)
 
 
 def markdown(document: Document, *, collapsible: bool = True) -> str:
@@ -95,20 +97,28 @@ def test_a_second_fix_is_told_alone_and_with_those_above() -> None:
     ]
     assert "| With those above " in report and "| step then 8.7 ms " in report
     assert (
-        "**The fix is predicted to save nothing by itself; together with the fixes above 6.2 ms, and a step then takes 6.1 ms.**" in report
+        "**The fix is predicted to save nothing by itself; together with the fixes above 6.2 ms, and a step "
+        "then takes 6.1 ms.**" in report
     )
 
 
 def test_the_best_guess_is_told_where_the_range_is_wide() -> None:
     document = documents.sick()
-    document["findings"][0]["saving"] |= {"predicted_ms": {"best_guess": 2.0, "low": 0.05, "high": 4.1}, "confidence": "low"}
+    document["findings"][0]["saving"] |= {
+        "predicted_ms": {"best_guess": 2.0, "low": 0.05, "high": 4.1},
+        "confidence": "low",
+    }
     assert "| up to 4.1 ms, 33 %; best guess 2.0 ms |" in markdown(document)
 
 
 def test_what_only_some_steps_have_is_told_as_an_average() -> None:
     report = markdown(documents.some_steps())
-    assert "| 0.90–1.5 ms on average, 6.7–11 % | 12.3 ms on average |" in report  # of 12.3 + 1.2 ms: 6.67 and 11.1 %
-    assert "Some steps take longer than the usual 12.3 ms: the average is 13.5 ms, and the savings come off that." in report
+    # of 12.3 + 1.2 ms: 6.67 and 11.1 %
+    assert "| 0.90–1.5 ms on average, 6.7–11 % | 12.3 ms on average |" in report
+    assert (
+        "Some steps take longer than the usual 12.3 ms: the average is 13.5 ms, and the savings come "
+        "off that." in report
+    )
 
 
 def test_where_the_host_runs_ahead_the_savings_come_off_what_the_gpu_takes() -> None:
@@ -118,7 +128,10 @@ def test_where_the_host_runs_ahead_the_savings_come_off_what_the_gpu_takes() -> 
     report = markdown(document)
     assert "| 2.9–4.1 ms, 14–20 % |" in report  # of 20.5
     assert "The GPU takes 20.5 ms for the work of a step, and the savings come off that." in report
-    told = "The host hands a step over in 12.3 ms, but the GPU takes 20.5 ms for its work: only less work for the GPU makes it faster."
+    told = (
+        "The host hands a step over in 12.3 ms, but the GPU takes 20.5 ms for its work: only less work for "
+        "the GPU makes it faster."
+    )
     assert told in report
 
 
@@ -142,8 +155,10 @@ def test_a_recording_that_is_not_understood_gets_costs_and_the_reason() -> None:
 @pytest.mark.parametrize(
     ("limit_ms", "told"),
     [
-        (5.1, "a step cannot be faster than 5.10 ms on this GPU; it now takes 12.3 ms, 2.4 times that."),  # 12.3 / 5.1 = 2.41
-        (12.0, "a step takes 12.3 ms, and with everything on the host fixed still 12.0 ms."),  # 12.3 / 12.0 = 1.025
+        # 12.3 / 5.1 = 2.41
+        (5.1, "a step cannot be faster than 5.10 ms on this GPU; it now takes 12.3 ms, 2.4 times that."),
+        # 12.3 / 12.0 = 1.025
+        (12.0, "a step takes 12.3 ms, and with everything on the host fixed still 12.0 ms."),
     ],
 )
 def test_how_far_to_trust_the_numbers_is_told(limit_ms: float, told: str) -> None:
@@ -158,12 +173,18 @@ def test_how_far_to_trust_the_numbers_is_told(limit_ms: float, told: str) -> Non
     document |= {"upper_bound_ms": None, "self_replay_error": 0.0}
     document["steps"]["distortion"] = None
     report = markdown(document)
-    assert "faster than" not in report and "within 0.1 %" in report and "No step was timed without the profiler" in report
+    assert (
+        "faster than" not in report
+        and "within 0.1 %" in report
+        and "No step was timed without the profiler" in report
+    )
 
 
 def test_the_ledger_adds_up_to_the_step_and_starts_with_the_largest_part() -> None:
     report = markdown(documents.sick())
-    rows = re.findall(r"^\| (Input wait|Backward|Forward|Optimizer|Python|\*\*Step\*\*) .*$", report, re.MULTILINE)
+    rows = re.findall(
+        r"^\| (Input wait|Backward|Forward|Optimizer|Python|\*\*Step\*\*) .*$", report, re.MULTILINE
+    )
     assert rows == ["Input wait", "Backward", "Forward", "Optimizer", "Python", "**Step**"]
     assert re.search(r"\*\*Step\*\* +\| +12\.3 ms \| +100 % ", report)
 
@@ -195,7 +216,10 @@ def test_the_call_to_change_is_shown_where_it_is_not_the_line_to_blame() -> None
     document = documents.sick()
     finding = document["findings"][0]
     blamed = {name: finding["culprits"][0][name] for name in ("file", "line", "source")}
-    finding["fix"]["call_sites"] = [blamed, {"file": "data.py", "line": 7, "source": "loader = DataLoader(data)"}]
+    finding["fix"]["call_sites"] = [
+        blamed,
+        {"file": "data.py", "line": 7, "source": "loader = DataLoader(data)"},
+    ]
     assert "**The call to change.** `data.py:7` `loader = DataLoader(data)`\n" in markdown(document)
 
 
@@ -271,8 +295,14 @@ def test_no_name_can_change_the_blocks_of_the_report(name: str) -> None:
 def test_no_name_can_inject_markup(name: str) -> None:
     plain = [token for token in tokens(markdown(documents.hostile("name"))) if token.type != "code_inline"]
     found = tokens(markdown(documents.hostile(name)))
-    assert not [token for token in found if token.type in ("image", "s_open", "em_open") and token.type not in {one.type for one in plain}]
-    assert sum(token.type == "strong_open" for token in found) == sum(token.type == "strong_open" for token in plain)
+    assert not [
+        token
+        for token in found
+        if token.type in ("image", "s_open", "em_open") and token.type not in {one.type for one in plain}
+    ]
+    assert sum(token.type == "strong_open" for token in found) == sum(
+        token.type == "strong_open" for token in plain
+    )
     links = [token.attrs["href"] for token in found if token.type == "link_open"]
     assert all(str(link).startswith("https://docs.pytorch.org/") for link in links)
     for token in found:
@@ -280,14 +310,16 @@ def test_no_name_can_inject_markup(name: str) -> None:
             assert OUR_HTML.fullmatch(token.content), token.content
 
 
-@pytest.mark.filterwarnings("ignore:html5lib's sanitizer is deprecated:DeprecationWarning")  # TensorBoard's own
+# TensorBoard's own
+@pytest.mark.filterwarnings("ignore:html5lib's sanitizer is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_tensorboards_own_renderer_sees_the_same_tables(name: str) -> None:
     from tensorboard.plugin_util import markdown_to_safe_html
 
     def table_shape(given: str) -> list[str]:
         return re.findall(
-            r"</?(?:table|tr|th|td|h\d|img|script|a)\b", markdown_to_safe_html(markdown(documents.hostile(given), collapsible=False))
+            r"</?(?:table|tr|th|td|h\d|img|script|a)\b",
+            markdown_to_safe_html(markdown(documents.hostile(given), collapsible=False)),
         )
 
     assert table_shape(name) == table_shape("name")

@@ -1,4 +1,7 @@
-"""report.html: the report as markup that nothing can break, in a file that needs nothing else. What moves is tested in tests/browser."""
+"""report.html: the report as markup that nothing can break, in a file that needs nothing else.
+
+What moves is tested in tests/browser.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,9 @@ ALL = [
 
 
 class Outline(HTMLParser):
-    """What a browser would make of a page: texts, tags with their attributes, and what is not closed in order."""
+    """What a browser would make of a page: texts, tags with their
+    attributes, and what is not closed in order.
+    """
 
     def __init__(self, markup: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -81,7 +86,9 @@ def verified() -> Document:
     """The sick run with one fix measured, its workers searched for, and a patch."""
     document = documents.sick()
     curve = {"argument": "num_workers", "ms": {"1": 44.0, "2": 31.0, "4": 30.8}, "best": 4, "knee": 2}
-    document["verification"] = proof(tried(curve=curve), tried(title="Pin", state="failed", why="it was killed"))
+    document["verification"] = proof(
+        tried(curve=curve), tried(title="Pin", state="failed", why="it was killed")
+    )
     document["patch"] = {"patched": ["input-wait-no-workers"]}
     document["run"]["cwd"] = "/home/me/job"
     return document
@@ -97,7 +104,9 @@ def outline(document: Document) -> Outline:
 def test_the_answer_comes_first() -> None:
     head, _, rest = fragment(documents.sick()).partition("<nav")
     said = Outline(head).text
-    assert said.startswith("Skip to the report Diagnosis of train.py 33 % of each step is at stake: The training thread waits")
+    assert said.startswith(
+        "Skip to the report Diagnosis of train.py 33 % of each step is at stake: The training thread waits"
+    )
     assert "Step 12.3 ms Device cpu Complete steps recorded 8" in said
     body = Outline(rest.partition("</nav>")[2]).text
     wanted = [
@@ -115,7 +124,14 @@ def test_the_answer_comes_first() -> None:
         "Findings",
         "Would matter on a GPU",
     ]
-    wanted += ["Your lines", "Operators", "Step times", "Seen, not worth your time", "Not judged", "How this was measured"]
+    wanted += [
+        "Your lines",
+        "Operators",
+        "Step times",
+        "Seen, not worth your time",
+        "Not judged",
+        "How this was measured",
+    ]
     places = [body.index(part) for part in wanted]
     assert places == sorted(places)
 
@@ -140,7 +156,10 @@ def test_a_finding_shows_evidence_culprits_and_advice() -> None:
 
 def test_before_and_after_keep_their_lines() -> None:
     document = documents.sick()
-    document["findings"][0]["fix"] |= {"before": "for x in loader:\n    x <y>", "after": "for x in ahead:\n    y"}
+    document["findings"][0]["fix"] |= {
+        "before": "for x in loader:\n    x <y>",
+        "after": "for x in ahead:\n    y",
+    }
     assert "<pre><code>for x in loader:\n    x &lt;y&gt;</code></pre>" in fragment(document)
 
 
@@ -149,7 +168,9 @@ def test_what_the_same_time_is_also_seen_as_stands_with_its_cause() -> None:
     document["findings"][1]["because_of"] = "input-wait-no-workers"
     document["findings"][2] |= {"because_of": "input-wait-no-workers"}
     shown = outline(document).text
-    assert "The same time is also seen as Drop the bias (at most 0.050 ms, 0.4 %); Read tensor values" in shown
+    assert (
+        "The same time is also seen as Drop the bias (at most 0.050 ms, 0.4 %); Read tensor values" in shown
+    )
     assert "Seen, not worth your time" not in shown  # it was the only one
 
 
@@ -225,8 +246,12 @@ def test_no_name_becomes_markup(name: str) -> None:
     ours, theirs = outline(documents.sick()), outline(documents.hostile(name))
     assert theirs.misplaced == []
     assert {tag for tag, _ in theirs.tags} <= {tag for tag, _ in ours.tags}
-    assert {attribute for _, one in theirs.tags for attribute in one} <= {attribute for _, one in ours.tags for attribute in one}
-    assert [link for link in theirs.values("href") if not link.startswith("#")] == [link for link in ours.values("href") if link[0] != "#"]
+    assert {attribute for _, one in theirs.tags for attribute in one} <= {
+        attribute for _, one in ours.tags for attribute in one
+    }
+    assert [link for link in theirs.values("href") if not link.startswith("#")] == [
+        link for link in ours.values("href") if link[0] != "#"
+    ]
     page(documents.hostile(name), picture()).encode("utf-8")  # no lone surrogate is left
     assert not set("\x00\x07\x1b\u202e\u200b") & set(theirs.text)
 
@@ -236,10 +261,13 @@ def test_the_fragment_obeys_tensorboards_content_security_policy(document: Any) 
     shown = outline(document())
     attributes = {attribute for _, one in shown.tags for attribute in one}
     assert not {attribute for attribute in attributes if attribute.startswith("on") or attribute == "style"}
-    assert not {"script", "style", "iframe", "object", "link", "base", "form"} & {tag for tag, _ in shown.tags}
+    assert not {"script", "style", "iframe", "object", "link", "base", "form"} & {
+        tag for tag, _ in shown.tags
+    }
     script = assets()["page.js"].decode()
     assert not re.search(
-        r"\beval\(|new Function|innerHTML|insertAdjacentHTML|document\.write|setAttribute\('style'|\bfetch\(|import[ (]", script
+        r"\beval\(|new Function|innerHTML|insertAdjacentHTML|document\.write|setAttribute\('style'|\bfetch\(|import[ (]",
+        script,
     )
     assert re.search(r"^export function start\(root, picture\)", script, re.M)
 
@@ -285,18 +313,25 @@ def test_the_file_needs_nothing_else() -> None:
 def test_its_policy_lets_only_its_own_script_and_style_run() -> None:
     markup = page(documents.sick(), picture())
     policy = next(
-        attributes["content"] for tag, attributes in Outline(markup).tags if attributes.get("http-equiv") == "Content-Security-Policy"
+        attributes["content"]
+        for tag, attributes in Outline(markup).tags
+        if attributes.get("http-equiv") == "Content-Security-Policy"
     )
     assert "default-src 'none'" in policy
     for name in ("script", "style"):
         content = re.findall(rf"<{name}(?: type=\"module\")?>(.*?)</{name}>", markup, re.S)
         assert len(content) == 1
-        assert f"{name}-src 'sha256-{base64.b64encode(hashlib.sha256(content[0].encode()).digest()).decode()}'" in policy
+        assert (
+            f"{name}-src 'sha256-{base64.b64encode(hashlib.sha256(content[0].encode()).digest()).decode()}'"
+            in policy
+        )
 
 
 def test_the_picture_is_in_it_as_it_was() -> None:
     markup = page(documents.sick(), picture())
-    content = re.search(r'<script type="application/octet-stream;base64" id="dg-packed">([^<]+)</script>', markup)
+    content = re.search(
+        r'<script type="application/octet-stream;base64" id="dg-packed">([^<]+)</script>', markup
+    )
     assert content and json.loads(gzip.decompress(base64.b64decode(content[1]))) == picture()
     assert "octet-stream" not in page(documents.sick(), None).replace(assets()["page.js"].decode(), "")
 
@@ -330,7 +365,8 @@ def test_a_large_report_stays_below_two_megabytes() -> None:
     drawn["versions"] *= 8
     for number, one in enumerate(drawn["versions"]):
         one["events"]["start"] = [
-            start * (1 + number / 1000) + 0.001 * (index * 7919 % 1000) for index, start in enumerate(one["events"]["start"])
+            start * (1 + number / 1000) + 0.001 * (index * 7919 % 1000)
+            for index, start in enumerate(one["events"]["start"])
         ]
     assert len(page(document, drawn).encode()) < 2e6
 
@@ -345,7 +381,9 @@ def test_an_outlier_is_further_off_than_three_scaled_median_deviations() -> None
     assert shown.beyond == "6.67 ms" and shown.median == "12.5 ms" and shown.outlier_count == 1
     assert [(number, time) for number, _, _, time in shown.outliers] == [(6, "30.0 ms")]
     assert shown.outliers[0][2] == 10  # the longest step is at the top, 10 below the edge
-    assert "Step 6: 30.0 ms" in fragment(_with_steps([10.0, 11.0, 12.0, 13.0, 14.0, 30.0])).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Step 6: 30.0 ms" in fragment(_with_steps([10.0, 11.0, 12.0, 13.0, 14.0, 30.0])).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
 
 
 def test_equal_steps_have_no_outliers_and_one_step_no_strip() -> None:
@@ -355,7 +393,9 @@ def test_equal_steps_have_no_outliers_and_one_step_no_strip() -> None:
 
 
 def test_thousands_of_steps_are_a_line_with_some_marks() -> None:
-    markup = fragment(_with_steps([10.0 + index % 7 + (100 if index % 9 == 0 else 0) for index in range(5000)]))
+    markup = fragment(
+        _with_steps([10.0 + index % 7 + (100 if index % 9 == 0 else 0) for index in range(5000)])
+    )
     assert markup.count("<circle") == 3  # of the other series
     assert 1 < markup.count('class="outlier"') <= 100
     assert len(markup) < 200_000

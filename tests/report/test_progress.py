@@ -10,7 +10,14 @@ import pytest
 from rich.console import Console
 
 from diagnose.report import progress as progresses
-from diagnose.report.progress import Progress, ReadingBar, ReadingLines, RecordingProgress, reading_progress, verify_progress
+from diagnose.report.progress import (
+    Progress,
+    ReadingBar,
+    ReadingLines,
+    RecordingProgress,
+    reading_progress,
+    verify_progress,
+)
 from diagnose.run.stage import Stage
 from diagnose.trace.content import Content
 from diagnose.verify.verification import VerifyProgress

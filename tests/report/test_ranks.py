@@ -1,4 +1,6 @@
-"""The section *Ranks*: four ranks of one job, of which rank 2 waits 300 µs longer for its batches, from their traces to the report."""
+"""The section *Ranks*: four ranks of one job, of which rank 2 waits 300 µs longer for its
+batches, from their traces to the report.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from diagnose.document.headline import verdict_on
+from diagnose.document.ranks import ranks_document, ranks_headline
 from diagnose.document.schema import problems
 from diagnose.measure.job import CollectiveKind, Job, RankState
 from diagnose.measure.measured import Measured
@@ -30,7 +33,9 @@ STEPS = 6
 
 
 def recording(rank: int, wait: int, compute: int = 200, before: str = "mark next@12") -> Recording:
-    """Steps of 1,000 µs: the batch or other work, then compute, an all-reduce that ends at 700 for all, 250 more of compute."""
+    """Steps of 1,000 µs: the batch or other work, then compute, an all-reduce that ends
+    at 700 for all, 250 more of compute.
+    """
     arrival = wait + 16 + compute
     each = f'"repeat": {STEPS}, "every": 1000'
     steps = "\n".join(f"main {1000 * number} 1000 step ProfilerStep#{number}" for number in range(STEPS))
@@ -52,7 +57,10 @@ def recording(rank: int, wait: int, compute: int = 200, before: str = "mark next
 
 @functools.cache
 def job() -> Job:
-    return job_of(summary_of(Measured(recording(rank, 400 if rank == 2 else 100)), source=f"rank{rank}.json") for rank in range(4))
+    return job_of(
+        summary_of(Measured(recording(rank, 400 if rank == 2 else 100)), source=f"rank{rank}.json")
+        for rank in range(4)
+    )
 
 
 @functools.cache
@@ -78,7 +86,10 @@ def test_the_verdict_names_rank_wait_line_and_gain() -> None:
 def test_it_says_what_the_late_rank_does_instead_and_what_all_would_gain() -> None:
     assert "they wait 0.300 ms a step for it alone." in said()
     assert "rank 2 spends more time than the rank in the middle in: input wait (0.300 ms)." in said()
-    assert "If input wait took rank 2 as long as the others, every rank's step would fall from 1.00 ms to about 0.70 ms." in said()
+    assert (
+        "If input wait took rank 2 as long as the others, every rank's step would fall from 1.00 ms to about "
+        "0.70 ms." in said()
+    )
 
 
 def test_the_late_rank_s_rule_is_found_and_saves_what_the_others_wait() -> None:
@@ -93,7 +104,11 @@ def test_the_late_rank_s_rule_is_found_and_saves_what_the_others_wait() -> None:
     ("rule", "late", "others"),
     [
         ("late-rank-kernels", {"wait": 40, "compute": 500}, {"wait": 40}),
-        ("late-rank-host", {"wait": 340, "before": "annotation work"}, {"wait": 40, "before": "annotation work"}),
+        (
+            "late-rank-host",
+            {"wait": 340, "before": "annotation work"},
+            {"wait": 40, "before": "annotation work"},
+        ),
     ],
 )
 def test_each_cause_has_its_rule_which_promises_no_more_than_the_others_wait(
@@ -104,7 +119,10 @@ def test_each_cause_has_its_rule_which_promises_no_more_than_the_others_wait(
     found = Analysis(Measured(recordings[2], together)).document
     assert found["plan"][0]["rule"] == rule
     saving = next(one["saving"] for one in found["findings"] if one["rule"] == rule)["predicted_ms"]
-    assert [saving[end] for end in ("low", "best_guess", "high")] == pytest.approx([0.24, 0.3, 0.3], abs=0.005)  # 20 % less at worst
+    # 20 % less at worst
+    assert [saving[end] for end in ("low", "best_guess", "high")] == pytest.approx(
+        [0.24, 0.3, 0.3], abs=0.005
+    )
 
 
 def test_the_table_shows_the_latest_rank_first() -> None:
@@ -117,64 +135,91 @@ def test_the_table_shows_the_latest_rank_first() -> None:
 def test_clocks_that_differ_are_shown_with_their_error() -> None:
     states = [replace(state, offset_ms=-2.5 * state.rank, offset_error_ms=0.02) for state in job().ranks]
     apart = with_job(replace(job(), ranks=tuple(states)))
-    assert "The ranks' clocks were 7.50 ms apart at most, which is known to 0.020 ms" in " ".join(ranks.said(apart))
+    assert "The ranks' clocks were 7.50 ms apart at most, which is known to 0.020 ms" in " ".join(
+        ranks.said(apart)
+    )
     headers, rows = ranks.rank_table(apart)
-    assert [row[headers.index("Clock ahead")] for row in rows] == [f"{ahead} ± 0.020 ms" for ahead in ("−5.00", "0", "−2.50", "−7.50")]
+    assert [row[headers.index("Clock ahead")] for row in rows] == [
+        f"{ahead} ± 0.020 ms" for ahead in ("−5.00", "0", "−2.50", "−7.50")
+    ]
 
 
 def test_of_many_ranks_the_latest_and_the_earliest_are_shown() -> None:
     state = job().ranks[0]
     many = tuple(replace(state, rank=rank, lateness_ms=float(rank)) for rank in range(40))
     changed = with_job(replace(job(), world_size=40, ranks=many, late_rank=None, pattern="none"))
-    assert [row[0] for row in ranks.rank_table(changed)[1]] == [*map(str, range(39, 27, -1)), "3", "2", "1", "0"]
+    assert [row[0] for row in ranks.rank_table(changed)[1]] == [
+        *map(str, range(39, 27, -1)),
+        "3",
+        "2",
+        "1",
+        "0",
+    ]
     assert "24 ranks between the latest 12 and the earliest 4 are left out." in ranks.rank_table_note(changed)
 
 
 def test_missing_ranks_are_named() -> None:
-    assert "4 of 6 ranks were recorded; missing: 4, 5." in ranks.said(with_job(replace(job(), world_size=6, missing=(4, 5))))
+    assert "4 of 6 ranks were recorded; missing: 4, 5." in ranks.said(
+        with_job(replace(job(), world_size=6, missing=(4, 5)))
+    )
 
 
 def test_a_slow_machine_is_named() -> None:
     late = {0: 0.0, 1: 0.01, 2: 0.2, 3: 0.1}
-    states = [replace(state, host="node-7" if state.rank >= 2 else "node-3", lateness_ms=late[state.rank]) for state in job().ranks]
+    states = [
+        replace(state, host="node-7" if state.rank >= 2 else "node-3", lateness_ms=late[state.rank])
+        for state in job().ranks
+    ]
     slow = with_job(replace(job(), ranks=tuple(states)))
-    assert "All 2 ranks on node-7 come later than every other rank: look at that machine first." in ranks.said(slow)
+    assert (
+        "All 2 ranks on node-7 come later than every other rank: look at that machine first."
+        in ranks.said(slow)
+    )
     states[1] = replace(states[1], lateness_ms=0.15)
     assert "node-7" not in " ".join(ranks.said(with_job(replace(job(), ranks=tuple(states)))))
 
 
 def test_ranks_that_come_last_in_turn() -> None:
-    turns = tuple(replace(state, last_share=share) for state, share in zip(job().ranks, (0.5, 0.25, 0.25, 0.0), strict=True))
+    turns = tuple(
+        replace(state, last_share=share)
+        for state, share in zip(job().ranks, (0.5, 0.25, 0.25, 0.0), strict=True)
+    )
     changed = with_job(replace(job(), ranks=turns, late_rank=None, pattern="rotating", held_up_ms=0.2))
-    assert ranks.headline(changed) == ""  # the rule says so where it matters
+    assert ranks_headline(changed) == ""  # the rule says so where it matters
     assert "rank 0 in 50 % of the steps, rank 1 in 25 % of the steps" in ranks.said(changed)[0]
 
 
 def test_one_step_proves_nobody_late() -> None:
     changed = with_job(replace(job(), step_count=1, pattern="unknown"))
-    assert ranks.headline(changed) == ""
+    assert ranks_headline(changed) == ""
     assert ranks.said(changed)[0] == (
-        "The one step compared is too few to tell whether one rank is always late; there, all waited most for rank 2, 0.300 ms a step "
+        "The one step compared is too few to tell whether one rank is always late; there, all waited "
+        "most for "
+        "rank 2, 0.300 ms a step "
         "for it alone."
     )
     nothing = with_job(replace(job(), step_count=0, pattern="unknown", late_rank=None))
-    assert ranks.said(nothing)[0] == "No collectives were found on all ranks, so who waits for whom cannot be told."
+    assert (
+        ranks.said(nothing)[0]
+        == "No collectives were found on all ranks, so who waits for whom cannot be told."
+    )
 
 
 def test_waiting_for_less_than_a_twentieth_of_the_step_is_no_headline() -> None:
     little = tuple(replace(state, held_up_ms=0.049 * (state.rank == 2)) for state in job().ranks)
-    assert ranks.headline(with_job(replace(job(), ranks=little))) == ""
+    assert ranks_headline(with_job(replace(job(), ranks=little))) == ""
 
 
 def test_waiting_within_the_noise_is_no_headline() -> None:
     noisy = document() | {"steps": document()["steps"] | {"noise_ms": 0.4}}
-    assert ranks.headline(noisy) == ""
+    assert ranks_headline(noisy) == ""
 
 
 def test_a_late_rank_without_a_fix_is_named_all_the_same() -> None:
     verdict = verdict_on(document() | {"plan": []}, "")
     assert verdict.startswith(
-        "Rank 2 holds up the other 3 ranks by 0.300 ms a step, and no rule tells a fix: 45 % of each step is compute."
+        "Rank 2 holds up the other 3 ranks by 0.300 ms a step, and no rule tells a fix: 45 % of each step is "
+        "compute."
     )
 
 
@@ -193,7 +238,7 @@ def test_collectives_show_bytes_and_bandwidth_where_they_are_known() -> None:
 
 def test_one_rank_has_no_section() -> None:
     for one in (documents.sick(), documents.sick() | {"ranks": None}):
-        assert ranks.compared(one) == "" and ranks.headline(one) == ""
+        assert ranks.compared(one) == "" and ranks_headline(one) == ""
         assert "Ranks" not in markdown(one) and "dg-ranks" not in fragment(one)
 
 
@@ -204,11 +249,12 @@ def test_hostile_names_stay_text(name: str) -> None:
     assert "<script>" not in fragment(changed)
     section = ranks.compared(changed)
     assert "<script>" not in section and not re.search(r"(?<!\\)\]\(", section)
-    assert len({line.count(" | ") for line in section.splitlines() if line.startswith("| ")}) <= 4  # whole rows of two tables
+    # whole rows of two tables
+    assert len({line.count(" | ") for line in section.splitlines() if line.startswith("| ")}) <= 4
 
 
 def with_job(changed: Job) -> Document:
-    return document() | {"ranks": ranks.ranks_document(changed)}
+    return document() | {"ranks": ranks_document(changed)}
 
 
 GIB = 2**30
@@ -225,7 +271,10 @@ def with_memory(*peaks: float | None, of: int | None = 80 * GIB) -> Document:
 def test_a_rank_that_fills_far_more_memory_than_the_others_is_named() -> None:
     """The rank in the middle of 50, 74, 51 and 51 GiB has 51, and 74 is 1.45 times that."""
     filled = with_memory(50, 74, 51, 51)
-    said = "Rank 1 needs most memory: its tensors fill 74.0 GiB at the worst moment, of 80.0 GiB; those of the rank in the middle fill 51.0"
+    said = (
+        "Rank 1 needs most memory: its tensors fill 74.0 GiB at the worst moment, of 80.0 GiB; those of "
+        "the rank in the middle fill 51.0"
+    )
     assert [one for one in ranks.said(filled) if one.startswith(said)]
     headers, rows = ranks.rank_table(filled)
     shown = {row[0]: row[headers.index("Peak memory")] for row in rows}

@@ -29,7 +29,8 @@ def log(*given: Document, fail_on: str | None = None) -> dict[str, Any]:
     read: dict[str, Any] = json.loads(to_json(sarif(given, fail_on, ROOT)))
     formats = jsonschema.Draft4Validator.FORMAT_CHECKER
     misfits = [
-        f"{error.json_path}: {error.message}" for error in jsonschema.Draft4Validator(SCHEMA, format_checker=formats).iter_errors(read)
+        f"{error.json_path}: {error.message}"
+        for error in jsonschema.Draft4Validator(SCHEMA, format_checker=formats).iter_errors(read)
     ]
     assert misfits == []
     return read
@@ -43,7 +44,15 @@ def unpredicted() -> Document:
 
 @pytest.mark.parametrize(
     "make",
-    [documents.sick, documents.two_fixes, documents.some_steps, unpredicted, documents.healthy, documents.crashed, documents.empty],
+    [
+        documents.sick,
+        documents.two_fixes,
+        documents.some_steps,
+        unpredicted,
+        documents.healthy,
+        documents.crashed,
+        documents.empty,
+    ],
 )
 def test_every_kind_of_document_is_valid(make: Callable[[], Document]) -> None:
     document = make()
@@ -65,10 +74,20 @@ def test_the_schema_would_notice() -> None:
 def test_a_result_says_what_where_and_how_much() -> None:
     run = log(documents.sick())["runs"][0]
     (result,), (rule,) = run["results"], run["tool"]["driver"]["rules"]
-    assert (result["ruleId"], result["ruleIndex"], result["level"], result["rank"]) == ("input-wait-no-workers", 0, "warning", 31.7)
-    assert result["message"]["text"].startswith("The training thread waits for the next batch and nothing loads ahead. It takes 4.10 ms")
+    assert (result["ruleId"], result["ruleIndex"], result["level"], result["rank"]) == (
+        "input-wait-no-workers",
+        0,
+        "warning",
+        31.7,
+    )
+    assert result["message"]["text"].startswith(
+        "The training thread waits for the next batch and nothing loads ahead. It takes 4.10 ms"
+    )
     place = result["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "jobs/train.py", "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 41}}
+    assert place == {
+        "artifactLocation": {"uri": "jobs/train.py", "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": 41},
+    }
     assert result["properties"] == {
         "severity": "high",
         "ms_per_step": 4.1,
@@ -79,7 +98,10 @@ def test_a_result_says_what_where_and_how_much() -> None:
     }
     assert rule["help"]["text"].startswith("Why: The loader has no worker processes")
     assert rule["helpUri"] == "https://docs.pytorch.org/docs/stable/data.html"
-    assert (run["automationDetails"]["id"], run["invocations"]) == ("diagnose/train.py/", [{"executionSuccessful": True}])
+    assert (run["automationDetails"]["id"], run["invocations"]) == (
+        "diagnose/train.py/",
+        [{"executionSuccessful": True}],
+    )
 
 
 def test_what_was_measured_is_told() -> None:

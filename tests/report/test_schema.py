@@ -1,4 +1,6 @@
-"""The result document has the shape that is promised, and the promise is kept in words and as a JSON Schema."""
+"""The result document has the shape that is promised, and the promise is
+kept in words and as a JSON Schema.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,12 @@ from sample_traces.samples import SAMPLES, is_recorded
 from . import documents
 from .documents import Document
 
-# A sick one, one whose trace is another profiler's as well, one without a timeline, one with a GPU's facts missing.
+# A sick one, one whose trace is another profiler's as well, one without a
+# timeline, one with a GPU's facts missing.
 RECORDED = [
-    sample for sample in SAMPLES if sample.case in ("input-wait", "own-profiler", "few-workers", "loss-nan") and is_recorded(sample.run)
+    sample
+    for sample in SAMPLES
+    if sample.case in ("input-wait", "own-profiler", "few-workers", "loss-nan") and is_recorded(sample.run)
 ]
 
 
@@ -43,7 +48,10 @@ def test_a_missing_key_and_a_wrong_type_are_named() -> None:
     document = documents.sick()
     del document["run"]["ended"]
     document["lines"][1]["line"] = "44"
-    assert problems(document) == ["run: Object missing required field `ended`", "lines[1].line: Expected `int`, got `str`"]
+    assert problems(document) == [
+        "run: Object missing required field `ended`",
+        "lines[1].line: Expected `int`, got `str`",
+    ]
     del document["plan"]
     assert problems(document)[0] == "plan is missing"
 
@@ -108,7 +116,9 @@ def recorded(number: int) -> str:
 
 
 @pytest.mark.parametrize("number", range(len(RECORDED)), ids=[str(sample) for sample in RECORDED])
-def test_documents_of_recordings_fit_the_schema_and_hold_nothing_that_it_does_not_describe(number: int) -> None:
+def test_documents_of_recordings_fit_the_schema_and_hold_nothing_that_it_does_not_describe(
+    number: int,
+) -> None:
     document = json.loads(recorded(number))
     assert problems(document) == []
     assert misfits(document, json_schema()) == []
@@ -118,20 +128,27 @@ def test_documents_of_recordings_fit_the_schema_and_hold_nothing_that_it_does_no
 def test_a_key_that_is_not_described_would_be_found() -> None:
     document = documents.sick()
     document["findings"][0]["saving"]["more"] = 1
-    assert [misfit for misfit in misfits(document, closed(json_schema())) if "'more' was unexpected" in misfit]
+    assert [
+        misfit for misfit in misfits(document, closed(json_schema())) if "'more' was unexpected" in misfit
+    ]
 
 
 def test_every_key_and_every_object_is_described() -> None:
     shapes = json_schema()["$defs"]
     assert [name for name, shape in shapes.items() if not shape.get("description")] == []
-    keys = {f"{name}.{key}": about for name, shape in shapes.items() for key, about in shape["properties"].items()}
+    keys = {
+        f"{name}.{key}": about for name, shape in shapes.items() for key, about in shape["properties"].items()
+    }
     assert [key for key, about in keys.items() if not about.get("description")] == []
 
 
 def misfits(document: Document, schema: dict[str, Any]) -> list[str]:
     jsonschema.Draft202012Validator.check_schema(schema)
     as_read = json.loads(to_json(document))
-    return [f"{error.json_path}: {error.message}" for error in jsonschema.Draft202012Validator(schema).iter_errors(as_read)]
+    return [
+        f"{error.json_path}: {error.message}"
+        for error in jsonschema.Draft202012Validator(schema).iter_errors(as_read)
+    ]
 
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,6 @@ from diagnose.judge.rules import load_rules
 from diagnose.judge.skeleton import write_skeleton
 
 from ..timelines import measured_case
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 def test_a_skeleton_loads_and_its_cases_hold(tmp_path: Path) -> None:

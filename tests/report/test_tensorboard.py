@@ -53,7 +53,10 @@ def test_step_times_ledger_report_and_findings_are_there(run_folder: Path) -> No
 
 def test_what_fixes_save_is_there_as_predicted_and_as_measured(run_folder: Path) -> None:
     document = documents.sick()
-    document["findings"][0]["saving"] |= {"measured_ms": {"best_guess": 3.3, "low": 3.1, "high": 3.5, "of_ms": 12.3}, "verdict": "faster"}
+    document["findings"][0]["saving"] |= {
+        "measured_ms": {"best_guess": 3.3, "low": 3.1, "high": 3.5, "of_ms": 12.3},
+        "verdict": "faster",
+    }
     scalars, _ = series(write_tensorboard(document, None, run_folder, run_folder))
     savings = {tag: points for tag, points in scalars.items() if tag.startswith("saving_ms/")}
     assert savings == {
@@ -63,8 +66,18 @@ def test_what_fixes_save_is_there_as_predicted_and_as_measured(run_folder: Path)
 
 
 def test_the_pictures_memory_is_there_step_by_step(run_folder: Path) -> None:
-    within = {"title": "GPU 0 memory allocated", "x_title": "ms of the recording", "x": [0.0, 0.5], "bytes": [2048, 4096]}
-    by_step = {"title": "GPU memory allocated", "x_title": "step", "x": [1, 3, 5], "bytes": [2048, 4096, 2048]}
+    within = {
+        "title": "GPU 0 memory allocated",
+        "x_title": "ms of the recording",
+        "x": [0.0, 0.5],
+        "bytes": [2048, 4096],
+    }
+    by_step = {
+        "title": "GPU memory allocated",
+        "x_title": "step",
+        "x": [1, 3, 5],
+        "bytes": [2048, 4096, 2048],
+    }
     picture = {"memory": [by_step, within]}
     scalars, _ = series(write_tensorboard(documents.sick(), picture, run_folder, run_folder))
     assert scalars["memory_bytes/gpu_memory_allocated"] == [(1, 2048), (3, 4096), (5, 2048)]
@@ -114,7 +127,16 @@ def test_neither_torch_nor_tensorflow_is_imported(tmp_path: Path) -> None:
     )
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, str(tmp_path)], capture_output=True, text=True, cwd=root, check=False
+        [sys.executable, "-W", "error", "-c", script, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=root,
+        check=False,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("[]\n", "", 0)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.json", "report.md", "tb"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "report.html",
+        "report.json",
+        "report.md",
+        "tb",
+    ]

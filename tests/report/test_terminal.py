@@ -39,20 +39,20 @@ def test_the_summary_says_what_where_how_much_and_what_next() -> None:
 def test_a_plan_of_two_says_what_both_gain() -> None:
     shown = summary(documents.two_fixes())
     assert (
-        "2. Use autocast\n   saves nothing by itself · with those above 6.2 ms, step then 6.1 ms ·\n   low confidence, preview rule\n"
-        in shown
+        "2. Use autocast\n   saves nothing by itself · with those above 6.2 ms, step then 6.1 ms ·\n   low "
+        "confidence, preview rule\n" in shown
     )
     assert (
-        "With everything on the host fixed, a step cannot be faster than 5.10 ms on this\nGPU; it now takes 12.3 ms, 2.4 times that."
-        in shown
+        "With everything on the host fixed, a step cannot be faster than 5.10 ms on this\nGPU; it now takes "
+        "12.3 ms, 2.4 times that." in shown
     )
 
 
 def test_without_a_prediction_it_says_why_and_what_the_finding_costs() -> None:
     shown = summary(documents.unpredicted(), width=200)
     assert (
-        "! Savings cannot be predicted here, for replaying the recorded steps misses them by 62 %. Only what each finding costs is told."
-        in shown
+        "! Savings cannot be predicted here, for replaying the recorded steps misses them by 62 %. Only what "
+        "each finding costs is told." in shown
     )
     assert "   costs 4.10 ms a step, 33 % · preview rule\n" in shown
     assert "at most" not in shown and "saves" not in shown
@@ -71,7 +71,10 @@ def widest() -> Document:
     document = documents.some_steps()
     document["upper_bound_ms"] = 5.1
     document["run"] |= {"ended": "killed", "signal": "SIGKILL", "argv": ["train.py", "--config", path]}
-    document["verdict"] = f"Measure again on a quiet machine: {'other processes used 93 % of the time, ' * 6}so see `{path}:4171`."
+    document["verdict"] = (
+        f"Measure again on a quiet machine: {'other processes used 93 % of the time, ' * 6}so see "
+        f"`{path}:4171`."
+    )
     long_title = "Ask for `foreach=True` or `fused=True` in the optimizer's constructor, always"
     culprit = documents.culprit(4171, "loss.backward()", 1.0, 4.1) | {"file": path}
     document["findings"] = [
@@ -88,7 +91,17 @@ def widest() -> Document:
     ]
     document["findings"][0]["saving"]["scope"] = "average"
     document["plan"] = [
-        documents.plan_row(f"rule-{number}", long_title, f"{path}:4171", 1.0, 0.1, "high", alone=1.2, cumulative=2.3, after=8.9)
+        documents.plan_row(
+            f"rule-{number}",
+            long_title,
+            f"{path}:4171",
+            1.0,
+            0.1,
+            "high",
+            alone=1.2,
+            cumulative=2.3,
+            after=8.9,
+        )
         for number in range(9)
     ]
     document["notes"] = [
@@ -136,7 +149,8 @@ def test_what_gives_way_are_remarks_not_fixes() -> None:
         "6 more in the report",
     ):
         assert part in shown
-    assert shown.count("fine_tuning/attention.py:4171\n") == 3  # the end of a long path, for that is where the line is
+    # the end of a long path, for that is where the line is
+    assert shown.count("fine_tuning/attention.py:4171\n") == 3
     assert shown.count("saves 0.43–12 ms a step") == 3
     assert "With everything on the host fixed" not in shown
     wide = summary(widest(), width=1000)
@@ -144,7 +158,16 @@ def test_what_gives_way_are_remarks_not_fixes() -> None:
 
 
 def verified(count: int) -> Document:
-    change = {"pairs": 8, "outliers": 1, "change": -0.4, "low": -0.42, "high": -0.38, "noise": 0.01, "before_ms": 10.0, "after_ms": 6.0}
+    change = {
+        "pairs": 8,
+        "outliers": 1,
+        "change": -0.4,
+        "low": -0.42,
+        "high": -0.38,
+        "noise": 0.01,
+        "before_ms": 10.0,
+        "after_ms": 6.0,
+    }
     tried = {
         "rule": "input-wait-no-workers",
         "title": "Load batches in worker processes, and keep them from one epoch to the next one, pinned",
@@ -160,7 +183,13 @@ def verified(count: int) -> Document:
         "memory": {},
         "curve": {"argument": "num_workers", "ms": {"1": 7.0, "2": 6.0}, "best": 2, "knee": 2},
     }
-    proof = {"tried": [tried] * count, "together": None, "warnings": ["Other processes were busy. " * 8], "noise": 0.01, "runs": 20}
+    proof = {
+        "tried": [tried] * count,
+        "together": None,
+        "warnings": ["Other processes were busy. " * 8],
+        "noise": 0.01,
+        "runs": 20,
+    }
     proof |= {"wall_s": 61.2, "seeded_batches": True, "same_losses": False, "interrupted": True}
     return documents.sick() | {"verification": proof}
 
@@ -168,7 +197,9 @@ def verified(count: int) -> Document:
 @pytest.mark.parametrize("count", [1, 3, 12])
 def test_what_was_measured_fits_a_small_terminal(count: int) -> None:
     stream = io.StringIO()
-    print_verification(verified(count), Path("diagnosis/run"), Console(file=stream, width=80, color_system=None))
+    print_verification(
+        verified(count), Path("diagnosis/run"), Console(file=stream, width=80, color_system=None)
+    )
     read, copied = lines_of(stream.getvalue())
     assert len(read) + len(copied) <= HEIGHT and len(copied) == 2
     assert [line for line in read if len(line) > 80] == []
@@ -187,14 +218,23 @@ def test_what_to_type_next_is_one_thing() -> None:
 
 def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> None:
     document = documents.sick()
-    ahead = "The host runs ahead of the GPU: it leaves each of these steps after 0.1 ms, and the GPU takes 0.5 ms. So a step is longer."
-    noise = "The plain steps differ so much that savings below 12 % of the step cannot be told from noise: close other programs."
+    ahead = (
+        "The host runs ahead of the GPU: it leaves each of these steps after 0.1 ms, and the GPU takes "
+        "0.5 ms. So a step is longer."
+    )
+    noise = (
+        "The plain steps differ so much that savings below 12 % of the step cannot be told from noise: "
+        "close other programs."
+    )
     document["notes"] = ["timeline: 2 events without an end", f"timeline: {ahead}", f"detail: {ahead}", noise]
     shown = summary(document, width=300)
     assert shown.count("! The host runs ahead") == 1 and "the GPU takes 0.5 ms.\n" in shown
     assert f"! {noise}" in shown
     assert "without an end" not in shown
-    document["verdict"] = "Measure again: the plain steps differ so much that savings below 12 % of the step cannot be told from noise."
+    document["verdict"] = (
+        "Measure again: the plain steps differ so much that savings below 12 % of the step cannot be told "
+        "from noise."
+    )
     assert "! The plain steps differ" not in summary(document, width=300)
 
 

@@ -34,18 +34,32 @@ def test_ms_has_three_significant_digits(value: float | None, shown: str) -> Non
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0, "0 %"), (0.0001, "< 0.1 %"), (0.042, "4.2 %"), (0.0996, "10 %"), (0.333, "33 %"), (1.0, "100 %"), (math.inf, "–")],
+    [
+        (0, "0 %"),
+        (0.0001, "< 0.1 %"),
+        (0.042, "4.2 %"),
+        (0.0996, "10 %"),
+        (0.333, "33 %"),
+        (1.0, "100 %"),
+        (math.inf, "–"),
+    ],
 )
 def test_share_has_a_decimal_only_below_ten_percent(value: float, shown: str) -> None:
     assert text.share(value) == shown
 
 
-@pytest.mark.parametrize(("value", "shown"), [(1.0, "1"), (2.5, "2.5"), (0.04, "0.04"), (30000, "30,000"), (123.4, "123"), (None, "–")])
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1.0, "1"), (2.5, "2.5"), (0.04, "0.04"), (30000, "30,000"), (123.4, "123"), (None, "–")],
+)
 def test_count(value: float | None, shown: str) -> None:
     assert text.count(value) == shown
 
 
-@pytest.mark.parametrize(("value", "shown"), [(512, "512 bytes"), (1024, "1.00 KiB"), (1.5 * 2**20, "1.50 MiB"), (5e12, "4.55 TiB")])
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(512, "512 bytes"), (1024, "1.00 KiB"), (1.5 * 2**20, "1.50 MiB"), (5e12, "4.55 TiB")],
+)
 def test_size(value: float, shown: str) -> None:
     assert text.size(value) == shown
 
@@ -76,7 +90,8 @@ def test_condition_reads_like_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "shown"), [(3.1, 4.8, "3.1–4.8 ms"), (-0.4, 1.2, "−0.40 to 1.2 ms"), (-4.8, -3.1, "−4.8 to −3.1 ms")]
+    ("low", "high", "shown"),
+    [(3.1, 4.8, "3.1–4.8 ms"), (-0.4, 1.2, "−0.40 to 1.2 ms"), (-4.8, -3.1, "−4.8 to −3.1 ms")],
 )
 def test_a_saving_that_may_be_none_has_signs(low: float, high: float, shown: str) -> None:
     assert text.signed_span(low, high) == shown
@@ -110,7 +125,9 @@ def test_a_prediction_has_two_significant_digits(value: float, shown: str) -> No
         (4.01, 4.02, "4.0 ms", "33 %"),
     ],
 )
-def test_a_range_promises_no_lower_end_that_is_next_to_nothing(low: float, high: float, shown: str, part: str) -> None:
+def test_a_range_promises_no_lower_end_that_is_next_to_nothing(
+    low: float, high: float, shown: str, part: str
+) -> None:
     assert text.rough_span(low, high) == shown
     assert text.rough_share_span(low / 12.3, high / 12.3) == part
 
@@ -146,7 +163,8 @@ def test_clean_leaves_one_visible_line_of_bounded_length() -> None:
 def test_plain_names_stay_readable() -> None:
     assert text.code("aten::mm<float, 4>") == "`aten::mm<float, 4>`"
     assert (
-        text.prose("Pass `num_workers=2` to the loader, snake_case and all.") == "Pass `num_workers=2` to the loader, snake_case and all."
+        text.prose("Pass `num_workers=2` to the loader, snake_case and all.")
+        == "Pass `num_workers=2` to the loader, snake_case and all."
     )
 
 
@@ -156,7 +174,18 @@ def test_what_back_ticks_cannot_hold_becomes_entities() -> None:
 
 @pytest.mark.parametrize(
     "shown",
-    ["0.11", "18.4 ms", "< 0.1 %", "< 0.001 ms", "-3.2 ms", "at least 0.5", "more than 1,000", "steps -> s", "Q & A", "1.14 ×"],
+    [
+        "0.11",
+        "18.4 ms",
+        "< 0.1 %",
+        "< 0.001 ms",
+        "-3.2 ms",
+        "at least 0.5",
+        "more than 1,000",
+        "steps -> s",
+        "Q & A",
+        "1.14 ×",
+    ],
 )
 def test_numbers_and_plain_sentences_are_not_escaped(shown: str) -> None:
     assert text.prose(shown) == shown

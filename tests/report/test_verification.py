@@ -11,14 +11,33 @@ from diagnose.report.verification import losses, remarks, saved, verdict
 
 from . import documents
 
-CHANGE = {"pairs": 8, "outliers": 1, "change": -0.4, "low": -0.42, "high": -0.38, "noise": 0.01, "before_ms": 10.0, "after_ms": 6.0}
+CHANGE = {
+    "pairs": 8,
+    "outliers": 1,
+    "change": -0.4,
+    "low": -0.42,
+    "high": -0.38,
+    "noise": 0.01,
+    "before_ms": 10.0,
+    "after_ms": 6.0,
+}
 CHANGE |= {"saved_ms": [3.8, 4.0, 4.2]}
 SAME = {"agreement": "same", "compared": 40, "deviation": 0.0, "tolerance": 0.01}
 
 
 def tried(**given: Any) -> dict[str, Any]:
-    blank = {"rule": "input-wait-no-workers", "title": "Load ahead", "intervention": "dataloader", "arguments": {"num_workers": 2}}
-    blank |= {"safety": "exact", "state": "measured", "why": "", "predicted_ms": {"low": 3.0, "best_guess": 3.5, "high": 4.1}}
+    blank = {
+        "rule": "input-wait-no-workers",
+        "title": "Load ahead",
+        "intervention": "dataloader",
+        "arguments": {"num_workers": 2},
+    }
+    blank |= {
+        "safety": "exact",
+        "state": "measured",
+        "why": "",
+        "predicted_ms": {"low": 3.0, "best_guess": 3.5, "high": 4.1},
+    }
     blank |= {"verdict": "faster", "change": CHANGE, "results": SAME, "memory": {}, "curve": None}
     return blank | given
 
@@ -40,7 +59,8 @@ def changed(low: float, high: float, **given: Any) -> dict[str, Any]:
         (changed(-0.004, 0.011, verdict="no_change"), "no change beyond noise (within ± 1.1 %)"),
         (
             changed(-0.03, 0.02, verdict="too_noisy"),
-            "too noisy to say: between 3.0 % faster and 2.0 % slower; a larger --budget or a quieter machine would tell",
+            "too noisy to say: between 3.0 % faster and 2.0 % slower; a larger --budget or a quieter machine "
+            "would tell",
         ),
         (tried(verdict="changes_result"), "changes the result; faster by 38–42 %"),
         (tried(state="not_held", why="It is already so."), "did not take hold: It is already so."),
@@ -61,16 +81,32 @@ def test_a_saving_is_told_with_the_step_it_comes_off() -> None:
     ("results", "safety", "said"),
     [
         (SAME, "exact", "the same to the bit (40 compared)"),
-        (SAME | {"agreement": "unsteady", "deviation": 0.1}, "exact", "differ from run to run without the fix as well"),
+        (
+            SAME | {"agreement": "unsteady", "deviation": 0.1},
+            "exact",
+            "differ from run to run without the fix as well",
+        ),
         (SAME | {"agreement": "unknown"}, "exact", "none to compare"),
-        (SAME | {"agreement": "other_data"}, "exact", "not compared: with the fix the script sees other batches"),
+        (
+            SAME | {"agreement": "other_data"},
+            "exact",
+            "not compared: with the fix the script sees other batches",
+        ),
         (
             SAME | {"agreement": "close", "deviation": 0.0004},
             "exact",
             "deviate by < 0.1 % at most, not to the bit: sums may be added in another order",
         ),
-        (SAME | {"agreement": "close", "deviation": 0.002}, "numerics", "deviate by 0.2 % at most (tolerance 1.0 %, 40 compared)"),
-        (SAME | {"agreement": "differ", "deviation": 0.12}, "numerics", "deviate by 12 % at most (tolerance 1.0 %, 40 compared)"),
+        (
+            SAME | {"agreement": "close", "deviation": 0.002},
+            "numerics",
+            "deviate by 0.2 % at most (tolerance 1.0 %, 40 compared)",
+        ),
+        (
+            SAME | {"agreement": "differ", "deviation": 0.12},
+            "numerics",
+            "deviate by 12 % at most (tolerance 1.0 %, 40 compared)",
+        ),
         (None, "exact", "–"),
     ],
 )
@@ -85,8 +121,9 @@ def said_of(*rows: dict[str, Any], **given: Any) -> str:
 def test_fixes_together_are_explained() -> None:
     one, other = tried(), tried(rule="other")
     together = tried(rule="both", change=CHANGE | {"saved_ms": [4.9, 5.0, 5.1]})
-    assert "save 4.9–5.1 ms, one by one they add up to 8.00 ms: in part they shorten the same time." in said_of(
-        one, other, together=together
+    assert (
+        "save 4.9–5.1 ms, one by one they add up to 8.00 ms: in part they shorten the same time."
+        in said_of(one, other, together=together)
     )
     together = tried(rule="both", change=CHANGE | {"saved_ms": [7.5, 7.9, 8.3]})
     assert "save 7.5–8.3 ms, as much as one by one." in said_of(one, other, together=together)
@@ -94,17 +131,24 @@ def test_fixes_together_are_explained() -> None:
 
 def test_a_curve_and_memory_are_told_where_there_is_something_to_tell() -> None:
     curve = {"argument": "num_workers", "ms": {"1": 42.0, "2": 30.1}, "best": 2, "knee": 2}
-    memory = {"peak_resident_bytes": {"before": 2**30, "after": 2 * 2**30}, "peak_allocated_bytes": {"before": None, "after": None}}
+    memory = {
+        "peak_resident_bytes": {"before": 2**30, "after": 2 * 2**30},
+        "peak_allocated_bytes": {"before": None, "after": None},
+    }
     told = said_of(tried(curve=curve, memory=memory))
     assert "1 → 42.0 ms, 2 → 30.1 ms; 2 is the smallest that is as good as any" in told
     assert "Host memory, at its peak: 1.00 GiB before, 2.00 GiB with the fix" in told
-    assert "memory" not in said_of(tried(memory={"peak_resident_bytes": {"before": 2**30, "after": 2**30 + 2**20}}))
+    assert "memory" not in said_of(
+        tried(memory={"peak_resident_bytes": {"before": 2**30, "after": 2**30 + 2**20}})
+    )
 
 
 def test_the_report_has_a_section_of_what_was_measured() -> None:
     document = documents.sick()
     assert "## Measured" not in markdown(document)
-    report = markdown(document | {"verification": proof(tried(), warnings=["Other processes used the same GPU."])})
+    report = markdown(
+        document | {"verification": proof(tried(), warnings=["Other processes used the same GPU."])}
+    )
     section = report.partition("## Measured")[2].partition("\n## ")[0].replace("\N{NO-BREAK SPACE}", " ")
     for part in (
         "| Load ahead `dataloader(num_workers=2)`",

@@ -1,4 +1,6 @@
-"""Where nothing could be recorded every report says so in a sentence, and nothing about what could not be judged."""
+"""Where nothing could be recorded every report says so in a sentence, and
+nothing about what could not be judged.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ NO_STEP = "No step was seen in train.py: no optimizer step, backward or forward 
 @pytest.mark.parametrize(("torch_imported", "says"), [(False, NO_TORCH), (True, NO_STEP)])
 def test_the_summary_is_one_sentence_and_where_the_report_lies(torch_imported: bool, says: str) -> None:
     stream = io.StringIO()
-    print_summary(unrecorded(torch_imported=torch_imported), Path("out"), Console(file=stream, width=120, color_system=None))
+    print_summary(
+        unrecorded(torch_imported=torch_imported),
+        Path("out"),
+        Console(file=stream, width=120, color_system=None),
+    )
     assert stream.getvalue().split("\n") == ["", says, "", "Report       out/report.html", ""]
 
 
@@ -37,7 +43,12 @@ def test_the_summary_is_one_sentence_and_where_the_report_lies(torch_imported: b
 @pytest.mark.parametrize("render", [markdown, fragment])
 def test_no_report_lists_what_could_not_be_judged(render: object, torch_imported: bool, says: str) -> None:
     assert callable(render)
-    report = render(unrecorded(torch_imported=torch_imported)).replace("`", "").replace("<code>", "").replace("</code>", "")
+    report = (
+        render(unrecorded(torch_imported=torch_imported))
+        .replace("`", "")
+        .replace("<code>", "")
+        .replace("</code>", "")
+    )
     assert says in report
     assert "judged" not in report.lower() and "host-sync" not in report
 

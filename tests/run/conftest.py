@@ -36,8 +36,12 @@ def recordings() -> dict[object, Recorded]:
 
 
 @pytest.fixture
-def run_script(recordings: dict[object, Recorded], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Recorded]:
-    """`run_script(name, *args, module=False, steps=4, …)` records one of the scripts, and sees that no process of it is left."""
+def run_script(
+    recordings: dict[object, Recorded], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Recorded]:
+    """`run_script(name, *args, module=False, steps=4, …)` records one of the scripts, and
+    sees that no process of it is left.
+    """
 
     def run(name: str, *args: str, module: bool = False, steps: int = 4, **settings: Any) -> Recorded:
         key = (name, args, module, steps, tuple(settings.items()), os.getcwd(), os.environ.get("PYTHONPATH"))

@@ -1,7 +1,9 @@
-"""A CPU build of torch that looks as if it had two CUDA GPUs, for scripts of tests: `import fake_accelerator` first.
+"""A CPU build of torch that looks as if it had two CUDA GPUs, for scripts of
+tests: `import fake_accelerator` first.
 
-Each GPU is a queue: work that is launched runs after what was launched before, while the host goes on. Whatever starts the driver, waits,
-or concerns the profiler is a line of JSON in the file that FAKE_LOG names. Parameters stay on the CPU.
+Each GPU is a queue: work that is launched runs after what was launched before, while the host goes
+on. Whatever starts the driver, waits, or concerns the profiler is a line of JSON in the file that
+FAKE_LOG names. Parameters stay on the CPU.
 """
 
 from __future__ import annotations
@@ -25,7 +27,13 @@ _state = SimpleNamespace(initialized=False, capturing=False, current=0)
 
 def _log(what: str, **more: Any) -> None:
     if "FAKE_LOG" in os.environ:
-        line = {"what": what, "ns": time.perf_counter_ns(), "initialized": _state.initialized, "capturing": _state.capturing, **more}
+        line = {
+            "what": what,
+            "ns": time.perf_counter_ns(),
+            "initialized": _state.initialized,
+            "capturing": _state.capturing,
+            **more,
+        }
         with open(os.environ["FAKE_LOG"], "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
@@ -69,7 +77,13 @@ def _starting(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _index(device: Any) -> int:
-    return _state.current if device is None else device if isinstance(device, int) else torch.device(device).index
+    return (
+        _state.current
+        if device is None
+        else device
+        if isinstance(device, int)
+        else torch.device(device).index
+    )
 
 
 def _asking_driver(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
@@ -137,7 +151,9 @@ def _install() -> None:
     cuda.current_device = _starting("current_device", lambda: _state.current)
     cuda.synchronize = _starting("synchronize", _synchronize)
     cuda.get_device_properties = _starting("get_device_properties", lambda device: properties)
-    torch._C._cuda_memoryStats = lambda device: {"allocated_bytes": {"all": {"current": _allocated_bytes[device]}}}  # type: ignore[attr-defined]
+    torch._C._cuda_memoryStats = lambda device: {
+        "allocated_bytes": {"all": {"current": _allocated_bytes[device]}}
+    }  # type: ignore[attr-defined]
     below: Any = torch.cuda.CUDAGraph.__mro__[1]
     below.__new__, below.__init__, below.replay = _Graph.__new__, _Graph.__init__, _Graph.replay
     both = {ProfilerActivity.CPU, ProfilerActivity.CUDA}

@@ -39,7 +39,11 @@ class Logged(Recorded):
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        lines = (self.folder.parent / "log").read_text().splitlines() if (self.folder.parent / "log").exists() else []
+        lines = (
+            (self.folder.parent / "log").read_text().splitlines()
+            if (self.folder.parent / "log").exists()
+            else []
+        )
         return [json.loads(line) for line in lines]
 
     def asked(self, what: str) -> list[dict[str, Any]]:
@@ -56,7 +60,9 @@ def on_stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., L
     monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
 
     def run(how: str, count: int, **settings: Any) -> Logged:
-        outcome = launch(Target(str(SCRIPT), False, (how, str(count))), Settings(**settings), tmp_path / "run")
+        outcome = launch(
+            Target(str(SCRIPT), False, (how, str(count))), Settings(**settings), tmp_path / "run"
+        )
         return Logged(outcome, tmp_path / "run", "", "")
 
     return run
@@ -89,21 +95,35 @@ def test_on_a_gpu_plain_steps_come_first_and_are_timed_on_it(on_stubs: Callable[
 
     # The host does not wait for its GPU, so the GPU's clock tells what a step takes.
     (device_ns,) = plain["device_tick_ns"].values()
-    assert list(plain["device_tick_ns"]) == ["cuda:1"] and len(device_ns) == len(plain["tick_ns"]) and device_ns[0] == 0
-    assert statistics.median(b - a for a, b in itertools.pairwise(device_ns)) == pytest.approx(KERNELS_MS * 1e6, rel=0.01)
+    assert (
+        list(plain["device_tick_ns"]) == ["cuda:1"]
+        and len(device_ns) == len(plain["tick_ns"])
+        and device_ns[0] == 0
+    )
+    assert statistics.median(b - a for a, b in itertools.pairwise(device_ns)) == pytest.approx(
+        KERNELS_MS * 1e6, rel=0.01
+    )
     assert not any("device_tick_ns" in phase for phase in run.steps["phases"] if phase["name"] != "plain")
 
     # Where the script's memory is, not where torch's current device is.
     assert {line["device"] for line in run.log if "device" in line} == {1}
     assert run.facts["device"] == "cuda:1" and run.facts["gpu_name"] == "NVIDIA H100 80GB HBM3"
     assert run.facts["cuda_memory"]["peak_allocated_bytes"] == 1_000_000
-    expected = {"initialized": True, "allocated_bytes": 1_000_000, "devices": ["cuda:1"], "parameters_on": ["cpu"]}
+    expected = {
+        "initialized": True,
+        "allocated_bytes": 1_000_000,
+        "devices": ["cuda:1"],
+        "parameters_on": ["cpu"],
+    }
     assert run.facts["accelerator"] == expected
 
 
-def test_a_script_of_unknown_length_has_a_short_round_with_plain_steps_first(on_stubs: Callable[..., Logged]) -> None:
+def test_a_script_of_unknown_length_has_a_short_round_with_plain_steps_first(
+    on_stubs: Callable[..., Logged],
+) -> None:
     run = on_stubs("uncounted", 14)
-    assert run.outcome.ended == "finished" and run.facts["accelerator"]["parameters_on"] == ["cpu"]  # where they were, now they are gone
+    # where they were, now they are gone
+    assert run.outcome.ended == "finished" and run.facts["accelerator"]["parameters_on"] == ["cpu"]
     assert [phase["name"] for phase in run.steps["phases"]][:4] == ["warmup", "plain", "parts", "timeline"]
     assert run.phase("plain")["device_tick_ns"]["cuda:0"][0] == 0
     # The model was tried out on the CPU first: had that been recorded, torch would record no GPU any more.
@@ -117,12 +137,19 @@ def test_nothing_is_started_that_the_script_does_not_use(on_stubs: Callable[...,
     assert {tuple(line["activities"]) for line in run.asked("profile")} == {("CPU",)}
     facts = run.facts
     assert (facts["device"], facts["gpu_available"], facts["gpu_name"]) == ("cpu", True, None)
-    assert facts["accelerator"] == {"initialized": False, "allocated_bytes": 0, "devices": [], "parameters_on": ["cpu"]}
+    assert facts["accelerator"] == {
+        "initialized": False,
+        "allocated_bytes": 0,
+        "devices": [],
+        "parameters_on": ["cpu"],
+    }
     assert facts["heap_series_bytes"] and facts["cuda_memory"] is None
     assert "device_tick_ns" not in run.phase("plain") and "dropped_ticks" not in run.phase("timeline")
 
 
-def test_replays_of_a_captured_step_tick_and_the_capture_is_left_alone(on_stubs: Callable[..., Logged]) -> None:
+def test_replays_of_a_captured_step_tick_and_the_capture_is_left_alone(
+    on_stubs: Callable[..., Logged],
+) -> None:
     run = on_stubs("captured", 400, steps=4)
     assert (run.steps["clock"], run.outcome.ended, run.steps["notes"]) == ("replay", "stopped", [])
     assert run.steps_in("plain") >= 10 and run.steps_in("timeline") == 4
@@ -131,7 +158,12 @@ def test_replays_of_a_captured_step_tick_and_the_capture_is_left_alone(on_stubs:
 
 def test_captures_between_steps_are_left_alone_in_every_phase(on_stubs: Callable[..., Logged]) -> None:
     run = on_stubs("recaptured", 400, steps=4)
-    assert (run.steps["clock"], run.steps["ticks_per_step"], run.outcome.ended, run.steps["notes"]) == ("optimizer", 1, "stopped", [])
+    assert (run.steps["clock"], run.steps["ticks_per_step"], run.outcome.ended, run.steps["notes"]) == (
+        "optimizer",
+        1,
+        "stopped",
+        [],
+    )
     assert [line for line in run.log if line["capturing"]] == []
     assert len(run.phase("plain")["device_tick_ns"]["cuda:0"]) == len(run.phase("plain")["tick_ns"])
 
@@ -144,7 +176,9 @@ def test_a_trial_is_timed_where_its_memory_is(tmp_path: Path, monkeypatch: pytes
     moved = [{"name": name, "arguments": {}, "sites": []} for name in ("non_blocking", "expandable_segments")]
     left = run_trial(job, moved, TrialSettings(12, 4, 1, timeout_s=120), tmp_path / "trial")
     assert left["ended"] == "stopped" and len(left["device_ms"]) == len(left["tick_ns"]) == 12
-    assert statistics.median(b - a for a, b in itertools.pairwise(left["device_ms"])) == pytest.approx(KERNELS_MS, rel=0.01)
+    assert statistics.median(b - a for a, b in itertools.pairwise(left["device_ms"])) == pytest.approx(
+        KERNELS_MS, rel=0.01
+    )
     assert (left["peak_allocated_bytes"], left["peak_reserved_bytes"]) == (1_000_000, 1_000_000)
     assert left["interventions"][1] == {"held": 1, "why_not": ""}
 
@@ -154,8 +188,13 @@ def test_a_trial_is_timed_where_its_memory_is(tmp_path: Path, monkeypatch: pytes
 
 def test_all_calls_into_an_accelerator_are_in_one_file() -> None:
     call = re.compile(r"torch\.(cuda|accelerator|xpu|mps)\.\w+")
-    patched = {"marks.py": {"torch.cuda.synchronize"}, "debugging.py": {"torch.cuda.empty_cache"}}  # only marked, or passed over
-    found = {path: {match[0] for match in call.finditer(path.read_text())} for path in CHILD.rglob("*.py") if path.name != "accelerator.py"}
+    # only marked, or passed over
+    patched = {"marks.py": {"torch.cuda.synchronize"}, "debugging.py": {"torch.cuda.empty_cache"}}
+    found = {
+        path: {match[0] for match in call.finditer(path.read_text())}
+        for path in CHILD.rglob("*.py")
+        if path.name != "accelerator.py"
+    }
     assert {path.name: calls for path, calls in found.items() if calls} == patched
 
 
@@ -186,7 +225,9 @@ class Queue:
         return self.recorded
 
 
-def test_a_long_plain_phase_takes_no_more_events_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_plain_phase_takes_no_more_events_than_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(device_ticks, "_EVENTS_AT_MOST", 32)
     queue, ticks = Queue(monkeypatch, behind=20), DeviceTicks()
     ticks.begin()
@@ -220,8 +261,12 @@ def test_a_device_that_hangs_is_not_waited_for_at_the_end(monkeypatch: pytest.Mo
     assert ticks.end() == {} and failures == ["device not ready"]
 
 
-@pytest.mark.parametrize(("by_nvml", "has_driver", "told"), [(2, True, 2), (0, True, 0), (-1, True, None), (-1, False, 0)])
-def test_gpus_are_counted_without_their_driver(monkeypatch: pytest.MonkeyPatch, by_nvml: int, has_driver: bool, told: int | None) -> None:
+@pytest.mark.parametrize(
+    ("by_nvml", "has_driver", "told"), [(2, True, 2), (0, True, 0), (-1, True, None), (-1, False, 0)]
+)
+def test_gpus_are_counted_without_their_driver(
+    monkeypatch: pytest.MonkeyPatch, by_nvml: int, has_driver: bool, told: int | None
+) -> None:
     def ask_driver() -> int:
         assert by_nvml >= 0, "the driver was started"
         return by_nvml
@@ -236,14 +281,18 @@ def test_gpus_are_counted_without_their_driver(monkeypatch: pytest.MonkeyPatch, 
 class Another:
     """An accelerator that torch knows by `torch.accelerator` only."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: str, count: int, statistics: dict[str, int] | None) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, kind: str, count: int, statistics: dict[str, int] | None
+    ) -> None:
         self.waited_for: list[torch.device] = []
         self.initialized = True
         monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device(kind))
         monkeypatch.setattr(torch.accelerator, "device_count", lambda: count)
         monkeypatch.setattr(torch.accelerator, "current_device_index", lambda: 0)
         monkeypatch.setattr(torch.accelerator, "synchronize", self.waited_for.append)
-        monkeypatch.setattr(torch.accelerator, "memory_stats", lambda device: self.statistics(device, statistics))
+        monkeypatch.setattr(
+            torch.accelerator, "memory_stats", lambda device: self.statistics(device, statistics)
+        )
         monkeypatch.setattr(torch._C, "_accelerator_isAllocatorInitialized", lambda: self.initialized)
         monkeypatch.setattr(torch.xpu, "is_initialized", lambda: self.initialized)
 
@@ -256,17 +305,30 @@ class Another:
 def test_an_xpu_is_used_as_a_gpu_is(monkeypatch: pytest.MonkeyPatch) -> None:
     statistics = {"allocated_bytes.all.peak": 3, "allocated_bytes.all.current": 2}
     xpu = Another(monkeypatch, "xpu", 3, statistics)
-    assert [accelerator.name(device) for device in accelerator.devices()] == ["xpu:2", "xpu:1"]  # nothing is on the first
+    # nothing is on the first
+    assert [accelerator.name(device) for device in accelerator.devices()] == ["xpu:2", "xpu:1"]
     accelerator.synchronize()
     assert xpu.waited_for == [torch.device("xpu", 2), torch.device("xpu", 1)]
-    assert accelerator.peaks("allocated_bytes.all.peak") == 6 and accelerator.allocated_bytes(torch.device("xpu", 1)) == 2
-    assert accelerator.gpu_count() == 3 and not accelerator.is_capturing() and accelerator.out_of_memory_count() == 0
-    activities = SimpleNamespace(CPU=torch.profiler.ProfilerActivity.CPU, XPU=torch.profiler.ProfilerActivity.XPU)
+    assert (
+        accelerator.peaks("allocated_bytes.all.peak") == 6
+        and accelerator.allocated_bytes(torch.device("xpu", 1)) == 2
+    )
+    assert (
+        accelerator.gpu_count() == 3
+        and not accelerator.is_capturing()
+        and accelerator.out_of_memory_count() == 0
+    )
+    activities = SimpleNamespace(
+        CPU=torch.profiler.ProfilerActivity.CPU, XPU=torch.profiler.ProfilerActivity.XPU
+    )
     monkeypatch.setattr(torch.profiler, "supported_activities", lambda: {activities.CPU, activities.XPU})
     assert accelerator.Activities(device=True).decided() == [activities.CPU, activities.XPU]
     assert accelerator.Activities(device=False).decided() == [activities.CPU]
     xpu.initialized = False
-    assert accelerator.devices() == [] and accelerator.peaks("allocated_bytes.all.peak") is accelerator.out_of_memory_count() is None
+    assert (
+        accelerator.devices() == []
+        and accelerator.peaks("allocated_bytes.all.peak") is accelerator.out_of_memory_count() is None
+    )
 
 
 def test_mps_is_waited_for_and_is_no_gpu_that_the_profiler_sees(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +358,9 @@ def test_parameters_are_where_models_and_optimizers_have_them() -> None:
 
 @pytest.mark.parametrize("there", [True, False])
 @pytest.mark.parametrize("hip", [None, "6.4"])
-def test_a_driver_is_looked_for_and_not_started(monkeypatch: pytest.MonkeyPatch, hip: str | None, there: bool) -> None:
+def test_a_driver_is_looked_for_and_not_started(
+    monkeypatch: pytest.MonkeyPatch, hip: str | None, there: bool
+) -> None:
     def load(library: str) -> None:
         assert hip is None
         if not there:

@@ -30,14 +30,19 @@ def no_ipython(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_ipython")
-@pytest.mark.parametrize("name", [KERNEL_CELL, "/private/tmp/ipykernel_7/12.py", TERMINAL_CELL, "<python-input-0>"])
+@pytest.mark.parametrize(
+    "name", [KERNEL_CELL, "/private/tmp/ipykernel_7/12.py", TERMINAL_CELL, "<python-input-0>"]
+)
 def test_cells_are_known_by_their_names(name: str) -> None:
     assert is_cell(name)
     assert Places("/home/me/job", "/home/me/job").user_file(name) == name
 
 
 @pytest.mark.usefixtures("no_ipython")
-@pytest.mark.parametrize("name", ["<string>", "<stdin>", "<frozen importlib>", "<__array_function__ internals>", "/tmp/train.py", ""])
+@pytest.mark.parametrize(
+    "name",
+    ["<string>", "<stdin>", "<frozen importlib>", "<__array_function__ internals>", "/tmp/train.py", ""],
+)
 def test_other_code_is_no_cell(name: str) -> None:
     assert not is_cell(name)
     assert Places("/home/me/job", "/home/me/job").user_file(name) == ""
@@ -50,7 +55,9 @@ def test_a_cell_with_a_name_of_its_own_is_known_by_ipythons_table(ipython: dict[
     assert cell_sources(["/somewhere/else.py"])["/somewhere/else.py"]["title"] == "cell 5"
 
 
-def test_a_cell_has_the_number_of_its_last_execution_and_its_text(ipython: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_has_the_number_of_its_last_execution_and_its_text(
+    ipython: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ipython[KERNEL_CELL] = 7
     monkeypatch.setitem(linecache.cache, KERNEL_CELL, (10, None, ["a = 1\n", "b = a\n"], KERNEL_CELL))
     assert cell_sources([KERNEL_CELL]) == {KERNEL_CELL: {"title": "cell 7", "text": "a = 1\nb = a\n"}}
@@ -58,7 +65,10 @@ def test_a_cell_has_the_number_of_its_last_execution_and_its_text(ipython: dict[
 
 @pytest.mark.usefixtures("no_ipython")
 def test_without_ipython_only_some_cells_have_a_number() -> None:
-    titles = [source["title"] for source in cell_sources([KERNEL_CELL, TERMINAL_CELL, "/tmp/ipykernel_1/2.py"]).values()]
+    titles = [
+        source["title"]
+        for source in cell_sources([KERNEL_CELL, TERMINAL_CELL, "/tmp/ipykernel_1/2.py"]).values()
+    ]
     assert titles == ["unnumbered cell 1", "cell 3", "unnumbered cell 2"]
 
 

@@ -210,7 +210,9 @@ def test_replays_between_steps_of_an_optimizer_do_not_tick_for_long(graph: Graph
     assert (listener.kinds, listener.ticks) == (["replay", "optimizer"], 4)
 
 
-def test_what_happens_while_a_graph_is_captured_is_no_step(graph: Graph, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_happens_while_a_graph_is_captured_is_no_step(
+    graph: Graph, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(clock_module, "is_capturing", lambda: True)
     optimizer_step()
     nn.Linear(2, 2)(torch.ones(2, requires_grad=True)).sum().backward()

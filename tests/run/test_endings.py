@@ -29,7 +29,10 @@ def test_a_bare_except_cannot_swallow_the_stop(run_script: Run) -> None:
     assert run.steps_in("detail") == 1
 
 
-@pytest.mark.parametrize(("how", "ended", "code"), [("os-exit", "crashed", 5), ("raise", "crashed", 1), ("sigkill", "killed", None)])
+@pytest.mark.parametrize(
+    ("how", "ended", "code"),
+    [("os-exit", "crashed", 5), ("raise", "crashed", 1), ("sigkill", "killed", None)],
+)
 def test_the_exit_is_the_scripts_own(run_script: Run, how: str, ended: str, code: int | None) -> None:
     run = run_script("ending", how, "18")
     assert (run.outcome.ended, run.outcome.exit_code) == (ended, code)
@@ -37,7 +40,8 @@ def test_the_exit_is_the_scripts_own(run_script: Run, how: str, ended: str, code
     assert run.json("run.json")["exit_code"] == code
     if how == "sigkill":
         assert run.outcome.signal == "SIGKILL"
-        assert "warmup" in [phase["name"] for phase in run.steps["phases"]]  # only the phase in progress is lost
+        # only the phase in progress is lost
+        assert "warmup" in [phase["name"] for phase in run.steps["phases"]]
     else:
         assert run.steps_in("timeline") >= 1
     if how == "os-exit":
@@ -69,7 +73,10 @@ def test_a_time_out_ends_a_script_that_never_ticks(run_script: Run) -> None:
     assert analyse(run.folder)["verdict"].startswith("No step was seen in `")
 
 
-@pytest.mark.parametrize(("how", "signal_"), [("atexit", "SIGTERM"), ("thread", "SIGTERM"), ("workers", "SIGTERM"), ("ignores", "SIGKILL")])
+@pytest.mark.parametrize(
+    ("how", "signal_"),
+    [("atexit", "SIGTERM"), ("thread", "SIGTERM"), ("workers", "SIGTERM"), ("ignores", "SIGKILL")],
+)
 def test_a_script_that_goes_on_when_it_is_stopped_is_ended_without_a_word(
     how: str, signal_: str, run_script: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,7 +101,10 @@ def test_a_script_without_torch_runs_unharmed(run_script: Run) -> None:
     assert run.stdout == "hello --a b c\n"
     assert run.stderr == ""
     assert run.json("run.json")["torch_imported"] is False
-    assert analyse(run.folder)["verdict"] == f"`{SCRIPTS / 'no_torch.py'}` never imported torch, so there was nothing to record."
+    assert (
+        analyse(run.folder)["verdict"]
+        == f"`{SCRIPTS / 'no_torch.py'}` never imported torch, so there was nothing to record."
+    )
 
 
 def test_a_script_that_does_not_exist(tmp_path: Path) -> None:
@@ -116,7 +126,11 @@ def test_a_syntax_error_is_the_scripts_failure(tmp_path: Path) -> None:
 def test_a_gpu_is_asked_for_and_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     with pytest.raises(UsageError, match="no GPU"):
-        launch(Target(str(SCRIPTS / "ending.py"), False, ("normally", "3")), Settings(device="cuda"), tmp_path / "run")
+        launch(
+            Target(str(SCRIPTS / "ending.py"), False, ("normally", "3")),
+            Settings(device="cuda"),
+            tmp_path / "run",
+        )
 
 
 DRIVER = """
@@ -131,10 +145,22 @@ assert "torch" not in sys.modules
 
 
 def _driven(folder: Path, *args: str) -> subprocess.Popen[str]:
-    """A whole `launch` in a process group of its own, as a terminal would have it, at the moment the script ticks."""
+    """A whole `launch` in a process group of its own, as a terminal would have
+    it, at the moment the script ticks.
+    """
     command = [sys.executable, "-c", DRIVER, str(SCRIPTS / "signals.py"), str(folder), *args]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))}
-    driver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")])),
+    }
+    driver = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=environment,
+    )
     assert driver.stdout is not None
     assert [driver.stdout.readline() for _ in range(2)] == ["ready\n", "ticking\n"]
     return driver

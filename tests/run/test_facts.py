@@ -83,7 +83,11 @@ def test_a_scaler_that_refuses_steps_and_the_losses_behind_its_scale(run_script:
 def test_gradients_set_to_zero(habits: Recorded, run_script: Run) -> None:
     recorded = habits.facts["forward"]["count"]  # one in each recorded step
     assert recorded >= 2 + 1 + 4 + 1  # early, of the timeline and of the detail
-    assert habits.facts["zero_grad"] == {"to_none_count": 0, "to_zero_count": recorded, **place("habits", "zero")}
+    assert habits.facts["zero_grad"] == {
+        "to_none_count": 0,
+        "to_zero_count": recorded,
+        **place("habits", "zero"),
+    }
     lines = run_script("lines").facts
     assert lines["zero_grad"]["to_none_count"] == lines["forward"]["count"] >= 8
     assert run_script("conv").facts["zero_grad"] is None
@@ -95,7 +99,11 @@ def test_the_same_tensor_moved_in_every_step(habits: Recorded) -> None:
     recorded = habits.facts["forward"]["count"]
     for kind, comment in (("dtype", "convert"), ("device", "move")):
         assert moves[kind].pop("ms_per_step") > 0
-        assert moves[kind] == {**place("habits", comment), "per_step": pytest.approx((recorded - 1) / recorded), "bytes": 16}
+        assert moves[kind] == {
+            **place("habits", comment),
+            "per_step": pytest.approx((recorded - 1) / recorded),
+            "bytes": 16,
+        }
 
 
 def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
@@ -134,15 +142,25 @@ def test_an_iterable_dataset_in_workers(run_script: Run, how: str, asks: bool) -
     (loader,) = run.facts["loaders"]
     assert run.outcome.ended == "stopped"
     assert (loader["iterable"], loader["worker_info_used"], loader["batches_per_epoch"]) == (True, asks, None)
-    assert (loader["collate"], loader["batch_type"], loader["batch_pinnable"], loader["sampler"]) == ("default", "tensor", True, None)
+    assert (loader["collate"], loader["batch_type"], loader["batch_pinnable"], loader["sampler"]) == (
+        "default",
+        "tensor",
+        True,
+        None,
+    )
     assert len(loader["iterator_start_ms"]) >= 3  # the workers persist, the epochs count all the same
 
 
 def test_what_the_model_is_given_and_made_of(habits: Recorded, run_script: Run) -> None:
     forward = habits.facts["forward"]
-    assert (forward["batch_size"], forward["shape_count"], forward["inference_mode_count"]) == (8, 2, 0)  # the last batch has 6
+    # the last batch has 6
+    assert (forward["batch_size"], forward["shape_count"], forward["inference_mode_count"]) == (8, 2, 0)
     (model,), (optimizer,) = habits.facts["models"], habits.facts["optimizers"]
-    assert (model["module_types"], model["sync_batchnorm_count"], model["conv_norm_pair_count"]) == ({"Linear": 1}, 0, 0)
+    assert (model["module_types"], model["sync_batchnorm_count"], model["conv_norm_pair_count"]) == (
+        {"Linear": 1},
+        0,
+        0,
+    )
     assert optimizer["state_bytes"] == 16  # momentum of four weights
     (model,) = run_script("conv").facts["models"]
     assert model["conv_norm_pair_count"] == 1
@@ -151,7 +169,8 @@ def test_what_the_model_is_given_and_made_of(habits: Recorded, run_script: Run) 
 
 def test_how_much_input_each_step_of_a_recording_gets(habits: Recorded) -> None:
     phases = {phase["name"]: phase for phase in habits.steps["phases"]}
-    assert sorted(phases["timeline"]["input_elements"]) == [6 * 4, 8 * 4, 8 * 4, 8 * 4]  # one epoch: four steps, the last batch is shorter
+    # one epoch: four steps, the last batch is shorter
+    assert sorted(phases["timeline"]["input_elements"]) == [6 * 4, 8 * 4, 8 * 4, 8 * 4]
     assert phases["detail"]["input_elements"][0] in (6 * 4, 8 * 4)
     assert "input_elements" not in phases["plain"]
 
@@ -160,7 +179,11 @@ def test_elements_of_all_tensors_given_to_a_model_with_parameters() -> None:
     calls = CallCounts(Places(str(SCRIPTS), str(SCRIPTS)))
     one, frame = torch.ones, sys._getframe()
     model = torch.nn.Linear(1, 1)
-    calls.forward(frame, (model, one(2, 3), [one(5), "text"], 7), {"mask": one(11), "more": {"a": one(1, 13), "deeper": [one(100)]}})
+    calls.forward(
+        frame,
+        (model, one(2, 3), [one(5), "text"], 7),
+        {"mask": one(11), "more": {"a": one(1, 13), "deeper": [one(100)]}},
+    )
     calls.forward(frame, (torch.nn.MSELoss(), one(1000), one(1000)), {})
     assert calls.taken_elements() == 6 + 5 + 11 + 13
     assert calls.taken_elements() == 0
@@ -182,14 +205,17 @@ def test_memory_is_read_after_a_step_and_costs_a_hundredth(monkeypatch: pytest.M
     assert facts["heap_series_bytes"] is facts["allocated_series_bytes"] is None
 
 
-def test_of_a_long_phase_memory_is_read_after_every_second_fourth_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_long_phase_memory_is_read_after_every_second_fourth_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(memory, "perf_counter_ns", lambda: 0)
     series = memory.Memory()
     series.begin()
     for step in range(1, 501):
         series.step(step, step)
     series.stop()
-    assert series.facts(500)["memory_series_steps"] == list(range(4, 501, 4))  # thinned out after 201 and after 402 steps
+    # thinned out after 201 and after 402 steps
+    assert series.facts(500)["memory_series_steps"] == list(range(4, 501, 4))
 
 
 def test_marks_of_libraries_collections_and_iterators(habits: Recorded) -> None:
@@ -211,7 +237,9 @@ def test_marks_of_libraries_collections_and_iterators(habits: Recorded) -> None:
 
 def test_calls_name_what_is_called(habits: Recorded) -> None:
     calls = habits.json("rank0/detail.calls.json")
-    called = {(line, calls["callees"][callee]) for line, callee in zip(calls["line"], calls["callee"], strict=True)}
+    called = {
+        (line, calls["callees"][callee]) for line, callee in zip(calls["line"], calls["callee"], strict=True)
+    }
     for comment, callee in [
         ("zero", "torch/optim/optimizer.py: zero_grad"),
         ("clip", "torch/nn/utils/clip_grad.py: _no_grad_wrapper"),
@@ -221,16 +249,20 @@ def test_calls_name_what_is_called(habits: Recorded) -> None:
         ("loop", "torch/utils/data/dataloader.py: __next__"),
     ]:
         assert (line_of("habits", comment), callee) in called
-    assert all(len(callee) <= 200 and not callee.startswith("_") for callee in calls["callees"])  # our own callbacks are no calls
+    # our own callbacks are no calls
+    assert all(len(callee) <= 200 and not callee.startswith("_") for callee in calls["callees"])
 
 
 def test_what_the_compiler_says(run_script: Run) -> None:
     compiled = run_script("compiled", keep_going=True)
     facts = compiled.facts["compile"]
-    assert facts["frame_count"] == 4  # the forward and its rest after the break, each for a fixed and then for any size
+    # the forward and its rest after the break, each for a fixed and then for any size
+    assert facts["frame_count"] == 4
     (broken,) = {(row["file"], row["line"]) for row in facts["graph_breaks"]}
     script = SCRIPTS / "compiled.py"
-    item = next(number for number, line in enumerate(script.read_text().splitlines(), 1) if ".item() > -1" in line)
+    item = next(
+        number for number, line in enumerate(script.read_text().splitlines(), 1) if ".item() > -1" in line
+    )
     assert broken == (str(script), item)
     assert any("item" in row["reason"] for row in facts["graph_breaks"])
     assert all("size mismatch" in row["reason"] for row in facts["recompiles"])
@@ -263,8 +295,12 @@ def test_the_machine(habits: Recorded) -> None:
     assert facts["cudnn_deterministic"] is False
 
 
-@pytest.mark.parametrize(("text", "cores"), [("max 100000", 8), ("150000 100000", 2), ("5000 100000", 1), ("", 8)])
-def test_a_containers_quota_limits_the_cores(text: str, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("text", "cores"), [("max 100000", 8), ("150000 100000", 2), ("5000 100000", 1), ("", 8)]
+)
+def test_a_containers_quota_limits_the_cores(
+    text: str, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     quota = tmp_path / "cpu.max"
     quota.write_text(text)
     monkeypatch.setattr(machine, "_QUOTA", str(quota))

@@ -1,4 +1,7 @@
-"""Whatever of ours fails, the script prints, returns and ends as without us. `make robustness` plants many more faults than these."""
+"""Whatever of ours fails, the script prints, returns and ends as without us.
+
+`make robustness` plants many more faults than these.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,15 @@ EVERY = 29  # of all functions: about sixteen a script
 
 @pytest.mark.parametrize(("first", "script"), list(enumerate(SCRIPTS)))
 def test_faults_of_ours_do_not_reach_the_script(first: int, script: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.faults.driver", str(tmp_path / "runs"), str(7 * first), str(EVERY), script]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.faults.driver",
+        str(tmp_path / "runs"),
+        str(7 * first),
+        str(EVERY),
+        script,
+    ]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     rows = [json.loads(line) for line in printed.splitlines()]
     assert [row for row in rows if not row["unharmed"]] == []
@@ -28,4 +39,9 @@ def test_faults_of_ours_do_not_reach_the_script(first: int, script: str, tmp_pat
 def test_faults_are_planted_everywhere() -> None:
     names = [name for name, _, _ in functions(modules())]
     assert len(names) == len(set(names)) > 350
-    assert {"clock.Clock._after_step", "machine._matmul_precision", "phases.Phases.tick", "marks.Marks._where"} <= set(names)
+    assert {
+        "clock.Clock._after_step",
+        "machine._matmul_precision",
+        "phases.Phases.tick",
+        "marks.Marks._where",
+    } <= set(names)

@@ -1,4 +1,6 @@
-"""Which loader feeds the steps, how many batches a step takes, and how long an epoch is: observed on real loaders, then measured."""
+"""Which loader feeds the steps, how many batches a step takes, and how long an epoch is:
+observed on real loaders, then measured.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ HERE = str(Path(__file__).parent)
 
 
 class Observed:
-    """A loop of this test, observed as the recorder does it; every tick is one of a plain phase and of a recording alike."""
+    """A loop of this test, observed as the recorder does it; every tick is one of a
+    plain phase and of a recording alike.
+    """
 
     def __init__(self, ticks_per_step: int = 1) -> None:
         self._feeding = Feeding()
@@ -62,7 +66,9 @@ class Observed:
             "ticks_per_step": self._ticks_per_step,
             "phases": [{"name": "plain", "first_tick": 0, "tick_ns": self._tick_ns}],
         }
-        return Measured(Recording(Path(), timeline=None, clock=clock, facts={"loaders": self._loaders.facts(steps)}))
+        return Measured(
+            Recording(Path(), timeline=None, clock=clock, facts={"loaders": self._loaders.facts(steps)})
+        )
 
 
 @pytest.fixture
@@ -94,7 +100,9 @@ def length_of_feeding(one: Measured) -> int:
     return int(loader["dataset_length"])
 
 
-def test_a_validation_loader_and_the_end_of_a_loader_are_no_batches_of_the_steps(observe: Callable[..., Observed]) -> None:
+def test_a_validation_loader_and_the_end_of_a_loader_are_no_batches_of_the_steps(
+    observe: Callable[..., Observed],
+) -> None:
     observed = observe()
     train, validation = loader_of(15), loader_of(40)
     for _ in range(3):
@@ -105,7 +113,8 @@ def test_a_validation_loader_and_the_end_of_a_loader_are_no_batches_of_the_steps
     one = observed.measured
     assert numbers(one) == (15, 1)
     assert length_of_feeding(one) == 30
-    # Step n is that of batch n: 15 and 30 begin an epoch. The first tick is that of batch 0, so the first step is that of batch 1.
+    # Step n is that of batch n: 15 and 30 begin an epoch. The first tick is that of batch 0,
+    # so the first step is that of batch 1.
     assert steps_into_epoch(one).tolist() == [*range(1, 15), *range(15), *range(15)]
 
 
@@ -187,8 +196,13 @@ def test_one_epoch_has_no_second(observe: Callable[..., Observed]) -> None:
 
 
 def test_a_recording_without_what_was_not_written_once_is_judged_as_then() -> None:
-    loaders = [{"dataset_length": 10, "batches_per_epoch": 5}, {"dataset_length": 30, "batches_per_epoch": 15, "iterator_start_ms": [1, 1]}]
-    one = Measured(Recording(Path(), timeline=None, clock={"per_step": {"fetch": 3.0}}, facts={"loaders": loaders}))
+    loaders = [
+        {"dataset_length": 10, "batches_per_epoch": 5},
+        {"dataset_length": 30, "batches_per_epoch": 15, "iterator_start_ms": [1, 1]},
+    ]
+    one = Measured(
+        Recording(Path(), timeline=None, clock={"per_step": {"fetch": 3.0}}, facts={"loaders": loaders})
+    )
     assert numbers(one) == (5, 3)
 
 
@@ -196,7 +210,11 @@ def test_what_is_recorded_of_a_script_with_two_loaders(run_script: Callable[...,
     run = run_script("epochs")
     assert run.steps["per_step"]["fetch"] == pytest.approx(3)
     train, validation = sorted(run.facts["loaders"], key=lambda one: one["dataset_length"])
-    assert (train["dataset_length"], train["batches_per_step"], train["fed_share"]) == (30, pytest.approx(3), 1)
+    assert (train["dataset_length"], train["batches_per_step"], train["fed_share"]) == (
+        30,
+        pytest.approx(3),
+        1,
+    )
     assert validation["fed_share"] < 0.5
     assert train["function"] == validation["function"] == "loader_of"
     one = Measured(Recording(Path(), timeline=None, clock=run.steps, facts=run.facts))

@@ -51,7 +51,9 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
         state = GpuState(lambda: {11})
         state.start()
         deadline = time.monotonic() + (10 if rows else 0.5)
-        while state._thread.is_alive() and time.monotonic() < deadline and (len(state._rows) < rows or not rows):
+        while (
+            state._thread.is_alive() and time.monotonic() < deadline and (len(state._rows) < rows or not rows)
+        ):
             time.sleep(0.01)
         return state.stop()
 
@@ -83,7 +85,10 @@ def test_what_a_busy_gpu_tells(seen: Seen) -> None:
 
 
 def test_an_older_driver_has_another_name_for_throttling(seen: Seen) -> None:
-    assert seen(printing(ROWS, "*clocks_event_reasons*) echo Field is not a valid field to query.; exit 2;;")) == EXPECTED
+    assert (
+        seen(printing(ROWS, "*clocks_event_reasons*) echo Field is not a valid field to query.; exit 2;;"))
+        == EXPECTED
+    )
 
 
 def test_processes_of_a_container_cannot_be_told_apart(seen: Seen) -> None:
@@ -98,7 +103,12 @@ def test_a_gpu_that_tells_little(seen: Seen) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    ["exec sleep 600\n", "trap '' TERM INT; exec sleep 600\n", "echo NVIDIA-SMI has failed; exit 9\n", "exit 1\n"],
+    [
+        "exec sleep 600\n",
+        "trap '' TERM INT; exec sleep 600\n",
+        "echo NVIDIA-SMI has failed; exit 9\n",
+        "exit 1\n",
+    ],
     ids=["hangs", "ignores signals", "has no driver", "fails"],
 )
 def test_an_nvidia_smi_that_does_not_work(seen: Seen, script: str) -> None:

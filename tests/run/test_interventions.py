@@ -36,14 +36,54 @@ ROOT = str(Path(__file__).parents[2])
 Apply = Callable[..., Intervention]
 
 OWNERS = [
-    *(nn.Module, nn.parallel.DistributedDataParallel, DataLoader, torch.utils.data.dataloader._MultiProcessingDataLoaderIter, torch.Tensor),
-    *(torch.optim.Optimizer, torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD, torch.optim.RMSprop, torch.amp.GradScaler),
-    *(torch, torch.autograd, torch.autocast, torch.autograd.profiler.profile, torch.backends.cuda, torch.backends.ContextProp),
+    *(
+        nn.Module,
+        nn.parallel.DistributedDataParallel,
+        DataLoader,
+        torch.utils.data.dataloader._MultiProcessingDataLoaderIter,
+        torch.Tensor,
+    ),
+    *(
+        torch.optim.Optimizer,
+        torch.optim.Adam,
+        torch.optim.AdamW,
+        torch.optim.SGD,
+        torch.optim.RMSprop,
+        torch.amp.GradScaler,
+    ),
+    *(
+        torch,
+        torch.autograd,
+        torch.autocast,
+        torch.autograd.profiler.profile,
+        torch.backends.cuda,
+        torch.backends.ContextProp,
+    ),
     *(nn.utils, nn.utils.clip_grad, type(os.environ)),
 ]
 NAMES = {
-    *("__call__", "__init__", "_reset", "to", "cuda", "zero_grad", "backward", "grad", "step", "compile", "set_anomaly_enabled"),
-    *("set_num_threads", "set_float32_matmul_precision", "__set__", "__setitem__", "enable_flash_sdp", "clip_grad_norm_", "_start_trace"),
+    *(
+        "__call__",
+        "__init__",
+        "_reset",
+        "to",
+        "cuda",
+        "zero_grad",
+        "backward",
+        "grad",
+        "step",
+        "compile",
+        "set_anomaly_enabled",
+    ),
+    *(
+        "set_num_threads",
+        "set_float32_matmul_precision",
+        "__set__",
+        "__setitem__",
+        "enable_flash_sdp",
+        "clip_grad_norm_",
+        "_start_trace",
+    ),
 }
 
 
@@ -114,7 +154,9 @@ def losses(
     return found
 
 
-def run_fresh(script: str, *specs: dict[str, Any], environment: dict[str, str | None] | None = None) -> tuple[str, list[dict[str, Any]]]:
+def run_fresh(
+    script: str, *specs: dict[str, Any], environment: dict[str, str | None] | None = None
+) -> tuple[str, list[dict[str, Any]]]:
     """The script's output, and (held, why_not) of each intervention, of a process of its own."""
     code = f"""
 import json, runpy, sys
@@ -182,12 +224,18 @@ class ManyArrays(Dataset):  # type: ignore[type-arg]
 
 
 LOADS = SCRIPTS / "interventions" / "loads.py"
-LOADS_LINE = next(number for number, line in enumerate(LOADS.read_text().splitlines(), 1) if line.startswith("loader ="))
+LOADS_LINE = next(
+    number for number, line in enumerate(LOADS.read_text().splitlines(), 1) if line.startswith("loader =")
+)
 
 
 def test_workers_take_the_place_of_none_and_the_losses_stay_the_same_bits() -> None:
     plain, _ = run_fresh("loads.py")
-    spec = {"name": "dataloader", "arguments": {"num_workers": 2, "persistent_workers": True}, "sites": [[str(LOADS), LOADS_LINE]]}
+    spec = {
+        "name": "dataloader",
+        "arguments": {"num_workers": 2, "persistent_workers": True},
+        "sites": [[str(LOADS), LOADS_LINE]],
+    }
     changed, [told] = run_fresh("loads.py", spec)
     assert told == [1, ""]
     assert plain.splitlines()[-1] == "workers 0"
@@ -198,8 +246,14 @@ def test_workers_take_the_place_of_none_and_the_losses_stay_the_same_bits() -> N
 
 def test_arguments_of_loaders_given_by_position_and_by_name(apply: Apply) -> None:
     loaders = apply("dataloader", num_workers=1, prefetch_factor=4)
-    made = [DataLoader(NUMBERS, 4, False, None, None, 0), DataLoader(dataset=NUMBERS, num_workers=1, prefetch_factor=7)]
-    assert [(loader.num_workers, loader.prefetch_factor, loader.batch_size) for loader in made] == [(1, 4, 4), (1, 4, 1)]
+    made = [
+        DataLoader(NUMBERS, 4, False, None, None, 0),
+        DataLoader(dataset=NUMBERS, num_workers=1, prefetch_factor=7),
+    ]
+    assert [(loader.num_workers, loader.prefetch_factor, loader.batch_size) for loader in made] == [
+        (1, 4, 4),
+        (1, 4, 1),
+    ]
     assert told(loaders) == (2, "")
     assert "prefetch_factor" in inspect.signature(DataLoader.__init__).parameters
 
@@ -242,8 +296,12 @@ def test_workers_that_are_spawned_get_what_can_be_pickled(apply: Apply) -> None:
     assert DataLoader(Unsent(torch.arange(12))).num_workers == 0
     held, why_not = told(loaders)
     assert held == 1
-    assert why_not.startswith("Worker processes get their work by pickle here (spawn), and the loader's collate_fn cannot be pickled:")
-    assert DataLoader(NUMBERS, num_workers=2, collate_fn=lambda items: items).num_workers == 1  # it has some already
+    assert why_not.startswith(
+        "Worker processes get their work by pickle here (spawn), and the loader's collate_fn cannot be "
+        "pickled:"
+    )
+    # it has some already
+    assert DataLoader(NUMBERS, num_workers=2, collate_fn=lambda items: items).num_workers == 1
 
 
 @pytest.mark.usefixtures("spawning")
@@ -267,8 +325,20 @@ def test_a_daemon_of_multiprocessing_starts_no_workers(apply: Apply, monkeypatch
 
 def test_what_needs_workers_goes_with_the_last_of_them(apply: Apply) -> None:
     loaders = apply("dataloader", num_workers=0)
-    loader = DataLoader(NUMBERS, num_workers=2, persistent_workers=True, prefetch_factor=3, timeout=5, multiprocessing_context="fork")
-    assert (loader.num_workers, loader.persistent_workers, loader.prefetch_factor, loader.timeout) == (0, False, None, 0)
+    loader = DataLoader(
+        NUMBERS,
+        num_workers=2,
+        persistent_workers=True,
+        prefetch_factor=3,
+        timeout=5,
+        multiprocessing_context="fork",
+    )
+    assert (loader.num_workers, loader.persistent_workers, loader.prefetch_factor, loader.timeout) == (
+        0,
+        False,
+        None,
+        0,
+    )
     assert [int(number) for (number,) in loader] == list(range(12))
     assert loaders.held == 1
 
@@ -339,7 +409,9 @@ class Copies:
         self.asked: list[tuple[Any, ...]] = []
         monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
         for name in ("to", "cuda"):
-            monkeypatch.setattr(torch.Tensor, name, lambda tensor, *args, **kwargs: self.asked.append((args, kwargs)))
+            monkeypatch.setattr(
+                torch.Tensor, name, lambda tensor, *args, **kwargs: self.asked.append((args, kwargs))
+            )
 
 
 def test_copies_to_the_gpu_do_not_wait(apply: Apply, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,7 +477,12 @@ def test_fused_optimizers(apply: Apply, make: Any) -> None:
     fusing = apply("optimizer", fused=True)
     assert losses(make=make, foreach=True) == pytest.approx(plain, rel=1e-4)
     assert told(fusing) == (1, "")
-    optimizer = make([{"params": [nn.Parameter(torch.ones(1))]}, {"params": iter([nn.Parameter(torch.ones(1))]), "lr": 0.5}])
+    optimizer = make(
+        [
+            {"params": [nn.Parameter(torch.ones(1))]},
+            {"params": iter([nn.Parameter(torch.ones(1))]), "lr": 0.5},
+        ]
+    )
     assert [(group["fused"], group["foreach"]) for group in optimizer.param_groups] == [(True, None)] * 2
     assert fusing.held == 2
 
@@ -434,15 +511,29 @@ def test_optimizers_that_cannot_be_fused(apply: Apply) -> None:
         torch.optim.SGD(torch.ones(1))
     with pytest.raises(TypeError, match="not iterable"):
         torch.optim.SGD(3)
-    parameters = iter([nn.Parameter(torch.ones(1, dtype=torch.complex64))])  # torch refuses it, now or at the first step
+    # torch refuses it, now or at the first step
+    parameters = iter([nn.Parameter(torch.ones(1, dtype=torch.complex64))])
     optimizer = torch.optim.SGD(parameters)
     optimizer.param_groups[0]["params"][0].grad = torch.ones(1, dtype=torch.complex64)
     optimizer.step()
-    assert (len(optimizer.param_groups[0]["params"]), optimizer.param_groups[0]["fused"], fusing.held) == (1, False, 0)
+    assert (len(optimizer.param_groups[0]["params"]), optimizer.param_groups[0]["fused"], fusing.held) == (
+        1,
+        False,
+        0,
+    )
 
 
-def test_an_optimizer_that_torch_refuses_to_fuse_is_made_as_it_was(apply: Apply, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(optimizer: Any, params: Any, lr: float = 0.1, *, foreach: bool | None = None, fused: bool | None = None) -> None:
+def test_an_optimizer_that_torch_refuses_to_fuse_is_made_as_it_was(
+    apply: Apply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(
+        optimizer: Any,
+        params: Any,
+        lr: float = 0.1,
+        *,
+        foreach: bool | None = None,
+        fused: bool | None = None,
+    ) -> None:
         original(optimizer, params, lr)
         if fused:
             raise RuntimeError("not on this device")
@@ -451,7 +542,11 @@ def test_an_optimizer_that_torch_refuses_to_fuse_is_made_as_it_was(apply: Apply,
     monkeypatch.setattr(torch.optim.SGD, "__init__", refuse)
     fusing = apply("optimizer", fused=True)
     optimizer = torch.optim.SGD(iter([{"params": iter([nn.Parameter(torch.ones(1))])}]), 0.5)
-    assert (len(optimizer.param_groups[0]["params"]), optimizer.param_groups[0]["fused"], optimizer.defaults["lr"]) == (1, None, 0.5)
+    assert (
+        len(optimizer.param_groups[0]["params"]),
+        optimizer.param_groups[0]["fused"],
+        optimizer.defaults["lr"],
+    ) == (1, None, 0.5)
     assert told(fusing) == (0, "torch refuses it: not on this device")
 
 
@@ -487,7 +582,11 @@ def test_flags_are_kept(flags: None, apply: Apply) -> None:
     torch.backends.cuda.enable_flash_sdp(True)
     torch._C._set_cudnn_benchmark(False)  # behind our back
     changed.tick(1)
-    assert (torch.backends.cudnn.benchmark, torch.backends.cuda.flash_sdp_enabled(), changed.held) == (True, False, 3)
+    assert (torch.backends.cudnn.benchmark, torch.backends.cuda.flash_sdp_enabled(), changed.held) == (
+        True,
+        False,
+        3,
+    )
     changed.remove()
     assert (changed.held, torch.backends.cuda.flash_sdp_enabled()) == (3, True)
 
@@ -500,7 +599,8 @@ def test_flags_that_the_script_sets_itself(flags: None, apply: Apply) -> None:
     torch.set_float32_matmul_precision("high")
     assert told(changed) == (0, "It is already so.")
     changed.remove()
-    assert (torch.backends.cudnn.benchmark, torch.get_float32_matmul_precision()) == (True, "high")  # the script's will
+    # the script's will
+    assert (torch.backends.cudnn.benchmark, torch.get_float32_matmul_precision()) == (True, "high")
     torch.backends.cudnn.benchmark = False
     torch.set_float32_matmul_precision("highest")
 
@@ -523,7 +623,11 @@ class Probe(nn.Module):
 
     def forward(self, inputs: torch.Tensor) -> dict[str, Any]:
         self.seen = self.layer(inputs)
-        return {"out": self.seen, "more": (self.seen, [self.seen], "text"), "whole": torch.ones(1, dtype=torch.int64)}
+        return {
+            "out": self.seen,
+            "more": (self.seen, [self.seen], "text"),
+            "whole": torch.ones(1, dtype=torch.int64),
+        }
 
     def __init__(self) -> None:
         super().__init__()
@@ -577,9 +681,14 @@ def losses_by_hand(make: Any, clip: bool, **arguments: Any) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize(("make", "arguments"), [(torch.optim.SGD, {}), (torch.optim.Adam, {}), (torch.optim.Adam, {"fused": True})])
+@pytest.mark.parametrize(
+    ("make", "arguments"),
+    [(torch.optim.SGD, {}), (torch.optim.Adam, {}), (torch.optim.Adam, {"fused": True})],
+)
 @pytest.mark.parametrize("clip", [False, True])
-def test_float16_scales_the_losses_as_its_author_would(apply: Apply, make: Any, arguments: dict[str, Any], clip: bool) -> None:
+def test_float16_scales_the_losses_as_its_author_would(
+    apply: Apply, make: Any, arguments: dict[str, Any], clip: bool
+) -> None:
     by_hand = losses_by_hand(make, clip, **arguments)
     casting = apply("autocast", dtype="float16")
     raw: list[float] = []
@@ -603,7 +712,9 @@ def test_a_step_whose_gradients_overflow_is_left_out_and_the_scale_becomes_small
     weights, gradients = [], []
     for _ in range(3):
         optimizer.zero_grad()
-        (model(torch.ones(1, 1)) * 2.0).sum().backward()  # 2 · 65536 is too much for float16, so is 2 · 32768, 2 · 16384 is not
+        (
+            model(torch.ones(1, 1)) * 2.0
+        ).sum().backward()  # 2 · 65536 is too much for float16, so is 2 · 32768, 2 · 16384 is not
         gradients.append(model.weight.grad.item())  # type: ignore[union-attr]
         optimizer.step()
         weights.append(model.weight.item())
@@ -903,7 +1014,11 @@ def test_anomaly_mode_stays_off(apply: Apply) -> None:
     switching = apply("anomaly_mode_off")
     torch.autograd.set_detect_anomaly(True)
     assert not torch.is_anomaly_enabled()
-    with torch.autograd.set_detect_anomaly(True), pytest.warns(UserWarning, match="Anomaly"), torch.autograd.detect_anomaly():
+    with (
+        torch.autograd.set_detect_anomaly(True),
+        pytest.warns(UserWarning, match="Anomaly"),
+        torch.autograd.detect_anomaly(),
+    ):
         assert not torch.is_anomaly_enabled()
     assert told(switching) == (3, "")
     torch.autograd.set_detect_anomaly(False)
@@ -1021,7 +1136,9 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_allocator_is_loaded_before_everything_else(libraries: Path) -> None:
-    (some_library,) = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libm.so" in line}
+    (some_library,) = {
+        line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libm.so" in line
+    }
     allocator = libraries / "libtcmalloc_minimal.so.4"
     shutil.copy(some_library, allocator)  # no allocator, but a library that can be loaded
     spec = {"name": "allocator", "arguments": {"library": "tcmalloc"}, "sites": []}
@@ -1036,7 +1153,10 @@ def test_an_allocator_is_loaded_before_everything_else(libraries: Path) -> None:
 
 def test_an_allocator_that_is_not_installed(libraries: Path, apply: Apply) -> None:
     assert environment_of([{"name": "allocator", "arguments": {"library": "jemalloc"}}], {}) == {}
-    assert told(apply("allocator", library="jemalloc")) == (0, "jemalloc is not installed; Debian's package is libjemalloc2.")
+    assert told(apply("allocator", library="jemalloc")) == (
+        0,
+        "jemalloc is not installed; Debian's package is libjemalloc2.",
+    )
 
 
 def test_segments_that_grow() -> None:
@@ -1045,7 +1165,9 @@ def test_segments_that_grow() -> None:
     assert [environment_of([spec], {})[name] for name in both] == ["expandable_segments:True"] * 2
     given = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:False,roundup_power2_divisions:[256:1,512:2]"}
     changes = environment_of([spec], given)
-    assert {changes[name] for name in both} == {"roundup_power2_divisions:[256:1,512:2],expandable_segments:True"}
+    assert {changes[name] for name in both} == {
+        "roundup_power2_divisions:[256:1,512:2],expandable_segments:True"
+    }
 
 
 def test_segments_without_and_with_a_gpu_in_use(apply: Apply, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1151,7 +1273,9 @@ def test_the_clock_ticks_at_every_call_of_a_model_that_is_not_trained(
 
 
 @pytest.mark.parametrize("name", ["autocast", "compile"])
-def test_the_clock_ticks_at_every_step_of_an_optimizer(apply: Apply, compiler: Any, clock: Callable[[], Ticks], name: str) -> None:
+def test_the_clock_ticks_at_every_step_of_an_optimizer(
+    apply: Apply, compiler: Any, clock: Callable[[], Ticks], name: str
+) -> None:
     changing = apply(name, **({"backend": "eager"} if name == "compile" else {"dtype": "float16"}))
     ticks = clock()
     assert losses(steps=4)

@@ -57,7 +57,9 @@ def test_one_chooses_the_folder_and_the_others_wait_for_it(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 @pytest.mark.parametrize("wanted", [None, Path("shared")])
-def test_machines_come_to_the_same_folder_whichever_is_first(tmp_path: Path, order: tuple[int, int], wanted: Path | None) -> None:
+def test_machines_come_to_the_same_folder_whichever_is_first(
+    tmp_path: Path, order: tuple[int, int], wanted: Path | None
+) -> None:
     first, second = both(*(on_machine(node) for node in order), wanted=wanted)
     assert first.out == second.out == tmp_path / (wanted or "diagnosis/node7-29500")
     assert (first.keeps_record, second.keeps_record) == (True, False)
@@ -69,7 +71,9 @@ def test_an_empty_folder_is_as_good_as_none(tmp_path: Path) -> None:
     assert [one.out for one in both(on_machine(0), on_machine(1), Path("out"))] == [tmp_path / "out"] * 2
 
 
-@pytest.mark.parametrize("occupied", [{"notes.txt": "mine"}, {"run.json": "{}"}, {"run.json": '{"job": "other"}'}])
+@pytest.mark.parametrize(
+    "occupied", [{"notes.txt": "mine"}, {"run.json": "{}"}, {"run.json": '{"job": "other"}'}]
+)
 def test_a_folder_that_is_not_the_jobs_is_refused(tmp_path: Path, occupied: dict[str, str]) -> None:
     (tmp_path / "out").mkdir()
     for name, text in occupied.items():

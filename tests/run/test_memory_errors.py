@@ -17,7 +17,9 @@ from .running import SCRIPTS, Recorded, run_plain
 Run = Callable[..., Recorded]
 HERE = str(Path(__file__).parent)
 TOO_MUCH = 1 + next(
-    number for number, line in enumerate((SCRIPTS / "out_of_memory.py").read_text().splitlines()) if line.endswith("# too much")
+    number
+    for number, line in enumerate((SCRIPTS / "out_of_memory.py").read_text().splitlines())
+    if line.endswith("# too much")
 )
 
 
@@ -29,7 +31,9 @@ TOO_MUCH = 1 + next(
         (100, {"keep_going": True}, None, "after the recorded steps"),
     ],
 )
-def test_the_line_and_the_step(run_script: Run, step: int, settings: dict[str, bool], ticks: int | None, when: str) -> None:
+def test_the_line_and_the_step(
+    run_script: Run, step: int, settings: dict[str, bool], ticks: int | None, when: str
+) -> None:
     run = run_script("out_of_memory", str(step), **settings)
     assert (run.outcome.ended, run.outcome.exit_code) == ("crashed", 1)
     error = run.facts["memory_error"]
@@ -42,7 +46,9 @@ def test_the_line_and_the_step(run_script: Run, step: int, settings: dict[str, b
     assert (finding["state"], finding["group"]) == ("fires", "plan")
     assert [culprit["line"] for culprit in finding["culprits"]] == [TOO_MUCH]
     assert f"the machine's memory, {when}" in finding["fix"]["how"]
-    assert document["verdict"].startswith(f"The run ended for lack of memory (the machine's memory, {when}), at `")
+    assert document["verdict"].startswith(
+        f"The run ended for lack of memory (the machine's memory, {when}), at `"
+    )
     assert document["verdict"].endswith("before a complete step was recorded.") == (step == 1)
 
 
@@ -67,7 +73,13 @@ def raised(error: Exception, cause: Exception | None = None) -> Exception:
     ("error", "device"),
     [
         (MemoryError(), "cpu"),
-        (RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried …"), "cpu"),
+        (
+            RuntimeError(
+                "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
+                "you tried …"
+            ),
+            "cpu",
+        ),
         (torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."), "cuda"),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), "cuda"),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), None),

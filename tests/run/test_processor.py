@@ -53,7 +53,10 @@ def test_a_thread_runs_when_it_computes_and_not_when_it_sleeps(tmp_path: Path) -
     assert slept[NOW_NS] - before[NOW_NS] >= 50_000_000
     assert slept[RAN_NS] - before[RAN_NS] < 10_000_000
     assert 30_000_000 <= spun[RAN_NS] - slept[RAN_NS] <= spun[NOW_NS] - slept[NOW_NS] + 1_000_000
-    for earlier, later in (before, slept), (slept, spun):  # what it neither ran nor slept it waited for a core
+    for earlier, later in (
+        (before, slept),
+        (slept, spun),
+    ):  # what it neither ran nor slept it waited for a core
         if os.path.exists("/proc/thread-self/schedstat"):
             ran_ns, delay_ns = later[RAN_NS] - earlier[RAN_NS], later[DELAY_NS] - earlier[DELAY_NS]
             assert 0 <= delay_ns <= later[NOW_NS] - earlier[NOW_NS] - ran_ns + 1_000_000
@@ -125,7 +128,11 @@ def test_parts_of_a_step_are_timed_and_the_wrappers_go(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     ended = type("Calls", (), {"step_ended": None})()
-    places = {"forward": (nn.Module, "__call__"), "backward": (graph_entry, "_engine_run_backward"), "step_ended": (ended, "step_ended")}
+    places = {
+        "forward": (nn.Module, "__call__"),
+        "backward": (graph_entry, "_engine_run_backward"),
+        "step_ended": (ended, "step_ended"),
+    }
     before = nn.Module.__call__, graph_entry._engine_run_backward
     processor = Processor()
     parts = Parts(processor, places.__getitem__)
@@ -145,7 +152,12 @@ def test_parts_of_a_step_are_timed_and_the_wrappers_go(tmp_path: Path) -> None:
 
 def test_a_part_that_raises_ends_as_well(tmp_path: Path) -> None:
     processor = Processor()
-    parts = Parts(processor, lambda kind: (nn.Module, "__call__") if kind == "forward" else (type("Nothing", (), {kind: None}), kind))
+    parts = Parts(
+        processor,
+        lambda kind: (
+            (nn.Module, "__call__") if kind == "forward" else (type("Nothing", (), {kind: None}), kind)
+        ),
+    )
     parts.begin("parts", 0)
     for _ in range(2):
         with contextlib.suppress(RuntimeError):

@@ -19,7 +19,10 @@ Run = Callable[..., Recorded]
 def phases_of(run: Recorded, rank: int) -> dict[str, tuple[int, int]]:
     """First and last tick of each phase."""
     phases = run.json(f"rank{rank}/steps.json")["phases"]
-    return {phase["name"]: (phase["first_tick"], phase["first_tick"] + len(phase["tick_ns"]) - 1) for phase in phases}
+    return {
+        phase["name"]: (phase["first_tick"], phase["first_tick"] + len(phase["tick_ns"]) - 1)
+        for phase in phases
+    }
 
 
 @pytest.mark.parametrize(
@@ -34,26 +37,38 @@ def phases_of(run: Recorded, rank: int) -> dict[str, tuple[int, int]]:
     ],
     ids=str,
 )
-def test_all_ranks_record_the_same_steps(run_script: Run, script: tuple[str, ...], settings: dict[str, Any]) -> None:
+def test_all_ranks_record_the_same_steps(
+    run_script: Run, script: tuple[str, ...], settings: dict[str, Any]
+) -> None:
     run = run_script("ranks", *script, **settings)
     ranks = range(int(script[1]))
     assert sorted(path.name for path in run.folder.glob("rank*")) == [f"rank{rank}" for rank in ranks]
     first = phases_of(run, 0)
     assert list(first) == ["warmup", "plain", "parts", "timeline", "detail"]
-    assert [end - begin for name, (begin, end) in first.items() if name in ("plain", "timeline", "detail")] == [10, 4, 1]
+    assert [
+        end - begin for name, (begin, end) in first.items() if name in ("plain", "timeline", "detail")
+    ] == [10, 4, 1]
     assert 3 <= first["parts"][1] - first["parts"][0] <= 8
     for rank in ranks:
         assert phases_of(run, rank) == first
         assert run.json(f"rank{rank}/steps.json")["notes"] == []
         assert run.json(f"rank{rank}/facts.json")["process_group"]["rank"] == rank
-    assert sorted(path.name for path in run.folder.iterdir()) == [*(f"rank{rank}" for rank in ranks), "run.json"]
+    assert sorted(path.name for path in run.folder.iterdir()) == [
+        *(f"rank{rank}" for rank in ranks),
+        "run.json",
+    ]
     assert not list(run.folder.glob("rank*/elected"))
     if settings:
         plain = run_plain("ranks", *script)
         assert (run.outcome.ended, run.outcome.exit_code) == ("finished", plain.returncode)
         assert sorted(run.stdout.splitlines()) == sorted(plain.stdout.splitlines())
     else:
-        assert (run.outcome.ended, run.outcome.exit_code, run.stdout, run.stderr) == ("stopped", 0, "parent ends\n", "")
+        assert (run.outcome.ended, run.outcome.exit_code, run.stdout, run.stderr) == (
+            "stopped",
+            0,
+            "parent ends\n",
+            "",
+        )
 
 
 def test_each_ranks_workers_write_into_its_folder(run_script: Run) -> None:
@@ -61,7 +76,9 @@ def test_each_ranks_workers_write_into_its_folder(run_script: Run) -> None:
     assert (run.outcome.ended, run.outcome.exit_code) == ("finished", 0)
     pids = []
     for rank in range(2):
-        records = list(struct.iter_unpack("<QQQII", (run.folder / f"rank{rank}" / "fetches.bin").read_bytes()))
+        records = list(
+            struct.iter_unpack("<QQQII", (run.folder / f"rank{rank}" / "fetches.bin").read_bytes())
+        )
         assert len(records) == 60
         assert {worker for *_, worker in records} == {1}
         pids += list({pid for *_, pid, _ in records})

@@ -26,11 +26,17 @@ LINES = SCRIPTS / "lines.py"
 
 
 def line_of(comment: str) -> int:
-    return next(number for number, line in enumerate(LINES.read_text().splitlines(), 1) if line.endswith(f"# {comment}"))
+    return next(
+        number
+        for number, line in enumerate(LINES.read_text().splitlines(), 1)
+        if line.endswith(f"# {comment}")
+    )
 
 
 def events(run: Recorded, phase: str) -> tuple[list[dict[str, Any]], int]:
-    with gzip.open(run.folder / "rank0" / f"{phase}.pt.trace.json.gz", "rt", encoding="utf-8", errors="replace") as file:
+    with gzip.open(
+        run.folder / "rank0" / f"{phase}.pt.trace.json.gz", "rt", encoding="utf-8", errors="replace"
+    ) as file:
         trace = json.load(file)
     return trace["traceEvents"], trace["baseTimeNanoseconds"]
 
@@ -68,7 +74,10 @@ def test_marks_and_calls_carry_exact_lines(recorded_lines: Recorded) -> None:
     assert not calls["truncated"]
     starts = list(zip(calls["start_ns"], calls["tid"], strict=True))
     assert all(any((start + slack, tid) in spans for slack in (-1, 0, 1)) for start, tid in starts)
-    places = Counter((calls["functions"][function], line) for function, line in zip(calls["function"], calls["line"], strict=True))
+    places = Counter(
+        (calls["functions"][function], line)
+        for function, line in zip(calls["function"], calls["line"], strict=True)
+    )
     assert calls["files"] == [str(LINES)]
     for function, comment in [("forward", "inner"), ("main", "zero"), ("main", "read"), ("read", "item")]:
         assert places[function, line_of(comment)] >= 1, comment
@@ -81,7 +90,11 @@ def test_a_tick_comes_after_the_mark_of_the_call_that_ticks(run_script: Run) -> 
         run = run_script(script)
         assert (run.outcome.ended, run.stderr) == ("stopped", "")
         timeline, _ = events(run, "timeline")
-        spans = [(event["ts"], event["ts"] + event["dur"]) for event in timeline if event["name"].startswith(f"diagnose::{kind}|")]
+        spans = [
+            (event["ts"], event["ts"] + event["dur"])
+            for event in timeline
+            if event["name"].startswith(f"diagnose::{kind}|")
+        ]
         ticks = [event["ts"] for event in timeline if event["name"].startswith("diagnose::tick|")]
         assert spans
         assert not any(start <= tick <= end for start, end in spans for tick in ticks)
@@ -91,11 +104,17 @@ def test_every_tick_of_a_phase_is_on_its_trace(recorded_lines: Recorded) -> None
     for name in ("timeline", "detail"):
         phase = next(phase for phase in recorded_lines.steps["phases"] if phase["name"] == name)
         trace, _ = events(recorded_lines, name)
-        numbers = sorted(int(match[1]) for event in trace if (match := re.fullmatch(r"diagnose::tick\|(\d+)", event["name"])))
+        numbers = sorted(
+            int(match[1])
+            for event in trace
+            if (match := re.fullmatch(r"diagnose::tick\|(\d+)", event["name"]))
+        )
         assert numbers == list(range(phase["first_tick"], phase["first_tick"] + len(phase["tick_ns"])))
 
 
-def test_batches_that_the_training_process_fetches_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_that_the_training_process_fetches_are_written_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fetch, "_WAITS_NS", 1 << 62)
     log = fetch.FetchLog(str(tmp_path), SharedState(str(tmp_path)))
 
@@ -128,7 +147,12 @@ def test_ticks_with_nothing_to_decide_are_only_written_down(tmp_path: Path) -> N
     assert phases.passes(110)
     assert phases.passes(199)
     assert not phases.passes(199)  # the phase has its steps
-    assert (phases._ticks, phases._tick_ns, phases._ticks_watched, phases._ticks_theirs) == (9, [100, 110, 199], 2, 0)
+    assert (phases._ticks, phases._tick_ns, phases._ticks_watched, phases._ticks_theirs) == (
+        9,
+        [100, 110, 199],
+        2,
+        0,
+    )
     phases._next_tick = 20
     assert not phases.passes(200)  # it is time to look around
     assert phases._ticks == 9
@@ -151,7 +175,12 @@ def test_facts_of_an_inference_without_no_grad(run_script: Run) -> None:
     assert facts["forward"]["saved_bytes"] > 0
     (model,) = facts["models"]
     assert model["conv_bias_before_norm"] == [{"conv": "conv", "norm": "norm"}]
-    assert (model["class"], model["convolution_count"], model["training"], model["dtypes"]) == ("Net", 2, False, ["float32"])
+    assert (model["class"], model["convolution_count"], model["training"], model["dtypes"]) == (
+        "Net",
+        2,
+        False,
+        ["float32"],
+    )
     assert facts["optimizers"] == facts["loaders"] == []
     assert facts["mark_overhead_ns"] > 0
     assert facts["device"] == "cpu"
@@ -160,7 +189,17 @@ def test_facts_of_an_inference_without_no_grad(run_script: Run) -> None:
 def test_facts_of_a_training_loop(run_script: Run) -> None:
     facts = run_script("plain", stacks=False).facts
     (optimizer,), (loader,) = facts["optimizers"], facts["loaders"]
-    assert (optimizer["class"], optimizer["tensor_count"], optimizer["line"], optimizer["function"]) == ("Adam", 4, 17, "main")
-    assert (loader["num_workers"], loader["batch_size"], loader["line"], loader["dataset_length"]) == (0, 8, 15, 256)
+    assert (optimizer["class"], optimizer["tensor_count"], optimizer["line"], optimizer["function"]) == (
+        "Adam",
+        4,
+        17,
+        "main",
+    )
+    assert (loader["num_workers"], loader["batch_size"], loader["line"], loader["dataset_length"]) == (
+        0,
+        8,
+        15,
+        256,
+    )
     assert facts["forward"]["backward_count"] == facts["forward"]["count"]
     assert facts["own_profiler_share"] == 0

@@ -41,17 +41,37 @@ def test_warm_up_ends_when_patience_is_used_up() -> None:
 
 
 def test_budgets_scale_with_the_steps() -> None:
-    assert {name: budget.steps for name, budget in budgets(8).items()} == {"plain": 20, "parts": 16, "timeline": 8, "detail": 2}
-    assert {name: budget.steps for name, budget in budgets(1).items()} == {"plain": 5, "parts": 2, "timeline": 1, "detail": 1}
+    assert {name: budget.steps for name, budget in budgets(8).items()} == {
+        "plain": 20,
+        "parts": 16,
+        "timeline": 8,
+        "detail": 2,
+    }
+    assert {name: budget.steps for name, budget in budgets(1).items()} == {
+        "plain": 5,
+        "parts": 2,
+        "timeline": 1,
+        "detail": 1,
+    }
     more_plain = budgets(2, plain_steps=40)
-    assert {name: budget.steps for name, budget in more_plain.items()} == {"plain": 40, "parts": 4, "timeline": 2, "detail": 1}
+    assert {name: budget.steps for name, budget in more_plain.items()} == {
+        "plain": 40,
+        "parts": 4,
+        "timeline": 2,
+        "detail": 1,
+    }
 
 
 def test_without_time_only_steps_count() -> None:
     assert not settled([10] * 9, 90, timed=False)
     assert settled([10, 99] * 5, 1, timed=False)
     untimed = budgets(8, timed=False)
-    assert {name: budget.steps for name, budget in untimed.items()} == {"plain": 20, "parts": 8, "timeline": 8, "detail": 2}
+    assert {name: budget.steps for name, budget in untimed.items()} == {
+        "plain": 20,
+        "parts": 8,
+        "timeline": 8,
+        "detail": 2,
+    }
     for budget in untimed.values():
         assert not budget.used_up(budget.steps - 1, 9999 * SECOND)
         assert budget.used_up(budget.steps, 1)
@@ -99,10 +119,13 @@ def test_where_enough_steps_are_left_there_is_one_round() -> None:
         (2, {"plain": 3, "timeline": 2}),
         (5, {"plain": 3, "timeline": 2}),
         (7, {"plain": 3, "parts": 1, "timeline": 2, "detail": 1}),
-        (28, {"plain": 17, "parts": 4, "timeline": 5, "detail": 2}),  # detail has no more in a full round either
+        # detail has no more in a full round either
+        (28, {"plain": 17, "parts": 4, "timeline": 5, "detail": 2}),
     ],
 )
-def test_a_short_round_comes_first_where_few_steps_are_left_or_nobody_knows(left: int | None, short: dict[str, int]) -> None:
+def test_a_short_round_comes_first_where_few_steps_are_left_or_nobody_knows(
+    left: int | None, short: dict[str, int]
+) -> None:
     full = budgets()
     first, second = schedule.rounds(full, left, 100_000_000)
     assert (counts(first), second) == (short, full)
@@ -110,8 +133,8 @@ def test_a_short_round_comes_first_where_few_steps_are_left_or_nobody_knows(left
 
 
 def test_rounds_grow_where_the_full_one_is_long() -> None:
-    # Steps of 2 ms: 150 plain ones in 0.3 s, 75 for their parts, 100 in the timeline, 10 in detail are 335. There is a round of 7 and one
-    # of 42; 252 would be more than half of all.
+    # Steps of 2 ms: 150 plain ones in 0.3 s, 75 for their parts, 100 in the timeline, 10 in detail are 335.
+    # There is a round of 7 and one of 42; 252 would be more than half of all.
     full = budgets()
     assert sum(budget.expected_steps(2_000_000) for budget in full.values()) == 335
     *short, last = schedule.rounds(full, None, 2_000_000)

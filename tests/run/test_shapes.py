@@ -41,13 +41,18 @@ def test_all_phases_and_the_script_is_what_it_is_without_us(
     run = run_script(*script, keep_going=True)
     assert (run.steps["clock"], run.steps["ticks_per_step"]) == (clock, ticks_per_step)
     assert backwards[0] <= run.steps["per_step"]["backward"] <= backwards[1]
-    assert {name: run.steps_in(name) for name in ("plain", "timeline", "detail")} == {"plain": 10, "timeline": 4, "detail": 1}
+    assert {name: run.steps_in(name) for name in ("plain", "timeline", "detail")} == {
+        "plain": 10,
+        "timeline": 4,
+        "detail": 1,
+    }
     assert run.steps["notes"] == []
 
     plain = run_plain(*script)
     assert run.outcome.exit_code == plain.returncode
     assert run.outcome.ended == ("crashed" if plain.returncode else "finished")
-    assert sorted(run.stdout.splitlines()) == sorted(plain.stdout.splitlines())  # the final loss among it; ranks in any order
+    # the final loss among it; ranks in any order
+    assert sorted(run.stdout.splitlines()) == sorted(plain.stdout.splitlines())
     assert without_times(run.stderr) == without_times(plain.stderr)
 
 
@@ -97,8 +102,14 @@ def test_children_that_train(run_script: Run, how: str) -> None:
     assert run.steps_in("timeline") == 4
 
 
-@pytest.mark.parametrize(("how", "epochs", "settings"), [("spawn", "1000", {}), ("fork", "4", {"keep_going": True})], ids=["spawn", "fork"])
-def test_loader_workers_are_timed_but_never_recorded(run_script: Run, how: str, epochs: str, settings: dict[str, bool]) -> None:
+@pytest.mark.parametrize(
+    ("how", "epochs", "settings"),
+    [("spawn", "1000", {}), ("fork", "4", {"keep_going": True})],
+    ids=["spawn", "fork"],
+)
+def test_loader_workers_are_timed_but_never_recorded(
+    run_script: Run, how: str, epochs: str, settings: dict[str, bool]
+) -> None:
     run = run_script("workers", how, epochs, **settings)
     assert run.outcome.ended == ("finished" if settings else "stopped")
     assert run.stderr == ""
@@ -108,4 +119,9 @@ def test_loader_workers_are_timed_but_never_recorded(run_script: Run, how: str, 
     assert run.steps["pid"] not in {pid for *_, pid, _ in records}
     assert all(duration >= 4_000_000 for _, duration, *_ in records)  # four items of a millisecond
     (loader,) = run.facts["loaders"]
-    assert (loader["num_workers"], loader["dataset"], loader["dataset_length"], loader["function"]) == (2, "Slow", 64, "main")
+    assert (loader["num_workers"], loader["dataset"], loader["dataset_length"], loader["function"]) == (
+        2,
+        "Slow",
+        64,
+        "main",
+    )

@@ -40,7 +40,10 @@ def test_the_page_carries_the_stage_and_the_ticks(tmp_path: Path) -> None:
     child.ticks = 7
     budget = Budget(20, at_least=5)
     child.stage = shared_state.Stage("timing plain steps", budget, 2, 3 * SECOND)
-    assert (parent.stage, parent.ticks) == (shared_state.Stage("timing plain steps", budget, 2, 3 * SECOND), 0)
+    assert (parent.stage, parent.ticks) == (
+        shared_state.Stage("timing plain steps", budget, 2, 3 * SECOND),
+        0,
+    )
     child.ticks = 5
     assert parent.ticks == 5
     child.phase = "é" * 300
@@ -54,7 +57,9 @@ def test_the_pace_is_the_one_before_until_two_steps_of_the_phase_were_seen(tmp_p
     moments = iter([0.0, 1.0, 3.0, 5.0, 41.0, 50.0])
     stages = Stages(page, lambda: next(moments))
     assert stages.now() == Stage("")
-    page.stage = shared_state.Stage("timing plain steps", Budget(20, 5, 10 * SECOND, 30 * SECOND), 2, SECOND // 4)
+    page.stage = shared_state.Stage(
+        "timing plain steps", Budget(20, 5, 10 * SECOND, 30 * SECOND), 2, SECOND // 4
+    )
     assert stages.now() == Stage("timing plain steps", 0, 20, 5.0)
     page.ticks = 3
     assert stages.now() == Stage("timing plain steps", 1, 20, 4.75)
@@ -77,11 +82,18 @@ for step in range(400):
 """
 
 
-def test_a_recording_says_how_many_steps_its_phases_take_and_counts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_says_how_many_steps_its_phases_take_and_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SCRIPT)
     seen: list[Stage] = []
-    launch(Target("train.py", False, ()), Settings(steps=4, plain_steps=8, stacks=False, device="cpu"), tmp_path / "out", seen.append)
+    launch(
+        Target("train.py", False, ()),
+        Settings(steps=4, plain_steps=8, stacks=False, device="cpu"),
+        tmp_path / "out",
+        seen.append,
+    )
     texts = list(dict.fromkeys(stage.text for stage in seen))
     wanted = ["", "warming up", "timing plain steps", "recording the timeline"]
     assert [text for text in texts if text in wanted] == wanted

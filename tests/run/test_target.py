@@ -76,7 +76,9 @@ def test_a_namespace_package_may_lie_in_several_folders(
     assert check(module("space.inner.train"), tree) == (tree / "space" / "inner").resolve()
 
 
-def test_a_module_may_lie_in_an_archive(tree: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_may_lie_in_an_archive(
+    tree: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     archive = shutil.make_archive(str(tmp_path_factory.mktemp("library") / "library"), "zip", tree)
     monkeypatch.syspath_prepend(archive)
     empty = tmp_path_factory.mktemp("empty")
@@ -84,7 +86,9 @@ def test_a_module_may_lie_in_an_archive(tree: Path, tmp_path_factory: pytest.Tem
     assert check(module("runs"), empty) == Path(archive).resolve() / "runs"
 
 
-def test_a_module_of_an_editable_install_is_found_by_its_own_finder(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_of_an_editable_install_is_found_by_its_own_finder(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """pip install -e puts a finder for the package's name into sys.meta_path."""
     from importlib.util import spec_from_file_location
 
@@ -100,7 +104,16 @@ def test_a_module_of_an_editable_install_is_found_by_its_own_finder(tree: Path, 
 
 
 @pytest.mark.parametrize(
-    "name", ["nowhere", "space.nowhere", "space.inner.nowhere", "package.train.nowhere", "space..inner", ".plain", "plain."]
+    "name",
+    [
+        "nowhere",
+        "space.nowhere",
+        "space.inner.nowhere",
+        "package.train.nowhere",
+        "space..inner",
+        ".plain",
+        "plain.",
+    ],
 )
 def test_a_module_that_does_not_exist_is_said_in_one_message(name: str, tree: Path) -> None:
     with pytest.raises(UsageError, match=rf"There is no module {name}\.") as error:
@@ -129,9 +142,13 @@ def archived(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("make", [compiled, archived])
-def test_what_python_runs_without_compiling_it_is_no_syntax_error(make: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_what_python_runs_without_compiling_it_is_no_syntax_error(
+    make: Callable[[Path], Path], tmp_path: Path
+) -> None:
     script = make(tmp_path)
-    assert subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout == "ran\n"
+    assert (
+        subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout == "ran\n"
+    )
     assert check(Target(str(script), False, ()), tmp_path) == tmp_path.resolve()
 
 

@@ -20,7 +20,9 @@ from .running import SCRIPTS, Recorded
 Run = Callable[..., Recorded]
 
 
-def test_standard_input_is_the_scripts(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_the_scripts(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with (tmp_path / "input").open("w+") as file:
         file.write("a line\n")
         file.flush()
@@ -28,7 +30,9 @@ def test_standard_input_is_the_scripts(tmp_path: Path, capfd: pytest.CaptureFixt
         os.lseek(file.fileno(), 0, io.SEEK_SET)
         os.dup2(file.fileno(), 0)
         try:
-            outcome = launch(Target(str(SCRIPTS / "ending.py"), False, ("stdin", "3")), Settings(), tmp_path / "run")
+            outcome = launch(
+                Target(str(SCRIPTS / "ending.py"), False, ("stdin", "3")), Settings(), tmp_path / "run"
+            )
         finally:
             os.dup2(before, 0)
             os.close(before)
@@ -47,7 +51,9 @@ def test_a_module_with_relative_imports(run_script: Run, monkeypatch: pytest.Mon
 def test_the_interpreter_looks_as_without_us(run_script: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     own = SCRIPTS / "own"
     monkeypatch.setenv("PYTHONPATH", str(own / "site"))
-    plain = subprocess.run([sys.executable, str(own / "main.py"), "x"], capture_output=True, text=True, check=True)
+    plain = subprocess.run(
+        [sys.executable, str(own / "main.py"), "x"], capture_output=True, text=True, check=True
+    )
     run = run_script("own/main", "x")
     assert run.outcome.ended == "stopped"
     assert json.loads(run.stdout) == json.loads(plain.stdout)

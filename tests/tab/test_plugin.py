@@ -66,7 +66,10 @@ def test_all_runs_below_the_log_folder_are_listed_with_what_tells_them_apart(tmp
     write_run(tmp_path / "more" / "diagnosis" / "tuesday", documents.healthy())
     rows = Tab(tmp_path).rows()
     assert rows.keys() == {"monday", "more/diagnosis/tuesday"}
-    told = {name: rows["monday"][name] for name in ("name", "target", "verdict", "step", "device", "problem", "trace", "picture")}
+    told = {
+        name: rows["monday"][name]
+        for name in ("name", "target", "verdict", "step", "device", "problem", "trace", "picture")
+    }
     assert told == {
         "name": "monday",
         "target": "train.py",
@@ -80,7 +83,11 @@ def test_all_runs_below_the_log_folder_are_listed_with_what_tells_them_apart(tmp
 
 
 def test_the_latest_run_comes_first_whenever_its_report_was_written(tmp_path: Path) -> None:
-    for name, when in (("a", "2026-11-21T07:00:00+00:00"), ("b", "2026-11-21T09:00:00+00:00"), ("c", "2026-11-21T08:00:00+00:00")):
+    for name, when in (
+        ("a", "2026-11-21T07:00:00+00:00"),
+        ("b", "2026-11-21T09:00:00+00:00"),
+        ("c", "2026-11-21T08:00:00+00:00"),
+    ):
         (write_run(tmp_path / name) / "run.json").write_text(json.dumps({"started_at": when}))
     rows = Tab(tmp_path).rows()
     assert list(rows) == ["b", "c", "a"]
@@ -88,7 +95,14 @@ def test_the_latest_run_comes_first_whenever_its_report_was_written(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "run", ["", "[]", '{"started_at": 3}', '{"started_at": "yesterday"}', '{"started_at": "0001-01-01T00:00:00+00:00"}']
+    "run",
+    [
+        "",
+        "[]",
+        '{"started_at": 3}',
+        '{"started_at": "yesterday"}',
+        '{"started_at": "0001-01-01T00:00:00+00:00"}',
+    ],
 )
 def test_a_run_json_that_tells_no_time_does_no_harm(tmp_path: Path, run: str) -> None:
     (write_run(tmp_path / "a") / "run.json").write_text(run)
@@ -145,7 +159,9 @@ def test_a_folder_of_links_to_runs_shows_each_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("logdir", ["", "missing", "gs://bucket/logs"])
-def test_without_a_log_folder_the_tab_is_inactive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logdir: str) -> None:
+def test_without_a_log_folder_the_tab_is_inactive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logdir: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     tab = Tab(logdir)
     assert not tab.plugin.is_active()
@@ -169,7 +185,9 @@ def test_a_report_of_another_program_is_none_of_ours(tmp_path: Path) -> None:
 # ---- large and slow folders
 
 
-def test_the_search_ends_at_a_number_of_entries_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_ends_at_a_number_of_entries_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runs, "MOST_ENTRIES", 50)
     write_run(tmp_path / "zz")  # times are names: what sorts last is newest and looked at first
     for number in range(30):
@@ -189,7 +207,9 @@ def test_thousands_of_folders_are_looked_through(tmp_path: Path) -> None:
     assert not tab.get("/runs").json["cut"]
 
 
-def test_only_so_many_runs_are_listed_and_the_answer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_runs_are_listed_and_the_answer_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runs, "MOST_RUNS", 2)
     for name in ("1", "2", "3"):
         write_run(tmp_path / name)
@@ -226,7 +246,9 @@ def _slowly(inside: Any) -> Any:
 # ---- a run's report
 
 
-def test_the_report_is_rendered_from_the_document_and_never_read_as_html(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_is_rendered_from_the_document_and_never_read_as_html(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(page, "fragment", lambda document: f"<p>{document['run']['target']}</p>")
     (write_run(tmp_path / "run") / "report.html").write_text("<script>alert(1)</script>")
     answer = Tab(tmp_path).get("/fragment", run="run")
@@ -246,7 +268,10 @@ def test_two_runs_are_compared_under_their_names(tmp_path: Path, monkeypatch: py
     write_run(tmp_path / "before")
     write_run(tmp_path / "after", documents.healthy())
     assert Tab(tmp_path).get("/compare", a="before", b="after").text == "<table>"
-    assert (asked["a"]["verdict"], asked["b"]["verdict"]) == (documents.sick()["verdict"], documents.healthy()["verdict"])
+    assert (asked["a"]["verdict"], asked["b"]["verdict"]) == (
+        documents.sick()["verdict"],
+        documents.healthy()["verdict"],
+    )
     assert asked["names"] == ("before", "after")
 
 
@@ -283,7 +308,10 @@ def test_a_lone_traces_copy_is_found_too(tmp_path: Path) -> None:
     (run / "tb" / "trace").mkdir(parents=True)
     (run / "tb" / "trace" / "rank0.pt.trace.json").write_text("{}")
     answer = Tab(tmp_path).get("/trace", run="run")
-    assert (answer.data, answer.headers["Content-Disposition"]) == (b"{}", 'attachment; filename="run.trace.json"')
+    assert (answer.data, answer.headers["Content-Disposition"]) == (
+        b"{}",
+        'attachment; filename="run.trace.json"',
+    )
 
 
 def test_a_link_out_of_the_runs_folder_is_not_followed(tmp_path: Path) -> None:
@@ -334,7 +362,9 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize(("content", "said"), DAMAGED.items(), ids=range(len(DAMAGED)))
-def test_a_report_that_cannot_be_shown_is_listed_with_a_sentence(tmp_path: Path, content: str, said: str) -> None:
+def test_a_report_that_cannot_be_shown_is_listed_with_a_sentence(
+    tmp_path: Path, content: str, said: str
+) -> None:
     write_run(tmp_path / "good")
     (write_run(tmp_path / "bad") / "report.json").write_text(content)
     tab = Tab(tmp_path)
@@ -342,7 +372,11 @@ def test_a_report_that_cannot_be_shown_is_listed_with_a_sentence(tmp_path: Path,
     assert rows["good"]["problem"] == ""
     assert said in rows["bad"]["problem"]
     assert f"`python -m diagnose {tmp_path / 'bad'}` writes it again." in rows["bad"]["problem"]
-    for answer in (tab.get("/fragment", run="bad"), tab.get("/compare", a="good", b="bad"), tab.get("/compare", a="bad", b="good")):
+    for answer in (
+        tab.get("/fragment", run="bad"),
+        tab.get("/compare", a="good", b="bad"),
+        tab.get("/compare", a="bad", b="good"),
+    ):
         assert (answer.status_code, answer.mimetype) == (422, "text/plain")
         assert said in answer.text
 
@@ -377,14 +411,23 @@ def test_a_failure_of_our_own_is_a_sentence_and_a_traceback_in_the_log(
     assert "Traceback" in caplog.text
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"{}")[:-5], gzip.compress(bytes(100_000_000))], ids=range(4))
+@pytest.mark.parametrize(
+    "content", [b"", b"no gzip", gzip.compress(b"{}")[:-5], gzip.compress(bytes(100_000_000))], ids=range(4)
+)
 def test_a_damaged_picture_is_a_sentence(tmp_path: Path, content: bytes) -> None:
     (write_run(tmp_path / "run") / "picture.json.gz").write_bytes(content)
     answer = Tab(tmp_path).get("/picture", run="run")
     assert (answer.status_code, "picture.json.gz is damaged" in answer.text) == (422, True)
 
 
-HOSTILE = ["<script>alert(1)</script>", 'a"b\nSet-Cookie: x=1', "…\u202egnp", "per%2e%2e cent%", "&run=x#y", os.fsdecode(b"caf\xe9")]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    'a"b\nSet-Cookie: x=1',
+    "…\u202egnp",
+    "per%2e%2e cent%",
+    "&run=x#y",
+    os.fsdecode(b"caf\xe9"),
+]
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
@@ -406,10 +449,19 @@ def test_a_run_of_any_name_can_be_listed_asked_for_and_downloaded(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("route", "kind"),
-    [("/index.js", "text/javascript"), ("/page.js", "text/javascript"), ("/tab.css", "text/css"), ("/page.css", "text/css")],
+    [
+        ("/index.js", "text/javascript"),
+        ("/page.js", "text/javascript"),
+        ("/tab.css", "text/css"),
+        ("/page.css", "text/css"),
+    ],
 )
-def test_scripts_and_styles_are_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str, kind: str) -> None:
-    monkeypatch.setattr(page, "assets", lambda: {"page.js": b"export function start() {}", "page.css": b"body {}"})
+def test_scripts_and_styles_are_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str, kind: str
+) -> None:
+    monkeypatch.setattr(
+        page, "assets", lambda: {"page.js": b"export function start() {}", "page.css": b"body {}"}
+    )
     answer = Tab(tmp_path).get(route)
     assert (answer.status_code, answer.mimetype) == (200, kind)
     assert answer.text

@@ -42,12 +42,20 @@ def test_the_cpu_is_no_gpu_whatever_its_number() -> None:
 
 
 def test_totals_that_were_not_recorded_are_unknown() -> None:
-    without_category = {key: value for key, value in block(1010, 512).items() if key != "cat"}  # as torch 1.9 writes it
+    # as torch 1.9 writes it
+    without_category = {key: value for key, value in block(1010, 512).items() if key != "cat"}
     assert rows(read(WORK, without_category)) == [(10_000, 0, 512, -1, -1)]
 
 
 def test_other_instants_and_other_phases_are_none() -> None:
-    iteration = {"ph": "i", "s": "g", "name": "Iteration Start: PyTorch Profiler", "pid": "Traces", "tid": "Trace", "ts": 1001}
+    iteration = {
+        "ph": "i",
+        "s": "g",
+        "name": "Iteration Start: PyTorch Profiler",
+        "pid": "Traces",
+        "tid": "Trace",
+        "ts": 1001,
+    }
     begun = block(1010, 512) | {"ph": "B"}
     lasting = event("[memory]", 1010, cat="cpu_instant_event", Bytes=512)
     assert len(read(WORK, iteration, begun, lasting).memory) == 0
@@ -66,7 +74,9 @@ def test_numbers_in_text_and_whole_floats_are_numbers() -> None:
     assert rows(read(WORK, block("1010", "512", 512.0, "1024", "0", "1"))) == [(10_000, 0, 512, 512, 1024)]
 
 
-@pytest.mark.parametrize("args", [b'{"Bytes": NaN, "Total Allocated": 512}', b'{"Bytes": {"a": 1}}', b"[1]", b"7", b"null"])
+@pytest.mark.parametrize(
+    "args", [b'{"Bytes": NaN, "Total Allocated": 512}', b'{"Bytes": {"a": 1}}', b"[1]", b"7", b"null"]
+)
 def test_arguments_of_any_form_cost_nothing_else(args: bytes) -> None:
     data = encoded(WORK, block(1010, 512) | {"args": "@"}, block(1020, 512)).replace(b'"@"', args)
     trace = read_trace(io.BytesIO(data))
@@ -89,7 +99,9 @@ def test_blocks_without_a_usable_time_are_left_out_and_told() -> None:
         ("tl-mi300-nsfw", (0, 620), 0, (1_204_224, 182_526_976), 272_628_736, 291_504_128),
     ],
 )
-def test_recorded(name: str, of_gpu: tuple[int, int], of_cpu: int, first: tuple[int, int], most: int, reserved: int) -> None:
+def test_recorded(
+    name: str, of_gpu: tuple[int, int], of_cpu: int, first: tuple[int, int], most: int, reserved: int
+) -> None:
     """Counts and values from the files' text: torch 2.0, 1.9, and ROCm."""
     memory = read_trace(FOLDER / f"{name}.json.gz").memory
     ordinal, count = of_gpu

@@ -18,7 +18,11 @@ from tests.trace.build import Json, block, encoded, event, kernel, launch
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_traces").glob("*/*/rank0/timeline.pt.trace.json.gz"))
 RECORDED = Path(__file__).parents[2].parent / "shared" / "traces"
-LARGE = [path for name in ("hta-nccl-cfg", "hta-ns-resolution", "kineto-rn50-w4-v0") if (path := RECORDED / f"{name}.json.gz").exists()]
+LARGE = [
+    path
+    for name in ("hta-nccl-cfg", "hta-ns-resolution", "kineto-rn50-w4-v0")
+    if (path := RECORDED / f"{name}.json.gz").exists()
+]
 
 
 def cut_small(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -29,10 +33,17 @@ def cut_small(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 def check_same(one: Trace, other: Trace) -> None:
     for table in ("host", "device", "steps", "memory"):
         pd.testing.assert_frame_equal(getattr(one, table), getattr(other, table))
-    assert (one.info, one.notes, one.threads, one.origin_ns) == (other.info, other.notes, other.threads, other.origin_ns)
+    assert (one.info, one.notes, one.threads, one.origin_ns) == (
+        other.info,
+        other.notes,
+        other.threads,
+        other.origin_ns,
+    )
 
 
-@pytest.mark.parametrize("path", SAMPLES[:2] + LARGE, ids=lambda path: "/".join(path.parts[-4:-2]) + path.name.split(".")[0])
+@pytest.mark.parametrize(
+    "path", SAMPLES[:2] + LARGE, ids=lambda path: "/".join(path.parts[-4:-2]) + path.name.split(".")[0]
+)
 def test_small_batches_give_the_same_tables(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BATCH_BYTES", 2**40)
     whole = read_trace(path)
@@ -59,7 +70,9 @@ def test_braces_inside_text_and_arguments(form: str, size: int, monkeypatch: pyt
         "events first": lambda: json.dumps({"traceEvents": awkward(), **top}).encode(),
         "bare list": lambda: json.dumps(awkward()).encode(),
         "indented": lambda: json.dumps({"traceEvents": awkward(), **top}, indent=4).encode(),
-        "Ascii only": lambda: json.dumps({"traceEvents": [event("µ", 1), *awkward()], **top}, ensure_ascii=True).encode(),
+        "Ascii only": lambda: json.dumps(
+            {"traceEvents": [event("µ", 1), *awkward()], **top}, ensure_ascii=True
+        ).encode(),
     }[form]()
     whole = read_trace(io.BytesIO(data))
     assert whole.notes == () or all("damaged" not in note for note in whole.notes)
@@ -68,7 +81,9 @@ def test_braces_inside_text_and_arguments(form: str, size: int, monkeypatch: pyt
 
 
 def test_damage_in_the_middle_loses_no_more_than_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = encoded(*(event(f"aten::op{i}", 10 * i, 5) for i in range(400))).replace(b"aten::op200", b"aten::\xff200")
+    data = encoded(*(event(f"aten::op{i}", 10 * i, 5) for i in range(400))).replace(
+        b"aten::op200", b"aten::\xff200"
+    )
     whole = read_trace(io.BytesIO(data))
     cut_small(monkeypatch, 1000)
     check_same(read_trace(io.BytesIO(data)), whole)
@@ -83,7 +98,9 @@ def test_every_batch_keeps_all_digits_of_its_times(monkeypatch: pytest.MonkeyPat
     for i in range(200):
         data = data.replace(b'"@"', str(start + 10 * i + Decimal(i * 137 % 1000) / 1000).encode(), 1)
     cut_small(monkeypatch, 1000)
-    assert read_trace(io.BytesIO(data)).host["start_ns"].tolist() == [10_000 * i + i * 137 % 1000 for i in range(200)]
+    assert read_trace(io.BytesIO(data)).host["start_ns"].tolist() == [
+        10_000 * i + i * 137 % 1000 for i in range(200)
+    ]
 
 
 def test_a_limit_on_memory_is_kept_or_the_trace_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +115,8 @@ def test_a_limit_on_memory_is_kept_or_the_trace_refused(monkeypatch: pytest.Monk
 
 
 def test_memory_events_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = encoded(event("op", 0), *(block(i, 512, 1024, 2048) for i in range(3000)))  # 41 bytes each, and 4 times that for the tables
+    # 41 bytes each, and 4 times that for the tables
+    data = encoded(event("op", 0), *(block(i, 512, 1024, 2048) for i in range(3000)))
     cut_small(monkeypatch, 10_000)
     assert len(read_trace(io.BytesIO(data), memory_limit=10_000_000).memory) == 3000
     with pytest.raises(TraceUnreadable, match="needs more memory than the limit"):

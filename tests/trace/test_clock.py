@@ -9,13 +9,20 @@ from diagnose.trace.clock import INVALID, nanoseconds, needs_decimals
 
 def test_three_decimals_survive_in_a_double_below_2_to_the_43() -> None:
     # 7 999 999 999 999.001 µs: 92 days, as far as Kineto's relative times reach
-    assert nanoseconds([0.001, 5591.581, 7_999_999_999_999.001]).tolist() == [1, 5_591_581, 7_999_999_999_999_001]
+    assert nanoseconds([0.001, 5591.581, 7_999_999_999_999.001]).tolist() == [
+        1,
+        5_591_581,
+        7_999_999_999_999_001,
+    ]
 
 
 def test_epoch_with_decimals_needs_decimals_and_gets_them() -> None:
     assert needs_decimals([1_702_326_549_123_456.8])
     assert not needs_decimals([1_702_326_549_123_456.0, 5591.581, None, "12.5"])
-    assert nanoseconds([Decimal("1702326549123456.789"), "1702326549123456.789"]).tolist() == [1_702_326_549_123_456_789] * 2
+    assert (
+        nanoseconds([Decimal("1702326549123456.789"), "1702326549123456.789"]).tolist()
+        == [1_702_326_549_123_456_789] * 2
+    )
 
 
 def test_times_before_zero_round_to_the_nearest() -> None:
@@ -24,4 +31,10 @@ def test_times_before_zero_round_to_the_nearest() -> None:
 
 def test_unusable_times_are_told_apart() -> None:
     assert nanoseconds([None, float("nan"), float("inf"), 1e300, 4.0]).tolist() == [INVALID] * 4 + [4000]
-    assert nanoseconds(["soon", None, "4", "NaN", "1e9999999"]).tolist() == [INVALID, INVALID, 4000, INVALID, INVALID]
+    assert nanoseconds(["soon", None, "4", "NaN", "1e9999999"]).tolist() == [
+        INVALID,
+        INVALID,
+        4000,
+        INVALID,
+        INVALID,
+    ]

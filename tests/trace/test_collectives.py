@@ -20,12 +20,25 @@ ALL_REDUCE = {
 
 
 def collective(ts: float, **args: object) -> Json:
-    """A kernel of NCCL with the arguments of an all-reduce, some of them others; underscores in their names become blanks."""
-    return kernel("ncclDevKernel_Generic", ts, 1, 3, **{**ALL_REDUCE, **{key.replace("_", " "): value for key, value in args.items()}})
+    """A kernel of NCCL with the arguments of an all-reduce, some of them others;
+    underscores in their names become blanks.
+    """
+    return kernel(
+        "ncclDevKernel_Generic",
+        ts,
+        1,
+        3,
+        **{**ALL_REDUCE, **{key.replace("_", " "): value for key, value in args.items()}},
+    )
 
 
 def test_each_kernel_that_tells_has_a_row() -> None:
-    gather = {"Collective_name": "_allgather_base", "In_msg_nelems": 500, "dtype": "Float", "Process_Group_Name": "0"}
+    gather = {
+        "Collective_name": "_allgather_base",
+        "In_msg_nelems": 500,
+        "dtype": "Float",
+        "Process_Group_Name": "0",
+    }
     trace = read(collective(9, **gather), kernel("gemm", 5, 1, 4), collective(2))
     assert trace.collectives.to_dict("records") == [
         {
@@ -43,7 +56,9 @@ def test_each_kernel_that_tells_has_a_row() -> None:
 def test_kernels_that_tell_nothing_have_none() -> None:
     trace = read(kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 2, 1, 3))
     assert len(trace.collectives) == 0
-    assert trace.collectives.dtypes.map(str).to_dict() == {name: column.dtype for name, column in COLLECTIVES.items()}
+    assert trace.collectives.dtypes.map(str).to_dict() == {
+        name: column.dtype for name, column in COLLECTIVES.items()
+    }
 
 
 @pytest.mark.parametrize(

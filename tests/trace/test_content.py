@@ -1,4 +1,6 @@
-"""Where bytes come from: plain, gzip, zstd; path, file object, URL; and the limits on what they may inflate to."""
+"""Where bytes come from: plain, gzip, zstd; path, file object, URL; and the
+limits on what they may inflate to.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +58,13 @@ def test_fsspec_url() -> None:
         read_trace("nosuchprotocol://x")
 
 
-@pytest.mark.parametrize(("package", "source"), [("fsspec", "memory://x"), ("zstandard", io.BytesIO(b"\x28\xb5\x2f\xfd" + b"x" * 9))])
-def test_a_missing_optional_package_is_named(monkeypatch: pytest.MonkeyPatch, package: str, source: str | io.BytesIO) -> None:
+@pytest.mark.parametrize(
+    ("package", "source"),
+    [("fsspec", "memory://x"), ("zstandard", io.BytesIO(b"\x28\xb5\x2f\xfd" + b"x" * 9))],
+)
+def test_a_missing_optional_package_is_named(
+    monkeypatch: pytest.MonkeyPatch, package: str, source: str | io.BytesIO
+) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError) as refusal:
         read_trace(source)

@@ -15,7 +15,9 @@ from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 from tests.trace.build import encoded, event, kernel
 
-EVENTS = [event(f"aten::op{i}", 10 * i, 5, Input_Dims=[[i]]) for i in range(40)] + [kernel("void k<{lambda()#1}, {lambda()#2}>()", 5, 3, 1)]
+EVENTS = [event(f"aten::op{i}", 10 * i, 5, Input_Dims=[[i]]) for i in range(40)] + [
+    kernel("void k<{lambda()#1}, {lambda()#2}>()", 5, 3, 1)
+]
 WHOLE = encoded(*EVENTS, deviceProperties=[{"id": 0}, {"id": 1}])
 PRETTY = json.dumps({"schemaVersion": 1, "traceEvents": EVENTS, "traceName": "x.json"}, indent=2).encode()
 BARE = json.dumps(EVENTS).encode()
@@ -53,7 +55,9 @@ def test_cut_anywhere(data: bytes) -> None:
 def test_cut_between_the_last_event_and_the_end() -> None:
     trace = opened(WHOLE[: WHOLE.rindex(b"]")])
     assert len(trace.host) == 40
-    assert trace.notes == ("The file has no end (the recording may have been cut off): 41 whole events were read.",)
+    assert trace.notes == (
+        "The file has no end (the recording may have been cut off): 41 whole events were read.",
+    )
     assert trace.info["deviceProperties"] == [{"id": 0}, {"id": 1}]
 
 
@@ -85,7 +89,9 @@ def test_cut_zstd_keeps_what_was_written() -> None:
 @pytest.mark.parametrize("packed", [gzip.compress(WHOLE), zstandard.compress(WHOLE)], ids=["gzip", "zstd"])
 def test_cut_or_damaged_before_anything_can_be_uncompressed(packed: bytes) -> None:
     for data in (packed[:15], packed[:12] + b"\xff" * 30):
-        with pytest.raises(TraceUnreadable, match=r"cut off or damaged.\n  saw: nothing in it could be uncompressed"):
+        with pytest.raises(
+            TraceUnreadable, match=r"cut off or damaged.\n  saw: nothing in it could be uncompressed"
+        ):
             opened(data)
 
 
@@ -99,7 +105,11 @@ def test_gzip_with_a_damaged_middle() -> None:
 
 @pytest.mark.parametrize(
     "head",
-    [b'{"schemaVersion": 1, "traceEv', b'{"schemaVersion": 1, "traceEvents": [', b'{"schemaVersion": 1, "traceEvents": [ {"ph": "X", "na'],
+    [
+        b'{"schemaVersion": 1, "traceEv',
+        b'{"schemaVersion": 1, "traceEvents": [',
+        b'{"schemaVersion": 1, "traceEvents": [ {"ph": "X", "na',
+    ],
 )
 def test_cut_before_the_first_whole_event(head: bytes) -> None:
     with pytest.raises(TraceUnreadable):
@@ -137,7 +147,13 @@ def test_garbage_in_the_middle_costs_the_event_it_is_in() -> None:
 
 
 def test_an_event_of_unexpected_types_costs_only_itself() -> None:
-    trace = opened(encoded(event("good", 1), event("odd", 2) | {"name": ["a", "list"]}, event("odd arguments", 3, stream={"a": 1})))
+    trace = opened(
+        encoded(
+            event("good", 1),
+            event("odd", 2) | {"name": ["a", "list"]},
+            event("odd arguments", 3, stream={"a": 1}),
+        )
+    )
     assert trace.host["name"].tolist() == ["good", "odd arguments"]
     assert trace.notes == (
         "1 event held arguments of an unknown form; that part was replaced or left out.",
@@ -147,7 +163,9 @@ def test_an_event_of_unexpected_types_costs_only_itself() -> None:
 
 def test_duplicate_keys_take_the_last() -> None:
     trace = opened(
-        b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "name": "b", "ts": 1, "dur": 2, "ts": 3, "pid": 1, "tid": 1}]}'
+        b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "name": "b", "ts": 1, "dur": 2, '
+        b'"ts": 3, '
+        b'"pid": 1, "tid": 1}]}'
     )
     assert (trace.host["name"].tolist(), trace.origin_ns, trace.notes) == (["b"], 3000, ())
 
@@ -204,7 +222,10 @@ def test_other_tools_traces_are_named(events: list[dict[str, object]], writer: s
     assert writer in str(refusal.value)
 
 
-@pytest.mark.parametrize("filler", [b" " * 3_000_000, b"}" * 300_000, b"," * 300_000, b"{" * 300_000, b"\\" * 300_000, b"(1" * 300_000])
+@pytest.mark.parametrize(
+    "filler",
+    [b" " * 3_000_000, b"}" * 300_000, b"," * 300_000, b"{" * 300_000, b"\\" * 300_000, b"(1" * 300_000],
+)
 def test_hostile_filler_takes_linear_time(filler: bytes) -> None:
     at = WHOLE.index(b', {"ph"') if not filler.startswith(b"(") else WHOLE.index(b"aten::op1")
     started = time.perf_counter()

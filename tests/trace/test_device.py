@@ -10,7 +10,9 @@ from tests.trace.build import event, kernel, launch, read, row
 
 def test_every_column_has_the_schemas_type() -> None:
     for trace in (read(kernel("k", 2, 1, 5)), read(event("cpu only", 1))):
-        assert {name: str(dtype) for name, dtype in trace.device.dtypes.items()} == {name: column.dtype for name, column in DEVICE.items()}
+        assert {name: str(dtype) for name, dtype in trace.device.dtypes.items()} == {
+            name: column.dtype for name, column in DEVICE.items()
+        }
 
 
 @pytest.mark.parametrize(
@@ -32,9 +34,16 @@ def test_every_column_has_the_schemas_type() -> None:
     ],
 )
 @pytest.mark.parametrize("cat", ["gpu_memcpy", "Memcpy"])
-def test_direction_and_host_memory_of_copies(name: str, args: dict[str, str], direction: str, host_memory: str, cat: str) -> None:
+def test_direction_and_host_memory_of_copies(
+    name: str, args: dict[str, str], direction: str, host_memory: str, cat: str
+) -> None:
     copy = row(read(kernel(name, 1, 2, 3, cat=cat, bytes=512, **args)), name, "device")
-    assert (copy["kind"], copy["direction"], copy["host_memory"], copy["bytes"]) == ("memcpy", direction, host_memory, 512)
+    assert (copy["kind"], copy["direction"], copy["host_memory"], copy["bytes"]) == (
+        "memcpy",
+        direction,
+        host_memory,
+        512,
+    )
 
 
 def test_sets_and_missing_or_quoted_bytes() -> None:
@@ -64,11 +73,22 @@ def test_collectives_by_name(name: str, communicates: bool) -> None:
 
 
 def test_collectives_by_what_the_profiler_says() -> None:
-    assert read(kernel("user_kernel", 1, 2, 3, Collective_name="allreduce")).device["communication"].tolist() == [True]
+    assert read(kernel("user_kernel", 1, 2, 3, Collective_name="allreduce")).device[
+        "communication"
+    ].tolist() == [True]
 
 
 def test_device_and_stream_from_arguments_or_from_pid_and_tid() -> None:
-    bare = {"ph": "X", "cat": "Kernel", "name": "old", "pid": 1, "tid": "stream 7", "ts": 5, "dur": 1, "args": {"correlation": 3}}
+    bare = {
+        "ph": "X",
+        "cat": "Kernel",
+        "name": "old",
+        "pid": 1,
+        "tid": "stream 7",
+        "ts": 5,
+        "dur": 1,
+        "args": {"correlation": 3},
+    }
     trace = read(kernel("new", 1, 2, 3, stream=20, device=2), bare)
     assert trace.device[["device", "stream"]].to_numpy().tolist() == [[2, 20], [1, 7]]
 
@@ -85,7 +105,11 @@ def test_launch_and_innermost_op() -> None:
     )
     names = trace.host["name"].tolist()
     gemm, graph, orphan = trace.device.itertuples(index=False)
-    assert [names[row] for row in (gemm.launch, gemm.op, graph.op)] == ["cudaLaunchKernel", "aten::addmm", "aten::addmm"]
+    assert [names[row] for row in (gemm.launch, gemm.op, graph.op)] == [
+        "cudaLaunchKernel",
+        "aten::addmm",
+        "aten::addmm",
+    ]
     assert (orphan.launch, orphan.op) == (-1, -1)
 
 
@@ -101,7 +125,16 @@ def test_rocm_without_correlation_links_by_external_id() -> None:
     trace = read(
         event("aten::mm", 0, 50, External_id=25),
         event("hipExtModuleLaunchKernel", 70, 2, "cuda_runtime", External_id=25),
-        {"ph": "X", "cat": "kernel", "name": "Cijk", "pid": 2, "tid": 0, "ts": 75, "dur": 3, "args": {"External id": 25}},
+        {
+            "ph": "X",
+            "cat": "kernel",
+            "name": "Cijk",
+            "pid": 2,
+            "tid": 0,
+            "ts": 75,
+            "dur": 3,
+            "args": {"External id": 25},
+        },
     )
     device = row(trace, "Cijk", "device")
     assert trace.host["name"].iloc[device["launch"]] == "hipExtModuleLaunchKernel"
@@ -113,7 +146,9 @@ def test_mtia_copies_and_waits() -> None:
         event("aten::add", 0),
         event("event_wait", 1, 99, "mtia_ccp_events", pid=17, stream=3),
         event("pe_exe", 2, 5, "mtia_ccp_events", pid=17, stream=4),
-        event("dma_request", 8, 1, "mtia_ccp_events", pid=17, stream=5, direction="DEVICE_TO_HOST", size=1024),
+        event(
+            "dma_request", 8, 1, "mtia_ccp_events", pid=17, stream=5, direction="DEVICE_TO_HOST", size=1024
+        ),
     )
     assert trace.device[["name", "kind", "direction", "bytes", "device"]].to_numpy().tolist() == [
         ["pe_exe", "kernel", "", -1, 17],

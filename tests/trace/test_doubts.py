@@ -14,10 +14,16 @@ def test_launches_without_any_gpu_event_are_told() -> None:
 
 
 def steps(gpu_us: float) -> list[Json]:
-    """Three steps of 100 µs that launch a kernel of the given length each; the GPU runs one behind the other."""
+    """Three steps of 100 µs that launch a kernel of the given length each; the GPU runs one behind the
+    other.
+    """
     marks = [event(f"ProfilerStep#{i}", 100 * i, 100, "user_annotation") for i in range(3)]
     ops = [event("aten::mm", 100 * i, 10) for i in range(3)]
-    work = [each for i in range(3) for each in (launch(100 * i + 1, 1, i), kernel("gemm", 5 + max(100, gpu_us) * i, gpu_us, i))]
+    work = [
+        each
+        for i in range(3)
+        for each in (launch(100 * i + 1, 1, i), kernel("gemm", 5 + max(100, gpu_us) * i, gpu_us, i))
+    ]
     return [*marks, *ops, *work]
 
 
@@ -30,6 +36,11 @@ def test_a_host_that_runs_ahead_is_told_with_both_times() -> None:
 
 def test_one_step_alone_says_nothing_about_running_ahead() -> None:
     assert (
-        read(event("ProfilerStep#1", 0, 100, "user_annotation"), event("aten::mm", 0, 9), launch(1, 1, 1), kernel("k", 5, 900, 1)).notes
+        read(
+            event("ProfilerStep#1", 0, 100, "user_annotation"),
+            event("aten::mm", 0, 9),
+            launch(1, 1, 1),
+            kernel("k", 5, 900, 1),
+        ).notes
         == ()
     )

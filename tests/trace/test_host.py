@@ -13,12 +13,17 @@ from tests.trace.build import event, kernel, launch, parents, read, row
 
 def test_every_column_has_the_schemas_type() -> None:
     trace = read(event("aten::add", 1), launch(1.1, 0.2, 5), kernel("k", 2, 1, 5))
-    assert {name: str(dtype) for name, dtype in trace.host.dtypes.items()} == {name: column.dtype for name, column in HOST.items()}
+    assert {name: str(dtype) for name, dtype in trace.host.dtypes.items()} == {
+        name: column.dtype for name, column in HOST.items()
+    }
 
 
 def test_times_are_nanoseconds_from_the_first_event() -> None:
     trace = read(
-        event("b", 1000.5, 2.25), event("a", 1000.125, 0.001), kernel("k", 1003, 1, 5), baseTimeNanoseconds=1_700_000_000_000_000_000
+        event("b", 1000.5, 2.25),
+        event("a", 1000.125, 0.001),
+        kernel("k", 1003, 1, 5),
+        baseTimeNanoseconds=1_700_000_000_000_000_000,
     )
     assert trace.host[["start_ns", "dur_ns"]].to_numpy().tolist() == [[0, 1], [375, 2250]]
     assert trace.device["start_ns"].tolist() == [2875]
@@ -27,7 +32,11 @@ def test_times_are_nanoseconds_from_the_first_event() -> None:
 
 def test_a_device_event_can_be_the_first() -> None:
     trace = read(event("a", 10), kernel("k", 4, 1, 5))
-    assert (trace.host["start_ns"].tolist(), trace.device["start_ns"].tolist(), trace.origin_ns) == ([6000], [0], 4000)
+    assert (trace.host["start_ns"].tolist(), trace.device["start_ns"].tolist(), trace.origin_ns) == (
+        [6000],
+        [0],
+        4000,
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,15 +98,30 @@ def test_parent_is_the_innermost_range_of_the_same_thread() -> None:
 
 def test_equal_and_empty_intervals_nest_in_the_order_of_the_file() -> None:
     trace = read(
-        event("a", 10, 5), event("b", 10, 5), event("empty at start", 10, 0), event("empty at end", 15, 0), event("empty twin", 15, 0)
+        event("a", 10, 5),
+        event("b", 10, 5),
+        event("empty at start", 10, 0),
+        event("empty at end", 15, 0),
+        event("empty twin", 15, 0),
     )
     assert trace.host["name"].tolist() == ["a", "b", "empty at start", "empty at end", "empty twin"]
-    assert parents(trace) == {"a": "", "b": "a", "empty at start": "b", "empty at end": "", "empty twin": "empty at end"}
+    assert parents(trace) == {
+        "a": "",
+        "b": "a",
+        "empty at start": "b",
+        "empty at end": "",
+        "empty twin": "empty at end",
+    }
 
 
 def test_threads_are_numbered_and_named() -> None:
     named = {"ph": "M", "name": "thread_name", "pid": 1, "tid": "-77", "args": {"name": "thread 9 (python)"}}
-    trace = read(event("b", 2, tid=5), event("a", 1, tid="-77"), event("same id, other process", 3, tid=5, pid=2), named)
+    trace = read(
+        event("b", 2, tid=5),
+        event("a", 1, tid="-77"),
+        event("same id, other process", 3, tid=5, pid=2),
+        named,
+    )
     assert trace.host["tid"].tolist() == [0, 1, 2]
     assert trace.threads == {0: "thread 9 (python)", 1: "thread 5", 2: "thread 5"}
 
@@ -118,7 +142,11 @@ def test_backward_is_what_runs_below_the_autograd_engine() -> None:
 
 
 def test_backward_of_torch_1_8_by_the_nodes_name() -> None:
-    trace = read(event("AddmmBackward", 10, 10, "Operator"), event("aten::mm", 11, 2, "Operator"), event("aten::add", 30, 2, "Operator"))
+    trace = read(
+        event("AddmmBackward", 10, 10, "Operator"),
+        event("aten::mm", 11, 2, "Operator"),
+        event("aten::add", 30, 2, "Operator"),
+    )
     assert trace.host["backward"].tolist() == [True, True, False]
 
 
@@ -148,7 +176,9 @@ def test_epoch_microseconds_with_decimals_are_exact() -> None:
 
 
 def test_events_without_a_usable_time_are_left_out_and_told() -> None:
-    trace = read(event("good", 1), event("no time", None), event("backwards", 5, -3), event("no duration", 6, None))
+    trace = read(
+        event("good", 1), event("no time", None), event("backwards", 5, -3), event("no duration", 6, None)
+    )
     assert trace.host["name"].tolist() == ["good", "no duration"]
     assert trace.notes == ("2 events without a usable time were left out.",)
 
@@ -163,4 +193,8 @@ def test_top_level_information() -> None:
     )
     assert trace.info["deviceProperties"] == [{"id": 0, "name": "V100"}]
     assert trace.info["distributedInfo"] == {"rank": 3}
-    assert (trace.info["with_stack"], trace.info["rocprofiler-sdk_version"], "record_shapes" in trace.info) == (1, 1.1, False)
+    assert (
+        trace.info["with_stack"],
+        trace.info["rocprofiler-sdk_version"],
+        "record_shapes" in trace.info,
+    ) == (1, 1.1, False)

@@ -43,7 +43,13 @@ def test_epoch_nanoseconds_stay_exact() -> None:
 
 @pytest.mark.parametrize("empty", [[], np.empty((0, 2), dtype=np.int64)])
 def test_empty_sets(empty: object) -> None:
-    for result in (union(empty), intersect(empty, A), intersect(A, empty), subtract(empty, A), clip(empty, 0, 9)):
+    for result in (
+        union(empty),
+        intersect(empty, A),
+        intersect(A, empty),
+        subtract(empty, A),
+        clip(empty, 0, 9),
+    ):
         assert result.shape == (0, 2) and result.dtype == np.int64
     assert subtract(A, empty).tolist() == [[0, 5], [10, 40]]
     assert total(empty) == 0

@@ -15,7 +15,10 @@ from tests.trace.build import event, launch, read
 
 def lines(trace: Trace) -> dict[str, tuple[str, int, str]]:
     host = trace.host
-    return {name: place for name, *place in zip(host["name"], host["file"], host["line"], host["function"], strict=True)}  # type: ignore[misc]
+    return {
+        name: place
+        for name, *place in zip(host["name"], host["file"], host["line"], host["function"], strict=True)
+    }  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -87,8 +90,26 @@ def test_events_inside_a_mark_have_its_place_and_its_name_is_its_kind() -> None:
 def write_calls(path: Path, *calls: tuple[int, int, int, int], **changes: Any) -> Path:
     """``calls``: line, start ns, duration ns, thread."""
     line, start, dur, tid = zip(*calls, strict=True)
-    columns = {"file": [0] * len(calls), "line": line, "function": [0] * len(calls), "start_ns": start, "dur_ns": dur, "tid": tid}
-    path.write_text(json.dumps({"schema": 1, "files": ["/u/train.py"], "functions": ["main"], **columns, "truncated": False, **changes}))
+    columns = {
+        "file": [0] * len(calls),
+        "line": line,
+        "function": [0] * len(calls),
+        "start_ns": start,
+        "dur_ns": dur,
+        "tid": tid,
+    }
+    path.write_text(
+        json.dumps(
+            {
+                "schema": 1,
+                "files": ["/u/train.py"],
+                "functions": ["main"],
+                **columns,
+                "truncated": False,
+                **changes,
+            }
+        )
+    )
     return path
 
 
@@ -97,7 +118,12 @@ BASE = 1_700_000_000_000_000_000
 
 def test_calls_of_the_users_lines(tmp_path: Path) -> None:
     # the trace starts at 10 µs after the base; the call at line 41 spans 20–60 µs, the one inside it 30–40 µs
-    calls = write_calls(tmp_path / "c.json", (41, BASE + 20_000, 40_000, 4242), (42, BASE + 30_000, 10_000, 4242), (50, BASE, 90_000, 999))
+    calls = write_calls(
+        tmp_path / "c.json",
+        (41, BASE + 20_000, 40_000, 4242),
+        (42, BASE + 30_000, 10_000, 4242),
+        (50, BASE, 90_000, 999),
+    )
     trace = read(
         event("before", 10, 5, tid=4242),
         event("aten::a", 21, 5, tid=4242), event("aten::b", 31, 5, tid=4242), event("aten::c", 50, 5, tid=4242),
@@ -141,14 +167,22 @@ def test_python_frames_only_where_nothing_better_is_known() -> None:
         event("aten::item", 61, 5),
     )
     place = lines(trace)
-    assert place["aten::mm"] == place["train.py(30): main"] == place["torch/nn/modules/module.py(1): forward"] == ["train.py", 30, "main"]
+    assert (
+        place["aten::mm"]
+        == place["train.py(30): main"]
+        == place["torch/nn/modules/module.py(1): forward"]
+        == ["train.py", 30, "main"]
+    )
     assert place["aten::item"] == ["/u/train.py", 33, "main"]
     assert trace.info["line_source"] == {"mark": 2, "python frame": 3}
 
 
 def test_call_stack_argument() -> None:
     trace = read(
-        event("aten::mm", 1, 2, "Operator", Call_stack="/x/site-packages/torch/f.py(1): f;main.py(3): <module>"), event("aten::add", 5)
+        event(
+            "aten::mm", 1, 2, "Operator", Call_stack="/x/site-packages/torch/f.py(1): f;main.py(3): <module>"
+        ),
+        event("aten::add", 5),
     )
     assert lines(trace) == {"aten::mm": ["main.py", 3, "<module>"], "aten::add": ["", -1, ""]}
     assert trace.info["line_source"] == {"call stack": 1}

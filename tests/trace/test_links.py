@@ -17,7 +17,11 @@ FOLDER = Path(__file__).parents[2].parent / "shared" / "traces"
 def forwards(trace: Trace) -> dict[str, str]:
     """The name of each backward op's forward op, by its own name."""
     names = trace.host["name"].tolist()
-    return {names[row]: names[forward] for row, forward in enumerate(forward_rows(trace.host).tolist()) if forward >= 0}
+    return {
+        names[row]: names[forward]
+        for row, forward in enumerate(forward_rows(trace.host).tolist())
+        if forward >= 0
+    }
 
 
 def backward(name: str, ts: float, sequence: int) -> Json:
@@ -26,7 +30,8 @@ def backward(name: str, ts: float, sequence: int) -> Json:
 
 def test_a_backward_op_belongs_to_the_last_forward_op_with_its_number() -> None:
     trace = read(
-        event("aten::view", 0, 2, Sequence_number=4),  # makes no node: it only sees the number that comes next
+        # makes no node: it only sees the number that comes next
+        event("aten::view", 0, 2, Sequence_number=4),
         event("aten::linear", 5, 20, Sequence_number=4),
         event("aten::addmm", 6, 10, Sequence_number=4),
         event("aten::relu", 30, 5, Sequence_number=5),
@@ -68,7 +73,9 @@ def test_waits_of_streams_and_of_the_host() -> None:
         sync("Stream Sync", 9, 12, 7),
         sync("Event Sync", 20, 99, -1, wait_on_stream=20, wait_on_cuda_event_record_corr_id=-1),
     )
-    assert {name: str(dtype) for name, dtype in trace.waits.dtypes.items()} == {name: column.dtype for name, column in WAITS.items()}
+    assert {name: str(dtype) for name, dtype in trace.waits.dtypes.items()} == {
+        name: column.dtype for name, column in WAITS.items()
+    }
     columns = ["start_ns", "kind", "stream", "on_stream", "record", "call"]
     assert trace.waits[columns].to_numpy().tolist() == [
         [6000, "stream wait", 24, 20, 0, 1],
@@ -84,9 +91,15 @@ def test_traces_without_them_have_an_empty_table() -> None:
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="no folder with traces that others recorded")
 def test_a_recorded_stream_wait_by_hand() -> None:
-    """hta-cp-evsync-multistream: stream 24 waits for what cudaEventRecord (correlation 1385) marked on stream 20."""
+    """hta-cp-evsync-multistream: stream 24 waits for what cudaEventRecord
+    (correlation 1385) marked on stream 20.
+    """
     trace = read_trace(FOLDER / "hta-cp-evsync-multistream.json.gz")
-    assert trace.waits["kind"].astype(str).value_counts().to_dict() == {"event sync": 3, "stream wait": 1, "context sync": 1}
+    assert trace.waits["kind"].astype(str).value_counts().to_dict() == {
+        "event sync": 3,
+        "stream wait": 1,
+        "context sync": 1,
+    }
     wait = trace.waits[trace.waits["kind"] == "stream wait"].iloc[0]
     assert (wait["stream"], wait["on_stream"]) == (24, 20)
     record, call = trace.host.iloc[wait["record"]], trace.host.iloc[wait["call"]]

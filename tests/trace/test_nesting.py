@@ -39,9 +39,21 @@ def test_deep_nesting_and_long_rows_of_siblings() -> None:
 
 def test_inherited_reaches_every_descendant() -> None:
     parent = np.array([-1, 0, 1, 2, -1, 4])
-    assert inherited(np.array([False, True, False, False, False, False]), parent).tolist() == [False, True, True, True, False, False]
+    assert inherited(np.array([False, True, False, False, False, False]), parent).tolist() == [
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_nearest_climbs_to_the_wanted_ancestor() -> None:
     parent = np.array([-1, 0, 1, -1])
-    assert nearest(np.array([True, False, False, False]), parent, np.array([2, 0, 3, -1])).tolist() == [0, 0, -1, -1]
+    assert nearest(np.array([True, False, False, False]), parent, np.array([2, 0, 3, -1])).tolist() == [
+        0,
+        0,
+        -1,
+        -1,
+    ]

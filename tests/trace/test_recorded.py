@@ -1,6 +1,7 @@
 """Every trace at hand that others recorded: read to tables that hold together, or refused in words.
 
-The traces are not part of the project. They are looked for in ``../shared/traces``; without them these tests are skipped.
+The traces are not part of the project. They are looked for in ``../shared/traces``;
+without them these tests are skipped.
 """
 
 from __future__ import annotations
@@ -52,16 +53,24 @@ def test_read_or_refused_in_words(path: Path) -> None:
             read_trace(path)
         return
     trace = read_trace(path)
-    assert [next((note for note in NOTES if note in told), told) for told in trace.notes] == noted(identity(path), trace), (
-        "nothing was lost"
-    )
+    assert [next((note for note in NOTES if note in told), told) for told in trace.notes] == noted(
+        identity(path), trace
+    ), "nothing was lost"
     check_tables(trace)
 
 
 def check_tables(trace: Trace) -> None:
-    tables = (trace.host, HOST), (trace.device, DEVICE), (trace.steps, STEPS), (trace.memory, MEMORY), (trace.collectives, COLLECTIVES)
+    tables = (
+        (trace.host, HOST),
+        (trace.device, DEVICE),
+        (trace.steps, STEPS),
+        (trace.memory, MEMORY),
+        (trace.collectives, COLLECTIVES),
+    )
     for table, columns in tables:
-        assert {name: str(dtype) for name, dtype in table.dtypes.items()} == {name: column.dtype for name, column in columns.items()}
+        assert {name: str(dtype) for name, dtype in table.dtypes.items()} == {
+            name: column.dtype for name, column in columns.items()
+        }
     for table in (trace.host, trace.device):
         start, dur = table["start_ns"].to_numpy(), table["dur_ns"].to_numpy()
         assert (start >= 0).all() and (dur >= 0).all()
@@ -71,7 +80,9 @@ def check_tables(trace: Trace) -> None:
     check_parents(trace)
     check_links(trace)
     assert len(trace.steps) > 0
-    assert (trace.steps["start_ns"].to_numpy()[1:] >= trace.steps["end_ns"].to_numpy()[:-1]).all(), "steps do not overlap"
+    assert (trace.steps["start_ns"].to_numpy()[1:] >= trace.steps["end_ns"].to_numpy()[:-1]).all(), (
+        "steps do not overlap"
+    )
     assert set(trace.host["tid"].unique()) <= set(trace.threads)
     assert trace.training_thread in trace.threads or len(trace.host) == 0
 
@@ -96,8 +107,13 @@ def check_links(trace: Trace) -> None:
 
 
 def test_bench_h2d_by_hand() -> None:
-    """Three copies of a benchmark: pinned; pageable; pageable with non_blocking, which still comes from pageable memory."""
-    kinds = [read_trace(FOLDER / f"bench-h2d-{number}.json.gz").device["host_memory"].unique().tolist() for number in (1, 2, 3)]
+    """Three copies of a benchmark: pinned; pageable; pageable with non_blocking,
+    which still comes from pageable memory.
+    """
+    kinds = [
+        read_trace(FOLDER / f"bench-h2d-{number}.json.gz").device["host_memory"].unique().tolist()
+        for number in (1, 2, 3)
+    ]
     assert kinds == [["pinned"], ["pageable"], ["pageable"]]
 
 
@@ -117,19 +133,37 @@ STEP_SOURCES = {
     ],
     # Cold starts, graph captures, single passes whose layers repeat, and loops inside one annotation.
     "whole trace": [
-        *("tl-b200-eager", "tl-sglang-dec", "tl-sglang-prefdec", "tl-vllm-dec", "tl-vllm-piece", "tl-vllm-piece-capture"),
+        *(
+            "tl-b200-eager",
+            "tl-sglang-dec",
+            "tl-sglang-prefdec",
+            "tl-vllm-dec",
+            "tl-vllm-piece",
+            "tl-vllm-piece-capture",
+        ),
         *("tl-b300-dsr1", "tl-b300-qwen30b", "tl-mi300-qwen30b", "switch-a", "switch-b", "switch-d"),
-        *("ao-gtx1650", "flashinfer-rope", "ao-vit-bf16-a", "hta-cp-alexnet", "tl-mi210-gpuonly", "tl-flux-split0"),
+        *(
+            "ao-gtx1650",
+            "flashinfer-rope",
+            "ao-vit-bf16-a",
+            "hta-cp-alexnet",
+            "tl-mi210-gpuonly",
+            "tl-flux-split0",
+        ),
     ],
 }
 
 
-@pytest.mark.parametrize(("name", "source"), [(name, source) for source, names in STEP_SOURCES.items() for name in names])
+@pytest.mark.parametrize(
+    ("name", "source"), [(name, source) for source, names in STEP_SOURCES.items() for name in names]
+)
 def test_what_counts_as_a_step_where_no_profiler_step_is(name: str, source: str) -> None:
     assert read_trace(FOLDER / f"{name}.json.gz").step_source == source
 
 
-@pytest.mark.parametrize("name", ["kineto-rn50-w0-v2", "hta-dfindex-v100", "hta-nccl-cfg", "hta-diff-control", "kineto-rn50-w0-v3"])
+@pytest.mark.parametrize(
+    "name", ["kineto-rn50-w0-v2", "hta-dfindex-v100", "hta-nccl-cfg", "hta-diff-control", "kineto-rn50-w0-v3"]
+)
 def test_repetition_finds_the_steps_that_are_marked(name: str) -> None:
     trace = read_trace(FOLDER / f"{name}.json.gz")
     device = trace.device[((trace.device["kind"] == "kernel") & ~trace.device["communication"]).to_numpy()]
@@ -142,8 +176,13 @@ def test_repetition_finds_the_steps_that_are_marked(name: str) -> None:
 
 
 TOLD = {
-    # kernels of collectives, of which so many tell; distinct (name, group, ranks, size, bytes that the rank puts in), read by hand
-    "ao-moe-ref": (31, 30, {("all_to_allv", "0", "[0, 1]", 2, 64), ("all_to_allv", "0", "[0, 1]", 2, 117_440_512)}),
+    # kernels of collectives, of which so many tell; distinct (name, group, ranks, size, bytes
+    # that the rank puts in), read by hand
+    "ao-moe-ref": (
+        31,
+        30,
+        {("all_to_allv", "0", "[0, 1]", 2, 64), ("all_to_allv", "0", "[0, 1]", 2, 117_440_512)},
+    ),
     "ao-moe-syncless": (30, 10, {("_allgather_base", "0", "[0, 1]", 2, 64)}),
     "tl-b200-eager": (74, 1, {("_allgather_base", "3", "[0, 1, 2, 3, 4, 5, 6, 7]", 8, 50_272)}),
     "param-dlrm-r0": (8, 0, set()),
@@ -155,5 +194,9 @@ def test_what_torch_tells_of_collectives(name: str) -> None:
     trace = read_trace(FOLDER / f"{name}.json.gz")
     told = trace.collectives
     assert trace.device["communication"].to_numpy()[told["kernel"]].all()
-    distinct = set(told[["name", "group", "ranks", "size", "in_bytes"]].drop_duplicates().itertuples(index=False, name=None))
+    distinct = set(
+        told[["name", "group", "ranks", "size", "in_bytes"]]
+        .drop_duplicates()
+        .itertuples(index=False, name=None)
+    )
     assert (int(trace.device["communication"].sum()), len(told), distinct) == TOLD[name]

@@ -34,7 +34,12 @@ def test_by_hand(text: str, expected: tuple[int, int, int] | None) -> None:
     assert found(text) == expected
 
 
-@given(st.text("ab", min_size=1, max_size=6), st.integers(1, 8), st.text("abc", max_size=6), st.text("abc", max_size=6))
+@given(
+    st.text("ab", min_size=1, max_size=6),
+    st.integers(1, 8),
+    st.text("abc", max_size=6),
+    st.text("abc", max_size=6),
+)
 def test_like_trying_every_period(motif: str, times: int, before: str, behind: str) -> None:
     text = before + motif * times + behind
     runs = []
@@ -54,7 +59,8 @@ def test_a_long_sequence_with_a_lead_in() -> None:
 
 
 def test_the_border_is_where_the_idle_gap_is_longest_in_most_repetitions() -> None:
-    start = np.array([0, 10, 20, 40, 50, 60, 200, 210, 220, 240, 250, 260])  # gaps before every third: 11 and 131; elsewhere 1
+    # gaps before every third: 11 and 131; elsewhere 1
+    start = np.array([0, 10, 20, 40, 50, 60, 200, 210, 220, 240, 250, 260])
     dur = np.full(12, 9)
     assert border_phase(start, dur, Repetition(3, 0, 12)) == 0
     assert border_phase(start, dur, Repetition(3, 1, 11)) == 2

@@ -31,9 +31,10 @@ def test_a_url_is_shown_without_what_may_be_secret(source: str | Path | io.Bytes
 
 
 def test_text_with_a_protocol_is_a_url() -> None:
-    assert [is_url(source) for source in ("memory://x", "zip://a.json::s3://b/c.zip", "x.json", "/a//b", Path("s3://b"))] == [
-        *(True, True, False, False, False)
-    ]
+    assert [
+        is_url(source)
+        for source in ("memory://x", "zip://a.json::s3://b/c.zip", "x.json", "/a//b", Path("s3://b"))
+    ] == [*(True, True, False, False, False)]
 
 
 class Failing:
@@ -62,7 +63,9 @@ class ClientResponseError(Exception):
         (TimeoutError(), "TimeoutError"),
     ],
 )
-def test_a_failure_far_away_is_one_usage_error_without_secrets(error: Exception, saw: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_far_away_is_one_usage_error_without_secrets(
+    error: Exception, saw: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fsspec, "open", lambda *given: Failing(error))
     with pytest.raises(UsageError) as refusal, opened("https://me:pw@host/x?sig=1"):
         pass

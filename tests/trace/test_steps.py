@@ -1,4 +1,6 @@
-"""Steps from ticks, ProfilerStep ranges, optimizer steps, repetition or the whole trace; the thread that runs them."""
+"""Steps from ticks, ProfilerStep ranges, optimizer steps, repetition or the
+whole trace; the thread that runs them.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +10,38 @@ from tests.trace.build import event, kernel, launch, read
 
 def windows(trace: Trace) -> list[list[int]]:
     """number, start µs, end µs, complete."""
-    return [[int(n), int(a) // 1000, int(b) // 1000, bool(c)] for n, a, b, c in trace.steps.itertuples(index=False)]
+    return [
+        [int(n), int(a) // 1000, int(b) // 1000, bool(c)]
+        for n, a, b, c in trace.steps.itertuples(index=False)
+    ]
 
 
 def tick(number: int, ts: float, dur: float = 1, tid: int = 1) -> dict[str, object]:
     return event(f"diagnose::tick|{number}", ts, dur, "user_annotation", tid=tid)
 
 
-def step(number: int, ts: float, dur: float, cat: str = "user_annotation", **where: object) -> dict[str, object]:
+def step(
+    number: int, ts: float, dur: float, cat: str = "user_annotation", **where: object
+) -> dict[str, object]:
     return event(f"ProfilerStep#{number}", ts, dur, cat, **where)
 
 
 def test_columns_have_the_schemas_types() -> None:
     trace = read(event("a", 0))
-    assert {name: str(dtype) for name, dtype in trace.steps.dtypes.items()} == {name: column.dtype for name, column in STEPS.items()}
+    assert {name: str(dtype) for name, dtype in trace.steps.dtypes.items()} == {
+        name: column.dtype for name, column in STEPS.items()
+    }
 
 
 def test_a_step_runs_from_the_end_of_one_tick_to_the_end_of_the_next() -> None:
     trace = read(
-        tick(27, 0), event("aten::a", 5, 3), tick(28, 10, 2), event("aten::b", 20, 3), tick(29, 30, 1), tick(30, 40, 1), event("late", 50)
+        tick(27, 0),
+        event("aten::a", 5, 3),
+        tick(28, 10, 2),
+        event("aten::b", 20, 3),
+        tick(29, 30, 1),
+        tick(30, 40, 1),
+        event("late", 50),
     )
     assert windows(trace) == [[28, 1, 12, True], [29, 12, 31, True], [30, 31, 41, False]]
     assert trace.step_source == "mark"
@@ -55,7 +70,12 @@ def test_profiler_steps_of_old_versions() -> None:
 
 
 def test_a_step_whose_end_was_not_recorded_is_not_complete() -> None:
-    trace = read(step(1, 0, 10), event("aten::a", 1), step(2, 10, 10) | {"args": {"finished": False}}, event("aten::b", 11))
+    trace = read(
+        step(1, 0, 10),
+        event("aten::a", 1),
+        step(2, 10, 10) | {"args": {"finished": False}},
+        event("aten::b", 11),
+    )
     assert windows(trace) == [[1, 0, 10, True], [2, 10, 20, False]]
 
 
@@ -79,7 +99,8 @@ def test_marks_without_a_complete_step_give_way_to_the_next_source() -> None:
     assert windows(trace) == [[1, 14, 34, True], [2, 34, 50, True]]
     assert trace.step_source == "optimizer"
     assert trace.notes == (
-        "No step marked by the ProfilerStep ranges is complete (its end was not recorded, or no operator began in it). "
+        "No step marked by the ProfilerStep ranges is complete (its end was not recorded, or no operator "
+        "began in it). "
         "Steps are taken from the optimizer's steps.",
     )
 
@@ -93,7 +114,12 @@ def test_ticks_and_ranges_around_no_operator_give_way_to_the_whole_trace() -> No
 
 
 def test_one_complete_step_is_enough_to_stay_with_the_marks() -> None:
-    trace = read(step(1, 0, 10), op(3), step(2, 10, 50) | {"args": {"finished": False}}, *(optimizer(ts) for ts in (20, 30, 40)))
+    trace = read(
+        step(1, 0, 10),
+        op(3),
+        step(2, 10, 50) | {"args": {"finished": False}},
+        *(optimizer(ts) for ts in (20, 30, 40)),
+    )
     assert (trace.step_source, trace.notes) == ("ProfilerStep", ())
 
 
@@ -125,7 +151,9 @@ def test_training_thread_is_the_one_with_the_marks_else_the_one_with_most_forwar
 # ---- between the optimizer's steps
 
 
-def optimizer(ts: float, dur: float = 4, name: str = "SGD", tid: int = 1, cat: str = "user_annotation") -> dict[str, object]:
+def optimizer(
+    ts: float, dur: float = 4, name: str = "SGD", tid: int = 1, cat: str = "user_annotation"
+) -> dict[str, object]:
     return event(f"Optimizer.step#{name}.step", ts, dur, cat, tid=tid)
 
 
@@ -134,7 +162,9 @@ def op(ts: float, dur: float = 1, name: str = "aten::mm", tid: int = 1) -> dict[
 
 
 def test_three_optimizer_steps_make_two_steps() -> None:
-    trace = read(op(0), optimizer(10), op(20), optimizer(30), op(35), optimizer(47, 3), op(60), optimizer(47, 3, tid=2))
+    trace = read(
+        op(0), optimizer(10), op(20), optimizer(30), op(35), optimizer(47, 3), op(60), optimizer(47, 3, tid=2)
+    )
     assert windows(trace) == [[1, 14, 34, True], [2, 34, 50, True]]
     assert (trace.step_source, trace.training_thread, trace.notes) == ("optimizer", 0, ())
 
@@ -152,7 +182,11 @@ def test_an_optimizer_inside_another_is_no_step_of_its_own() -> None:
 
 
 def test_optimizers_that_take_turns_share_a_step() -> None:
-    pairs = [each for ts in (0, 20, 40) for each in (optimizer(ts + 5, 1, "Adam"), op(ts + 7), optimizer(ts + 15, 1, "SGD"))]
+    pairs = [
+        each
+        for ts in (0, 20, 40)
+        for each in (optimizer(ts + 5, 1, "Adam"), op(ts + 7), optimizer(ts + 15, 1, "SGD"))
+    ]
     assert windows(read(op(0), *pairs)) == [[1, 16, 36, True], [2, 36, 56, True]]
 
 
@@ -173,14 +207,19 @@ def test_an_unsteady_number_of_ops_inside_changes_nothing() -> None:
 
 def test_optimizers_in_no_order_make_no_steps() -> None:
     names = ["Adam", "SGD", "Adam", "LBFGS", "SGD", "SGD", "LBFGS"]
-    assert read(op(1), *(optimizer(10 * i + 5, 1, name) for i, name in enumerate(names))).step_source == "whole trace"
+    assert (
+        read(op(1), *(optimizer(10 * i + 5, 1, name) for i, name in enumerate(names))).step_source
+        == "whole trace"
+    )
 
 
 # ---- repetition
 
 
 def forward(ts: float, correlation: int) -> list[dict[str, object]]:
-    """A pass of three kernels of 3 µs with 1 µs between them, launched 2 µs earlier; correlations from the given one on."""
+    """A pass of three kernels of 3 µs with 1 µs between them, launched 2 µs earlier;
+    correlations from the given one on.
+    """
     names = ("conv", "relu", "gemm")
     return [
         each
@@ -191,7 +230,8 @@ def forward(ts: float, correlation: int) -> list[dict[str, object]]:
 
 def test_kernels_that_repeat_make_steps_that_begin_after_the_longest_gap() -> None:
     trace = read(op(0), *forward(10, 1), *forward(30, 4), *forward(50, 7), *forward(70, 10)[:2])
-    # conv begins at 10, 30, 50, 70: the gaps before it are 9 µs, all others 1 µs. What follows the last border has no end.
+    # conv begins at 10, 30, 50, 70: the gaps before it are 9 µs, all others 1 µs. What
+    # follows the last border has no end.
     assert windows(trace) == [[1, 10, 30, True], [2, 30, 50, True], [3, 50, 70, True]]
     assert trace.step_source == "repetition"
     assert "kernels repeat every 3, 3 times" in trace.notes[0] and "may be a layer" in trace.notes[0]
@@ -216,12 +256,17 @@ def test_layers_inside_one_annotation_op_or_module_are_no_steps() -> None:
         event("nn.Module: GPT_0", 1, 90, "python_function"),
     ]
     assert [read(op(0), outer, *layers).step_source for outer in around] == ["whole trace"] * 3
-    assert read(op(0), event("train.py(1): main", 1, 90, "python_function"), *layers).step_source == "repetition"
+    assert (
+        read(op(0), event("train.py(1): main", 1, 90, "python_function"), *layers).step_source == "repetition"
+    )
 
 
 def test_each_repetition_in_a_call_of_its_own_is_a_step() -> None:
     calls = [event("nn.Module: GPT_0", ts - 3, 19, "python_function") for ts in (10, 30, 50)]
-    assert windows(read(op(0), *calls, *forward(10, 1), *forward(30, 4), *forward(50, 7))) == [[1, 10, 30, True], [2, 30, 50, True]]
+    assert windows(read(op(0), *calls, *forward(10, 1), *forward(30, 4), *forward(50, 7))) == [
+        [1, 10, 30, True],
+        [2, 30, 50, True],
+    ]
 
 
 def test_repetitions_inside_one_graph_launch_are_no_steps() -> None:
@@ -236,15 +281,25 @@ def test_repeated_graph_launches_are_steps() -> None:
 
 
 def test_the_stream_that_computes_most_decides() -> None:
-    collectives = [kernel("ncclDevKernel_AllReduce_Sum_f32", 10 + 20 * i, 19, 100 + i, stream=20) for i in range(3)]
-    copies = [kernel("Memcpy HtoD (Pinned -> Device)", 5 + 20 * i, 18, 200 + i, stream=21, cat="gpu_memcpy") for i in range(3)]
+    collectives = [
+        kernel("ncclDevKernel_AllReduce_Sum_f32", 10 + 20 * i, 19, 100 + i, stream=20) for i in range(3)
+    ]
+    copies = [
+        kernel("Memcpy HtoD (Pinned -> Device)", 5 + 20 * i, 18, 200 + i, stream=21, cat="gpu_memcpy")
+        for i in range(3)
+    ]
     trace = read(op(0), *forward(10, 1), *forward(30, 4), *forward(50, 7), *collectives, *copies)
     assert windows(trace) == [[1, 10, 30, True], [2, 30, 50, True]]
 
 
 def test_operators_that_repeat_on_the_cpu() -> None:
-    passes = [op(ts + 4 * i, 3, name) for ts in (10, 30, 50) for i, name in enumerate(("aten::conv2d", "aten::relu", "aten::linear"))]
-    nested = [op(ts + 1, 1, "aten::convolution") for ts in (10, 30)]  # the depth below the outermost ops may differ
+    passes = [
+        op(ts + 4 * i, 3, name)
+        for ts in (10, 30, 50)
+        for i, name in enumerate(("aten::conv2d", "aten::relu", "aten::linear"))
+    ]
+    # the depth below the outermost ops may differ
+    nested = [op(ts + 1, 1, "aten::convolution") for ts in (10, 30)]
     trace = read(*passes, *nested, op(0, 2, tid=2))
     assert windows(trace) == [[1, 10, 30, True], [2, 30, 50, True]]
     assert "operators repeat every 3, 3 times" in trace.notes[0]

@@ -8,7 +8,12 @@ from diagnose.errors import UsageError
 from diagnose.verify.candidates import by_hand, candidates
 
 
-def finding(rule: str = "gc-pauses", intervention: str = "gc_freeze", arguments: dict | None = {}, safety: str = "exact") -> dict:  # noqa: B006
+def finding(
+    rule: str = "gc-pauses",
+    intervention: str = "gc_freeze",
+    arguments: dict | None = {},  # noqa: B006
+    safety: str = "exact",
+) -> dict:
     fix = {"title": "T", "intervention": intervention, "arguments": arguments, "safety": safety}
     return {
         "rule": rule,
@@ -57,7 +62,9 @@ def test_a_number_can_be_searched_for() -> None:
     assert by_hand("gc_freeze").tuned is None
 
 
-@pytest.mark.parametrize("given", ["nothing", "dataloader:num_workers", "dataloader:=2", "dataloader:workers=2", "threads"])
+@pytest.mark.parametrize(
+    "given", ["nothing", "dataloader:num_workers", "dataloader:=2", "dataloader:workers=2", "threads"]
+)
 def test_a_fix_that_cannot_be_read_is_a_wrong_usage(given: str) -> None:
     with pytest.raises(UsageError):
         by_hand(given)

@@ -1,4 +1,6 @@
-"""Jobs of several ranks, real ones: a slow rank's fix is predicted and measured, and what happens to one rank is told."""
+"""Jobs of several ranks, real ones: a slow rank's fix is predicted and measured,
+and what happens to one rank is told.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,19 @@ def line_of(text: str) -> int:
     return next(number for number, line in enumerate(SCRIPT.read_text().splitlines(), 1) if text in line)
 
 
-LOADER = {"name": "dataloader", "arguments": {"num_workers": 1, "persistent_workers": True}, "sites": [[str(SCRIPT), line_of("loader =")]]}
+LOADER = {
+    "name": "dataloader",
+    "arguments": {"num_workers": 1, "persistent_workers": True},
+    "sites": [[str(SCRIPT), line_of("loader =")]],
+}
 
 
 def job(kind: str, start: str = "torchrun", ranks: int = 2, **environment: str) -> Job:
     args, by_torchrun = (kind, "400"), start == "torchrun"
     target = Target("job.py", False, args if by_torchrun else (*args, str(ranks)))
-    return Job(target, str(SCRIPTS), str(SCRIPTS), sys.executable, "cpu", ranks if by_torchrun else 0, environment)
+    return Job(
+        target, str(SCRIPTS), str(SCRIPTS), sys.executable, "cpu", ranks if by_torchrun else 0, environment
+    )
 
 
 def trial(folder: Path, of: Job, *specs: dict[str, Any], **settings: Any) -> dict[str, Any]:
@@ -51,17 +59,28 @@ def trial(folder: Path, of: Job, *specs: dict[str, Any], **settings: Any) -> dic
 
 def record(run: Path, start: str, kind: str, ranks: int) -> None:
     """As a user does it."""
-    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if start == "torchrun" else []
+    torchrun = (
+        ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+        if start == "torchrun"
+        else []
+    )
     options = ["--out", str(run), "--device", "cpu", "--quiet", str(SCRIPT), kind, "400"]
     command = [sys.executable, *torchrun, "-m", "diagnose", *options, *([] if torchrun else [str(ranks)])]
     paths = os.pathsep.join(filter(None, [str(Path.cwd()), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "2"}, capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "2"},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(("start", "ranks"), [("torchrun", 2), ("spawn", 2)])
 def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start: str, ranks: int) -> None:
-    """Rank 1 waits 32 ms for its batch in a step of some 80, and no other rank does: a worker fetches it beside the 45 ms of work."""
+    """Rank 1 waits 32 ms for its batch in a step of some 80, and no other rank does: a worker
+    fetches it beside the 45 ms of work.
+    """
     run = tmp_path / "run"
     record(run, start, "waits", ranks)
     document = analyse(run)
@@ -74,10 +93,14 @@ def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start:
     assert 20 < predicted["best_guess"] < 36, predicted
 
     same = job_of(json.loads((run / "run.json").read_text()), facts_of(run))
-    assert (same.ranks, same.environment.get("OMP_NUM_THREADS")) == ((ranks, "2") if start == "torchrun" else (0, None))
+    assert (same.ranks, same.environment.get("OMP_NUM_THREADS")) == (
+        (ranks, "2") if start == "torchrun" else (0, None)
+    )
     (fix,) = candidates([finding], Path(document["run"]["cwd"]), (), ())
     one_worker = fix.with_number(1).spec  # fewer processes to wait for
-    before, after = (trial(tmp_path / str(len(specs)), same, *specs, **vars(WAITS)) for specs in ((), (one_worker,)))
+    before, after = (
+        trial(tmp_path / str(len(specs)), same, *specs, **vars(WAITS)) for specs in ((), (one_worker,))
+    )
     assert after["interventions"][0]["held"] == ranks
     saved_ms = float(np.median(step_ms(before, 1)[6:]) - np.median(step_ms(after, 1)[6:]))
     assert 0.6 * predicted["low"] < saved_ms < 1.4 * predicted["high"], (predicted, saved_ms)
@@ -85,13 +108,24 @@ def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start:
 
 
 def test_what_a_trial_of_ranks_leaves(tmp_path: Path) -> None:
-    """Items of rank 1 are others in a worker, as they draw random numbers: the batches of rank 0 alone would not show it."""
+    """Items of rank 1 are others in a worker, as they draw random numbers: the
+    batches of rank 0 alone would not show it.
+    """
     before = trial(tmp_path / "before", job("random", ranks=4, OMP_NUM_THREADS="3"))
     after = trial(tmp_path / "after", job("random", ranks=4), LOADER)
-    assert (before["ended"], before["exit_code"], len(before["tick_ns"]), len(before["losses"])) == ("stopped", 0, 12, 11)
+    assert (before["ended"], before["exit_code"], len(before["tick_ns"]), len(before["losses"])) == (
+        "stopped",
+        0,
+        12,
+        11,
+    )
     assert [len(of_step.split("+")) for of_step in before["batch_hashes"]] == [4] * 4
     assert after["interventions"] == [{"held": 4, "why_not": ""}]
-    others = [[of_step.split("+")[rank] for of_step in one["batch_hashes"]] for one in (before, after) for rank in (0, 1, 2, 3)]
+    others = [
+        [of_step.split("+")[rank] for of_step in one["batch_hashes"]]
+        for one in (before, after)
+        for rank in (0, 1, 2, 3)
+    ]
     assert [others[rank] == others[4 + rank] for rank in (0, 1, 2, 3)] == [True, False, True, True]
     assert data_differ(before, after)
     said = (tmp_path / "before" / "printed.txt").read_text()
@@ -110,7 +144,9 @@ def test_a_rank_that_fails_is_a_failed_run(tmp_path: Path, kind: str, start: str
     bench = TrialRunner(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
     with pytest.raises(RunFailed) as failed:
         bench.once(Arm(job(kind, start)), "")
-    assert str(failed.value).startswith("the script failed without it as well: ") and said in str(failed.value)
+    assert str(failed.value).startswith("the script failed without it as well: ") and said in str(
+        failed.value
+    )
     assert_no_process_left(tmp_path)
 
 

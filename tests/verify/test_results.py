@@ -48,9 +48,8 @@ def test_sixteen_bits_may_deviate_more() -> None:
 def test_the_same_losses_of_other_data_are_no_agreement() -> None:
     others = trial([2.0, 1.0, 0.5], hashes=("a", "c"))
     assert results(SCRIPT, SCRIPT, others).agreement == "other_data"
-    assert (
-        results(SCRIPT, trial([2.0, 1.0, 0.5], hashes=("x",)), others).agreement == "same"
-    )  # the script's own data differ from run to run
+    # the script's own data differ from run to run
+    assert results(SCRIPT, trial([2.0, 1.0, 0.5], hashes=("x",)), others).agreement == "same"
 
 
 def outputs(*rows: tuple[str, list[float]]) -> dict:
@@ -73,6 +72,8 @@ def test_losses_that_are_no_numbers_are_the_same_losses() -> None:
     assert results(broken, broken, trial([2.0, float("nan")])).agreement == "same"
 
 
-@pytest.mark.parametrize(("mine", "theirs", "differ"), [("ab", "abc", False), ("ab", "ac", True), ("", "ab", False)])
+@pytest.mark.parametrize(
+    ("mine", "theirs", "differ"), [("ab", "abc", False), ("ab", "ac", True), ("", "ab", False)]
+)
 def test_data_are_compared_as_far_as_both_go(mine: str, theirs: str, differ: bool) -> None:
     assert data_differ(trial(hashes=mine), trial(hashes=theirs)) is differ

@@ -16,7 +16,17 @@ def runs_of(differences):
 
 
 def said(change, low, high, noise=0.0, pairs=8):
-    return Comparison(pairs, 0, change, low, high, noise, 100.0, 100 * (1 + change), (-100 * high, -100 * change, -100 * low))
+    return Comparison(
+        pairs,
+        0,
+        change,
+        low,
+        high,
+        noise,
+        100.0,
+        100 * (1 + change),
+        (-100 * high, -100 * change, -100 * low),
+    )
 
 
 # ---- worked out by hand
@@ -64,11 +74,14 @@ def test_runs_that_never_differ_are_faster_by_all_they_gain():
 def test_steady_drift_cancels(pairs):
     first, second = np.exp(0.01 * np.arange(2 * pairs)).reshape(pairs, 2).T
     turned = np.arange(pairs) % 2 == 1
-    assert comparison(np.where(turned, second, first), np.where(turned, first, second)).change == pytest.approx(0, abs=1e-12)
+    assert comparison(
+        np.where(turned, second, first), np.where(turned, first, second)
+    ).change == pytest.approx(0, abs=1e-12)
 
 
 def test_the_noise_floor_is_of_neighbouring_runs_of_the_same_arm():
-    c = comparison([100, 100, 121], [100, 110, 110])  # B1 B2: ln 1.1; A2 A3: ln 1.21 = 2 ln 1.1; mean square 2.5 ln² 1.1; three pairs
+    # B1 B2: ln 1.1; A2 A3: ln 1.21 = 2 ln 1.1; mean square 2.5 ln² 1.1; three pairs
+    c = comparison([100, 100, 121], [100, 110, 110])
     assert c.noise == pytest.approx(math.expm1(4.30265 * LN * math.sqrt(2.5 / 3)), rel=1e-5)
 
 
@@ -78,7 +91,8 @@ def test_the_noise_floor_holds_nothing_of_the_effect():
 
 
 def test_an_outlier_is_set_aside():
-    # median 0.005, distances 0.025 0.015 0.005 0.005 0.015 0.495: MAD 0.015, limit 3.5 × 1.4826 × 0.015 = 0.078
+    # median 0.005, distances 0.025 0.015 0.005 0.005 0.015 0.495: MAD 0.015, limit 3.5 × 1.4826 × 0.015 =
+    # 0.078
     differences = [-0.02, -0.01, 0.0, 0.01, 0.02, 0.5]
     assert inliers(np.array(differences)).tolist() == [True] * 5 + [False]
     c = comparison(*runs_of(differences))
@@ -130,12 +144,16 @@ def test_the_interval_holds_the_change_and_all_pairs_are_counted(a_and_b):
 def test_arms_exchanged_are_the_mirror_image(a_and_b):
     a_ms, b_ms = a_and_b
     c, mirrored = comparison(a_ms, b_ms), comparison(b_ms, a_ms)
-    assert [1 / (1 + one) - 1 for one in (mirrored.change, mirrored.high, mirrored.low)] == pytest.approx([c.change, c.low, c.high])
+    assert [1 / (1 + one) - 1 for one in (mirrored.change, mirrored.high, mirrored.low)] == pytest.approx(
+        [c.change, c.low, c.high]
+    )
 
 
 def test_the_unit_of_time_does_not_matter(a_and_b):
     ms, seconds = comparison(*a_and_b), comparison(*(a_and_b / 1000))
-    assert [seconds.change, seconds.low, seconds.high, seconds.noise] == pytest.approx([ms.change, ms.low, ms.high, ms.noise])
+    assert [seconds.change, seconds.low, seconds.high, seconds.noise] == pytest.approx(
+        [ms.change, ms.low, ms.high, ms.noise]
+    )
     assert seconds.before_ms == pytest.approx(ms.before_ms / 1000)
 
 
@@ -192,7 +210,8 @@ def test_what_is_no_duel(a_ms, b_ms):
         (said(-0.012, -0.016, -0.008), "faster", True),  # less than precision, but certain
         (said(0.05, 0.04, 0.06), "slower", True),
         (said(-0.05, -0.06, -0.04, noise=0.055), "too_noisy", False),  # runs of one arm differ as much
-        (said(-0.05, -0.06, -0.04, noise=0.07), "too_noisy", False),  # a change that hides in the noise is not known to be none
+        # a change that hides in the noise is not known to be none
+        (said(-0.05, -0.06, -0.04, noise=0.07), "too_noisy", False),
         (said(-0.01, -0.06, 0.04, noise=0.07), "no_change", False),  # beyond noise; more pairs may say more
         (said(-0.003, -0.004, -0.002), "no_change", True),  # certain, and nobody cares
         (said(0.0, -0.015, 0.015), "no_change", True),
@@ -212,7 +231,8 @@ def test_a_precision_finer_than_the_least_effect_still_ends():
     assert is_clear(c, 0.001)
 
 
-# ---- simulated duels: planted changes, all looks, every kind of noise; the shares for each kind are in tests/benchmarks/verdicts.py
+# ---- simulated duels: planted changes, all looks, every kind of noise; the shares for each kind
+# are in tests/benchmarks/verdicts.py
 
 
 DUELS = 170  # of each kind of noise: about 1,000 of each effect
@@ -222,7 +242,10 @@ MOST_WRONG = 0.05
 @pytest.fixture(scope="module", params=[32, 8], ids="up to {} pairs".format)
 def ended(request) -> dict[float, list[Ended]]:
     kinds = list(enumerate(NOISES.values()))
-    return {effect: [one for seed, noise in kinds for one in duels(effect, noise, DUELS, request.param, seed)] for effect in EFFECTS}
+    return {
+        effect: [one for seed, noise in kinds for one in duels(effect, noise, DUELS, request.param, seed)]
+        for effect in EFFECTS
+    }
 
 
 @pytest.mark.parametrize("word", ["faster", "slower"])
@@ -261,7 +284,9 @@ def test_a_fifth_faster_is_found_in_every_noise(noise):
     assert share(list(duels(-0.20, NOISES[noise], 200)), lambda one: one.verdict == "faster") >= 0.99
 
 
-@pytest.mark.parametrize(("noise", "least"), [("1 %", 0.95), ("1 %, drift", 0.95), ("2 %", 0.6), ("1.5 %, drift, bursts", 0.5)])
+@pytest.mark.parametrize(
+    ("noise", "least"), [("1 %", 0.95), ("1 %, drift", 0.95), ("2 %", 0.6), ("1.5 %, drift, bursts", 0.5)]
+)
 def test_most_duels_without_an_effect_end_with_no_change(noise, least):
     assert share(list(duels(0.0, NOISES[noise], 300)), lambda one: one.verdict == "no_change") >= least
 

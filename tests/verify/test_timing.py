@@ -15,7 +15,8 @@ def test_a_step_goes_from_end_to_end() -> None:
 
 
 def test_a_step_of_two_ticks_ends_with_the_second() -> None:
-    assert step_ms(trial(5, 7, 10, 16, 18), 2).tolist() == [9]  # from the second tick (7) to the fourth (16); the fifth ends none
+    # from the second tick (7) to the fourth (16); the fifth ends none
+    assert step_ms(trial(5, 7, 10, 16, 18), 2).tolist() == [9]
 
 
 def test_the_gpus_clock_goes_before_the_hosts() -> None:

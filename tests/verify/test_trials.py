@@ -1,4 +1,6 @@
-"""Real processes: the data of both arms, an arm that fails, and a verification interrupted and taken up again."""
+"""Real processes: the data of both arms, an arm that fails, and a
+verification interrupted and taken up again.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def job(kind: str, steps: int = 400, script: str = "waiting.py") -> Job:
     return Job(Target(script, False, (kind, str(steps))), str(SCRIPTS), str(SCRIPTS), sys.executable, "cpu")
 
 
-def trial(folder: Path, kind: str, *specs: dict[str, Any], seed_batches: bool = False, **of_job: Any) -> dict[str, Any]:
+def trial(
+    folder: Path, kind: str, *specs: dict[str, Any], seed_batches: bool = False, **of_job: Any
+) -> dict[str, Any]:
     return run_trial(job(kind, **of_job), specs, TrialSettings(12, 4, 1, seed_batches, timeout_s=120), folder)
 
 
@@ -50,10 +54,15 @@ def test_a_script_that_ends_first_leaves_what_there_was(tmp_path: Path) -> None:
 
 
 def test_random_items_differ_between_processes_unless_batches_are_seeded(tmp_path: Path) -> None:
-    before, again, after = (trial(tmp_path / str(number), "random", *specs) for number, specs in enumerate(((), (), (WORKERS,))))
+    before, again, after = (
+        trial(tmp_path / str(number), "random", *specs) for number, specs in enumerate(((), (), (WORKERS,)))
+    )
     assert not data_differ(before, again) and before["losses"] == again["losses"]
     assert data_differ(before, after)
-    before, after = (trial(tmp_path / f"seeded{len(specs)}", "random", *specs, seed_batches=True) for specs in ((), (WORKERS,)))
+    before, after = (
+        trial(tmp_path / f"seeded{len(specs)}", "random", *specs, seed_batches=True)
+        for specs in ((), (WORKERS,))
+    )
     assert after["interventions"] == [{"held": 1, "why_not": ""}]
     found = results(before, before, after)
     assert not data_differ(before, after) and (found.agreement, found.compared) == ("same", 11)
@@ -61,7 +70,12 @@ def test_random_items_differ_between_processes_unless_batches_are_seeded(tmp_pat
 
 def test_a_model_without_a_loss_is_compared_by_what_it_returns(tmp_path: Path) -> None:
     before = trial(tmp_path / "before", "", script="inference.py")
-    after = trial(tmp_path / "after", "", {"name": "inference_mode", "arguments": {}, "sites": []}, script="inference.py")
+    after = trial(
+        tmp_path / "after",
+        "",
+        {"name": "inference_mode", "arguments": {}, "sites": []},
+        script="inference.py",
+    )
     assert (before["clock"], before["losses"]) == ("forward", None)
     assert after["interventions"][0]["held"] > 5
     assert len(before["outputs"]) >= 3
@@ -75,22 +89,49 @@ def test_an_arm_that_fails_says_how(tmp_path: Path) -> None:
 
 
 def test_a_fix_that_slows_is_called_slower(tmp_path: Path) -> None:
-    """A worker process that has nothing to do but hand over: several times the step of a tenth of a millisecond."""
+    """A worker process that has nothing to do but hand over: several times
+    the step of a tenth of a millisecond.
+    """
     bench = TrialRunner(Store(tmp_path), TrialSettings(150, 20, 1, timeout_s=120), lambda label: None)
     one_worker = WORKERS | {"arguments": {"num_workers": 1}}
-    outcome = bench.compare_arms(Arm(job("quick")), Arm(job("quick"), (one_worker,)), 2.0, time.monotonic() + 120, "")
+    outcome = bench.compare_arms(
+        Arm(job("quick")), Arm(job("quick"), (one_worker,)), 2.0, time.monotonic() + 120, ""
+    )
     assert outcome is not None
     assert verdict(outcome.comparison, 2.0) == "slower", outcome.comparison
 
 
 def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    recording = [sys.executable, "-m", "diagnose", "--out", str(run), "--steps", "2", "--no-stacks", "waiting.py", "slow"]
+    recording = [
+        sys.executable,
+        "-m",
+        "diagnose",
+        "--out",
+        str(run),
+        "--steps",
+        "2",
+        "--no-stacks",
+        "waiting.py",
+        "slow",
+    ]
     assert subprocess.run(recording, cwd=SCRIPTS, capture_output=True).returncode == 0
     # from another folder than the script's, by a relative path
-    verify = [sys.executable, "-m", "diagnose", "verify", "run", "--try", "dataloader:num_workers=2", "--budget", "120s"]
+    verify = [
+        sys.executable,
+        "-m",
+        "diagnose",
+        "verify",
+        "run",
+        "--try",
+        "dataloader:num_workers=2",
+        "--budget",
+        "120s",
+    ]
     verify += ["--precision", "20%", "--steps", "15"]
-    started = subprocess.Popen(verify, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    started = subprocess.Popen(
+        verify, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     runs = run / "verify" / "runs.jsonl"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (runs.is_file() and len(runs.read_text().splitlines()) >= 4):
@@ -107,7 +148,8 @@ def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
     proof = json.loads((run / "verify.json").read_text())
     tried = proof["tried"][0]
     assert not proof["interrupted"] and tried["state"] == "measured", tried
-    # A batch of four items takes 16 ms and a bit; two workers bring one every 8 ms and a bit: half of the step, or somewhat less.
+    # A batch of four items takes 16 ms and a bit; two workers bring one every 8 ms and a bit:
+    # half of the step, or somewhat less.
     assert tried["verdict"] == "faster" and -0.6 < tried["change"]["change"] < -0.3, tried
     assert tried["results"]["agreement"] == "same"
     lines = runs.read_text().splitlines()

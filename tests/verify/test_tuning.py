@@ -34,6 +34,8 @@ def test_when_time_is_up_what_is_known_counts() -> None:
     assert search("num_workers", 4, 8, lambda number: None, 0.0) is None
 
 
-@pytest.mark.parametrize(("number", "largest", "near"), [(1, 1, []), (1, 4, [2]), (2, 2, [1]), (4, 6, [2, 6]), (8, 4, [4])])
+@pytest.mark.parametrize(
+    ("number", "largest", "near"), [(1, 1, []), (1, 4, [2]), (2, 2, [1]), (4, 6, [2, 6]), (8, 4, [4])]
+)
 def test_neighbours_stay_within_bounds(number: int, largest: int, near: list[int]) -> None:
     assert neighbours(number, largest) == near

@@ -6,7 +6,11 @@ import pytest
 
 from diagnose.verify.warnings import warnings_of
 
-AT_FULL_LOAD = {"throttle_reasons": ["sw_power_cap"], "sm_clock_mhz_median": 1410.0, "sm_clock_mhz_max_supported": 1980.0}
+AT_FULL_LOAD = {
+    "throttle_reasons": ["sw_power_cap"],
+    "sm_clock_mhz_median": 1410.0,
+    "sm_clock_mhz_max_supported": 1980.0,
+}
 
 
 def said(**state: object) -> list[str]:

@@ -34,7 +34,10 @@ def literal(node: cst.CSTNode) -> Any:
 
 
 def value_of(call: cst.Call, name: str, position: int = NOWHERE) -> Any:
-    """The argument's value, UNKNOWN if it is an expression, or NOT_GIVEN. Raises NoPatch where stars hide whether it is given."""
+    """The argument's value, UNKNOWN if it is an expression, or NOT_GIVEN.
+
+    Raises NoPatch where stars hide whether it is given.
+    """
     index = _index(call, name, position)
     return NOT_GIVEN if index is None else literal(call.args[index].value)
 
@@ -57,7 +60,9 @@ def without_argument(call: cst.Call, name: str, position: int = NOWHERE) -> cst.
         return call
     if call.args[index].keyword is None and any(arg.keyword is None for arg in call.args[index + 1 :]):
         raise NoPatch(f"`{name}` is given by position, with more after it")
-    return call.with_changes(args=_removed(call.args, index), **({} if len(call.args) > 1 else {"whitespace_before_args": _NONE}))
+    return call.with_changes(
+        args=_removed(call.args, index), **({} if len(call.args) > 1 else {"whitespace_before_args": _NONE})
+    )
 
 
 def _index(call: cst.Call, name: str, position: int) -> int | None:
@@ -65,9 +70,16 @@ def _index(call: cst.Call, name: str, position: int) -> int | None:
     for index, arg in enumerate(call.args):
         if arg.keyword is not None and arg.keyword.value == name:
             return index
-    stars = [index for index, arg in enumerate(call.args) if arg.star == "**" or (arg.star == "*" and position != NOWHERE)]
+    stars = [
+        index
+        for index, arg in enumerate(call.args)
+        if arg.star == "**" or (arg.star == "*" and position != NOWHERE)
+    ]
     if stars:
-        raise NoPatch(f"the call takes `{cst.Module([]).code_for_node(call.args[stars[0]]).rstrip(', ')}`, which may hold `{name}`")
+        raise NoPatch(
+            f"the call takes `{cst.Module([]).code_for_node(call.args[stars[0]]).rstrip(', ')}`, which may "
+            f"hold `{name}`"
+        )
     return position if position < len(call.args) and call.args[position].keyword is None else None
 
 
@@ -100,7 +112,9 @@ def _appended(call: cst.Call, new: cst.Arg) -> cst.Call:
 
 
 def _own_line(indentation: Lines, end: Blank) -> tuple[Blank, Blank]:
-    """The blanks before and after an argument on a line of its own: comments after the last argument stay beside it."""
+    """The blanks before and after an argument on a line of its own: comments
+    after the last argument stay beside it.
+    """
     if not isinstance(end, Lines):
         return indentation, end
     separator = indentation.with_changes(first_line=end.first_line, empty_lines=end.empty_lines)
@@ -109,7 +123,9 @@ def _own_line(indentation: Lines, end: Blank) -> tuple[Blank, Blank]:
 
 def _indentation(call: cst.Call) -> Lines | None:
     """The line end and indentation between arguments that have a line each; None where some share one."""
-    between = [arg.comma.whitespace_after for arg in call.args[:-1] if isinstance(arg.comma, cst.Comma)] or [call.whitespace_before_args]
+    between = [arg.comma.whitespace_after for arg in call.args[:-1] if isinstance(arg.comma, cst.Comma)] or [
+        call.whitespace_before_args
+    ]
     last = between[-1]
     if not isinstance(last, Lines) or not all(isinstance(one, Lines) for one in between):
         return None
@@ -132,12 +148,18 @@ def _removed(args: Sequence[cst.Arg], index: int) -> list[cst.Arg]:
     assert isinstance(before.comma, cst.Comma)
     between = before.comma.whitespace_after
     if not isinstance(between, Lines):
-        left[index - 1] = before.with_changes(comma=gone.comma, whitespace_after_arg=gone.whitespace_after_arg)
+        left[index - 1] = before.with_changes(
+            comma=gone.comma, whitespace_after_arg=gone.whitespace_after_arg
+        )
     elif index == len(left) and not matchers.findall(between, matchers.Comment()):
-        left[index - 1] = before.with_changes(comma=_bare(gone.comma), whitespace_after_arg=_bare(gone.whitespace_after_arg))
+        left[index - 1] = before.with_changes(
+            comma=_bare(gone.comma), whitespace_after_arg=_bare(gone.whitespace_after_arg)
+        )
     elif index == len(left):
         end = gone.comma.whitespace_after if isinstance(gone.comma, cst.Comma) else gone.whitespace_after_arg
-        closing = between.with_changes(last_line=end.last_line if isinstance(end, Lines) else between.last_line)
+        closing = between.with_changes(
+            last_line=end.last_line if isinstance(end, Lines) else between.last_line
+        )
         left[index - 1] = before.with_changes(comma=before.comma.with_changes(whitespace_after=closing))
     return left
 

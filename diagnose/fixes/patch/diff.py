@@ -25,7 +25,10 @@ class FileChange:
 
 @dataclass(frozen=True)
 class Patches:
-    """``diff`` goes into a file by `unified.as_bytes`. A rule is in both others if only some of its calls could be changed."""
+    """``diff`` goes into a file by `unified.as_bytes`.
+
+    A rule is in both others if only some of its calls could be changed.
+    """
 
     diff: str
     patched: tuple[str, ...]  # rule ids
@@ -34,9 +37,11 @@ class Patches:
 
 
 def fixes_diff(findings: Sequence[Finding], folder: Path, script: str = "") -> Patches:
-    """The diff against ``folder``, the script's working directory. Of findings that want one argument otherwise, the first in order wins.
+    """The diff against ``folder``, the script's working directory. Of findings that want one argument
+    otherwise, the first in order wins.
 
-    ``script``: the file that was run (`run.target` of the document); settings of the whole process are made there.
+    ``script``: the file that was run (`run.target` of the document); settings
+    of the whole process are made there.
     """
     files: dict[str, EditedFile] = {}
     made: list[str] = []
@@ -47,15 +52,27 @@ def fixes_diff(findings: Sequence[Finding], folder: Path, script: str = "") -> P
         unpatched |= {finding["rule"]: reason} if reason else {}
     changed = [FileChange(one.name, one.before, one.after()) for _, one in sorted(files.items())]
     changed = [one for one in changed if one.after != one.before]
-    return Patches("".join(file_diff(one.name, one.before, one.after) for one in changed), tuple(made), unpatched, tuple(changed))
+    return Patches(
+        "".join(file_diff(one.name, one.before, one.after) for one in changed),
+        tuple(made),
+        unpatched,
+        tuple(changed),
+    )
 
 
 def apply(patches: Patches, folder: Path) -> list[Path]:
-    """Writes the files and returns them. Raises DiagnoseError, before any is written, if one is not as it was when the diff was made."""
+    """Writes the files and returns them.
+
+    Raises DiagnoseError, before any is written, if one is not as it was when the diff was made.
+    """
     paths = [folder / one.name for one in patches.files]
     for path, one in zip(paths, patches.files, strict=True):
         if not path.is_file() or path.read_bytes() != one.before:
-            raise DiagnoseError(f"{path} has changed since the diff was made", saw="nothing was written", do="make the diff again")
+            raise DiagnoseError(
+                f"{path} has changed since the diff was made",
+                saw="nothing was written",
+                do="make the diff again",
+            )
     for path, one in zip(paths, patches.files, strict=True):
         _replace(path, one.after)
     return paths
@@ -80,7 +97,11 @@ def _make(finding: Finding, folder: Path, script: str, files: dict[str, EditedFi
         return False, str(refused)
     results = {site: _make_at(site, finding, folder, files) for site in sites}
     is_made = "" in results.values()
-    failed = {site: reason for site, reason in results.items() if reason and not (is_made and _is_no_matter(site, reason))}
+    failed = {
+        site: reason
+        for site, reason in results.items()
+        if reason and not (is_made and _is_no_matter(site, reason))
+    }
     if not is_made and len(set(failed.values())) == 1:
         return False, next(iter(failed.values()))
     return is_made, "; ".join(f"{site}: {reason}" for site, reason in failed.items())
@@ -101,7 +122,9 @@ def _make_at(site: Site, finding: Finding, folder: Path, files: dict[str, Edited
         file = files[name]
         if site.source and site.source != file.line(site.line):
             raise NoPatch("the line is no longer as it was recorded")
-        file.take(finding["rule"], changes(file.script, site.line, fix["intervention"], fix.get("arguments", {})))
+        file.take(
+            finding["rule"], changes(file.script, site.line, fix["intervention"], fix.get("arguments", {}))
+        )
     except NoPatch as refused:
         return str(refused)
     return ""

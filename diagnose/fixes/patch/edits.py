@@ -8,7 +8,15 @@ from typing import Any
 
 import libcst as cst
 
-from diagnose.fixes.patch.arguments import NOT_GIVEN, NOWHERE, code_of, literal, value_of, with_argument, without_argument
+from diagnose.fixes.patch.arguments import (
+    NOT_GIVEN,
+    NOWHERE,
+    code_of,
+    literal,
+    value_of,
+    with_argument,
+    without_argument,
+)
 from diagnose.fixes.patch.script import Change, NoPatch, Script, name_of
 from diagnose.fixes.patch.settings import setting_changes
 
@@ -17,7 +25,8 @@ Arguments = Mapping[str, Any]
 # Where torch takes an argument by position too.
 LOADER_POSITIONS = {"num_workers": 5, "pin_memory": 7, "timeout": 9, "multiprocessing_context": 11}
 FOREACH_POSITIONS = {"Adadelta": 5, "Adamax": 5, "ASGD": 6, "Adagrad": 6, "RMSprop": 7}
-NEED_WORKERS = ("persistent_workers", "prefetch_factor", "timeout", "multiprocessing_context")  # a DataLoader without workers refuses them
+# a DataLoader without workers refuses them
+NEED_WORKERS = ("persistent_workers", "prefetch_factor", "timeout", "multiprocessing_context")
 WITH_FUSED = {"SGD", "Adam", "AdamW", "Adagrad"}
 WITH_FOREACH = WITH_FUSED | {"Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"}
 MOST_DDP_POSITIONS = 5  # of those further back the order differs between versions
@@ -58,7 +67,10 @@ def patched(source: str, line: int, intervention: str, arguments: Arguments) -> 
 
 
 def changes(script: Script, line: int, intervention: str, arguments: Arguments) -> list[Change]:
-    """What the fix changes; a line of `ANYWHERE` stands for all calls of the file. Raises NoPatch with the reason."""
+    """What the fix changes; a line of `ANYWHERE` stands for all calls of the file.
+
+    Raises NoPatch with the reason.
+    """
     if intervention not in KINDS:
         raise NoPatch(BY_HAND.get(intervention, f"it is made by hand: {SEE}"))
     found = KINDS[intervention](script, line, arguments)
@@ -73,13 +85,19 @@ def _dataloader(script: Script, line: int, arguments: Arguments) -> list[Change]
 
 def _of_loader(call: cst.Call, arguments: Arguments) -> list[Change]:
     wanted = dict(arguments)
-    workers = _set(call, {"num_workers": wanted.pop("num_workers")}, LOADER_POSITIONS) if "num_workers" in wanted else []
+    workers = (
+        _set(call, {"num_workers": wanted.pop("num_workers")}, LOADER_POSITIONS)
+        if "num_workers" in wanted
+        else []
+    )
     needing = [name for name in wanted if name in NEED_WORKERS]
     if "num_workers" not in arguments and needing and value_of(call, "num_workers", 5) in (0, NOT_GIVEN):
         raise NoPatch(f"this DataLoader has no workers, which `{needing[0]}` needs")
     if arguments.get("num_workers") != 0:
         return workers + _set(call, wanted, LOADER_POSITIONS)
-    rest = _set(call, {name: value for name, value in wanted.items() if name not in needing}, LOADER_POSITIONS)
+    rest = _set(
+        call, {name: value for name, value in wanted.items() if name not in needing}, LOADER_POSITIONS
+    )
     return workers + (_dropped(call, NEED_WORKERS, LOADER_POSITIONS) if workers else []) + rest
 
 
@@ -108,7 +126,11 @@ def _ddp(script: Script, line: int, arguments: Arguments) -> list[Change]:
 
 
 def _zero_grad(script: Script, line: int, arguments: Arguments) -> list[Change]:
-    calls = [call for call in _calls(script, {"zero_grad"}, line) if value_of(call, "set_to_none", 0) not in (True, NOT_GIVEN)]
+    calls = [
+        call
+        for call in _calls(script, {"zero_grad"}, line)
+        if value_of(call, "set_to_none", 0) not in (True, NOT_GIVEN)
+    ]
     return [change for call in calls for change in _dropped(call, ["set_to_none"], {"set_to_none": 0})]
 
 
@@ -117,7 +139,9 @@ def _non_blocking(script: Script, line: int, arguments: Arguments) -> list[Chang
 
 
 def _of_copy(call: cst.Call) -> list[Change]:
-    """Of `to` several signatures take ``non_blocking`` by position: a bare True or False among its arguments may be that."""
+    """Of `to` several signatures take ``non_blocking`` by position: a bare True or
+    False among its arguments may be that.
+    """
     if any(arg.keyword is None and isinstance(literal(arg.value), bool) for arg in call.args):
         raise NoPatch("the call gives `non_blocking` by position")
     return _set(call, {"non_blocking": True}, {})
@@ -127,7 +151,8 @@ def _anomaly_mode_off(script: Script, line: int, arguments: Arguments) -> list[C
     calls = _calls(script, {"set_detect_anomaly", "detect_anomaly"}, line)
     switches = [call for call in calls if name_of(call) == "set_detect_anomaly"]
     blocks = [call for call in calls if name_of(call) == "detect_anomaly"]
-    # detect_anomaly switches it on whatever its arguments; the other takes its place in `with` and leaves the block as it stands.
+    # detect_anomaly switches it on whatever its arguments; the other takes its place in
+    # `with` and leaves the block as it stands.
     return [change for call in switches for change in _set(call, {"mode": False}, {"mode": 0})] + [
         _called_instead(script, call, "autograd.set_detect_anomaly", "False") for call in blocks
     ]
@@ -142,7 +167,9 @@ def _inference_mode(script: Script, line: int, arguments: Arguments) -> list[Cha
 def _calls(script: Script, names: Collection[str], line: int, called: str = "") -> list[cst.Call]:
     found = script.calls(names, line)
     if not found:
-        raise NoPatch(f"no call of {called or ' or '.join(f'`{name}`' for name in sorted(names))} was found there")
+        raise NoPatch(
+            f"no call of {called or ' or '.join(f'`{name}`' for name in sorted(names))} was found there"
+        )
     return found
 
 
@@ -155,20 +182,31 @@ def _set(call: cst.Call, arguments: Arguments, positions: Mapping[str, int]) -> 
         if now is NOT_GIVEN:
             now = DEFAULTS.get(name, NOT_GIVEN)
         if type(now) is not type(value) or now != value:
-            found.append(Change(call, name, code_of(value), partial(with_argument, name=name, value=value, position=position)))
+            found.append(
+                Change(
+                    call,
+                    name,
+                    code_of(value),
+                    partial(with_argument, name=name, value=value, position=position),
+                )
+            )
     return found
 
 
 def _dropped(call: cst.Call, names: Iterable[str], positions: Mapping[str, int]) -> list[Change]:
     """Also of arguments that are not given: nobody else may set them then."""
-    makers = {name: partial(without_argument, name=name, position=positions.get(name, NOWHERE)) for name in names}
+    makers = {
+        name: partial(without_argument, name=name, position=positions.get(name, NOWHERE)) for name in names
+    }
     for made in makers.values():
         made(call)  # raises NoPatch if it cannot be done
     return [Change(call, name, "", made) for name, made in makers.items()]
 
 
 def _called_instead(script: Script, call: cst.Call, name: str, argument: str) -> Change:
-    """Another function of torch, reached the same way; by its full name where the old one was imported by its own."""
+    """Another function of torch, reached the same way; by its full name where
+    the old one was imported by its own.
+    """
     if isinstance(call.func, cst.Attribute):
         func: cst.BaseExpression = call.func.with_changes(attr=cst.Name(name.split(".")[-1]))
     elif script.has_torch():

@@ -25,7 +25,9 @@ class EditedFile:
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
     def take(self, rule: str, changes: Sequence[Change]) -> None:
-        """Raises NoPatch, and takes none, where an earlier finding wants one of them otherwise or wants them all as well."""
+        """Raises NoPatch, and takes none, where an earlier finding wants one of them
+        otherwise or wants them all as well.
+        """
         makers = {self._maker(one) for one in changes}
         if not makers & {rule, ""}:
             raise NoPatch(f"the fix of `{min(makers)}` makes the same change")
@@ -35,17 +37,24 @@ class EditedFile:
         return self.script.changed(change for change, _ in self._taken).encode(self._encoding)
 
     def _maker(self, change: Change) -> str:
-        """The rule whose change it is already, empty if it is new. Raises NoPatch if that rule wants it otherwise."""
+        """The rule whose change it is already, empty if it is new.
+
+        Raises NoPatch if that rule wants it otherwise.
+        """
         for taken, rule in self._taken:
             if (taken.node, taken.what) == (change.node, change.what):
                 if taken.value != change.value:
-                    raise NoPatch(f"the fix of `{rule}`, which comes first, gives `{change.what}` another value")
+                    raise NoPatch(
+                        f"the fix of `{rule}`, which comes first, gives `{change.what}` another value"
+                    )
                 return rule
         return ""
 
 
 def _read(path: Path) -> tuple[bytes, str, str]:
-    """The file's bytes, their encoding, and the text with its line ends and a byte order mark, if there is one."""
+    """The file's bytes, their encoding, and the text with its line ends and
+    a byte order mark, if there is one.
+    """
     try:
         content = path.read_bytes()
         encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0].replace("utf-8-sig", "utf-8")

@@ -1,4 +1,6 @@
-"""A script as a tree that remembers every blank and comment, and changes made to it in one go, so that lines are always the original's."""
+"""A script as a tree that remembers every blank and comment, and changes made to it in one go, so
+that lines are always the original's.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class Script:
             raise NoPatch("the file's line ends or blanks are unusual")
 
     def calls(self, names: Collection[str], line: int) -> list[cst.Call]:
-        """The calls of functions or methods of these names: those that begin on the line, else the innermost one around it."""
+        """The calls of functions or methods of these names: those that begin on the
+        line, else the innermost one around it.
+        """
         calls = list(self._calls(names))
         if line == ANYWHERE:
             return calls
@@ -58,8 +62,14 @@ class Script:
 
     def assignments(self, name: str) -> list[cst.Assign]:
         """The assignments to an attribute; the name may be dotted and matches the end of what is written."""
-        found = [node for node in matchers.findall(self.module, matchers.Assign()) if isinstance(node, cst.Assign)]
-        return [one for one in found if any(f".{full_name(target.target)}".endswith(f".{name}") for target in one.targets)]
+        found = [
+            node for node in matchers.findall(self.module, matchers.Assign()) if isinstance(node, cst.Assign)
+        ]
+        return [
+            one
+            for one in found
+            if any(f".{full_name(target.target)}".endswith(f".{name}") for target in one.targets)
+        ]
 
     def line(self, node: cst.CSTNode) -> int:
         return self._place(node).start.line
@@ -100,12 +110,16 @@ class _Changer(cst.CSTTransformer):
 
 
 def _called(call: cst.Call) -> cst.BaseExpression:
-    """The name that is called; of a method in a chain over several lines it is not on the line on which the expression begins."""
+    """The name that is called; of a method in a chain over several lines it is not on the
+    line on which the expression begins.
+    """
     return call.func.attr if isinstance(call.func, cst.Attribute) else call.func
 
 
 def name_of(call: cst.Call) -> str:
-    """The last part of what is called, `DataLoader` of `torch.utils.data.DataLoader`; empty if it has no name."""
+    """The last part of what is called, `DataLoader` of
+    `torch.utils.data.DataLoader`; empty if it has no name.
+    """
     called = _called(call)
     return called.value if isinstance(called, cst.Name) else ""
 

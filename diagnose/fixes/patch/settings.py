@@ -1,4 +1,6 @@
-"""Settings of the whole process: the line of the script that makes them changes, else one is added below the imports."""
+"""Settings of the whole process: the line of the script that makes them changes,
+else one is added below the imports.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,17 @@ RIVALS = {
 
 
 def setting_changes(script: Script, line: int, arguments: Mapping[str, Any]) -> list[Change]:
-    """Raises NoPatch for a setting that the script makes in several places, or where ``torch`` has another name."""
+    """Raises NoPatch for a setting that the script makes in several places,
+    or where ``torch`` has another name.
+    """
     for name in set(arguments) - set(SETTINGS):
         raise NoPatch(f"no line of code is known for `{name}`")
-    return [change for name, value in arguments.items() for target in SETTINGS[name] for change in _one(script, target, value)]
+    return [
+        change
+        for name, value in arguments.items()
+        for target in SETTINGS[name]
+        for change in _one(script, target, value)
+    ]
 
 
 def _one(script: Script, target: str, value: Any) -> list[Change]:
@@ -46,7 +55,9 @@ def _one(script: Script, target: str, value: Any) -> list[Change]:
         return []
     if len(values) > 1:
         lines = ", ".join(str(script.line(one)) for one in values)
-        raise NoPatch(f"the script sets it in several places (lines {lines}): which one counts cannot be told")
+        raise NoPatch(
+            f"the script sets it in several places (lines {lines}): which one counts cannot be told"
+        )
     return [Change(values[0], target, code_of(value), lambda _: cst.parse_expression(code_of(value)))]
 
 
@@ -98,4 +109,6 @@ def _with_line_after(statement: Any, text: str) -> cst.FlattenSentinel:
     """A blank line sets what is added apart from the imports, once."""
     before = list(statement) if isinstance(statement, cst.FlattenSentinel) else [statement]
     line = cst.ensure_type(cst.parse_statement(text), cst.SimpleStatementLine)
-    return cst.FlattenSentinel([*before, line.with_changes(leading_lines=[cst.EmptyLine(indent=False)] if len(before) == 1 else [])])
+    return cst.FlattenSentinel(
+        [*before, line.with_changes(leading_lines=[cst.EmptyLine(indent=False)] if len(before) == 1 else [])]
+    )

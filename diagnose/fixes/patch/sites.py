@@ -9,7 +9,8 @@ from diagnose.fixes.patch.edits import BY_HAND, SEE
 from diagnose.fixes.patch.script import ANYWHERE, NoPatch
 
 AT_THE_BLAMED_LINE = ("inference_mode", "non_blocking")  # the line that costs is itself the call to change
-IN_THE_FILE = ("anomaly_mode_off", "ddp", "optimizer")  # without a known line, all their calls in the files concerned
+# without a known line, all their calls in the files concerned
+IN_THE_FILE = ("anomaly_mode_off", "ddp", "optimizer")
 OF_THE_PROCESS = ("backend_flags", "threads")  # set once, in the file that sets it already or is run
 # What `verify` says of a fix that is not worth making. One about which it could not tell is still in.
 MEASURED = {
@@ -34,7 +35,10 @@ class Site(NamedTuple):
 
 
 def sites_of(finding: Finding, script: str) -> list[Site]:
-    """The lines to change; a line of ANYWHERE where only the file is known. Raises NoPatch with the reason if there are none."""
+    """The lines to change; a line of ANYWHERE where only the file is known.
+
+    Raises NoPatch with the reason if there are none.
+    """
     _check(finding)
     fix, blamed = finding["fix"], [_site(one) for one in finding["culprits"]]
     known = [_site(one) for one in fix.get("call_sites", [])]
@@ -43,7 +47,9 @@ def sites_of(finding: Finding, script: str) -> list[Site]:
     elif fix["intervention"] in AT_THE_BLAMED_LINE:
         found = known or blamed
     elif fix["intervention"] in IN_THE_FILE:
-        found = known or [Site(file, ANYWHERE, "") for file in dict.fromkeys([script, *(one.file for one in blamed)])]
+        found = known or [
+            Site(file, ANYWHERE, "") for file in dict.fromkeys([script, *(one.file for one in blamed)])
+        ]
     else:
         found = known
     found = [one for one in dict.fromkeys(found) if one.file]

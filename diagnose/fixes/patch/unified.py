@@ -13,7 +13,8 @@ ESCAPES = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 def file_diff(name: str, before: bytes, after: bytes) -> str:
     """The diff; bytes that are not UTF-8 are surrogates in it (`as_bytes`).
 
-    There is no `diff --git` line on purpose: with one, git takes the name as relative to the repository, without as to the current folder.
+    There is no `diff --git` line on purpose: with one, git takes the name as relative to the
+    repository, without as to the current folder.
     """
     old, new = _lines(before), _lines(after)
     written = difflib.unified_diff(old, new, _header(f"a/{name}"), _header(f"b/{name}"))
@@ -31,7 +32,9 @@ def _lines(content: bytes) -> list[str]:
 
 
 def _header(name: str) -> str:
-    """The name as git writes it: quoted in the manner of C if it has unusual bytes, ended by a tab if it has spaces."""
+    """The name as git writes it: quoted in the manner of C if it has unusual
+    bytes, ended by a tab if it has spaces.
+    """
     if name.isascii() and name.isprintable() and not set(name) & set('"\\'):
         return f"{name}\t" if " " in name else name
     return f'"{"".join(map(_escaped, os.fsencode(name)))}"'

@@ -20,13 +20,19 @@ def _turns(view: Selection, rows: Rows) -> np.ndarray:
 
 
 def _from_first_to_last(view: Selection, rows: Rows) -> Intervals:
-    """From the first of these operators between two updates to the end of the last; with a GPU, the kernels launched meanwhile.
+    """From the first of these operators between two updates to the end of the last; with a
+    GPU, the kernels launched meanwhile.
 
-    What lies between them are the gradients' sums of the same part of the graph, which have no forward of their own.
+    What lies between them are the gradients' sums of the same part of the graph,
+    which have no forward of their own.
     """
     start = view.host["start_ns"].to_numpy()[rows]
     ends = start + view.host["dur_ns"].to_numpy()[rows]
-    runs = pd.DataFrame({"start": start, "end": ends}).groupby(_turns(view, rows)).agg({"start": "min", "end": "max"})
+    runs = (
+        pd.DataFrame({"start": start, "end": ends})
+        .groupby(_turns(view, rows))
+        .agg({"start": "min", "end": "max"})
+    )
     spans = intersect(union(runs.to_numpy(np.int64)), view.host_span)
     if not view.has_device:
         return spans
@@ -37,7 +43,8 @@ def _from_first_to_last(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "repeated_backward",
-    "backward operators that run again for the same forward after an optimizer's step (`retain_graph=True`), but for their last run",
+    "backward operators that run again for the same forward after an optimizer's step (`retain_graph=True`), "
+    "but for their last run",
     attributed=_from_first_to_last,
 )
 def _repeated_backward(view: Selection) -> Rows:
@@ -46,7 +53,9 @@ def _repeated_backward(view: Selection) -> Rows:
     # Autograd numbers the operators of each thread by itself, and threads that live for one step begin anew.
     own = sequence[(sequence >= 0) & ~backward & view.on_training_thread]
     rows = np.flatnonzero(backward & np.isin(sequence, own))
-    runs = pd.DataFrame({"forward": sequence[rows], "name": view.name[rows].codes, "turn": _turns(view, rows)})
+    runs = pd.DataFrame(
+        {"forward": sequence[rows], "name": view.name[rows].codes, "turn": _turns(view, rows)}
+    )
     again = np.zeros(len(view.host), bool)
     again[rows[runs["turn"] < runs.groupby(["forward", "name"])["turn"].transform("max")]] = True
     return view.named(again)

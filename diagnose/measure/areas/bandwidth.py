@@ -1,4 +1,6 @@
-"""How fast the ranks talk: bus bandwidths as nccl-tests count them, against what the GPUs' links can carry; and how long they wait."""
+"""How fast the ranks talk: bus bandwidths as nccl-tests count them, against what the GPUs'
+links can carry; and how long they wait.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from diagnose.measure.measured import NO_GPU, NO_STEPS, Measured, Missing, Unkno
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows
 
-# What these reach is bound by the links. An all-to-all between two B200 on a healthy machine took a third of theirs, for 112 MiB.
+# What these reach is bound by the links. An all-to-all between two B200 on a healthy machine
+# took a third of theirs, for 112 MiB.
 LINK_KINDS = ("all_reduce", "all_gather", "reduce_scatter")
 LEAST_EQUAL = 3  # collectives of one kind and size, to tell that some take longer than others
 NO_COLLECTIVES = Missing("no collective was recorded on a GPU")
@@ -20,7 +23,8 @@ NO_LARGE = Missing("no collective of 16 MiB or more, of a known kind, size and n
 NO_EQUAL = Missing("no three collectives of one kind and known size were recorded")
 NO_LINK = Missing("how fast this GPU is linked to others is not in the table of links")
 NO_HOST_RANKS = Missing(
-    "no large collective was found on all its ranks, all of one machine", "python -m diagnose FOLDER, with every rank's recording"
+    "no large collective was found on all its ranks, all of one machine",
+    "python -m diagnose FOLDER, with every rank's recording",
 )
 
 
@@ -38,7 +42,8 @@ def _collective_rows(measured: Measured) -> tuple[Selection, Rows]:
 @metric(
     "bus_gb_per_s",
     "GB/s",
-    "bus bandwidth of the fastest collective of 16 MiB or more in this recording; the links can do that at least: waiting is in its time",
+    "bus bandwidth of the fastest collective of 16 MiB or more in this recording; the links can do that at "
+    "least: waiting is in its time",
 )
 def _bus_gb_per_s(measured: Measured) -> Value | Missing:
     return _fastest(measured, BUS_FACTORS)[0]
@@ -47,7 +52,8 @@ def _bus_gb_per_s(measured: Measured) -> Value | Missing:
 @metric(
     "bus_link_share",
     "share",
-    "the same, without all-to-alls, against what the GPU can send to others, if all these ranks are on its machine",
+    "the same, without all-to-alls, against what the GPU can send to others, if all these ranks are on its "
+    "machine",
 )
 def _bus_link_share(measured: Measured) -> Value | Missing:
     best, size = _fastest(measured, LINK_KINDS)
@@ -55,12 +61,18 @@ def _bus_link_share(measured: Measured) -> Value | Missing:
 
 
 def _fastest(measured: Measured, kinds: Iterable[str]) -> tuple[float, int]:
-    """Bus bandwidth of the fastest large collective of these kinds, and how many ranks it has; raises Unknown."""
+    """Bus bandwidth of the fastest large collective of these kinds, and how many ranks it has; raises
+    Unknown.
+    """
     view, rows = _collective_rows(measured)
     found, dur = collectives(view, rows), view.device["dur_ns"].to_numpy()[rows]
     best = (0.0, 0)
     for kind in kinds:
-        large = (found.kind == kind) & (message_bytes(kind, found.bytes_in, found.size) >= LARGE_BYTES) & (dur > 0)
+        large = (
+            (found.kind == kind)
+            & (message_bytes(kind, found.bytes_in, found.size) >= LARGE_BYTES)
+            & (dur > 0)
+        )
         rates = bus_bytes(kind, found.bytes_in[large], found.size[large]) / dur[large]
         best = max([best, *zip(rates.tolist(), found.size[large].tolist(), strict=True)])
     if best[0] <= 0:
@@ -82,7 +94,9 @@ def _link(measured: Measured, rank_count: int) -> float:
 @metric(
     "link_share_reached",
     "share",
-    "of what the GPU can send to the others of its machine, that the fastest large collective of all ranks on one machine reaches, "
+    "of what the GPU can send to the others of its machine, that the fastest large collective of all "
+    "ranks on "
+    "one machine reaches, "
     "from when the last of them has come",
 )
 def _link_share_reached(measured: Measured) -> Value | Missing:
@@ -97,7 +111,8 @@ def _link_share_reached(measured: Measured) -> Value | Missing:
 @metric(
     "collective_waiting_share",
     "share",
-    "of the time in collectives, at least: what those of one kind, size and group take longer than the fastest of them",
+    "of the time in collectives, at least: what those of one kind, size and group take longer than the "
+    "fastest of them",
 )
 def _collective_waiting_share(measured: Measured) -> Value | Missing:
     view, rows = _collective_rows(measured)

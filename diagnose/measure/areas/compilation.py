@@ -26,11 +26,17 @@ def _compile_rows(measured: Measured, key: str) -> list[dict[str, Any]] | Missin
 
 
 def _between_regions(view: Selection, rows: Rows) -> Intervals:
-    """Inside each outermost forward, from its first compiled graph to its last, whatever runs in neither; with a GPU while that idles."""
+    """Inside each outermost forward, from its first compiled graph to its last, whatever runs in
+    neither; with a GPU while that idles.
+    """
     forwards = view.host_intervals(view.named((view.kind == "mark") & (view.name == "forward")))
     regions = view.host_intervals(rows)
     slot = np.searchsorted(forwards[:, 0], regions[:, 0], side="right") - 1
-    inside = (slot >= 0) & (regions[:, 0] < forwards[np.maximum(slot, 0), 1]) if len(forwards) else np.zeros(len(regions), bool)
+    inside = (
+        (slot >= 0) & (regions[:, 0] < forwards[np.maximum(slot, 0), 1])
+        if len(forwards)
+        else np.zeros(len(regions), bool)
+    )
     slot, regions = slot[inside], regions[inside]
     if not len(regions):
         return NO_INTERVALS
@@ -51,7 +57,9 @@ def _graph_break_ms(measured: Measured) -> float | None:
     return None if isinstance(between, Missing) else float(between)
 
 
-@fact_selector("graph_breaks", "places where torch.compile had to break the graph, with the time between the graphs")
+@fact_selector(
+    "graph_breaks", "places where torch.compile had to break the graph, with the time between the graphs"
+)
 def _graph_breaks(measured: Measured) -> list[FactPlace] | Missing:
     breaks = _compile_rows(measured, "graph_breaks")
     if isinstance(breaks, Missing):
@@ -86,7 +94,11 @@ def _recompile_count(measured: Measured) -> Value | Missing:
     return sum(int(one["count"]) for one in known(_compile_rows(measured, "recompiles")))
 
 
-@metric("recompiles_in_steps_count", "count", "frames compiled during the plain phase, when the steps should have settled")
+@metric(
+    "recompiles_in_steps_count",
+    "count",
+    "frames compiled during the plain phase, when the steps should have settled",
+)
 def _recompiles_in_steps(measured: Measured) -> Value | Missing:
     compiled = measured.fact("compile")
     if isinstance(compiled, Missing):

@@ -8,11 +8,15 @@ from diagnose.measure.measured import NO_FACTS, FactPlace, Measured, Missing, fa
 
 fact_metric("anomaly_mode", "yes/no", "autograd's anomaly detection was on during the steps")
 fact_metric("launch_blocking", "yes/no", "CUDA_LAUNCH_BLOCKING makes every launch wait for its kernel")
-fact_metric("own_profiler_share", "share", "of the recording in which a profiler of the script's own was running")
+fact_metric(
+    "own_profiler_share", "share", "of the recording in which a profiler of the script's own was running"
+)
 
 
 def _mode(name: str, meaning: str, is_on: Callable[[Measured], object]) -> None:
-    """A selector of a mode that is on or off as a whole: no line of its own, and a cost that no single recording can tell."""
+    """A selector of a mode that is on or off as a whole: no line of its own, and a
+    cost that no single recording can tell.
+    """
 
     def places(measured: Measured) -> list[FactPlace] | Missing:
         if not measured.recording.facts:
@@ -22,7 +26,13 @@ def _mode(name: str, meaning: str, is_on: Callable[[Measured], object]) -> None:
     fact_selector(name, meaning)(places)
 
 
-_mode("anomaly_detection", "autograd's anomaly detection, while it is on", lambda measured: measured.recording.facts.get("anomaly_mode"))
 _mode(
-    "profiler_left_on", "a profiler of the script's own, while it runs", lambda measured: measured.recording.facts.get("own_profiler_share")
+    "anomaly_detection",
+    "autograd's anomaly detection, while it is on",
+    lambda measured: measured.recording.facts.get("anomaly_mode"),
+)
+_mode(
+    "profiler_left_on",
+    "a profiler of the script's own, while it runs",
+    lambda measured: measured.recording.facts.get("own_profiler_share"),
 )

@@ -28,19 +28,30 @@ def _exposed(view: Selection, rows: Rows) -> Intervals:
     return in_rows(view, view.device_intervals(rows), "exposed_communication")
 
 
-@selector("communication", "collectives, while the GPU computes nothing", table="device", attributed=ledger_row("exposed_communication"))
+@selector(
+    "communication",
+    "collectives, while the GPU computes nothing",
+    table="device",
+    attributed=ledger_row("exposed_communication"),
+)
 def _communication(view: Selection) -> Rows:
     return np.flatnonzero(view.device["communication"].to_numpy() & view.device_in_steps)
 
 
-@selector("sync_batchnorm", "collectives of SyncBatchNorm, while the GPU computes nothing", table="device", attributed=_exposed)
+@selector(
+    "sync_batchnorm",
+    "collectives of SyncBatchNorm, while the GPU computes nothing",
+    table="device",
+    attributed=_exposed,
+)
 def _sync_batchnorm(view: Selection) -> Rows:
     return np.intersect1d(_communication(view), device_rows(view, view.name_matches(SYNC_BATCHNORM)))
 
 
 @selector(
     "small_collectives",
-    "collectives of at most 50 µs and 1 MiB (where that was recorded) outside SyncBatchNorm, while the GPU computes nothing",
+    "collectives of at most 50 µs and 1 MiB (where that was recorded) outside SyncBatchNorm, while the GPU "
+    "computes nothing",
     table="device",
     attributed=_exposed,
 )
@@ -54,12 +65,15 @@ def _small_collectives(view: Selection) -> Rows:
 
 @selector(
     "pipeline_transfers",
-    "sends and receives between two ranks, of a pipeline's stages or a script's own, while the GPU computes nothing",
+    "sends and receives between two ranks, of a pipeline's stages or a script's own, while the GPU computes "
+    "nothing",
     table="device",
     attributed=_exposed,
 )
 def _pipeline_transfers(view: Selection) -> Rows:
-    """All-to-alls run the same kernel: where only its name tells, it counts if the script sends and receives and makes none of these."""
+    """All-to-alls run the same kernel: where only its name tells, it counts if the script sends
+    and receives and makes none of these.
+    """
     rows = _communication(view)
     found = collectives(view, rows)
     certain = ~found.guessed | (view.name_matches(SENDS).any() & ~view.name_matches(LIKE_SENDS).any())
@@ -70,15 +84,20 @@ def _pipeline_transfers(view: Selection) -> Rows:
 
 
 def _accumulating_backwards(view: Selection) -> Intervals:
-    """Backwards that are followed by another backward before any update: their gradients need not be summed over the ranks yet."""
-    rows = view.named((view.kind == "mark") & view.name.isin(("backward", "optimizer")) & view.on_training_thread)
+    """Backwards that are followed by another backward before any update: their gradients
+    need not be summed over the ranks yet.
+    """
+    rows = view.named(
+        (view.kind == "mark") & view.name.isin(("backward", "optimizer")) & view.on_training_thread
+    )
     backward = np.asarray(view.name[rows] == "backward")
     return view.host_intervals(rows[:-1][backward[:-1] & backward[1:]])
 
 
 @selector(
     "accumulation_syncs",
-    "all-reduces started by a backward that another backward follows before the update, while the GPU computes nothing",
+    "all-reduces started by a backward that another backward follows before the update, while the GPU "
+    "computes nothing",
     table="device",
     attributed=_exposed,
 )
@@ -98,10 +117,16 @@ def _idle_within(view: Selection, rows: Rows) -> Intervals:
     own = view.host_intervals(rows)
     if not view.has_device:
         return own
-    return intersect(own, union(np.concatenate([view.idle, view.ledger.rows.get("exposed_communication", NO_INTERVALS)])))
+    return intersect(
+        own, union(np.concatenate([view.idle, view.ledger.rows.get("exposed_communication", NO_INTERVALS)]))
+    )
 
 
-@selector("unused_search", "DistributedDataParallel's searches for parameters without a gradient", attributed=_idle_within)
+@selector(
+    "unused_search",
+    "DistributedDataParallel's searches for parameters without a gradient",
+    attributed=_idle_within,
+)
 def _unused_search(view: Selection) -> Rows:
     return view.named(view.name_matches(UNUSED_SEARCH))
 
@@ -124,7 +149,8 @@ def _gloo_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "data_parallel",
-    "`nn.DataParallel` spreading model and batch over the GPUs and collecting results, while the first GPU computes nothing",
+    "`nn.DataParallel` spreading model and batch over the GPUs and collecting results, while the first GPU "
+    "computes nothing",
     needs="device",
     attributed=lambda view, rows: _data_parallel_time(view, rows),
 )
@@ -149,7 +175,11 @@ def _ddp_rank_count(measured: Measured) -> Value | Missing:
     return int(group.get("world_size") or 1) if wrapped else 1
 
 
-@metric("replicated_state_bytes", "bytes", "state of the optimizers on the GPU; 0 if ZeroRedundancyOptimizer shares it among the ranks")
+@metric(
+    "replicated_state_bytes",
+    "bytes",
+    "state of the optimizers on the GPU; 0 if ZeroRedundancyOptimizer shares it among the ranks",
+)
 def _replicated_state_bytes(measured: Measured) -> Value | Missing:
     on_gpu = [one for one in known(measured.fact("optimizers")) if str(one.get("device")).startswith("cuda")]
     if any(one.get("class") == "ZeroRedundancyOptimizer" for one in on_gpu):
@@ -164,6 +194,10 @@ def _replicated_state_share(measured: Measured) -> Value | Missing:
     return measured.needed("replicated_state_bytes") / capacity if capacity else NO_STATE
 
 
-@metric("shared_state_gain_bytes", "bytes", "of the GPU's memory that is free then, if the ranks share this state among them")
+@metric(
+    "shared_state_gain_bytes",
+    "bytes",
+    "of the GPU's memory that is free then, if the ranks share this state among them",
+)
 def _shared_state_gain_bytes(measured: Measured) -> Value | Missing:
     return measured.needed("replicated_state_bytes") * (1 - 1 / measured.needed("ddp_rank_count"))

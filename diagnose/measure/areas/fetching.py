@@ -25,12 +25,17 @@ from diagnose.trace.intervals import total
 
 MOST_OF_FETCH = 0.5  # of it: a line that takes less is not the first thing to change
 CONVERTS_ITEM = r"^<built-in method (tensor|as_tensor) of type object"
-DECODES = r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in \w+ (imdecode|decompress)\b|^(decord|av|cv2|gzip)/"
+DECODES = (
+    r"^PIL/Image(File)?\.py: (convert|load|draft|thumbnail)$|^<built-in \w+ "
+    r"(imdecode|decompress)\b|^(decord|av|cv2|gzip)/"
+)
 STORED_ITEM_OP, STACKING_OP = r"^aten::select$", r"^aten::(stack|cat)$"
 
 
 def _fetch_lines(measured: Measured, pattern: str = "") -> list[LineTime] | Missing:
-    """The script's lines by their share of the fetch in the main process; of the calls that match, if a pattern is given."""
+    """The script's lines by their share of the fetch in the main process; of the
+    calls that match, if a pattern is given.
+    """
     view = measured.detail
     if view is None or not len(view.calls):
         return NO_CALLS_SEEN
@@ -42,7 +47,8 @@ def _fetch_lines(measured: Measured, pattern: str = "") -> list[LineTime] | Miss
 
 
 def _slow_item(measured: Measured) -> list[LineTime]:
-    """The line that takes most of the fetch; if none takes half, the lines of the function that does most of it beside reading files.
+    """The line that takes most of the fetch; if none takes half, the lines of the function that
+    does most of it beside reading files.
 
     Raises Unknown where the calls were not recorded.
     """
@@ -66,7 +72,8 @@ def _reads_file(line: LineTime) -> bool:
 
 @fact_selector(
     "slow_item_line",
-    "the line, or the lines of one function, of the data set's or a transform's own that take most of the fetch, in the main process",
+    "the line, or the lines of one function, of the data set's or a transform's own that take most of the "
+    "fetch, in the main process",
 )
 def _slow_item_line(measured: Measured) -> list[FactPlace] | Missing:
     return [one.place(measured.number("input_wait_ms")) for one in _slow_item(measured)]
@@ -86,7 +93,11 @@ def _slow_item_where(measured: Measured) -> Value | Missing:
 @metric("slow_item_callee", "", "what it calls, the costliest if there are several")
 def _slow_item_callee(measured: Measured) -> Value | Missing:
     lines = _slow_item(measured)
-    return short_callee(lines[0].callee) if lines else Missing("no line of the script's own is called by the loader")
+    return (
+        short_callee(lines[0].callee)
+        if lines
+        else Missing("no line of the script's own is called by the loader")
+    )
 
 
 @metric("slow_item_reads_files", "yes/no", "what that line calls reads a file or decodes what was read")
@@ -94,12 +105,21 @@ def _slow_item_reads_files(measured: Measured) -> Value | Missing:
     return any(map(_reads_file, _slow_item(measured)))
 
 
-@fact_selector("item_conversions", "calls of `torch.tensor` in the main process that make a tensor for one item of a batch")
+@fact_selector(
+    "item_conversions",
+    "calls of `torch.tensor` in the main process that make a tensor for one item of a batch",
+)
 def _item_conversions(measured: Measured) -> list[FactPlace] | Missing:
-    return [one.place(measured.number("input_wait_ms")) for one in known(_fetch_lines(measured, CONVERTS_ITEM))]
+    return [
+        one.place(measured.number("input_wait_ms")) for one in known(_fetch_lines(measured, CONVERTS_ITEM))
+    ]
 
 
-@metric("item_conversions_part", "share", "of what the script's own lines take of the fetch that goes to such calls")
+@metric(
+    "item_conversions_part",
+    "share",
+    "of what the script's own lines take of the fetch that goes to such calls",
+)
 def _item_conversions_part(measured: Measured) -> Value | Missing:
     converting, lines = known(_fetch_lines(measured, CONVERTS_ITEM)), known(_fetch_lines(measured))
     whole = sum(one.share for one in lines)
@@ -123,7 +143,11 @@ def _loader_ops(view: Selection, pattern: str) -> Rows:
     return found[outermost & started_in(view.host, loader_time(view))[found]]
 
 
-@metric("stored_items_fetch_share", "share", "of the fetch in the main process spent in taking such rows and stacking them, Python apart")
+@metric(
+    "stored_items_fetch_share",
+    "share",
+    "of the fetch in the main process spent in taking such rows and stacking them, Python apart",
+)
 def _stored_items_fetch_share(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:

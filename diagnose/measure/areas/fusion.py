@@ -13,7 +13,9 @@ from diagnose.measure.work import in_rows, inside, work_time
 
 BATCHED_MATMUL = r"^aten::(bmm|baddbmm)$"
 SOFTMAX = r"^aten::_softmax(_backward_data)?$"
-LAYER_OP = r"^aten::(mm|addmm|cudnn_convolution|mkldnn_convolution|native_layer_norm|native_batch_norm|embedding)$"
+LAYER_OP = (
+    r"^aten::(mm|addmm|cudnn_convolution|mkldnn_convolution|native_layer_norm|native_batch_norm|embedding)$"
+)
 FUSED_ATTENTION = r"scaled_dot_product|flash_attn|efficient_attention"
 POINTWISE_KERNEL = r"(?i)elementwise_kernel|vectorized_elementwise|unrolled_elementwise"
 CHAIN = 5  # so many pointwise kernels on end; two or three (bias, activation, residual) are in every network
@@ -33,7 +35,8 @@ def _attentions(view: Selection) -> tuple[Rows, Rows, Rows]:
     before, here, behind = steps[:-2], steps[1:-1], steps[2:]
     tid, first, second = view.host["tid"].to_numpy(), *_input_sizes(view.host["shapes"].array)
     same = (tid[before] == tid[here]) & (tid[here] == tid[behind])
-    # What the softmax takes is as large as what it gives, and that is one of the two things multiplied behind it.
+    # What the softmax takes is as large as what it gives, and that is one of
+    # the two things multiplied behind it.
     fits = (first[here] < 0) | (first[here] == first[behind]) | (first[here] == second[behind])
     written_out = ~inside(view, here, view.name_matches(FUSED_ATTENTION))
     found = softmax[here] & multiply[before] & multiply[behind] & same & fits & written_out
@@ -41,7 +44,9 @@ def _attentions(view: Selection) -> tuple[Rows, Rows, Rows]:
 
 
 def _input_sizes(shapes: pd.Categorical) -> tuple[np.ndarray, np.ndarray]:
-    """How many numbers each event's first and second input have, by their recorded shapes; -1 where that is not known."""
+    """How many numbers each event's first and second input have, by their recorded
+    shapes; -1 where that is not known.
+    """
     sizes = [_two_sizes(text) for text in shapes.categories]
     first, second = np.array([*sizes, (-1, -1)], np.int64)[shapes.codes].T
     return first, second
@@ -53,7 +58,9 @@ def _two_sizes(shapes: str) -> tuple[int, int]:
 
 
 def _attention_time(view: Selection, rows: Rows) -> Intervals:
-    """The work from the multiplication before each softmax to the one behind it, both included, in forward and backward."""
+    """The work from the multiplication before each softmax to the one behind it,
+    both included, in forward and backward.
+    """
     if not len(rows):  # the backward of a fused call may be written out where its forward is not
         return NO_INTERVALS
     softmaxes, first, last = _attentions(view)
@@ -106,4 +113,8 @@ def _pointwise_chains(view: Selection) -> Rows:
 def _of_optimizer(view: Selection, rows: Rows) -> np.ndarray:
     """Which of these device events the optimizer's step enqueued."""
     launch = view.device["launch"].to_numpy()[rows]
-    return inside(view, launch, view.name_matches(OPTIMIZER_STEP) | np.asarray((view.kind == "mark") & (view.name == "optimizer")))
+    return inside(
+        view,
+        launch,
+        view.name_matches(OPTIMIZER_STEP) | np.asarray((view.kind == "mark") & (view.name == "optimizer")),
+    )

@@ -1,15 +1,32 @@
-"""The GPU's state while the steps ran: clocks, throttling, and who else is on it. Sampled by the recorder (run.json, `gpu_state`)."""
+"""The GPU's state while the steps ran: clocks, throttling, and who else is on it.
+
+Sampled by the recorder (run.json, `gpu_state`).
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from diagnose.measure.measured import NO_FACTS, FactPlace, Measured, Missing, Value, fact_metric, fact_selector, known, metric
+from diagnose.measure.measured import (
+    NO_FACTS,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_metric,
+    fact_selector,
+    known,
+    metric,
+)
 
-NO_STATE = Missing("the GPU's clocks and throttling were not sampled", "python -m diagnose train.py, on a machine with nvidia-smi")
+NO_STATE = Missing(
+    "the GPU's clocks and throttling were not sampled",
+    "python -m diagnose train.py, on a machine with nvidia-smi",
+)
 # As NVML names them. The software power cap is no fault: a GPU at full load runs at its power limit.
 HEAT_OR_BRAKE = ("thermal", "hw_slowdown", "power_brake")
-CONTEXT_BYTES = 2**30  # a process's CUDA context, libraries and workspaces outside torch's allocator take 0.3 to 1 GiB
+# a process's CUDA context, libraries and workspaces outside torch's allocator take 0.3 to 1 GiB
+CONTEXT_BYTES = 2**30
 
 
 def _state(measured: Measured, key: str) -> Any:
@@ -18,7 +35,11 @@ def _state(measured: Measured, key: str) -> Any:
     return NO_STATE if value is None else value
 
 
-@metric("throttle_reasons", "", "why the GPU's clocks were lowered by heat or a hardware protection; empty if they were not")
+@metric(
+    "throttle_reasons",
+    "",
+    "why the GPU's clocks were lowered by heat or a hardware protection; empty if they were not",
+)
 def _throttle_reasons(measured: Measured) -> Value | Missing:
     reasons = _state(measured, "throttle_reasons")
     if isinstance(reasons, Missing):
@@ -59,7 +80,9 @@ def _power_share(measured: Measured) -> Value | Missing:
 
 @fact_selector("lost_clock", "time kernels take longer because the GPU's clock is below its highest")
 def _lost_clock(measured: Measured) -> list[FactPlace] | Missing:
-    """A kernel's time is in inverse proportion to the clock as far as it computes; one bound by memory loses less, so this is a bound."""
+    """A kernel's time is in inverse proportion to the clock as far as it computes; one bound by
+    memory loses less, so this is a bound.
+    """
     return [FactPlace("", -1, "", 1.0, measured.row_ms("compute") * measured.needed("missing_clock_share"))]
 
 
@@ -74,7 +97,10 @@ def _other_gpu_process_count(measured: Measured) -> Value | Missing:
     "of the GPU's memory that is in use beyond what this process reserved and its own context (1 GiB)",
 )
 def _gpu_memory_of_others_share(measured: Measured) -> Value | Missing:
-    used, whole = known(_state(measured, "memory_used_bytes_max")), known(_state(measured, "memory_total_bytes"))
+    used, whole = (
+        known(_state(measured, "memory_used_bytes_max")),
+        known(_state(measured, "memory_total_bytes")),
+    )
     own = known(measured.fact("cuda_memory"))["peak_reserved_bytes"]
     return max(0.0, (float(used) - float(own) - CONTEXT_BYTES) / float(whole))
 
@@ -100,13 +126,22 @@ def _gpu_holds_data(measured: Measured) -> Value | Missing:
     facts = measured.recording.facts
     if not facts:
         return NO_FACTS
-    devices = {str(one.get("device")) for one in [*(facts.get("models") or []), *(facts.get("optimizers") or [])] if one.get("device")}
+    devices = {
+        str(one.get("device"))
+        for one in [*(facts.get("models") or []), *(facts.get("optimizers") or [])]
+        if one.get("device")
+    }
     return bool(devices - {"cpu", "meta"}) or gpu_bytes(measured) > 0
 
 
-@metric("gpu_unseen", "yes/no", "the script allocated memory on a GPU, and nothing that ran there was recorded")
+@metric(
+    "gpu_unseen", "yes/no", "the script allocated memory on a GPU, and nothing that ran there was recorded"
+)
 def _gpu_unseen(measured: Measured) -> Value | Missing:
-    in_use, initialized = measured.metric("gpu_in_use"), (measured.recording.facts.get("accelerator") or {}).get("initialized")
+    in_use, initialized = (
+        measured.metric("gpu_in_use"),
+        (measured.recording.facts.get("accelerator") or {}).get("initialized"),
+    )
     if isinstance(in_use, Missing):
         return in_use
     asked_for_cpu = measured.metric("device_asked_for") == "cpu"
@@ -121,4 +156,8 @@ def _device_asked_for(measured: Measured) -> Value | Missing:
 @fact_selector("models_on_cpu", "models that run on the CPU, where they are made")
 def _models_on_cpu(measured: Measured) -> list[FactPlace] | Missing:
     models = known(measured.fact("models"))
-    return [FactPlace(one["file"], one["line"], one["function"], 0.0, None) for one in models if one.get("device") == "cpu"]
+    return [
+        FactPlace(one["file"], one["line"], one["function"], 0.0, None)
+        for one in models
+        if one.get("device") == "cpu"
+    ]

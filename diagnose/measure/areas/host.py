@@ -7,12 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_metric, fact_selector, known, metric
+from diagnose.measure.measured import (
+    NO_FACTS,
+    NO_STEPS,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_metric,
+    fact_selector,
+    known,
+    metric,
+)
 
-LONG_OP_NS = 1_000_000  # torch splits an operator among threads from 32,768 elements on, tens of µs of work; here there is plenty to split
+# torch splits an operator among threads from 32,768 elements on, tens of µs of
+# work; here there is plenty to split
+LONG_OP_NS = 1_000_000
 FULL = 0.9  # of the machine's processor time: no core is left for what comes in between
 OTHERS_SHARE = 0.25
-ROOM = 0.75  # of a core for each thread: with less, a thread waits for another one's core often enough to slow those that wait for it
+# of a core for each thread: with less, a thread waits for another one's core often
+# enough to slow those that wait for it
+ROOM = 0.75
 
 fact_metric("cpu_core_count", "count", "processor cores this process may use")
 fact_metric("thread_count", "count", "threads torch uses for one operator")
@@ -30,16 +45,30 @@ def _usage_metric(name: str, unit: str, meaning: str) -> None:
     metric(name, unit, meaning)(lambda measured: usage(measured, name))
 
 
-_usage_metric("cpu_cores_used", "count", "processor cores that the script's own process kept busy during the plain steps")
-_usage_metric("machine_busy_share", "share", "of the whole machine's processor time that was in use during the plain steps")
-_usage_metric("swap_in_bytes_per_s", "bytes", "memory the machine read back from swap per second of the plain steps")
+_usage_metric(
+    "cpu_cores_used",
+    "count",
+    "processor cores that the script's own process kept busy during the plain steps",
+)
+_usage_metric(
+    "machine_busy_share",
+    "share",
+    "of the whole machine's processor time that was in use during the plain steps",
+)
+_usage_metric(
+    "swap_in_bytes_per_s", "bytes", "memory the machine read back from swap per second of the plain steps"
+)
 _usage_metric("read_bytes_per_s", "bytes", "read from storage per second of the plain steps")
 _usage_metric(
-    "involuntary_switches_per_step", "count", "times per plain step that the system took the processor from one of the script's threads"
+    "involuntary_switches_per_step",
+    "count",
+    "times per plain step that the system took the processor from one of the script's threads",
 )
 
 
-@metric("iowait_core_count", "count", "processor cores of the machine that idled because storage had not answered")
+@metric(
+    "iowait_core_count", "count", "processor cores of the machine that idled because storage had not answered"
+)
 def _iowait_core_count(measured: Measured) -> Value | Missing:
     return float(known(usage(measured, "iowait_share"))) * _machine_core_count(measured)
 
@@ -49,16 +78,33 @@ def _machine_core_count(measured: Measured) -> float:
 
 
 def _worker_cores_used(measured: Measured) -> float:
-    """Cores that loader workers kept busy, at most: all the time they fetched, as far as that was recorded."""
-    return measured.number("loader_worker_count") * busy if (busy := measured.number("worker_busy_share")) > 0 else 0.0
+    """Cores that loader workers kept busy, at most: all the time they
+    fetched, as far as that was recorded.
+    """
+    return (
+        measured.number("loader_worker_count") * busy
+        if (busy := measured.number("worker_busy_share")) > 0
+        else 0.0
+    )
 
 
-@metric("idle_core_count", "count", "processor cores at hand that neither the script's process nor its loader workers use")
+@metric(
+    "idle_core_count",
+    "count",
+    "processor cores at hand that neither the script's process nor its loader workers use",
+)
 def _idle_core_count(measured: Measured) -> Value | Missing:
-    return max(0.0, measured.needed("cpu_core_count") - measured.needed("cpu_cores_used") - _worker_cores_used(measured))
+    return max(
+        0.0,
+        measured.needed("cpu_core_count") - measured.needed("cpu_cores_used") - _worker_cores_used(measured),
+    )
 
 
-@metric("others_busy_share", "share", "of the machine's processor time that other processes used during the plain steps")
+@metric(
+    "others_busy_share",
+    "share",
+    "of the machine's processor time that other processes used during the plain steps",
+)
 def _others_busy_share(measured: Measured) -> Value | Missing:
     busy, used = measured.needed("machine_busy_share"), measured.needed("cpu_cores_used")
     if ((measured.recording.facts.get("process_group") or {}).get("world_size") or 1) > 1:
@@ -67,7 +113,10 @@ def _others_busy_share(measured: Measured) -> Value | Missing:
 
 
 @metric(
-    "crowded", "yes/no", "every core was busy, a quarter or more of that not with the script's own process; no where it was not recorded"
+    "crowded",
+    "yes/no",
+    "every core was busy, a quarter or more of that not with the script's own process; no where it was not "
+    "recorded",
 )
 def _crowded(measured: Measured) -> Value | Missing:
     busy, used = measured.number("machine_busy_share"), measured.number("cpu_cores_used")
@@ -79,7 +128,8 @@ def _crowded(measured: Measured) -> Value | Missing:
 @metric(
     "starved",
     "yes/no",
-    "every core was busy, and other processes left the script fewer cores than three quarters of its threads and took them from it in "
+    "every core was busy, and other processes left the script fewer cores than three quarters of its threads "
+    "and took them from it in "
     "every step; no where it was not recorded",
 )
 def _starved(measured: Measured) -> Value | Missing:
@@ -93,18 +143,30 @@ def _starved(measured: Measured) -> Value | Missing:
 @metric(
     "disturbed",
     "yes/no",
-    "every core was busy, with other processes too, and what they took from the steps cannot be left out; no where it was not recorded",
+    "every core was busy, with other processes too, and what they took from the steps cannot be left out; no "
+    "where it was not recorded",
 )
 def _disturbed(measured: Measured) -> Value | Missing:
-    return (measured.metric("crowded") is True or measured.metric("starved") is True) and not _is_left_out(measured)
+    return (measured.metric("crowded") is True or measured.metric("starved") is True) and not _is_left_out(
+        measured
+    )
 
 
 def _is_left_out(measured: Measured) -> bool:
-    """Whether the steps' delays are known and nothing but the script's own threads was delayed in them, some steps or parts not at all."""
+    """Whether the steps' delays are known and nothing but the script's own threads was delayed in
+    them, some steps or parts not at all.
+    """
     steps = measured.plain_steps
-    if steps is None or isinstance(measured.metric("delayed_share"), Missing) or measured.has_gpu or not measured.recording.trains_alone:
+    if (
+        steps is None
+        or isinstance(measured.metric("delayed_share"), Missing)
+        or measured.has_gpu
+        or not measured.recording.trains_alone
+    ):
         return False
-    return not measured.number("loader_worker_count") > 0 and (not steps.delayed or measured.parts is not None)
+    return not measured.number("loader_worker_count") > 0 and (
+        not steps.delayed or measured.parts is not None
+    )
 
 
 @metric("threads_per_core", "ratio", "threads torch uses for one operator, for each core at hand")
@@ -112,14 +174,22 @@ def _threads_per_core(measured: Measured) -> Value | Missing:
     return measured.needed("thread_count") / measured.needed("cpu_core_count")
 
 
-@metric("spare_core_count", "count", "idle cores that no thread of torch's would run on: cores at hand less threads, as far as they idle")
+@metric(
+    "spare_core_count",
+    "count",
+    "idle cores that no thread of torch's would run on: cores at hand less threads, as far as they idle",
+)
 def _spare_core_count(measured: Measured) -> Value | Missing:
     unused = measured.needed("cpu_core_count") - measured.needed("thread_count")
     others = measured.needed("others_busy_share") * _machine_core_count(measured)
     return max(0.0, min(measured.needed("idle_core_count"), unused) - others)
 
 
-@metric("long_op_share", "share", "of the step that the training thread spends in operators of 1 ms and more, without those they call")
+@metric(
+    "long_op_share",
+    "share",
+    "of the step that the training thread spends in operators of 1 ms and more, without those they call",
+)
 def _long_op_share(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:

@@ -34,18 +34,25 @@ SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches diff
 LATE_STEP = 0.5  # of the median step beyond it
 SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
 SHORTEST_EPOCH = 4  # steps: shorter ones leave too few ordinary steps to tell what an epoch's end adds
-WORTH_HIDING = 0.1  # of the step: a fetch divided among so many workers that less than this is left of it needs no more of them
+# of the step: a fetch divided among so many workers that less than this is left of it needs no more of them
+WORTH_HIDING = 0.1
 SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
 
 
-@selector("input_wait", "time of the training thread inside the data loader's `__next__`", attributed=ledger_row("input_wait"))
+@selector(
+    "input_wait",
+    "time of the training thread inside the data loader's `__next__`",
+    attributed=ledger_row("input_wait"),
+)
 def _input_wait(view: Selection) -> Rows:
     marks = view.named((view.kind == "mark") & (view.name == "next") & view.on_training_thread)
     return marks if len(marks) else view.named(view.name_matches(LOADER_NEXT))
 
 
 def feeding_loader(measured: Measured) -> dict[str, Any] | Missing:
-    """The loader that feeds the steps: the one that brought batches in most of them; where that was not recorded, the largest."""
+    """The loader that feeds the steps: the one that brought batches in most of them; where
+    that was not recorded, the largest.
+    """
     if not measured.recording.facts:
         return NO_FACTS
     loaders = measured.recording.facts.get("loaders") or []
@@ -88,7 +95,11 @@ def _worker_count_from_names(measured: Measured) -> Value | Missing:
     return Missing("the number of loader workers is not in a trace", NO_FACTS.option)
 
 
-@metric("fetch_ms", "ms", "one batch: reading the samples and collating them, wherever that happens; from the plain phase")
+@metric(
+    "fetch_ms",
+    "ms",
+    "one batch: reading the samples and collating them, wherever that happens; from the plain phase",
+)
 def _fetch_ms(measured: Measured) -> Value | Missing:
     for phase in ("plain", "timeline"):
         if (fetch_ms := measured.fetch_ms(phase)) > 0:
@@ -99,7 +110,8 @@ def _fetch_ms(measured: Measured) -> Value | Missing:
 @metric(
     "fetch_busy_share",
     "share",
-    "of the time to fetch a batch in which a processor works; in the rest the fetch waits, for files or a server",
+    "of the time to fetch a batch in which a processor works; in the rest the fetch waits, for files or "
+    "a server",
 )
 def _fetch_busy_share(measured: Measured) -> Value | Missing:
     fetches = plain_fetch_rows(measured)
@@ -108,14 +120,17 @@ def _fetch_busy_share(measured: Measured) -> Value | Missing:
     if fetches["cpu_ns"].isna().any():
         return Missing("the processor time of fetches was not recorded", NO_FACTS.option)
     if measured.metric("crowded") is True:
-        return Missing("other processes kept the fetch from its processor, which looks like waiting", "an idle machine")
+        return Missing(
+            "other processes kept the fetch from its processor, which looks like waiting", "an idle machine"
+        )
     return min(1.0, float(fetches["cpu_ns"].sum()) / max(float(fetches["dur_ns"].sum()), 1.0))
 
 
 @metric(
     "suggested_workers",
     "count",
-    "workers that hide the fetch: ceil(fetch ÷ rest of the step) + 1; at most as many as the cores can work for at the same time",
+    "workers that hide the fetch: ceil(fetch ÷ rest of the step) + 1; at most as many as the cores can work "
+    "for at the same time",
 )
 def _suggested_workers(measured: Measured) -> Value | Missing:
     work_ms, step_ms = measured.needed("fetch_ms") * measured.fetches_per_step, measured.needed("step_ms")
@@ -131,21 +146,38 @@ def _missing_workers(measured: Measured) -> Value | Missing:
     return measured.needed("suggested_workers") - measured.needed("loader_worker_count")
 
 
-@metric("more_workers", "count", "the suggested number of workers, where the loader has fewer and a core is idle for another one")
+@metric(
+    "more_workers",
+    "count",
+    "the suggested number of workers, where the loader has fewer and a core is idle for another one",
+)
 def _more_workers(measured: Measured) -> Value | Missing:
     if measured.needed("missing_workers") <= 0:
         return Missing("the loader has as many worker processes as can be suggested")
-    return measured.metric("suggested_workers") if measured.metric("core_for_workers") is True else Missing("every core is in use")
+    return (
+        measured.metric("suggested_workers")
+        if measured.metric("core_for_workers") is True
+        else Missing("every core is in use")
+    )
 
 
-@metric("loading_ms", "ms", "the wait for batches per step, or what their fetch takes without a profiler where that is known to be less")
+@metric(
+    "loading_ms",
+    "ms",
+    "the wait for batches per step, or what their fetch takes without a profiler where that is known to "
+    "be less",
+)
 def _loading_ms(measured: Measured) -> Value | Missing:
     wait_ms, fetch_ms = measured.needed("input_wait_ms"), measured.number("fetch_ms")
     in_main_process = fetch_ms > 0 and measured.metric("loader_worker_count") == 0
     return min(wait_ms, fetch_ms * measured.fetches_per_step) if in_main_process else wait_ms
 
 
-@metric("loading_share", "share", "of the step that loading_ms is: the wait for batches, or less where their fetch is known to take less")
+@metric(
+    "loading_share",
+    "share",
+    "of the step that loading_ms is: the wait for batches, or less where their fetch is known to take less",
+)
 def _loading_share(measured: Measured) -> Value | Missing:
     return measured.needed("loading_ms") / measured.number("step_ms")
 
@@ -156,7 +188,8 @@ def _loading_share(measured: Measured) -> Value | Missing:
 @metric(
     "core_for_workers",
     "yes/no",
-    "the script leaves a quarter of a core or more, which could load; taken for granted where that was not recorded",
+    "the script leaves a quarter of a core or more, which could load; taken for granted where that was not "
+    "recorded",
 )
 def _core_for_workers(measured: Measured) -> Value | Missing:
     idle = measured.metric("idle_core_count")
@@ -183,7 +216,9 @@ def plain_fetches(measured: Measured) -> np.ndarray:
 
 
 def plain_fetch_rows(measured: Measured) -> pd.DataFrame:
-    """The fetches that began during the plain steps, but for each worker's first, which includes its start."""
+    """The fetches that began during the plain steps, but for each worker's first, which includes its
+    start.
+    """
     phase, fetches = measured.recording.phase("plain"), measured.recording.fetches
     if phase is None:
         return fetches.iloc[:0]
@@ -201,7 +236,11 @@ def _workers_per_core(measured: Measured) -> Value | Missing:
 # ---- when the wait comes
 
 
-@metric("slow_fetch_share", "share", "of the time to fetch batches that goes to those which take three times the median or more")
+@metric(
+    "slow_fetch_share",
+    "share",
+    "of the time to fetch batches that goes to those which take three times the median or more",
+)
 def _slow_fetch_share(measured: Measured) -> Value | Missing:
     took = plain_fetches(measured)
     if not len(took):
@@ -216,12 +255,17 @@ def is_slow_fetch(took: np.ndarray) -> np.ndarray:
 def slow_fetches_ms(measured: Measured) -> float:
     """What slow fetches take beyond the median fetch, ms per plain step."""
     took, steps = plain_fetches(measured), len(measured.recording.step_ns("plain"))
-    return float((took[is_slow_fetch(took)] - np.median(took)).sum()) / 1e6 / steps if len(took) and steps else 0.0
+    return (
+        float((took[is_slow_fetch(took)] - np.median(took)).sum()) / 1e6 / steps
+        if len(took) and steps
+        else 0.0
+    )
 
 
 @fact_selector(
     "input_bursts",
-    "plain steps that take far longer than the median, no epoch's end, as far as slow fetches in the workers account for it",
+    "plain steps that take far longer than the median, no epoch's end, as far as slow fetches in the workers "
+    "account for it",
 )
 def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
     workers, steps_ms = measured.metric("loader_worker_count"), measured.recording.step_ns("plain") / 1e6
@@ -241,7 +285,9 @@ def _steady_wait_share(measured: Measured) -> Value | Missing:
     if view is None:
         return NO_STEPS
     waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
-    return float(share) * min(1.0, float(np.median(waits) / waits.mean())) if len(waits) and waits.sum() else 0.0
+    return (
+        float(share) * min(1.0, float(np.median(waits) / waits.mean())) if len(waits) and waits.sum() else 0.0
+    )
 
 
 @metric("median_wait_ms", "ms", "the median wait of the training thread for one batch")
@@ -250,7 +296,10 @@ def _median_wait_ms(measured: Measured) -> Value | Missing:
     if view is None:
         return NO_STEPS
     if measured.metric("disturbed"):
-        return Missing("every core was busy, with other processes too, which makes waits long at random", "an idle machine")
+        return Missing(
+            "every core was busy, with other processes too, which makes waits long at random",
+            "an idle machine",
+        )
     waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
     return measured.plain_ms(float(np.median(waits)) / 1e6, of_input_wait=True) if len(waits) else NO_FETCH
 
@@ -265,11 +314,17 @@ def _prefetch_factor(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
-    return int(loader["prefetch_factor"]) if loader.get("prefetch_factor") else Missing("the loader has no workers")
+    return (
+        int(loader["prefetch_factor"])
+        if loader.get("prefetch_factor")
+        else Missing("the loader has no workers")
+    )
 
 
 @fact_selector(
-    "epoch_starts", "what the workers' start costs at the begin of each epoch, beyond one ordinary fetch, spread over the epoch's steps"
+    "epoch_starts",
+    "what the workers' start costs at the begin of each epoch, beyond one ordinary fetch, spread over the "
+    "epoch's steps",
 )
 def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)
@@ -282,11 +337,18 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
         return NO_SECOND_EPOCH
     fetch_ms = measured.number("fetch_ms")
     beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
-    cost_ms = max(beyond_ms / epoch_steps, _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(epoch_steps)))
+    cost_ms = max(
+        beyond_ms / epoch_steps,
+        _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(epoch_steps)),
+    )
     return [FactPlace(*loop_line(measured), 1 / epoch_steps, cost_ms)]
 
 
-@metric("epoch_step_count", "steps", "of one epoch of the loader that feeds the steps, of which a second one began during the recording")
+@metric(
+    "epoch_step_count",
+    "steps",
+    "of one epoch of the loader that feeds the steps, of which a second one began during the recording",
+)
 def _epoch_step_count(measured: Measured) -> Value | Missing:
     loader = known(feeding_loader(measured))
     if "iterator_start_ns" in loader:
@@ -297,10 +359,11 @@ def _epoch_step_count(measured: Measured) -> Value | Missing:
 
 
 def steps_into_epoch(measured: Measured) -> np.ndarray:
-    """For each plain step how many steps of its epoch came before it: less than one where the step holds the end of the last epoch.
+    """For each plain step how many steps of its epoch came before it: less than one where the
+    step holds the end of the last epoch.
 
-    A step lasts from one tick to the next, so the tick with number n ends the step of batch n + 1, and what comes next fetches batch n + 2.
-    Raises Unknown where that is not recorded.
+    A step lasts from one tick to the next, so the tick with number n ends the step of batch n + 1, and what
+    comes next fetches batch n + 2. Raises Unknown where that is not recorded.
     """
     length, phase = measured.needed("epoch_step_count"), measured.recording.phase("plain")
     if phase is None:
@@ -314,7 +377,9 @@ def steps_into_epoch(measured: Measured) -> np.ndarray:
 
 
 def at_epoch_ends(measured: Measured) -> np.ndarray:
-    """Which plain steps hold an epoch's end, or follow it while the loader has not caught up; none where that is not known."""
+    """Which plain steps hold an epoch's end, or follow it while the loader has not
+    caught up; none where that is not known.
+    """
     try:
         return steps_into_epoch(measured) < 2
     except Unknown:
@@ -322,7 +387,8 @@ def at_epoch_ends(measured: Measured) -> np.ndarray:
 
 
 def _recurring_excess_ms(steps_ms: np.ndarray, period: int) -> float:
-    """What the steps that are slow in every period take beyond the median step, ms per step; 0 if no two periods were recorded.
+    """What the steps that are slow in every period take beyond the median step, ms per
+    step; 0 if no two periods were recorded.
 
     It holds what the time to the first batch does not: the end of the old workers.
     """
@@ -343,7 +409,11 @@ def loop_line(measured: Measured) -> tuple[str, int, str]:
 # ---- what is wrong with a loader whatever it costs
 
 
-@metric("batch_pinned_in_vain", "yes/no", "the loader is to pin batches, and they are of a class that torch cannot pin")
+@metric(
+    "batch_pinned_in_vain",
+    "yes/no",
+    "the loader is to pin batches, and they are of a class that torch cannot pin",
+)
 def _batch_pinned_in_vain(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
@@ -351,13 +421,21 @@ def _batch_pinned_in_vain(measured: Measured) -> Value | Missing:
     return bool(loader.get("pin_memory")) and loader.get("batch_pinnable") is False
 
 
-@metric("iterable_copies", "count", "times each sample of an iterable data set is delivered, if its workers do not share it out")
+@metric(
+    "iterable_copies",
+    "count",
+    "times each sample of an iterable data set is delivered, if its workers do not share it out",
+)
 def _iterable_copies(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
     # torch's data pipes are shared out by the loader where they say so (sharding_filter).
-    shared_out = not loader.get("iterable") or loader.get("worker_info_used") or str(loader.get("dataset")).endswith("IterDataPipe")
+    shared_out = (
+        not loader.get("iterable")
+        or loader.get("worker_info_used")
+        or str(loader.get("dataset")).endswith("IterDataPipe")
+    )
     return 1 if shared_out else max(1, int(loader["num_workers"]))
 
 
@@ -366,4 +444,8 @@ def _loader_made(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
         return loader
-    return [FactPlace(loader.get("file") or "", int(loader.get("line") or -1), loader.get("function") or "", 0.0, None)]
+    return [
+        FactPlace(
+            loader.get("file") or "", int(loader.get("line") or -1), loader.get("function") or "", 0.0, None
+        )
+    ]

@@ -6,7 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diagnose.measure.measured import NO_FACTS, NO_GPU, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
+from diagnose.measure.measured import (
+    NO_FACTS,
+    NO_GPU,
+    NO_STEPS,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    metric,
+)
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import Rows
 
@@ -45,7 +55,11 @@ def _dominant_kernel(view: Selection) -> Rows:
 def _dominant_kernel_name(measured: Measured) -> Value | Missing:
     def name(view: Selection) -> Value | Missing:
         rows = _dominant_kernel(view)
-        return str(view.device["name"].iloc[rows[0]]) if len(rows) else Missing("no kernel ran in a complete step")
+        return (
+            str(view.device["name"].iloc[rows[0]])
+            if len(rows)
+            else Missing("no kernel ran in a complete step")
+        )
 
     return on_gpu(measured, name)
 
@@ -71,7 +85,11 @@ def _compute_share(measured: Measured) -> Value | Missing:
 def _kernel_median_us(measured: Measured) -> Value | Missing:
     def median(view: Selection) -> Value | Missing:
         rows = SELECTORS["kernels"].rows(view)
-        return float(np.median(view.device["dur_ns"].to_numpy()[rows])) / 1e3 if len(rows) else Missing("no kernel ran in a complete step")
+        return (
+            float(np.median(view.device["dur_ns"].to_numpy()[rows])) / 1e3
+            if len(rows)
+            else Missing("no kernel ran in a complete step")
+        )
 
     return on_gpu(measured, median)
 
@@ -88,14 +106,20 @@ def _gpu_capability(measured: Measured) -> Value | Missing:
         return float(fact)
     trace = measured.recording.timeline
     unknown = Missing("the GPU's compute capability is not in this recording")
-    if trace is None or any(key.startswith(("hip", "roctracer")) for key in trace.info):  # AMD's numbers mean something else
+    if trace is None or any(
+        key.startswith(("hip", "roctracer")) for key in trace.info
+    ):  # AMD's numbers mean something else
         return unknown
     devices = trace.info.get("deviceProperties") or []
     known = [one for one in devices if isinstance(one, dict) and "computeMajor" in one]
     return float(f"{known[0]['computeMajor']}.{known[0].get('computeMinor', 0)}") if known else unknown
 
 
-@metric("deterministic", "yes/no", "deterministic algorithms are asked for (`torch.use_deterministic_algorithms` or `cudnn.deterministic`)")
+@metric(
+    "deterministic",
+    "yes/no",
+    "deterministic algorithms are asked for (`torch.use_deterministic_algorithms` or `cudnn.deterministic`)",
+)
 def _deterministic(measured: Measured) -> Value | Missing:
     if not measured.recording.facts:
         return NO_FACTS

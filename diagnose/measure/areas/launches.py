@@ -11,13 +11,20 @@ from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
 from diagnose.measure.work import in_rows, inside, outermost
 from diagnose.trace.intervals import as_intervals, intersect, subtract, union
 
-SMALL_NS = 20_000  # an operator whose own part is shorter is mostly dispatch: that takes 2 to 20 µs on the host, more under a profiler
-BETWEEN_NS = 50_000  # Python between two operators up to this belongs to dispatching them; longer is work of its own
+# an operator whose own part is shorter is mostly dispatch: that takes 2 to 20
+# µs on the host, more under a profiler
+SMALL_NS = 20_000
+# Python between two operators up to this belongs to dispatching them; longer is work of its own
+BETWEEN_NS = 50_000
 IDLE_FOR_HOST = ("launch_bound", "python")
 CELL_OP = r"^aten::(lstm_cell|gru_cell|rnn_tanh_cell|rnn_relu_cell)$"
-LAYERS = r"\w*linear|addmm|mm|bmm|baddbmm|matmul|embedding|_?softmax|argmax|multinomial|scaled_dot_product\w*|conv\w*"
+LAYERS = (
+    r"\w*linear|addmm|mm|bmm|baddbmm|matmul|embedding|_?softmax|argmax|multinomial|"
+    r"scaled_dot_product\w*|conv\w*"
+)
 LAYER_OP = rf"^aten::({LAYERS})$"
-# Between two time steps these mean that the next input may depend on the last output, which a fused module cannot do.
+# Between two time steps these mean that the next input may depend on the last
+# output, which a fused module cannot do.
 FEEDBACK_OP = rf"^aten::({LAYERS}|item)$"
 
 
@@ -32,12 +39,18 @@ def _loop_time(view: Selection, rows: Rows) -> Intervals:
 
 
 def _plain_row_loops(view: Selection) -> list[Rows]:
-    """Loops over rows without layers in them: those are recurrences, which cannot be vectorised, or models called for each sample."""
+    """Loops over rows without layers in them: those are recurrences, which cannot be
+    vectorised, or models called for each sample.
+    """
     layer = view.name_matches(LAYER_OP)
     return [loop for loop in view.row_loops if not layer[loop].any()]
 
 
-@selector("row_loop", "Python loops that repeat a few operators for one row of a tensor after another", attributed=_loop_time)
+@selector(
+    "row_loop",
+    "Python loops that repeat a few operators for one row of a tensor after another",
+    attributed=_loop_time,
+)
 def _row_loop(view: Selection) -> Rows:
     return np.concatenate([NO_ROWS, *_plain_row_loops(view)])
 
@@ -57,7 +70,9 @@ def launch_bound(view: Selection) -> Rows:
 
 
 def _cell_runs(view: Selection) -> list[Rows]:
-    """Calls of recurrent cells that follow each other, at least MIN_REPEATS within a step, with nothing between that could feed them."""
+    """Calls of recurrent cells that follow each other, at least MIN_REPEATS within a step, with
+    nothing between that could feed them.
+    """
     own = (view.kind == "op") & view.on_training_thread & ~view.host["backward"].to_numpy()
     is_cell = own & view.name_matches(CELL_OP)
     cells = outermost(view, is_cell)
@@ -77,7 +92,9 @@ def _cell_time(view: Selection, rows: Rows) -> Intervals:
     forward = np.flatnonzero((sequence >= 0) & ~backward)
     computed = sequence[forward[inside(view, forward, view.is_among(rows))]]
     returned = view.named(backward & (sequence >= 0) & np.isin(sequence, computed))
-    return waiting_for_host(view, union(np.concatenate([loop_time(view, _cell_runs(view)), view.host_intervals(returned)])))
+    return waiting_for_host(
+        view, union(np.concatenate([loop_time(view, _cell_runs(view)), view.host_intervals(returned)]))
+    )
 
 
 @selector(
@@ -101,7 +118,9 @@ def _large_ops(view: Selection) -> np.ndarray:
 
 
 def dispatch_time(view: Selection) -> Intervals:
-    """While the training thread does nothing but run small operators, and the Python between one and the next."""
+    """While the training thread does nothing but run small operators, and
+    the Python between one and the next.
+    """
     own = np.flatnonzero((view.kind == "op") & view.on_training_thread & view.in_steps)
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
     near = union(as_intervals(start[own], dur[own] + BETWEEN_NS))
@@ -112,12 +131,25 @@ def dispatch_time(view: Selection) -> Intervals:
 def _small_op_time(view: Selection, rows: Rows) -> Intervals:
     """The dispatch in forward, backward and beside them, less the loops that have rules of their own."""
     loops = np.concatenate([loop_time(view, _plain_row_loops(view)), _cell_time(view, _rnn_cell_loop(view))])
-    return subtract(in_rows(view, dispatch_time(view), "forward", "backward", "operators"), loops) if len(rows) else NO_INTERVALS
+    return (
+        subtract(in_rows(view, dispatch_time(view), "forward", "backward", "operators"), loops)
+        if len(rows)
+        else NO_INTERVALS
+    )
 
 
-@selector("small_ops", "operators that mostly dispatch, one after another, with the Python between them", attributed=_small_op_time)
+@selector(
+    "small_ops",
+    "operators that mostly dispatch, one after another, with the Python between them",
+    attributed=_small_op_time,
+)
 def _small_ops(view: Selection) -> Rows:
-    own = (view.kind == "op") & view.on_training_thread & ~view.host["backward"].to_numpy() & ~view.in_library_work
+    own = (
+        (view.kind == "op")
+        & view.on_training_thread
+        & ~view.host["backward"].to_numpy()
+        & ~view.in_library_work
+    )
     outer = outermost(view, own)
     large = np.flatnonzero(own & _large_ops(view))
     in_loops = np.concatenate([NO_ROWS, *_plain_row_loops(view), *_cell_runs(view)])

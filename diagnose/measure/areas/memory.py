@@ -24,7 +24,10 @@ from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import Rows, category_matches, lies_in
 
 MIN_SAMPLES = 15  # five for each third of the series
-APPEND = r"^<(method 'append' of 'list'|built-in method append of list|method 'extend' of 'list'|built-in method extend of list) object"
+APPEND = (
+    r"^<(method 'append' of 'list'|built-in method append of list|method 'extend' of 'list'|built-in "
+    r"method extend of list) object"
+)
 
 
 @selector(
@@ -56,12 +59,20 @@ def _gpu_memory_peak_share(measured: Measured) -> Value | Missing:
     return _ratio(measured, "peak_allocated_bytes", "capacity_bytes")
 
 
-@metric("gpu_memory_reserved_share", "share", "of the GPU's memory that torch's allocator held at the worst moment")
+@metric(
+    "gpu_memory_reserved_share",
+    "share",
+    "of the GPU's memory that torch's allocator held at the worst moment",
+)
 def _gpu_memory_reserved_share(measured: Measured) -> Value | Missing:
     return _ratio(measured, "peak_reserved_bytes", "capacity_bytes")
 
 
-@metric("reserved_per_allocated", "", "memory that torch's allocator held ÷ memory that tensors filled, each at its peak")
+@metric(
+    "reserved_per_allocated",
+    "",
+    "memory that torch's allocator held ÷ memory that tensors filled, each at its peak",
+)
 def _reserved_per_allocated(measured: Measured) -> Value | Missing:
     return _ratio(measured, "peak_reserved_bytes", "peak_allocated_bytes")
 
@@ -73,7 +84,11 @@ def _out_of_memory_count(measured: Measured) -> Value | Missing:
     in_plain_phase = _gpu_memory(measured, "out_of_memory_count")
     counts = [facts.get("out_of_memory_count"), 1 if facts.get("memory_error") else None]
     counts += [] if isinstance(in_plain_phase, Missing) else [in_plain_phase]
-    return int(max(known_ones)) if (known_ones := [one for one in counts if one is not None]) else known(in_plain_phase)
+    return (
+        int(max(known_ones))
+        if (known_ones := [one for one in counts if one is not None])
+        else known(in_plain_phase)
+    )
 
 
 @metric("memory_error", "", "whose memory ran out when the script died of it, and in which step")
@@ -83,19 +98,34 @@ def _memory_error(measured: Measured) -> Value | Missing:
         return Missing("the script did not die of a lack of memory") if measured.recording.facts else NO_FACTS
     whose = "GPU" if error["device"] == "cuda" else "machine"
     ticks = error["tick_count"]
-    when = "after the recorded steps" if ticks is None else f"in step {ticks // measured.recording.ticks_per_step + 1}"
+    when = (
+        "after the recorded steps"
+        if ticks is None
+        else f"in step {ticks // measured.recording.ticks_per_step + 1}"
+    )
     return f"the {whose}'s memory, {when}"
 
 
-@fact_selector("memory_errors", "the line at which the script died of a lack of memory; else the lines that call the model")
+@fact_selector(
+    "memory_errors",
+    "the line at which the script died of a lack of memory; else the lines that call the model",
+)
 def _memory_errors(measured: Measured) -> list[FactPlace] | Missing:
     error, view = measured.recording.facts.get("memory_error"), measured.timeline
     if error:
         return [FactPlace(error["file"], error["line"], error["function"], 0.0, None)]
-    return places_of(view, view.named((view.kind == "mark") & (view.name == "forward"))) if view is not None else NO_STEPS
+    return (
+        places_of(view, view.named((view.kind == "mark") & (view.name == "forward")))
+        if view is not None
+        else NO_STEPS
+    )
 
 
-@metric("allocator_retry_count_per_step", "count", "times a step that the allocator gave all cached memory back and asked the driver again")
+@metric(
+    "allocator_retry_count_per_step",
+    "count",
+    "times a step that the allocator gave all cached memory back and asked the driver again",
+)
 def _allocator_retries(measured: Measured) -> Value | Missing:
     return _gpu_memory(measured, "retries_per_step")
 
@@ -103,11 +133,17 @@ def _allocator_retries(measured: Measured) -> Value | Missing:
 # ---- growth
 
 
-@metric("memory_growth_bytes", "bytes", "by which memory in use grows with each step: the slowest of three thirds of the plain phase")
+@metric(
+    "memory_growth_bytes",
+    "bytes",
+    "by which memory in use grows with each step: the slowest of three thirds of the plain phase",
+)
 def _memory_growth_bytes(measured: Measured) -> Value | Missing:
-    """Of the GPU's tensors where there are any, else of the heap. A leak grows in every third; a warm-up or one jump does not.
+    """Of the GPU's tensors where there are any, else of the heap. A leak grows in every
+    third; a warm-up or one jump does not.
 
-    Not of the resident memory: kept numbers of 4 bytes that lie in freed blocks of megabytes make that grow as fast as a leak does.
+    Not of the resident memory: kept numbers of 4 bytes that lie in freed blocks of megabytes
+    make that grow as fast as a leak does.
     """
     facts = measured.recording.facts
     if not facts:
@@ -121,8 +157,13 @@ def _memory_growth_bytes(measured: Measured) -> Value | Missing:
 
 
 def steady_growth(series: Sequence[float], steps: Sequence[int] | np.ndarray) -> float:
-    """The slope of the third that grows least; never negative. ``steps``: the step after which each number was read, rising."""
-    thirds = zip(np.array_split(np.asarray(series, float), 3), np.array_split(np.asarray(steps), 3), strict=True)
+    """The slope of the third that grows least; never negative.
+
+    ``steps``: the step after which each number was read, rising.
+    """
+    thirds = zip(
+        np.array_split(np.asarray(series, float), 3), np.array_split(np.asarray(steps), 3), strict=True
+    )
     return max(0.0, min(_median_slope(values, at) for values, at in thirds))
 
 
@@ -134,6 +175,8 @@ def _median_slope(values: np.ndarray, at: np.ndarray) -> float:
 
 @selector("kept_each_step", "lines outside the model that append to a list in the loop", table="calls")
 def _kept_each_step(view: Selection) -> Rows:
-    inside_model = view.host_intervals(view.named((view.kind == "mark") & view.name.isin(("forward", "backward", "optimizer", "next"))))
+    inside_model = view.host_intervals(
+        view.named((view.kind == "mark") & view.name.isin(("forward", "backward", "optimizer", "next")))
+    )
     appended = category_matches(view.calls["callee"].array, APPEND) & view.calls_in_steps
     return np.flatnonzero(appended & ~lies_in(view.calls["start_ns"].to_numpy(), inside_model))

@@ -47,7 +47,9 @@ def _of_forwards(measured: Measured, key: str) -> float | Missing:
     if not forward.get("count"):
         return NO_FORWARD
     value = forward.get(key)
-    return Missing(f"the forwards' {key.replace('_', ' ')} was not recorded") if value is None else float(value)
+    return (
+        Missing(f"the forwards' {key.replace('_', ' ')} was not recorded") if value is None else float(value)
+    )
 
 
 def _share_of_forwards(measured: Measured, key: str) -> Value | Missing:
@@ -76,14 +78,21 @@ def _forward_shape_count(measured: Measured) -> Value | Missing:
 
 @metric("forwards_per_backward", "count", "outermost forwards for each backward")
 def _forwards_per_backward(measured: Measured) -> Value | Missing:
-    forwards, backwards = known(_of_forwards(measured, "count")), known(_of_forwards(measured, "backward_count"))
+    forwards, backwards = (
+        known(_of_forwards(measured, "count")),
+        known(_of_forwards(measured, "backward_count")),
+    )
     return forwards / backwards if backwards else Missing("no backward was called")
 
 
 @metric("saved_bytes", "bytes", "memory one step's forwards keep for a backward")
 def _saved_bytes(measured: Measured) -> Value | Missing:
     saved = (measured.recording.facts.get("forward") or {}).get("saved_bytes")
-    return Missing("what the forward keeps for a backward was not recorded", "run without --no-stacks") if saved is None else float(saved)
+    return (
+        Missing("what the forward keeps for a backward was not recorded", "run without --no-stacks")
+        if saved is None
+        else float(saved)
+    )
 
 
 # ---- many calls of a model where one would do
@@ -96,7 +105,8 @@ def _calls(view: Selection, *kinds: str) -> Intervals:
 @metric(
     "call_ms",
     "ms",
-    "a call of the model on the host: of all outermost forwards the one that three quarters do not exceed (losses are calls too)",
+    "a call of the model on the host: of all outermost forwards the one that three quarters do not exceed "
+    "(losses are calls too)",
 )
 def _call_ms(measured: Measured) -> Value | Missing:
     view = measured.timeline
@@ -105,7 +115,9 @@ def _call_ms(measured: Measured) -> Value | Missing:
     forwards = _forward(view)
     if not len(forwards):
         return NO_FORWARD_MARKS
-    return measured.plain_ms(float(np.quantile(view.host["dur_ns"].to_numpy()[forwards], 0.75)) / 1e6, of_input_wait=False)
+    return measured.plain_ms(
+        float(np.quantile(view.host["dur_ns"].to_numpy()[forwards], 0.75)) / 1e6, of_input_wait=False
+    )
 
 
 @selector(
@@ -114,7 +126,9 @@ def _call_ms(measured: Measured) -> Value | Missing:
     attributed=lambda view, rows: waiting_for_host(view, _calls(view, "forward", "backward")),
 )
 def _calls_per_sample(view: Selection) -> Rows:
-    """Forwards after which nothing is read before the next one: an action or a token that is read may decide what comes next."""
+    """Forwards after which nothing is read before the next one: an action or a token that
+    is read may decide what comes next.
+    """
     forwards = _forward(view)
     start, dur = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns"))
     reads = start[view.named((view.kind == "mark") & view.name.isin(READ_MARKS) & view.on_training_thread)]
@@ -138,7 +152,8 @@ def _single_forwards(view: Selection) -> Rows:
 @metric(
     "forwards_chained",
     "yes/no",
-    "what the model is given is computed between the calls, or is the number of a token: it may hold the last result",
+    "what the model is given is computed between the calls, or is the number of a token: it may hold the "
+    "last result",
 )
 def _forwards_chained(measured: Measured) -> Value | Missing:
     view = measured.timeline
@@ -149,7 +164,9 @@ def _forwards_chained(measured: Measured) -> Value | Missing:
     forwards = _forward(view)
     if not len(forwards):
         return NO_FORWARD_MARKS
-    shapes = np.array([first_shape(text) != () for text in view.host["shapes"].array.categories] + [False])[view.host["shapes"].array.codes]
+    shapes = np.array([first_shape(text) != () for text in view.host["shapes"].array.categories] + [False])[
+        view.host["shapes"].array.codes
+    ]
     ops = np.flatnonzero((view.kind == "op") & view.on_training_thread & shapes)
     if not len(ops):
         return NO_SHAPES
@@ -181,7 +198,11 @@ def _batch_norms(view: Selection) -> Rows:
     return outermost(view, view.name_matches(r"^aten::batch_norm$"))
 
 
-@metric("conv_norm_pair_count", "count", "convolutions whose output goes straight into a batch normalisation in evaluation mode")
+@metric(
+    "conv_norm_pair_count",
+    "count",
+    "convolutions whose output goes straight into a batch normalisation in evaluation mode",
+)
 def _conv_norm_pair_count(measured: Measured) -> Value | Missing:
     models = measured.fact("models")
     if isinstance(models, Missing):

@@ -28,12 +28,16 @@ Shape = tuple[int, ...]
 
 def dispatched_work(view: Selection, rows: Rows) -> Intervals:
     """The work of these operators; with a GPU, the idle time in which the host dispatches them too."""
-    return union(np.concatenate([work_time(view, rows), in_rows(view, view.host_intervals(rows), "launch_bound")]))
+    return union(
+        np.concatenate([work_time(view, rows), in_rows(view, view.host_intervals(rows), "launch_bound")])
+    )
 
 
 @functools.lru_cache(maxsize=4096)
 def input_shapes(text: str) -> list[Any]:
-    """An operator's input shapes from their JSON text: a list of ints each, of a list of tensors a list of those."""
+    """An operator's input shapes from their JSON text: a list of ints each,
+    of a list of tensors a list of those.
+    """
     try:
         found = json.loads(text or "[]")
     except ValueError:
@@ -61,7 +65,9 @@ def _by_shapes(view: Selection, test: Any) -> np.ndarray:
 
 
 def _large_tables(view: Selection) -> set[Shape]:
-    """Tables of which a call looks up few rows, and that no matrix product uses (tied weights get a dense gradient there anyway)."""
+    """Tables of which a call looks up few rows, and that no matrix product uses (tied weights
+    get a dense gradient there anyway).
+    """
     looked_up = view.named(view.name_matches(EMBEDDING_OP))
     product = view.named(view.name_matches(MATMUL_OP))
     texts = view.host["shapes"].array
@@ -76,7 +82,9 @@ def _large_tables(view: Selection) -> set[Shape]:
 
 
 def _dense_gradient_time(view: Selection, rows: Rows) -> Intervals:
-    """Writing the tables' gradients, and the optimizer's operators on tensors of their shapes (of foreach ones nothing is known)."""
+    """Writing the tables' gradients, and the optimizer's operators on tensors of their shapes
+    (of foreach ones nothing is known).
+    """
     tables = _large_tables(view) if len(rows) else set()
     if not tables:
         return NO_INTERVALS
@@ -116,7 +124,11 @@ def _layout_copies(view: Selection) -> Rows:
     return np.intersect1d(calls, view.outermost_ops(copies))
 
 
-@metric("layout_copies_least_share", "share", "of the step that those copies take in the step that spends least on them")
+@metric(
+    "layout_copies_least_share",
+    "share",
+    "of the step that those copies take in the step that spends least on them",
+)
 def _layout_copies_least_share(measured: Measured) -> Value | Missing:
     measured.needed("layout_copies_share")  # missing for the same reasons
     view = measured.timeline
@@ -124,9 +136,14 @@ def _layout_copies_least_share(measured: Measured) -> Value | Missing:
 
 
 def _could_expand(text: str) -> bool:
-    """Whether the copy inside a `repeat` only repeats dimensions of size one. Its shape: repetitions, then sizes, by dimension."""
+    """Whether the copy inside a `repeat` only repeats dimensions of size one.
+
+    Its shape: repetitions, then sizes, by dimension.
+    """
     shape = first_shape(text)
-    return len(shape) % 2 == 0 and all(1 in pair for pair in zip(shape[: len(shape) // 2], shape[len(shape) // 2 :], strict=True))
+    return len(shape) % 2 == 0 and all(
+        1 in pair for pair in zip(shape[: len(shape) // 2], shape[len(shape) // 2 :], strict=True)
+    )
 
 
 @selector(
@@ -145,7 +162,9 @@ def _repeats(view: Selection) -> Rows:
 
 
 class Growth(NamedTuple):
-    """Of a `torch.cat`: the elements of its first input and of its output; 0 unless it appends to a longer first one."""
+    """Of a `torch.cat`: the elements of its first input and of its output; 0
+    unless it appends to a longer first one.
+    """
 
     before: int
     after: int
@@ -169,7 +188,9 @@ def _cat_time(view: Selection, rows: Rows) -> Intervals:
     sequence, backward = host["sequence"].to_numpy(), host["backward"].to_numpy()
     ops = np.flatnonzero((sequence >= 0) & ~backward)
     recorded = sequence[ops[inside(view, ops, view.is_among(rows))]]
-    returned = outermost(view, backward & view.name_matches(r"CatBackward") & (sequence >= 0) & np.isin(sequence, recorded))
+    returned = outermost(
+        view, backward & view.name_matches(r"CatBackward") & (sequence >= 0) & np.isin(sequence, recorded)
+    )
     return dispatched_work(view, np.concatenate([rows, returned]))
 
 
@@ -180,14 +201,21 @@ def _cat_time(view: Selection, rows: Rows) -> Intervals:
     attributed=_cat_time,
 )
 def _growing_cats(view: Selection) -> Rows:
-    """Those whose first input has as many elements as an earlier output of the same step, where a step has MIN_GROWTH of them."""
-    cats = outermost(view, view.name_matches(r"^aten::cat$") & view.on_training_thread & ~view.host["backward"].to_numpy())
+    """Those whose first input has as many elements as an earlier output of the same step,
+    where a step has MIN_GROWTH of them.
+    """
+    cats = outermost(
+        view, view.name_matches(r"^aten::cat$") & view.on_training_thread & ~view.host["backward"].to_numpy()
+    )
     shapes = view.host["shapes"].array
-    growths = np.array([_growth(text) for text in shapes.categories] + [Growth(0, 0)], np.int64).reshape(-1, 2)
+    growths = np.array([_growth(text) for text in shapes.categories] + [Growth(0, 0)], np.int64).reshape(
+        -1, 2
+    )
     before, after = growths[shapes.codes[cats]].T
     cats, before, after = cats[before > 0], before[before > 0], after[before > 0]
     step = np.searchsorted(view.host_windows[:, 0], view.host["start_ns"].to_numpy()[cats], side="right")
-    # Sizes only grow, so an output of this many elements was made earlier or belongs to another chain of the same kind.
+    # Sizes only grow, so an output of this many elements was made earlier or
+    # belongs to another chain of the same kind.
     sizes, code = np.unique(np.concatenate([before, after]), return_inverse=True)
     key_before, key_after = step * len(sizes) + code[: len(cats)], step * len(sizes) + code[len(cats) :]
     linked = np.isin(key_before, key_after) | np.isin(key_after, key_before)

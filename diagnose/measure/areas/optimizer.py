@@ -17,8 +17,10 @@ from diagnose.trace.intervals import intersect, union
 
 ZERO_GRAD = r"^Optimizer\.zero_grad#"
 ZERO_OP = r"^aten::(zero_|_foreach_zero_)$"
-PASS_OP = r"^aten::(?:_foreach_)?((?:add|sub|mul|div|lerp|addcmul|addcdiv|sqrt|reciprocal|maximum|rsqrt|norm|neg)_?)$"
-# https://docs.pytorch.org/docs/stable/optim.html, the column *Default* of the table of implementations, torch 2.4 and later
+PASSES = "add|sub|mul|div|lerp|addcmul|addcdiv|sqrt|reciprocal|maximum|rsqrt|norm|neg"
+PASS_OP = rf"^aten::(?:_foreach_)?((?:{PASSES})_?)$"
+# https://docs.pytorch.org/docs/stable/optim.html, the column *Default* of the table of
+# implementations, torch 2.4 and later
 FUSED_ON_CPU = ("Adam", "AdamW", "SGD", "Adagrad")
 FUSED_ON_GPU = ("Adam", "AdamW", "SGD", "Adagrad")
 HAS_FOREACH = (*FUSED_ON_CPU, "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
@@ -33,23 +35,35 @@ def optimizer_spans(view: Selection) -> Intervals:
     "optimizer_launches",
     "runtime calls that launch GPU work from inside the optimizer's step",
     needs="device",
-    attributed=lambda view, rows: intersect(view.ledger.rows.get("launch_bound", NO_INTERVALS), optimizer_spans(view)),
+    attributed=lambda view, rows: intersect(
+        view.ledger.rows.get("launch_bound", NO_INTERVALS), optimizer_spans(view)
+    ),
 )
 def _optimizer_launches(view: Selection) -> Rows:
     launches = launch_bound(view)
     return launches[started_in(view.host, optimizer_spans(view))[launches]]
 
 
-@metric("optimizer_fused_op_count", "count", "foreach or fused operators inside the optimizer's step, in all recorded steps")
+@metric(
+    "optimizer_fused_op_count",
+    "count",
+    "foreach or fused operators inside the optimizer's step, in all recorded steps",
+)
 def _optimizer_fused_op_count(measured: Measured) -> Value | Missing:
     def count(view: Selection) -> Value | Missing:
-        return len(view.named(view.name_matches(r"^aten::_(foreach|fused)_") & started_in(view.host, optimizer_spans(view))))
+        return len(
+            view.named(
+                view.name_matches(r"^aten::_(foreach|fused)_") & started_in(view.host, optimizer_spans(view))
+            )
+        )
 
     return on_gpu(measured, count)
 
 
 def _update_time(view: Selection, rows: Rows) -> Intervals:
-    """The ledger's row without a GPU; with one, the update's own kernels and the idle time in which the host dispatches them."""
+    """The ledger's row without a GPU; with one, the update's own kernels and the idle
+    time in which the host dispatches them.
+    """
     if not view.has_device:
         return view.ledger.rows.get("optimizer", NO_INTERVALS)
     dispatch = in_rows(view, optimizer_spans(view), "launch_bound")
@@ -80,7 +94,9 @@ def _optimizer_has_foreach(measured: Measured) -> Value | Missing:
     return known(measured.metric("optimizer_class")) in HAS_FOREACH
 
 
-@metric("optimizer_fusable", "yes/no", "torch has a fused implementation of this optimizer, and it is not in use")
+@metric(
+    "optimizer_fusable", "yes/no", "torch has a fused implementation of this optimizer, and it is not in use"
+)
 def _optimizer_fusable(measured: Measured) -> Value | Missing:
     name, view = measured.metric("optimizer_class"), measured.timeline
     if isinstance(name, Missing) or view is None:
@@ -90,23 +106,38 @@ def _optimizer_fusable(measured: Measured) -> Value | Missing:
 
 
 @metric(
-    "optimizer_pass_count", "count", "different elementwise operators in the update: each is a pass over parameters, gradients or state"
+    "optimizer_pass_count",
+    "count",
+    "different elementwise operators in the update: each is a pass over parameters, gradients or state",
 )
 def _optimizer_pass_count(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
         return NO_STEPS
     rows = view.named((view.kind == "op") & started_in(view.host, optimizer_spans(view)))
-    found = [re.match(PASS_OP, str(name)) for name in set(view.name[np.unique(view.outermost_ops(rows))].tolist())] if len(rows) else []
+    found = (
+        [
+            re.match(PASS_OP, str(name))
+            for name in set(view.name[np.unique(view.outermost_ops(rows))].tolist())
+        ]
+        if len(rows)
+        else []
+    )
     return len({match[1] for match in found if match})
 
 
 def _zeroing_time(view: Selection, rows: Rows) -> Intervals:
     """Writing the zeros, and the dispatch of that."""
-    return union(np.concatenate([work_time(view, rows), in_rows(view, view.host_intervals(rows), "launch_bound")]))
+    return union(
+        np.concatenate([work_time(view, rows), in_rows(view, view.host_intervals(rows), "launch_bound")])
+    )
 
 
-@selector("gradient_zeroing", "operators that fill gradients with zeros inside `zero_grad`", attributed=_zeroing_time)
+@selector(
+    "gradient_zeroing",
+    "operators that fill gradients with zeros inside `zero_grad`",
+    attributed=_zeroing_time,
+)
 def _gradient_zeroing(view: Selection) -> Rows:
     rows = outermost(view, view.name_matches(ZERO_OP))
     return rows[inside(view, rows, view.name_matches(ZERO_GRAD))]

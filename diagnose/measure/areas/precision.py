@@ -18,8 +18,12 @@ REDUCED_PRECISION_KERNEL = r"(?i)tf32|f16|bf16|half|h884|h1688|h16816|s16816|s16
 SINGLE_KERNEL = r"(?i)sgemm|scudnn"
 FORWARD_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm)$"
 # A convolution's backward takes a list (the output mask, or old torch's sizes) first.
-SINGLE, DOUBLE, SIXTEEN_BITS = (rf'^\[("GenericList", )?"{name}"' for name in ("float", "double", "c10::(Half|BFloat16)"))
-ALIGNMENT = 8  # 16-bit numbers in 16 bytes, what a tensor core's load takes at once (NVIDIA, Matrix Multiplication Background)
+SINGLE, DOUBLE, SIXTEEN_BITS = (
+    rf'^\[("GenericList", )?"{name}"' for name in ("float", "double", "c10::(Half|BFloat16)")
+)
+# 16-bit numbers in 16 bytes, what a tensor core's load takes at once (NVIDIA, Matrix Multiplication
+# Background)
+ALIGNMENT = 8
 
 
 def _with_dtypes(view: Selection, pattern: str) -> np.ndarray:
@@ -40,26 +44,44 @@ def _named_single(view: Selection) -> Rows:
     return np.flatnonzero(named & view.device_in_steps)
 
 
-@selector("fp32_matmul", "matrix-multiply and convolution kernels that compute in plain 32-bit floats", table="device", needs="shapes")
+@selector(
+    "fp32_matmul",
+    "matrix-multiply and convolution kernels that compute in plain 32-bit floats",
+    table="device",
+    needs="shapes",
+)
 def _fp32_matmul(view: Selection) -> Rows:
     rows = _matmuls_with(view, SINGLE)
     plain = rows[~category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)[rows]]
     return np.union1d(plain, _named_single(view))
 
 
-@selector("float32_matmul", "matrix-multiply and convolution kernels with 32-bit inputs, in TF32 or not", table="device", needs="shapes")
+@selector(
+    "float32_matmul",
+    "matrix-multiply and convolution kernels with 32-bit inputs, in TF32 or not",
+    table="device",
+    needs="shapes",
+)
 def _float32_matmul(view: Selection) -> Rows:
     return np.union1d(_matmuls_with(view, SINGLE), _named_single(view))
 
 
-@metric("autocast_in_use", "yes/no", "autocast was on during the steps, or matrix multiplications have 16-bit inputs")
+@metric(
+    "autocast_in_use",
+    "yes/no",
+    "autocast was on during the steps, or matrix multiplications have 16-bit inputs",
+)
 def _autocast_in_use(measured: Measured) -> Value | Missing:
-    return bool(measured.recording.facts.get("autocast")) or on_gpu(measured, lambda view: bool(len(_matmuls_with(view, SIXTEEN_BITS))))
+    return bool(measured.recording.facts.get("autocast")) or on_gpu(
+        measured, lambda view: bool(len(_matmuls_with(view, SIXTEEN_BITS)))
+    )
 
 
 def _float64(view: Selection) -> Rows:
     """Outermost operators that compute with 64-bit inputs; converting them is what should be done."""
-    return outermost(view, np.asarray(view.kind == "op") & _with_dtypes(view, DOUBLE) & ~view.name_matches(COPY_OP))
+    return outermost(
+        view, np.asarray(view.kind == "op") & _with_dtypes(view, DOUBLE) & ~view.name_matches(COPY_OP)
+    )
 
 
 @selector(
@@ -75,7 +97,8 @@ def _float64_ops(view: Selection) -> Rows:
 
 @selector(
     "unaligned_matmul",
-    "forward matrix multiplications of 16-bit numbers with an inner or last dimension that is no multiple of 8",
+    "forward matrix multiplications of 16-bit numbers with an inner or last dimension that is no "
+    "multiple of 8",
     needs="shapes",
     attributed=lambda view, rows: in_rows(view, work_time(view, rows), "compute"),
 )
@@ -92,9 +115,16 @@ def _unaligned(shapes: pd.Categorical) -> np.ndarray:
 
 
 def _has_unaligned_dimension(shapes: str) -> bool:
-    """Of ``[…, [m, k], [k, n]]``, the last two matrices: k or n. How many rows there are (m) does not matter for row-major data."""
+    """Of ``[…, [m, k], [k, n]]``, the last two matrices: k or n.
+
+    How many rows there are (m) does not matter for row-major data.
+    """
     try:
-        matrices = [shape for shape in json.loads(shapes) if len(shape) >= 2 and all(isinstance(side, int) for side in shape)]
+        matrices = [
+            shape
+            for shape in json.loads(shapes)
+            if len(shape) >= 2 and all(isinstance(side, int) for side in shape)
+        ]
     except (ValueError, TypeError):
         return False
     if len(matrices) < 2:
@@ -106,7 +136,11 @@ def _has_unaligned_dimension(shapes: str) -> bool:
 fact_metric("matmul_precision", "", "torch.get_float32_matmul_precision()")
 
 
-@metric("tf32_allowed", "yes/no", "the settings let 32-bit matrix multiplications and convolutions use TF32; no where they are not known")
+@metric(
+    "tf32_allowed",
+    "yes/no",
+    "the settings let 32-bit matrix multiplications and convolutions use TF32; no where they are not known",
+)
 def _tf32_allowed(measured: Measured) -> Value | Missing:
     facts = measured.recording.facts
     return facts.get("matmul_precision") in ("high", "medium") and facts.get("cudnn_allow_tf32") is not False
@@ -118,13 +152,21 @@ def _skipped_step_count(measured: Measured) -> Value | Missing:
     if isinstance(scaler, Missing):
         return scaler
     skipped = scaler.get("skipped_count")
-    return Missing("a fused optimizer skips steps on the GPU, where nothing counts them") if skipped is None else int(skipped)
+    return (
+        Missing("a fused optimizer skips steps on the GPU, where nothing counts them")
+        if skipped is None
+        else int(skipped)
+    )
 
 
 @metric("skipped_step_share", "share", "of the plain phase's steps whose update the GradScaler skipped")
 def _skipped_step_share(measured: Measured) -> Value | Missing:
     skipped = measured.metric("skipped_step_count")
-    return skipped if isinstance(skipped, Missing) else float(skipped) / max(1, measured.fact("grad_scaler")["step_count"])
+    return (
+        skipped
+        if isinstance(skipped, Missing)
+        else float(skipped) / max(1, measured.fact("grad_scaler")["step_count"])
+    )
 
 
 @fact_selector("skipped_steps", "steps whose update the GradScaler skipped: their whole time gains nothing")

@@ -1,18 +1,34 @@
-"""Ranks of one job: who comes last to the collectives, and what it does instead. The recording is that of the job's representative rank."""
+"""Ranks of one job: who comes last to the collectives, and what it does instead.
+
+The recording is that of the job's representative rank.
+"""
 
 from __future__ import annotations
 
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
-from diagnose.measure.measured import FACT_SELECTORS, FactPlace, Measured, Missing, Unknown, Value, fact_selector, known, metric
+from diagnose.measure.measured import (
+    FACT_SELECTORS,
+    FactPlace,
+    Measured,
+    Missing,
+    Unknown,
+    Value,
+    fact_selector,
+    known,
+    metric,
+)
 
 ONE_RANK = Missing("one rank was recorded", "torchrun --nproc-per-node N -m diagnose train.py")
-TOO_LITTLE = Missing("the steps found in the recordings of all ranks are too few to tell who is late", "--steps")
+TOO_LITTLE = Missing(
+    "the steps found in the recordings of all ranks are too few to tell who is late", "--steps"
+)
 NO_LATE_RANK = Missing("no rank comes last again and again")
 NO_CAUSE = Missing("nothing that the ledger knows takes the late rank longer than the others")
 MOSTLY = 2 / 3  # of the steps, as for a rank that is called late
-KINDS = {"input_wait": "input", "compute": "kernels"}  # causes with a rule of their own; all others are the host's work
+# causes with a rule of their own; all others are the host's work
+KINDS = {"input_wait": "input", "compute": "kernels"}
 
 
 def _job(measured: Measured) -> Job:
@@ -25,13 +41,22 @@ def _job(measured: Measured) -> Job:
 
 
 @metric(
-    "late_pattern", "", "who comes last to the collectives: always one rank (`persistent`), changing ones (`rotating`), or `none` for long"
+    "late_pattern",
+    "",
+    "who comes last to the collectives: always one rank (`persistent`), changing ones (`rotating`), or "
+    "`none` "
+    "for long",
 )
 def _late_pattern(measured: Measured) -> Value | Missing:
     return _job(measured).pattern
 
 
-@metric("held_up_ms", "ms", "what the ranks wait in their collectives, per step: for the late rank alone, or else for whichever comes last")
+@metric(
+    "held_up_ms",
+    "ms",
+    "what the ranks wait in their collectives, per step: for the late rank alone, or else for whichever "
+    "comes last",
+)
 def _held_up_ms(measured: Measured) -> Value | Missing:
     job = _job(measured)
     return job.held_up_ms if job.late_rank is None else job.state(job.late_rank).held_up_ms
@@ -42,7 +67,11 @@ def _held_up_share(measured: Measured) -> Value | Missing:
     return measured.needed("held_up_ms") / measured.number("step_ms")
 
 
-@metric("late_kind", "", "what the late rank does while the others wait: its `input`, longer `kernels`, or work of the `host`")
+@metric(
+    "late_kind",
+    "",
+    "what the late rank does while the others wait: its `input`, longer `kernels`, or work of the `host`",
+)
 def _late_kind(measured: Measured) -> Value | Missing:
     job = _job(measured)
     if job.late_rank is None:
@@ -53,7 +82,9 @@ def _late_kind(measured: Measured) -> Value | Missing:
 @metric(
     "last_rank_batch",
     "",
-    "the batch of whichever rank comes last: mostly the `longest` of all, of `any` length, or `unknown` where lengths were not recorded",
+    "the batch of whichever rank comes last: mostly the `longest` of all, of `any` length, or "
+    "`unknown` where "
+    "lengths were not recorded",
 )
 def _last_rank_batch(measured: Measured) -> Value | Missing:
     longest_share = _job(measured).longest_last_share
@@ -74,7 +105,8 @@ def _late_rank(measured: Measured) -> Value | Missing:
 @metric(
     "late_gain_ms",
     "ms",
-    "what all gain per step if that part took the late rank as long as the others, by a replay of all ranks' collectives",
+    "what all gain per step if that part took the late rank as long as the others, by a replay of all ranks' "
+    "collectives",
 )
 def _late_gain_ms(measured: Measured) -> Value | Missing:
     job = _job(measured)
@@ -96,14 +128,20 @@ def _cause(measured: Measured) -> str | Missing:
 
 @fact_selector("late_part", "the part of the step that takes the late rank longer than the others")
 def _late_part_place(measured: Measured) -> list[FactPlace] | Missing:
-    """Kernels have no line of their own; of Python it is the one that takes most of it, else the costliest line of all."""
+    """Kernels have no line of their own; of Python it is the one that takes most of
+    it, else the costliest line of all.
+    """
     cause = known(_cause(measured))
     part_ms = measured.row_ms(cause)
     if KINDS.get(cause) == "kernels":
         return [FactPlace("", -1, "", 1.0, part_ms)]
     dominant = FACT_SELECTORS["dominant_line"].places(measured) if cause == "python" else None
     if isinstance(dominant, list) and dominant:
-        return [FactPlace(dominant[0].file, dominant[0].line, dominant[0].function, dominant[0].count_per_step, part_ms)]
+        return [
+            FactPlace(
+                dominant[0].file, dominant[0].line, dominant[0].function, dominant[0].count_per_step, part_ms
+            )
+        ]
     costliest = next(iter(line_costs(measured)), None)
     if costliest is None:
         return [FactPlace("", -1, "", 1.0, part_ms)]

@@ -6,9 +6,24 @@ import math
 
 import numpy as np
 
-from diagnose.measure.areas.input import SLOW_STEP, at_epoch_ends, loop_line, slow_fetches_ms, steps_into_epoch
+from diagnose.measure.areas.input import (
+    SLOW_STEP,
+    at_epoch_ends,
+    loop_line,
+    slow_fetches_ms,
+    steps_into_epoch,
+)
 from diagnose.measure.areas.user_code import LineTime, line_times, places_of
-from diagnose.measure.measured import NO_FACTS, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
+from diagnose.measure.measured import (
+    NO_FACTS,
+    NO_STEPS,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    metric,
+)
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, started_in
 from diagnose.trace.intervals import total
@@ -16,7 +31,11 @@ from diagnose.trace.intervals import total
 NO_LINE = ("", -1, "")
 
 
-@metric("plain_step_ms", "ms", "mean of the typical steps without a profiler, less the time in which other programs had the cores")
+@metric(
+    "plain_step_ms",
+    "ms",
+    "mean of the typical steps without a profiler, less the time in which other programs had the cores",
+)
 def _plain_step_ms(measured: Measured) -> Value | Missing:
     steps, parts = measured.plain_steps, measured.parts
     if steps is None:
@@ -31,7 +50,11 @@ def _untypical_ms(measured: Measured) -> Value | Missing:
     return max(0.0, float(steps.lengths_ns.mean()) - steps.mean_ns) / 1e6 if steps is not None else NO_STEPS
 
 
-@metric("delayed_share", "share", "of the plain steps' time in which the script's threads were ready to run and had no core")
+@metric(
+    "delayed_share",
+    "share",
+    "of the plain steps' time in which the script's threads were ready to run and had no core",
+)
 def _delayed_share(measured: Measured) -> Value | Missing:
     return measured.delayed_share
 
@@ -47,16 +70,25 @@ def _step_ms(measured: Measured) -> Value | Missing:
     return measured.metric("timeline_step_ms") if isinstance(plain, Missing) else plain
 
 
-@metric("noise_ms", "ms", "twice the standard error of the median plain step, at least 1 % of it: smaller savings are noise")
+@metric(
+    "noise_ms",
+    "ms",
+    "twice the standard error of the median plain step, at least 1 % of it: smaller savings are noise",
+)
 def _noise_ms(measured: Measured) -> Value | Missing:
     step_ms = measured.metric("step_ms")
     if isinstance(step_ms, Missing):
         return step_ms
-    steps = measured.plain_steps.lengths_ns[measured.plain_steps.chosen] / 1e6 if measured.plain_steps else np.empty(0)
+    steps = (
+        measured.plain_steps.lengths_ns[measured.plain_steps.chosen] / 1e6
+        if measured.plain_steps
+        else np.empty(0)
+    )
     if len(steps) < 3:
         return 0.01 * float(step_ms)
     mad = float(np.median(np.abs(steps - np.median(steps))))
-    # 1.4826 turns a MAD into a standard deviation, 1.2533 a mean's standard error into a median's (both for normal noise).
+    # 1.4826 turns a MAD into a standard deviation, 1.2533 a mean's standard error into
+    # a median's (both for normal noise).
     return max(0.01 * float(step_ms), 2 * 1.2533 * 1.4826 * mad / math.sqrt(len(steps)))
 
 
@@ -70,18 +102,28 @@ def _gpu_in_use(measured: Measured) -> Value | Missing:
 SHAPES_AT_MOST = 2  # of the model's input: the usual one, and that of an epoch's last batch
 
 
-@metric("shapes_differ", "yes/no", "the model was given batches of more shapes than two; no where it was not recorded")
+@metric(
+    "shapes_differ",
+    "yes/no",
+    "the model was given batches of more shapes than two; no where it was not recorded",
+)
 def _shapes_differ(measured: Measured) -> Value | Missing:
     return ((measured.recording.facts.get("forward") or {}).get("shape_count") or 1) > SHAPES_AT_MOST
 
 
 @metric(
-    "input_elements_spread", "ratio", "largest input of a recorded step ÷ the median one, in elements of the tensors given to the model"
+    "input_elements_spread",
+    "ratio",
+    "largest input of a recorded step ÷ the median one, in elements of the tensors given to the model",
 )
 def _input_elements_spread(measured: Measured) -> Value | Missing:
     elements = measured.recording.input_elements("timeline")
     given = elements[elements > 0]
-    return float(given.max() / np.median(given)) if len(given) else Missing("how much input the model was given was not recorded")
+    return (
+        float(given.max() / np.median(given))
+        if len(given)
+        else Missing("how much input the model was given was not recorded")
+    )
 
 
 @metric("plain_step_count", "count", "steps measured without a profiler")
@@ -89,20 +131,29 @@ def _plain_step_count(measured: Measured) -> Value | Missing:
     return len(measured.recording.step_ns("plain"))
 
 
-@fact_selector("slow_steps", "steps of the plain phase that take 1.5 times the median or more, no epoch's end; several in a row are one")
+@fact_selector(
+    "slow_steps",
+    "steps of the plain phase that take 1.5 times the median or more, no epoch's end; several in a row "
+    "are one",
+)
 def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = _settled_ns(measured) / 1e6
     if not len(steps_ms):
         return NO_STEPS
     if measured.metric("disturbed"):
-        return Missing("every core was busy, with other processes too, which makes steps slow at random", "an idle machine")
+        return Missing(
+            "every core was busy, with other processes too, which makes steps slow at random",
+            "an idle machine",
+        )
     if measured.metric("shapes_differ"):
         return Missing("batches differ in shape, so steps take different times by nature")
     slow = _is_slow(measured) & ~at_epoch_ends(measured)[1:]
     beyond_ms = float((steps_ms[slow] - np.median(steps_ms)).sum()) / len(steps_ms)
     if _explained_ms(measured) >= beyond_ms / 2:
         return []
-    return [FactPlace(*_line_of_the_slow_step(measured), len(_occasions(measured)) / len(steps_ms), beyond_ms)]
+    return [
+        FactPlace(*_line_of_the_slow_step(measured), len(_occasions(measured)) / len(steps_ms), beyond_ms)
+    ]
 
 
 def _settled_ns(measured: Measured) -> np.ndarray:
@@ -117,7 +168,9 @@ def _is_slow(measured: Measured) -> np.ndarray:
 
 
 def _occasions(measured: Measured) -> np.ndarray:
-    """Positions of the slow steps that follow no slow step and belong to no epoch's end: what takes two steps is one occasion."""
+    """Positions of the slow steps that follow no slow step and belong to no epoch's end:
+    what takes two steps is one occasion.
+    """
     slow = _is_slow(measured) & ~at_epoch_ends(measured)[1:]
     return np.flatnonzero(slow & ~np.append(False, slow[:-1]))
 
@@ -131,17 +184,25 @@ def _slow_step_distance(measured: Measured) -> Value | Missing:
 @metric("slow_step_ms", "ms", "such a step, by the median; of several in a row the first")
 def _slow_step_ms(measured: Measured) -> Value | Missing:
     first = _occasions(measured)
-    return float(np.median(_settled_ns(measured)[first])) / 1e6 if len(first) else Missing("no slow step was recorded")
+    return (
+        float(np.median(_settled_ns(measured)[first])) / 1e6
+        if len(first)
+        else Missing("no slow step was recorded")
+    )
 
 
 def _explained_ms(measured: Measured) -> float:
-    """What other rules say about such steps, ms per step: an epoch's start, batches slow to fetch, garbage collection."""
+    """What other rules say about such steps, ms per step: an epoch's start,
+    batches slow to fetch, garbage collection.
+    """
     gc_ms = (measured.recording.facts.get("gc") or {}).get("ms_per_step") or 0.0
     return float(np.nansum([slow_fetches_ms(measured), gc_ms, measured.number("epoch_starts_ms")]))
 
 
 def _line_of_the_slow_step(measured: Measured) -> tuple[str, int, str]:
-    """The line whose calls make one step of the detail phase much longer than another; no line if there is none."""
+    """The line whose calls make one step of the detail phase much longer
+    than another; no line if there is none.
+    """
     view = measured.detail
     if view is None or not len(view.calls) or view.step_count < 2:
         return NO_LINE
@@ -150,7 +211,10 @@ def _line_of_the_slow_step(measured: Measured) -> tuple[str, int, str]:
     if took.max() < SLOW_STEP * took.min():
         return NO_LINE
     slowest = view.host_windows[[int(np.argmax(took))]]
-    there, all_there = ({(one.file, one.line, one.function): one for one in _times_in(view, span)} for span in (slowest, view.host_span))
+    there, all_there = (
+        {(one.file, one.line, one.function): one for one in _times_in(view, span)}
+        for span in (slowest, view.host_span)
+    )
     for key, one in there.items():
         own_ns = one.share * total(slowest)
         elsewhere_ns = all_there[key].share * total(view.host_span) - own_ns if key in all_there else 0.0
@@ -171,14 +235,27 @@ def _epoch_ends_seen(measured: Measured) -> Value | Missing:
     return int((steps_into_epoch(measured)[1:] < 1).sum())
 
 
-@metric("epoch_end_ms", "ms", "what a step takes beyond the median if an epoch ends in it, with the step after it if that is slow as well")
+@metric(
+    "epoch_end_ms",
+    "ms",
+    "what a step takes beyond the median if an epoch ends in it, with the step after it if that is slow "
+    "as well",
+)
 def _epoch_end_ms(measured: Measured) -> Value | Missing:
     seen, steps_ms = measured.needed("epoch_ends_seen"), _settled_ns(measured) / 1e6
     at_ends = _is_slow(measured) & at_epoch_ends(measured)[1:]
-    return float((steps_ms[at_ends] - np.median(steps_ms)).sum()) / seen if seen else Missing("no epoch ended in the plain steps")
+    return (
+        float((steps_ms[at_ends] - np.median(steps_ms)).sum()) / seen
+        if seen
+        else Missing("no epoch ended in the plain steps")
+    )
 
 
-@fact_selector("epoch_ends", "what the end of an epoch takes, but for the start of the loader's workers, spread over the epoch's steps")
+@fact_selector(
+    "epoch_ends",
+    "what the end of an epoch takes, but for the start of the loader's "
+    "workers, spread over the epoch's steps",
+)
 def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
     per_epoch = measured.needed("epoch_step_count")
     start_ms = measured.number("epoch_starts_ms")
@@ -186,7 +263,11 @@ def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(*loop_line(measured), 1 / per_epoch, max(0.0, cost_ms))]
 
 
-@metric("epoch_ends_run_share", "share", "what the ends of epochs take of the whole run's time, which the median step does not show")
+@metric(
+    "epoch_ends_run_share",
+    "share",
+    "what the ends of epochs take of the whole run's time, which the median step does not show",
+)
 def _epoch_ends_run_share(measured: Measured) -> Value | Missing:
     return measured.needed("epoch_ends_ms") / (measured.number("step_ms") + measured.needed("epoch_ends_ms"))
 
@@ -223,7 +304,11 @@ def _compiles(measured: Measured) -> Value | Missing:
 def _losses(measured: Measured) -> list[float] | Missing:
     """Of the plain phase; not-a-number where JSON holds none."""
     losses = measured.fact("losses")
-    return losses if isinstance(losses, Missing) else [math.nan if loss is None else float(loss) for loss in losses]
+    return (
+        losses
+        if isinstance(losses, Missing)
+        else [math.nan if loss is None else float(loss) for loss in losses]
+    )
 
 
 @metric("loss_count", "count", "losses that were recorded, of the plain phase")

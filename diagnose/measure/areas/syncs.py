@@ -14,7 +14,8 @@ from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matche
 from diagnose.measure.work import inside
 from diagnose.trace.intervals import intersect, union
 
-READING_OPS = 6  # a check is a few operators and then the read of their result: so many outermost operators are looked back at
+# a check is a few operators and then the read of their result: so many outermost operators are looked back at
+READING_OPS = 6
 NAN_TEST = r"^aten::(isnan|isinf|isfinite|isposinf|isneginf)$"
 SCALER_TEST = r"^aten::_amp_(foreach_)?non_finite_check_and_unscale_$"
 NORM = r"^aten::(linalg_vector_norm|linalg_norm|norm|_foreach_norm)$"
@@ -26,7 +27,9 @@ SYNCHRONIZE = r"^(cuda|hip)(Device|Stream|Event)Synchronize$"
 OWN_WAITS = r"^(DistributedDataParallel\.forward|Optimizer\.)"  # torch's own, for its own needs
 
 
-@selector("host_reads", "reads of tensor values by the host (`.item()`, `print`, truth values, `.tolist()` …)")
+@selector(
+    "host_reads", "reads of tensor values by the host (`.item()`, `print`, truth values, `.tolist()` …)"
+)
 def _host_reads(view: Selection) -> Rows:
     reads = view.named((view.kind == "mark") & view.name.isin(READ_MARKS))
     return reads[~view.in_library_work[reads]]  # Adam reads its own step counters, samplers their seeds
@@ -43,7 +46,9 @@ def _host_sync(view: Selection) -> Rows:
 
 
 def _idle_while_printed(view: Selection, rows: Rows) -> Intervals:
-    """The prints' own time; with a GPU, the part of it in which the GPU idles and what refilling its queue takes afterwards."""
+    """The prints' own time; with a GPU, the part of it in which the GPU idles and what
+    refilling its queue takes afterwards.
+    """
     if not view.has_device:
         return view.host_intervals(rows)
     waits = _host_sync(view)
@@ -51,7 +56,11 @@ def _idle_while_printed(view: Selection, rows: Rows) -> Intervals:
     return union(np.concatenate([intersect(view.host_intervals(rows), view.idle), view.sync_idle(waits)]))
 
 
-@selector("tensor_prints", "tensors turned into text (`print`, `str`, f-strings, `repr`)", attributed=_idle_while_printed)
+@selector(
+    "tensor_prints",
+    "tensors turned into text (`print`, `str`, f-strings, `repr`)",
+    attributed=_idle_while_printed,
+)
 def _tensor_prints(view: Selection) -> Rows:
     prints = view.named(_is_mark(view, "repr", "format"))
     return prints[~view.in_library_work[prints]]
@@ -72,7 +81,9 @@ def _via(view: Selection, pattern: str) -> np.ndarray:
 
 
 def _reads_result_of(view: Selection, rows: Rows, pattern: str) -> np.ndarray:
-    """Which of these host events follow an operator that matches by a few outermost operators of their thread at most."""
+    """Which of these host events follow an operator that matches by a few
+    outermost operators of their thread at most.
+    """
     if not len(rows):
         return np.zeros(0, bool)
     matching, tid, is_op = view.name_matches(pattern), view.host["tid"].to_numpy(), view.kind == "op"
@@ -90,7 +101,9 @@ def _reads_result_of(view: Selection, rows: Rows, pattern: str) -> np.ndarray:
 
 @once
 def _purposes(view: Selection) -> tuple[Rows, dict[str, np.ndarray]]:
-    """The waits, and for each purpose which of them have it; every wait has one purpose at most, the most specific."""
+    """The waits, and for each purpose which of them have it; every wait has one
+    purpose at most, the most specific.
+    """
     waits = _host_sync(view)
 
     def within(flagged: np.ndarray) -> np.ndarray:
@@ -133,13 +146,16 @@ MEANINGS = {
     "clipping": "waits for the norm's check in `clip_grad_norm_(error_if_nonfinite=True)`",
     "scaler": "waits for the GradScaler's own check for infinities",
     "nan": "waits for the result of `isnan`, `isinf` or `isfinite`",
-    "shape": "waits of operators whose result's shape depends on values (`nonzero`, boolean masks, `unique` …)",
+    "shape": "waits of operators whose result's shape depends on values (`nonzero`, boolean masks, "
+    "`unique` …)",
     "scalar": "waits for one value (`.item()`, `float()`, `if tensor`)",
     "download": "waits for whole tensors copied to the host (`.cpu()`, `.numpy()`, `.tolist()`)",
     "explicit": "explicit waits (`torch.cuda.synchronize()`, `event.synchronize()`)",
 }
 for _purpose, _meaning in MEANINGS.items():
-    selector(f"{_purpose}_sync", _meaning, needs="device", attributed=SELECTORS["host_sync"].attributed)(_waits_for(_purpose))
+    selector(f"{_purpose}_sync", _meaning, needs="device", attributed=SELECTORS["host_sync"].attributed)(
+        _waits_for(_purpose)
+    )
 
 
 def _allocator_time(view: Selection, rows: Rows) -> Intervals:
@@ -147,6 +163,11 @@ def _allocator_time(view: Selection, rows: Rows) -> Intervals:
     return view.ledger.rows.get("allocator", NO_INTERVALS) if len(rows) else NO_INTERVALS
 
 
-@selector("cache_emptied", "calls of `torch.cuda.empty_cache()`, and the driver's allocator", table="calls", attributed=_allocator_time)
+@selector(
+    "cache_emptied",
+    "calls of `torch.cuda.empty_cache()`, and the driver's allocator",
+    table="calls",
+    attributed=_allocator_time,
+)
 def _cache_emptied(view: Selection) -> Rows:
     return calls_to(view, r"^torch/(cuda|accelerator)/memory\.py: empty_cache$")

@@ -13,11 +13,14 @@ from diagnose.measure.work import in_rows
 from diagnose.trace.intervals import as_intervals, intersect, union
 
 FACTORY_OP = r"^aten::(rand|zeros|ones|full|arange|linspace|eye|normal_?|uniform_?|fill_|zero_|bernoulli_?)"
-OPS_BEFORE_COPY = 6  # among these many operators before a copy, one that fills a tensor of its shape is taken for its origin
-# The driver sends up to 64 KiB of pageable memory through its command buffer, without waiting (CUDA driver API, "API
-# synchronization behavior"); at 16 GB/s such a copy lasts 4 µs, less than the call that starts it. Pinning gains nothing there.
+# among these many operators before a copy, one that fills a tensor of its shape is taken for its origin
+OPS_BEFORE_COPY = 6
+# The driver sends up to 64 KiB of pageable memory through its command buffer, without waiting (CUDA
+# driver API, "API synchronization behavior"); at 16 GB/s such a copy lasts 4 µs, less than the call that
+# starts it. Pinning gains nothing there.
 SMALL_COPY_BYTES = 64 * 1024
-ROUND_TRIP_BYTES = 1024  # smaller copies of equal size are usually single numbers that have nothing to do with each other
+# smaller copies of equal size are usually single numbers that have nothing to do with each other
+ROUND_TRIP_BYTES = 1024
 
 
 @selector(
@@ -84,7 +87,8 @@ def _pinned_blocking_htod(view: Selection) -> Rows:
 
 @selector(
     "unoverlapped_htod",
-    "copies to the GPU from pinned memory, without waiting, on the stream of the kernels, while the GPU computes nothing",
+    "copies to the GPU from pinned memory, without waiting, on the stream of the kernels, while the GPU "
+    "computes nothing",
     table="device",
     attributed=lambda view, rows: in_rows(view, view.device_intervals(rows), "exposed_copies"),
 )
@@ -100,7 +104,9 @@ def _kernel_stream(view: Selection) -> int:
 
 
 def _small_copies_time(view: Selection, rows: Rows) -> Intervals:
-    """While the GPU computes nothing because of the copies: they run, or the host is inside the operators that make them."""
+    """While the GPU computes nothing because of the copies: they run, or the host is
+    inside the operators that make them.
+    """
     calls = view.host_intervals(_copying_ops(view, rows))
     claimed = union(np.concatenate([view.device_intervals(rows), calls, _copies_and_their_waits(view, rows)]))
     return in_rows(view, claimed, "exposed_copies", "host_sync", "launch_bound")
@@ -122,7 +128,9 @@ def _built_on_host(view: Selection) -> Rows:
     factory = view.name_matches(FACTORY_OP)
     ops = np.flatnonzero((view.kind == "op") & view.on_training_thread)
     shape = _first_shapes(view.host["shapes"].array)
-    callers, copies = (np.fromiter(part, np.int64) for part in (view.copies_by_call, view.copies_by_call.values()))
+    callers, copies = (
+        np.fromiter(part, np.int64) for part in (view.copies_by_call, view.copies_by_call.values())
+    )
     position = np.searchsorted(ops, callers)
     found = np.zeros(len(callers), bool)
     for back in range(1, OPS_BEFORE_COPY + 1):
@@ -140,7 +148,9 @@ def _first_shapes(shapes: pd.Categorical) -> np.ndarray:
 
 
 def _first_shape(shapes: str) -> str:
-    """The first input's shape in a recorded shapes text such as ``[[64, 3], []]``; empty if not recorded or a scalar."""
+    """The first input's shape in a recorded shapes text such as ``[[64, 3],
+    []]``; empty if not recorded or a scalar.
+    """
     head = shapes[1:].partition("]")[0].strip()
     return head if head.startswith("[") and head != "[" else ""
 
@@ -166,7 +176,9 @@ def _round_trips(view: Selection) -> tuple[Rows, Rows]:
     down = down[np.isin(size[down], sizes)]
     # Size and time in one number, so that one search finds the next upload of the same size.
     when = int(end.max(initial=0)) + 1
-    key_up, key_down = (np.searchsorted(sizes, size[rows]) * when + times[rows] for rows, times in ((up, start), (down, end)))
+    key_up, key_down = (
+        np.searchsorted(sizes, size[rows]) * when + times[rows] for rows, times in ((up, start), (down, end))
+    )
     found = np.searchsorted(key_up, key_down, side="left")
     down, back = down[found < len(up)], up[found[found < len(up)]]
     fetches = np.sort(view.host["start_ns"].to_numpy()[view.named(_fetches(view))])
@@ -184,9 +196,14 @@ def _slot(borders: np.ndarray, times: np.ndarray) -> np.ndarray:
 
 
 def _round_trip_time(view: Selection, rows: Rows) -> Intervals:
-    """From each copy to the host to the end of the copy back, as far as the GPU computes nothing for waiting, copying or host operators."""
+    """From each copy to the host to the end of the copy back, as far as the GPU computes nothing for
+    waiting, copying or host operators.
+    """
     down, back = _round_trips(view)
-    start, end = view.device["start_ns"].to_numpy(), (view.device["start_ns"] + view.device["dur_ns"]).to_numpy()
+    start, end = (
+        view.device["start_ns"].to_numpy(),
+        (view.device["start_ns"] + view.device["dur_ns"]).to_numpy(),
+    )
     spans = as_intervals(start[down], end[back] - start[down])
     return in_rows(view, spans, "exposed_copies", "host_sync", "host_work", "launch_bound")
 
@@ -205,7 +222,10 @@ def _round_trips_down(view: Selection) -> Rows:
 
 
 @fact_selector(
-    "same_tensor_moved", "the same unchanged tensors moved to the GPU, or without one converted to another type, in one step after another"
+    "same_tensor_moved",
+    "the same unchanged tensors moved to the GPU, or without one converted to another type, in one "
+    "step after "
+    "another",
 )
 def _same_tensor_moved(measured: Measured) -> list[FactPlace] | Missing:
     moved = measured.recording.facts.get("repeated_uploads")
@@ -221,7 +241,9 @@ def _same_tensor_moved(measured: Measured) -> list[FactPlace] | Missing:
 
 
 def _cost_ms(measured: Measured, moved: dict[str, float]) -> float:
-    """What one such move costs a step: the call's time; with a GPU at most what copies of its size keep the GPU from computing."""
+    """What one such move costs a step: the call's time; with a GPU at most what copies of
+    its size keep the GPU from computing.
+    """
     view = measured.timeline
     if view is None or not view.has_device:
         return float(moved["ms_per_step"])

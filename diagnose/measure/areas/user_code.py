@@ -1,6 +1,8 @@
-"""Own lines: what the script's own lines do beside the model, by what they call; and the Python that no operator explains.
+"""Own lines: what the script's own lines do beside the model, by what they call; and
+the Python that no operator explains.
 
-Calls that the data loader makes while a batch is fetched are not among them: `diagnose.measure.areas.fetching` is about those.
+Calls that the data loader makes while a batch is fetched are not among them:
+`diagnose.measure.areas.fetching` is about those.
 """
 
 from __future__ import annotations
@@ -13,7 +15,17 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.ledger import LOADER_NEXT
-from diagnose.measure.measured import NO_CALLS_SEEN, NO_SHAPES, NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
+from diagnose.measure.measured import (
+    NO_CALLS_SEEN,
+    NO_SHAPES,
+    NO_STEPS,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    metric,
+)
 from diagnose.measure.selection import SELECTORS, Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, started_in
 from diagnose.trace.intervals import intersect, subtract, total
@@ -23,7 +35,8 @@ from diagnose.trace.nesting import innermost
 STEP_MARKS = ("forward", "backward", "optimizer", "next", "tick")
 
 PLACE = ["file", "line", "function"]
-PAUSE = 20  # times the median of the same calls: no longer a slow call, but one that something else interrupted
+# times the median of the same calls: no longer a slow call, but one that something else interrupted
+PAUSE = 20
 ENOUGH_ALIKE = 10
 
 READS_FILES = (
@@ -42,7 +55,8 @@ CALLEES: dict[str, tuple[str, str]] = {
         "calls that draw or save pictures",
     ),
     "logger_calls": (
-        r"^(torch/utils/tensorboard|tensorboardX|tensorboard|wandb|mlflow|comet_ml|neptune|clearml|aim)/|/loggers/\w+\.py: log",
+        r"^(torch/utils/tensorboard|tensorboardX|tensorboard|wandb|mlflow|comet_ml|neptune|clearml|aim)/"
+        r"|/loggers/\w+\.py: log",
         "calls of an experiment logger (TensorBoard, wandb, MLflow …)",
     ),
     "print_calls": (
@@ -53,7 +67,8 @@ CALLEES: dict[str, tuple[str, str]] = {
     "file_calls": (READS_FILES, "calls that read or write files, other than the loader's"),
     "data_frame_calls": (r"^pandas/(core|util)/", "calls that grow, index or convert a pandas table"),
     "sleep_calls": (
-        r"^<built-in function (sleep|system)>|^subprocess\.py: |^(requests|httpx|urllib3)/|^urllib/request\.py: ",
+        r"^<built-in function (sleep|system)>|^subprocess\.py: "
+        r"|^(requests|httpx|urllib3)/|^urllib/request\.py: ",
         "sleeping, and waiting for other programs or servers",
     ),
     "list_conversions": (
@@ -74,13 +89,18 @@ def places_of(view: Selection, rows: Rows) -> list[FactPlace]:
     events = view.host[PLACE].iloc[rows]
     lines = events[events["line"] >= 0].groupby(PLACE, observed=True, sort=False).size()
     counted = lines.sort_values(ascending=False, kind="stable").reset_index()
-    return [FactPlace(str(file), int(line), str(name), count / view.step_count, None) for file, line, name, count in counted.to_numpy()]
+    return [
+        FactPlace(str(file), int(line), str(name), count / view.step_count, None)
+        for file, line, name, count in counted.to_numpy()
+    ]
 
 
 def loader_time(view: Selection) -> Intervals:
     """While the training thread is inside the data loader's `__next__`."""
     marks = (view.kind == "mark") & (view.name == "next")
-    return view.host_intervals(np.flatnonzero((marks | view.name_matches(LOADER_NEXT)) & view.on_training_thread))
+    return view.host_intervals(
+        np.flatnonzero((marks | view.name_matches(LOADER_NEXT)) & view.on_training_thread)
+    )
 
 
 def exposed_time(view: Selection, rows: Rows) -> Intervals:
@@ -90,7 +110,9 @@ def exposed_time(view: Selection, rows: Rows) -> Intervals:
 
 
 def _python_time(view: Selection, rows: Rows) -> Intervals:
-    """The calls' time in which no operator runs and no value is read: printing a tensor is another rule's, an array is copied by one."""
+    """The calls' time in which no operator runs and no value is read: printing a tensor is
+    another rule's, an array is copied by one.
+    """
     return intersect(view.clipped(view.calls, rows), view.ledger.rows.get("python", NO_INTERVALS))
 
 
@@ -116,7 +138,10 @@ def _steps_share(name: str) -> Callable[[Measured], Value | Missing]:
         if view is None or isinstance(unknown, Missing):
             return unknown if isinstance(unknown, Missing) else NO_STEPS
         table = view.calls if chosen.table == "calls" else view.host
-        return len(np.unique(steps_of(view, table["start_ns"].to_numpy()[measured.rows(chosen)]))) / view.step_count
+        return (
+            len(np.unique(steps_of(view, table["start_ns"].to_numpy()[measured.rows(chosen)])))
+            / view.step_count
+        )
 
     return value
 
@@ -138,7 +163,9 @@ def self_ns(view: Selection, within: Intervals) -> np.ndarray:
     covered = _covered_before(within, start + dur) - _covered_before(within, start)
     around = innermost(start, dur, np.ones(len(calls), bool), np.zeros(len(calls), np.int64))
     nested = around >= 0
-    return covered - np.bincount(around[nested], weights=covered[nested], minlength=len(calls)).astype(np.int64)
+    return covered - np.bincount(around[nested], weights=covered[nested], minlength=len(calls)).astype(
+        np.int64
+    )
 
 
 def _covered_before(intervals: Intervals, times: np.ndarray) -> np.ndarray:
@@ -154,14 +181,18 @@ def _covered_before(intervals: Intervals, times: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LineTime:
-    """A line's own time in the detail phase, as a share of all the time that was asked about; ``callee`` takes most of it."""
+    """A line's own time in the detail phase, as a share of all the time that was asked
+    about; ``callee`` takes most of it.
+    """
 
     file: str
     line: int
     function: str
     count_per_step: float
     share: float
-    typical_share: float  # the same if every step took what the median step does (of two, the shorter): no chance delay
+    typical_share: (
+        float  # the same if every step took what the median step does (of two, the shorter): no chance delay
+    )
     callee: str
 
     def place(self, whole_ms: float) -> FactPlace:
@@ -178,8 +209,14 @@ def line_times(view: Selection, rows: Rows, within: Intervals) -> list[LineTime]
         return []
     calls["own_ns"] = undelayed_ns
     calls["step"] = steps_of(view, calls["start_ns"].to_numpy())
-    own_ns = calls.pivot_table(values="own_ns", index=PLACE, columns="step", aggfunc="sum", observed=True, sort=False)
-    callees = calls.groupby([*PLACE, "callee"], observed=True, sort=False)["own_ns"].sum().sort_values(ascending=False, kind="stable")
+    own_ns = calls.pivot_table(
+        values="own_ns", index=PLACE, columns="step", aggfunc="sum", observed=True, sort=False
+    )
+    callees = (
+        calls.groupby([*PLACE, "callee"], observed=True, sort=False)["own_ns"]
+        .sum()
+        .sort_values(ascending=False, kind="stable")
+    )
     named = callees.reset_index().drop_duplicates(PLACE).set_index(PLACE)["callee"]
     counts = calls.groupby(PLACE, observed=True, sort=False).size()
     found = []
@@ -187,13 +224,19 @@ def line_times(view: Selection, rows: Rows, within: Intervals) -> list[LineTime]
         there = ~np.isnan(by_step)
         steps = np.sort(np.concatenate([by_step[there], np.zeros(view.step_count - there.sum())]))
         typical_ns = steps[(len(steps) - 1) // 2] * len(steps)
-        times = (float(counts[place]) / view.step_count, float(steps.sum()) / whole, float(typical_ns) / whole)
+        times = (
+            float(counts[place]) / view.step_count,
+            float(steps.sum()) / whole,
+            float(typical_ns) / whole,
+        )
         found.append(LineTime(str(place[0]), int(place[1]), str(place[2]), *times, str(named[place])))
     return sorted((one for one in found if one.share > 0), key=lambda one: -one.share)
 
 
 def _undelayed_ns(calls: pd.DataFrame) -> np.ndarray:
-    """Each call's own time, of one that takes far longer than its like only what is credible: the rest is a pause that fell into it."""
+    """Each call's own time, of one that takes far longer than its like only what is credible:
+    the rest is a pause that fell into it.
+    """
     alike = calls.groupby([*PLACE, "callee"], observed=True, sort=False)["own_ns"]
     usual, count = alike.transform("median").to_numpy(), alike.transform("size").to_numpy()
     own_ns = calls["own_ns"].to_numpy()
@@ -202,13 +245,17 @@ def _undelayed_ns(calls: pd.DataFrame) -> np.ndarray:
 
 def _own_python(view: Selection) -> Intervals:
     """The ledger's Python without what a mark or a more specific rule is about."""
-    marks = view.host_intervals(np.flatnonzero((view.kind == "mark") & (view.name != "tick") & view.on_training_thread))
+    marks = view.host_intervals(
+        np.flatnonzero((view.kind == "mark") & (view.name != "tick") & view.on_training_thread)
+    )
     explained = view.clipped(view.calls, calls_to(view, SPECIFIC))
     return subtract(subtract(view.ledger.rows.get("python", NO_INTERVALS), marks), explained)
 
 
 def _own_calls(view: Selection) -> Rows:
-    """Calls that are no part of the step and hold none: not the loop, not a step's function, not what the model calls."""
+    """Calls that are no part of the step and hold none: not the loop, not a step's
+    function, not what the model calls.
+    """
     start = view.calls["start_ns"].to_numpy()
     end = start + view.calls["dur_ns"].to_numpy()
     parts = np.flatnonzero((view.kind == "mark") & view.name.isin(STEP_MARKS) & view.on_training_thread)
@@ -231,19 +278,33 @@ def _python_lines(measured: Measured) -> list[LineTime] | Missing:
 
 
 def short_callee(callee: str) -> str:
-    """For a reader: ``numpy: median`` of a library, ``train.py: count`` of the script's own; a C function as it is."""
+    """For a reader: ``numpy: median`` of a library, ``train.py: count`` of the
+    script's own; a C function as it is.
+    """
     path, found, function = callee.partition(".py: ")
     if not found:
         return callee
-    return f"{path.rpartition('/')[2]}.py: {function}" if path.startswith("/") else f"{path.partition('/')[0]}: {function}"
+    return (
+        f"{path.rpartition('/')[2]}.py: {function}"
+        if path.startswith("/")
+        else f"{path.partition('/')[0]}: {function}"
+    )
 
 
-@selector("python_time", "time in which no operator runs: Python, or waiting outside torch", attributed=ledger_row("python"))
+@selector(
+    "python_time",
+    "time in which no operator runs: Python, or waiting outside torch",
+    attributed=ledger_row("python"),
+)
 def _between_operators(view: Selection) -> Rows:
     return np.empty(0, np.int64)  # what runs then is no event of the trace
 
 
-@metric("own_calls_known", "yes/no", "the calls of the script's own lines were recorded, which a lone trace does not hold")
+@metric(
+    "own_calls_known",
+    "yes/no",
+    "the calls of the script's own lines were recorded, which a lone trace does not hold",
+)
 def _own_calls_known(measured: Measured) -> Value | Missing:
     return measured.detail is not None and len(measured.detail.calls) > 0
 
@@ -254,10 +315,15 @@ def _steps_marked(measured: Measured) -> Value | Missing:
     return NO_STEPS if trace is None else trace.step_source in ("mark", "ProfilerStep", "optimizer")
 
 
-@fact_selector("dominant_line", "the line of the script's own whose Python, or that of a library it calls, takes most time")
+@fact_selector(
+    "dominant_line",
+    "the line of the script's own whose Python, or that of a library it calls, takes most time",
+)
 def _dominant_line(measured: Measured) -> list[FactPlace] | Missing:
     lines = _python_lines(measured)
-    return lines if isinstance(lines, Missing) else [one.place(measured.row_ms("python")) for one in lines[:1]]
+    return (
+        lines if isinstance(lines, Missing) else [one.place(measured.row_ms("python")) for one in lines[:1]]
+    )
 
 
 @metric("dominant_callee", "", "what that line calls, the costliest if there are several")
@@ -265,10 +331,16 @@ def _dominant_callee(measured: Measured) -> Value | Missing:
     lines = _python_lines(measured)
     if isinstance(lines, Missing):
         return lines
-    return short_callee(lines[0].callee) if lines else Missing("no line of the script's own calls anything beside the model")
+    return (
+        short_callee(lines[0].callee)
+        if lines
+        else Missing("no line of the script's own calls anything beside the model")
+    )
 
 
-@fact_selector("other_python", "Python that neither a rule about certain calls nor the one dominant line explains")
+@fact_selector(
+    "other_python", "Python that neither a rule about certain calls nor the one dominant line explains"
+)
 def _other_python(measured: Measured) -> list[FactPlace] | Missing:
     lines, view = _python_lines(measured), measured.detail
     if isinstance(lines, Missing) or view is None:
@@ -293,14 +365,21 @@ def _untrained_time(view: Selection, rows: Rows) -> Intervals:
     return SELECTORS["kernels"].attributed(view, launched)
 
 
-@selector("untrained_forwards", "outermost calls of the model, in a training loop, that no backward follows", attributed=_untrained_time)
+@selector(
+    "untrained_forwards",
+    "outermost calls of the model, in a training loop, that no backward follows",
+    attributed=_untrained_time,
+)
 def _untrained_forwards(view: Selection) -> Rows:
     trained, untrained = _forwards(view)
     return untrained if len(trained) else trained
 
 
 def _forwards(view: Selection) -> tuple[Rows, Rows]:
-    """Those with a backward and those without. Both share autograd's sequence numbers; without gradients there are none."""
+    """Those with a backward and those without.
+
+    Both share autograd's sequence numbers; without gradients there are none.
+    """
     sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
     trained = (sequence >= 0) & ~backward & np.isin(sequence, sequence[backward & (sequence >= 0)])
     forwards = view.named((view.kind == "mark") & (view.name == "forward") & view.on_training_thread)
@@ -317,17 +396,25 @@ def _next_among(view: Selection, rows: Rows, around: Rows) -> Rows:
     return np.where(inside, found, -1)
 
 
-@metric("untrained_batch_ratio", "ratio", "samples in the largest batch of such a forward, for each in a forward that is trained")
+@metric(
+    "untrained_batch_ratio",
+    "ratio",
+    "samples in the largest batch of such a forward, for each in a forward that is trained",
+)
 def _untrained_batch_ratio(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
         return NO_STEPS
     trained, untrained = (_batch_sizes(view, rows) for rows in _forwards(view))
-    return NO_SHAPES if not len(trained) or not len(untrained) else float(untrained.max() / np.median(trained))
+    return (
+        NO_SHAPES if not len(trained) or not len(untrained) else float(untrained.max() / np.median(trained))
+    )
 
 
 def _batch_sizes(view: Selection, forwards: Rows) -> np.ndarray:
-    """The first dimension of what the first operator inside each forward is given, as far as that is known."""
+    """The first dimension of what the first operator inside each forward is given, as far as that is
+    known.
+    """
     shapes = view.host["shapes"]
     first = _next_among(view, np.flatnonzero((shapes != "").to_numpy()), forwards)
     found = (re.search(r"\[(\d+)", str(text)) for text in shapes.iloc[first[first >= 0]])

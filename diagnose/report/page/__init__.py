@@ -25,17 +25,8 @@ TOP = 10  # rows of a ranking
 LONGEST_VERDICT = 500  # characters: longer names than any would push the plan off the screen
 MOST_BYTES = 2_000_000 - 10_000  # of a page, its shell left out
 _HERE = Path(__file__).parent
-_SCRIPTS = (
-    "text",
-    "colours",
-    "lanes",
-    "timeline",
-    "panel",
-    "ledger",
-    "charts",
-    "roofline",
-    "start",
-)  # one module: later ones use earlier ones
+# one module: later ones use earlier ones
+_SCRIPTS = ("text", "colours", "lanes", "timeline", "panel", "ledger", "charts", "roofline", "start")
 _SECTIONS = {  # file of templates/parts → heading; a section without content is left out
     "plan": "What to do",
     "happened": "What happened",
@@ -76,11 +67,23 @@ def page(document: Document, picture: dict[str, Any] | None) -> str:
 
 
 def fragment(document: Document) -> str:
-    """What the page shows, without shell, style and script. `start(root, picture)` of page.js brings it to life."""
+    """What the page shows, without shell, style and script.
+
+    `start(root, picture)` of page.js brings it to life.
+    """
     environment = _environment()
-    parts = {name: environment.get_template(f"parts/{name}.html").render(document=document).strip() for name in _SECTIONS}
+    parts = {
+        name: environment.get_template(f"parts/{name}.html").render(document=document).strip()
+        for name in _SECTIONS
+    }
     sections = [
-        {"id": name, "title": title, "body": html.trusted(parts[name]), "hidden": name in _FROM_PICTURE, "folded": name in _FOLDED}
+        {
+            "id": name,
+            "title": title,
+            "body": html.trusted(parts[name]),
+            "hidden": name in _FROM_PICTURE,
+            "folded": name in _FOLDED,
+        }
         for name, title in _SECTIONS.items()
         if parts[name]
     ]

@@ -15,7 +15,9 @@ Picture = dict[str, Any]
 
 
 def packed(picture: Picture, most_bytes: int) -> str:
-    """gzip and base64. Where that is more than `most_bytes`, only the longest events of each version stay, as many as fit."""
+    """gzip and base64. Where that is more than `most_bytes`, only the longest events
+    of each version stay, as many as fit.
+    """
     most = max((len(version["events"]["dur"]) for version in picture["versions"]), default=0)
     written = _written(picture)
     while (size := _size(written)) > most_bytes and most > FEWEST_EVENTS:
@@ -26,7 +28,9 @@ def packed(picture: Picture, most_bytes: int) -> str:
 
 
 def _written(picture: Picture) -> bytes:
-    return json.dumps(picture, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+    return json.dumps(picture, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
+        "utf-8", "replace"
+    )
 
 
 def _size(written: bytes) -> int:
@@ -44,4 +48,8 @@ def _longest(version: dict[str, Any], most: int) -> dict[str, Any]:
         "count": version["left_out"]["count"] + len(dur) - most,
         "shorter_than_us": max(version["left_out"]["shorter_than_us"], min(dur[index] for index in kept)),
     }
-    return {**version, "events": {name: [column[index] for index in kept] for name, column in columns.items()}, "left_out": left_out}
+    return {
+        **version,
+        "events": {name: [column[index] for index in kept] for name, column in columns.items()},
+        "left_out": left_out,
+    }

@@ -18,7 +18,10 @@ WIDTH, HEIGHT, MARGIN = 720, 96, 10
 
 @dataclass(frozen=True)
 class Strip:
-    """A series as it is drawn: `line` and `dots` in the units of the SVG, `outliers` as (number of the step from 1, x, y, ms)."""
+    """A series as it is drawn:
+
+    `line` and `dots` in the units of the SVG, `outliers` as (number of the step from 1, x, y, ms).
+    """
 
     count: int
     median: str
@@ -56,7 +59,10 @@ def strip(series_ms: Sequence[float]) -> Strip | None:
 
 
 def _limits(times: Sequence[float]) -> tuple[float, float]:
-    """The median, and how far from it a step is an outlier, ms. Where more than half of the steps are equal, nothing is."""
+    """The median, and how far from it a step is an outlier, ms.
+
+    Where more than half of the steps are equal, nothing is.
+    """
     median = statistics.median(times)
     deviation = statistics.median(abs(time - median) for time in times)
     return median, OUTLIER * SD_PER_MAD * deviation if deviation else math.inf

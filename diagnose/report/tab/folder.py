@@ -1,4 +1,6 @@
-"""What one folder of a run holds, read without trust: whoever wrote a log folder may have written anything into it."""
+"""What one folder of a run holds, read without trust: whoever wrote a log
+folder may have written anything into it.
+"""
 
 from __future__ import annotations
 
@@ -44,16 +46,26 @@ def document_in(folder: Path) -> Document:
     schema = document.get("schema")
     if schema != SCHEMA:
         written_by = clean(str(tool.get("version")), 20)
-        has = f"{REPORT} has format {clean(str(schema), 20)} (written by diagnose {written_by}); this version reads format {SCHEMA}."
+        has = (
+            f"{REPORT} has format {clean(str(schema), 20)} (written by diagnose {written_by}); this version "
+            f"reads format {SCHEMA}."
+        )
         raise DiagnoseError(has, do=_again(folder))
     wrong = _wrong(document)
     if wrong:
-        raise DiagnoseError(f"{REPORT} is damaged, or of another version of diagnose.", saw=clean(wrong, 200), do=_again(folder))
+        raise DiagnoseError(
+            f"{REPORT} is damaged, or of another version of diagnose.",
+            saw=clean(wrong, 200),
+            do=_again(folder),
+        )
     return dict(document)
 
 
 def _wrong(document: Document) -> str:
-    """What is wrong with a document's shape; empty if nothing is. Deep inside it anything may be of any type."""
+    """What is wrong with a document's shape; empty if nothing is.
+
+    Deep inside it anything may be of any type.
+    """
     try:
         step_ms(document)
         return next(iter(problems(document)), "")
@@ -106,7 +118,9 @@ def _file(folder: Path, name: str) -> Path:
         path = (folder / name).resolve(strict=True)
         regular = stat.S_ISREG(path.stat().st_mode)
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, until Python 3.12
-        raise DiagnoseError(f"{name} cannot be read.", saw=getattr(error, "strerror", None) or "a loop of links") from error
+        raise DiagnoseError(
+            f"{name} cannot be read.", saw=getattr(error, "strerror", None) or "a loop of links"
+        ) from error
     if not regular or not path.is_relative_to(folder.resolve()):
         raise DiagnoseError(f"{name} cannot be read.", saw="no file of this folder")
     return path

@@ -1,4 +1,7 @@
-"""The tab's server side: a dynamic plugin that TensorBoard finds by its entry point. Every request reads what lies on disk now."""
+"""The tab's server side: a dynamic plugin that TensorBoard finds by its entry point.
+
+Every request reads what lies on disk now.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ from diagnose.errors import DiagnoseError
 from diagnose.report.tab.folder import REPORT, NotOurs, document_in, in_one_line, picture_in, trace_in
 from diagnose.report.tab.runs import Run, Runs
 
-PATIENCE_S = 0.5  # what a request waits for a walk of the log folder; the tab asks again where that was not enough
+# what a request waits for a walk of the log folder; the tab asks again where that was not enough
+PATIENCE_S = 0.5
 _LOGGER = tb_logging.get_logger()
 _TYPES = {".js": "text/javascript", ".css": "text/css"}
 
@@ -59,13 +63,20 @@ class DiagnosePlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # TensorBoard
     def _list(self, request: wrappers.Request) -> wrappers.Response:
         listing = self._runs.look(PATIENCE_S)
         rows = sorted((run.row for run in listing.runs.values()), key=lambda row: (-row["when"], row["run"]))
-        body = {"logdir": clean(self._logdir), "searching": listing.searching, "cut": listing.cut, "runs": rows}
+        body = {
+            "logdir": clean(self._logdir),
+            "searching": listing.searching,
+            "cut": listing.cut,
+            "runs": rows,
+        }
         return http_util.Respond(request, to_json(body), "application/json")
 
     def _fragment(self, request: wrappers.Request) -> wrappers.Response:
         from diagnose.report.page import fragment
 
-        return http_util.Respond(request, fragment(document_in(self._run(request, "run").folder)), "text/html")
+        return http_util.Respond(
+            request, fragment(document_in(self._run(request, "run").folder)), "text/html"
+        )
 
     def _picture(self, request: wrappers.Request) -> wrappers.Response:
         return http_util.Respond(request, picture_in(self._run(request, "run").folder), "application/json")
@@ -116,12 +127,17 @@ def _app(answer: Answer) -> Any:
         except _Unknown as error:
             return http_util.Respond(request, str(error), "text/plain", code=404)
         except NotOurs:
-            return http_util.Respond(request, f"This {REPORT} is not one of diagnose any more.", "text/plain", code=422)
+            return http_util.Respond(
+                request, f"This {REPORT} is not one of diagnose any more.", "text/plain", code=422
+            )
         except DiagnoseError as error:
             return http_util.Respond(request, in_one_line(error), "text/plain", code=422)
         except Exception as error:
             _LOGGER.exception("The Diagnose tab cannot answer %s", request.path)
-            said = f"diagnose itself failed: {type(error).__name__}. The traceback is in what TensorBoard printed; please report it."
+            said = (
+                f"diagnose itself failed: {type(error).__name__}. The traceback is in what TensorBoard "
+                "printed; please report it."
+            )
             return http_util.Respond(request, said, "text/plain", code=500)
 
     return app
@@ -131,7 +147,11 @@ def _asset(name: str) -> Answer:
     def answer(request: wrappers.Request) -> wrappers.Response:
         from diagnose.report.page import assets
 
-        content = assets()[name] if name.startswith("page.") else (resources.files("diagnose.report.tab") / name).read_bytes()
+        content = (
+            assets()[name]
+            if name.startswith("page.")
+            else (resources.files("diagnose.report.tab") / name).read_bytes()
+        )
         return http_util.Respond(request, content, _TYPES[Path(name).suffix])
 
     return answer

@@ -1,7 +1,8 @@
 """The runs below a log folder.
 
-A log folder may be large, slow or on the other side of a network: it is walked in a thread of its own, four folders deep, links to
-folders included, as TensorBoard does, and up to a number of entries. Who asks gets what is known by then.
+A log folder may be large, slow or on the other side of a network: it is walked in a thread of its
+own, four folders deep, links to folders included, as TensorBoard does, and up to a number of entries.
+Who asks gets what is known by then.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from urllib.parse import quote
 from diagnose.document.queries import Document, step_ms
 from diagnose.document.text import clean, ms
 from diagnose.errors import DiagnoseError
-from diagnose.report.tab.folder import PICTURE, REPORT, NotOurs, document_in, in_one_line, started_at, trace_in
+from diagnose.report.tab.folder import (
+    PICTURE,
+    REPORT,
+    NotOurs,
+    document_in,
+    in_one_line,
+    started_at,
+    trace_in,
+)
 
 DEEPEST = 4  # folders below the log folder: logs/project/diagnosis/<time> is one more than people have
 MOST_ENTRIES = 200_000
@@ -87,7 +96,8 @@ class Runs:
         before, found = self._listing.runs, {}
         walk = _Walk(self._logdir)
         for name, folder in walk.folders():
-            key = quote(os.fsencode(name), safe="/ ")  # text that any request can carry, whatever bytes a name is of
+            # text that any request can carry, whatever bytes a name is of
+            key = quote(os.fsencode(name), safe="/ ")
             run = _run(key, name, folder, before.get(key))
             if run is not None:
                 found[key] = run
@@ -108,9 +118,14 @@ class _Walk:
         return self._left <= 0
 
     def folders(self) -> Iterator[tuple[str, Path]]:
-        """The folders with a report and how they are called, the nearest first. What cannot be read is passed over."""
+        """The folders with a report and how they are called, the nearest first.
+
+        What cannot be read is passed over.
+        """
         top = self._logdir.resolve()
-        if top.name == "tb" and (top.parent / REPORT).exists():  # TensorBoard was started on the folder we write for it
+        if (
+            top.name == "tb" and (top.parent / REPORT).exists()
+        ):  # TensorBoard was started on the folder we write for it
             yield top.parent.name, top.parent
         waiting = deque([(self._logdir, 0)])
         while waiting and not self.cut:
@@ -119,10 +134,13 @@ class _Walk:
             if names >= _SIGNS:
                 yield os.path.relpath(folder, self._logdir) if depth else top.name, folder
             elif depth < DEEPEST:
-                waiting.extend((folder / name, depth + 1) for name in sorted(below, reverse=True))  # names are times: newest first
+                # names are times: newest first
+                waiting.extend((folder / name, depth + 1) for name in sorted(below, reverse=True))
 
     def _inside(self, folder: Path) -> tuple[set[str], list[str]]:
-        """The names in a folder, and those of the folders among them; nothing of one that was seen by another way."""
+        """The names in a folder, and those of the folders among them; nothing
+        of one that was seen by another way.
+        """
         names, below = set(), []
         try:
             status = folder.stat()
@@ -155,12 +173,20 @@ def _run(key: str, name: str, folder: Path, before: Run | None) -> Run | None:
         status = (folder / REPORT).stat()
     except OSError:
         return None
-    holds = {"trace": trace_in(folder) is not None, "picture": (folder / PICTURE).is_file()}  # written after the report
+    # written after the report
+    holds = {"trace": trace_in(folder) is not None, "picture": (folder / PICTURE).is_file()}
     stamp = (status.st_mtime_ns, status.st_size, *holds.values())
     if before is not None and before.stamp == stamp and before.folder == folder:
         return before
     when = min(max(started_at(folder) or status.st_mtime, 0.0), LATEST)
-    row: Row = {"run": key, "name": clean(name, 200), "when": when, "written": status.st_mtime, **holds, **dict.fromkeys(_TOLD, "")}
+    row: Row = {
+        "run": key,
+        "name": clean(name, 200),
+        "when": when,
+        "written": status.st_mtime,
+        **holds,
+        **dict.fromkeys(_TOLD, ""),
+    }
     try:
         row |= _summary(document_in(folder))
     except NotOurs:

@@ -1,6 +1,8 @@
-"""`annotated.trace.json.gz`: a recorded trace with our events in front of its own, which stay as they are, byte by byte.
+"""`annotated.trace.json.gz`: a recorded trace with our events in front of its own,
+which stay as they are, byte by byte.
 
-Nothing of the file is decoded but its head and its end, so that a trace of any size passes through a few MB of memory.
+Nothing of the file is decoded but its head and its end, so that a trace of any
+size passes through a few MB of memory.
 """
 
 from __future__ import annotations
@@ -34,15 +36,18 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 def write_annotated(source: Source, events: Sequence[dict[str, Any]], path: Path) -> None:
-    """Write the trace at `source` with these events put in front of its own: gzip, the whole file or none. Decimals become numbers.
+    """Write the trace at `source` with these events put in front of its own: gzip, the whole
+    file or none. Decimals become numbers.
 
-    Without events there is nothing to show: no file is left. A trace without its end is closed behind its last whole event.
-    Raises TraceUnreadable where no list of events begins, UsageError where the source cannot be opened, OSError.
+    Without events there is nothing to show: no file is left. A trace without its end is closed
+    behind its last whole event. Raises TraceUnreadable where no list of events begins, UsageError
+    where the source cannot be opened, OSError.
     """
     if not events:
         path.unlink(missing_ok=True)
         return
-    content = Content(source, max_bytes=math.inf, max_ratio=math.inf)  # whoever has these events has read it, within the limits
+    # whoever has these events has read it, within the limits
+    content = Content(source, max_bytes=math.inf, max_ratio=math.inf)
     unfinished = path.with_name(path.name + ".unfinished")
     try:
         with unfinished.open("wb") as file:
@@ -75,7 +80,9 @@ def _annotated(content: Content, ours: bytes) -> Iterator[bytes]:
 
 
 def _parted(blocks: Iterable[bytes]) -> tuple[bytes, bytearray]:
-    """The file up to the bracket that opens its list of events, and the beginning of the list; no head if there is no such list."""
+    """The file up to the bracket that opens its list of events, and the beginning of the
+    list; no head if there is no such list.
+    """
     text = bytearray()
     enough = 1
     for block in blocks:
@@ -91,7 +98,9 @@ def _parted(blocks: Iterable[bytes]) -> tuple[bytes, bytearray]:
 
 
 def list_start(text: bytes | bytearray) -> int | None:
-    """Where the list of events begins, behind its bracket: the whole file's or that of `traceEvents` in its outermost object."""
+    """Where the list of events begins, behind its bracket: the whole file's or that of
+    `traceEvents` in its outermost object.
+    """
     depth = 0
     for token in _TOKEN.finditer(text):
         if depth == 0 and token[0] == b"[":
@@ -103,9 +112,11 @@ def list_start(text: bytes | bytearray) -> int | None:
 
 
 def _ended(end: bytes, opening: bytes, is_whole: bool) -> bytes:
-    """The end of the file; if it is cut off, up to its last whole event and closed there. ``is_whole``: the list begins with ``end``.
+    """The end of the file; if it is cut off, up to its last whole event and closed there.
+    ``is_whole``: the list begins with ``end``.
 
-    What looks like a border between events can lie inside an event or behind the list, so they are tried from the last on.
+    What looks like a border between events can lie inside an event or behind the list,
+    so they are tried from the last on.
     """
     if is_whole and _is_json(opening + end):
         return end
@@ -113,7 +124,11 @@ def _ended(end: bytes, opening: bytes, is_whole: bool) -> bytes:
     for start in reversed([0, *borders] if is_whole else borders):
         text = end[start:].decode("utf-8", "replace")
         if length := _event_length(text):
-            return end if _is_json(opening + end[start:]) else end[:start] + text[:length].encode() + (b"]" if opening == b"[" else b"]}")
+            return (
+                end
+                if _is_json(opening + end[start:])
+                else end[:start] + text[:length].encode() + (b"]" if opening == b"[" else b"]}")
+            )
     return end
 
 

@@ -1,8 +1,10 @@
-"""What we found as events of a Chrome trace: a process above the recorded ones, with the steps, the ledger and a track a finding.
+"""What we found as events of a Chrome trace: a process above the recorded ones, with the
+steps, the ledger and a track a finding.
 
-Arrows lead from there to the recorded events. All keep the rules of Perfetto's importer: slices of one track nest, an arrow's ends lie
-inside slices that are open at that moment, it never leads back in time, and its name, category and number are nobody else's.
-Times are what the file itself writes: `ts` counts from its own zero, in µs with three decimals.
+Arrows lead from there to the recorded events. All keep the rules of Perfetto's importer: slices of one
+track nest, an arrow's ends lie inside slices that are open at that moment, it never leads back in time, and
+its name, category and number are nobody else's. Times are what the file itself writes: `ts` counts from its
+own zero, in µs with three decimals.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ Event = dict[str, Any]
 
 CATEGORY = "diagnose"
 FIRST_PID = 2**22 + 1  # Linux gives no process a number above 2**22
-ARROW_IDS = 2**24  # room for the arrows of one pid; the numbers that profilers give have 32 bits, these begin above 2**46
+# room for the arrows of one pid; the numbers that profilers give have 32 bits, these begin above 2**46
+ARROW_IDS = 2**24
 SLICES = 50_000  # of the ledger
 SLICES_OF_A_FINDING = 5_000  # each says what it is about
 LONGEST_PLACE = 200  # characters, as in the picture
@@ -37,10 +40,12 @@ ABOVE_ALL = -100  # torch sorts its processes from -1 on
 
 
 def annotation_events(measured: Measured, assessed: Sequence[Assessed], document: Document) -> list[Event]:
-    """Events to put into the timeline's file; `ts` and `dur` are Decimals of µs. Empty where no complete step was recorded.
+    """Events to put into the timeline's file; `ts` and `dur` are Decimals of µs. Empty
+    where no complete step was recorded.
 
-    ``assessed`` says which events a finding of the plan is about, ``document``, the result document of the same analysis, what is told
-    of it. It has a track if the timeline holds its time: what only the detail phase or the facts know has none.
+    ``assessed`` says which events a finding of the plan is about, ``document``, the result document of
+    the same analysis, what is told of it. It has a track if the timeline holds its time: what only the
+    detail phase or the facts know has none.
     """
     view = measured.timeline
     if view is None:
@@ -51,7 +56,11 @@ def annotation_events(measured: Measured, assessed: Sequence[Assessed], document
     selectors = {one.finding.rule.id: SELECTORS.get(one.finding.rule.selector) for one in assessed}
     for number, finding in enumerate(planned(document), 1):
         selector = selectors.get(finding["rule"])
-        spans = _time(measured, view, selector) if selector is not None and selector.table != "calls" else NO_INTERVALS
+        spans = (
+            _time(measured, view, selector)
+            if selector is not None and selector.table != "calls"
+            else NO_INTERVALS
+        )
         if selector is not None and len(spans):
             shown = spans[longest(spans, SLICES_OF_A_FINDING)]
             track = annotated.add_finding(f"{number}. ", finding, document, shown, len(spans))
@@ -64,7 +73,9 @@ def _time(measured: Measured, view: Selection, selector: Selector) -> Intervals:
     """The time that is at stake, else that of the events themselves."""
     attributed = measured.attributed(selector)
     return (
-        attributed if len(attributed) else view.clipped(view.device if selector.table == "device" else view.host, measured.rows(selector))
+        attributed
+        if len(attributed)
+        else view.clipped(view.device if selector.table == "device" else view.host, measured.rows(selector))
     )
 
 
@@ -97,7 +108,9 @@ class _Annotated:
             self._slice(track, start, end, *told[row])
         self.add_arrows("held the GPU back", held_back(view))
 
-    def add_finding(self, lead: str, finding: Finding, document: Document, spans: Intervals, count_of_all: int) -> Track:
+    def add_finding(
+        self, lead: str, finding: Finding, document: Document, spans: Intervals, count_of_all: int
+    ) -> Track:
         """The new track, with a slice a span; the spans are the longest of so many."""
         line = place(finding)
         where = text.clean(text.place(line), LONGEST_PLACE) if line else ""
@@ -112,7 +125,9 @@ class _Annotated:
         for arrow in arrows:
             shared = {"cat": CATEGORY, "name": name, "id": next(self._arrow_ids)}
             for phase, end in (({"ph": "s"}, arrow.start), ({"ph": "f", "bp": "e"}, arrow.end)):
-                self.events.append({**phase, **shared, "pid": end.track[0], "tid": end.track[1], "ts": self._us(end.ns)})
+                self.events.append(
+                    {**phase, **shared, "pid": end.track[0], "tid": end.track[1], "ts": self._us(end.ns)}
+                )
 
     # ---- single events
 
@@ -127,12 +142,19 @@ class _Annotated:
         self.events.append({"ph": "M", "name": name, "pid": self._pid, "tid": tid, "args": args})
 
     def _slice(self, track: Track, start_ns: int, end_ns: int, name: str, args: Mapping[str, Any]) -> None:
-        at = {"pid": track[0], "tid": track[1], "ts": self._us(start_ns), "dur": self._us(end_ns) - self._us(start_ns)}
+        at = {
+            "pid": track[0],
+            "tid": track[1],
+            "ts": self._us(start_ns),
+            "dur": self._us(end_ns) - self._us(start_ns),
+        }
         self.events.append({"ph": "X", "cat": CATEGORY, "name": name, **at, "args": args})
 
     def _us(self, ns: int) -> Decimal:
         """A time of the tables as the file writes it."""
-        return _us(self._first_ns + (ns if self._own_time is None else int(self._own_time.recorded(np.array(ns)))))
+        return _us(
+            self._first_ns + (ns if self._own_time is None else int(self._own_time.recorded(np.array(ns))))
+        )
 
 
 def _us(ns: int) -> Decimal:
@@ -148,7 +170,9 @@ def _about(finding: Finding, document: Document, where: str, slice_count: int) -
         "takes per step": text.ms(finding["ms_per_step"]),
         f"{savings.saves(document).lower()} per step": savings.saving(finding, document),
         "rule": finding["rule"],
-        "arrows": f"from the longest {text.count(ARROWS)} of {text.count(slice_count)} slices" if slice_count > ARROWS else "",
+        "arrows": f"from the longest {text.count(ARROWS)} of {text.count(slice_count)} slices"
+        if slice_count > ARROWS
+        else "",
     }
     return {name: text.clean(value) for name, value in told.items() if value}
 

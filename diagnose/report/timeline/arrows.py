@@ -1,6 +1,8 @@
-"""Arrows to the recorded events: from a finding to the event it blames, from what held the GPU back to what it did next.
+"""Arrows to the recorded events: from a finding to the event it blames, from what
+held the GPU back to what it did next.
 
-A viewer binds an arrow's end to the innermost slice that is open at its moment, so ends lie a little inside their slices.
+A viewer binds an arrow's end to the innermost slice that is open at its moment, so
+ends lie a little inside their slices.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from diagnose.trace.intervals import intersect, union
 from diagnose.trace.schema import Track
 
 MOST = 200  # arrows of a finding, and of the gaps: more only hide what they point at
-INSIDE_NS = 250  # as far as times since 1970 in µs, as torch 2.2 writes them, are apart at least for viewers that read them as doubles
+# as far as times since 1970 in µs, as torch 2.2 writes them, are apart at least
+# for viewers that read them as doubles
+INSIDE_NS = 250
 HELD_SHARE = 0.5  # of a gap, through which an event has to run to have held the GPU back
 UNHELD_ROWS = (*BUSY_ROWS, "python", "unattributed")  # no event of the host explains these
 
@@ -45,9 +49,11 @@ class _Events(NamedTuple):
 
 
 def from_finding(view: Selection, rows: Rows, on_device: bool, spans: Intervals, own: Track) -> list[Arrow]:
-    """From the longest of a finding's (sorted, disjoint) spans on our own track to the one of its events that each belongs to.
+    """From the longest of a finding's (sorted, disjoint) spans on our own track to the one
+    of its events that each belongs to.
 
-    That is the first one that overlaps it; else the last one that ended before it in the same step, and the arrow leads from there.
+    That is the first one that overlaps it; else the last one that ended before it in the same
+    step, and the arrow leads from there.
     """
     events = _events(view, on_device, rows)
     if not len(events.rows):
@@ -67,9 +73,11 @@ def from_finding(view: Selection, rows: Rows, on_device: bool, spans: Intervals,
 
 
 def held_back(view: Selection) -> list[Arrow]:
-    """For the longest gaps of the busiest GPU: from the host's event that ran through most of it to the GPU's first event after it.
+    """For the longest gaps of the busiest GPU: from the host's event that ran through most of
+    it to the GPU's first event after it.
 
-    A gap without an event that runs through half of it has no arrow, nor has one for which the ledger blames no event of the host.
+    A gap without an event that runs through half of it has no arrow, nor has one for which the
+    ledger blames no event of the host.
     """
     if not view.has_device:
         return []
@@ -80,7 +88,8 @@ def held_back(view: Selection) -> list[Arrow]:
     return [
         Arrow(start, end)
         for gap in gaps[longest(gaps, MOST)].tolist()
-        if (start := _holder(view, holders, *gap)) is not None and (end := _first_work(view, work, gap[1])) is not None
+        if (start := _holder(view, holders, *gap)) is not None
+        and (end := _first_work(view, work, gap[1])) is not None
     ]
 
 
@@ -100,10 +109,15 @@ def _events(view: Selection, on_device: bool, rows: Rows) -> _Events:
 
 
 def _between(span: tuple[int, int], event: tuple[int, int], own: Track, track: Track) -> Arrow | None:
-    """Straight across where both last; else from the event, which ended before, to the span. None where they touch for too short a time."""
+    """Straight across where both last; else from the event, which ended before, to the span.
+
+    None where they touch for too short a time.
+    """
     low, high = max(span[0], event[0]), min(span[1], event[1])
     if low < high:
-        return Arrow(End(own, _inside(low, high)), End(track, _inside(low, high))) if high - low >= 2 else None
+        return (
+            Arrow(End(own, _inside(low, high)), End(track, _inside(low, high))) if high - low >= 2 else None
+        )
     return Arrow(End(track, event[1] - min((event[1] - event[0]) // 2, INSIDE_NS)), End(own, _inside(*span)))
 
 
@@ -120,7 +134,9 @@ def _track(view: Selection, on_device: bool, row: int) -> Track | None:
     """Where the file shows a row; None where that cannot be told."""
     in_file = view.trace.in_file
     if on_device:
-        track = in_file.device.get((int(view.device["device"].to_numpy()[row]), int(view.device["stream"].to_numpy()[row])))
+        track = in_file.device.get(
+            (int(view.device["device"].to_numpy()[row]), int(view.device["stream"].to_numpy()[row]))
+        )
     else:
         track = in_file.host.get(int(view.host["tid"].to_numpy()[row]))
     return None if track is None or None in track else track
@@ -148,7 +164,10 @@ def _explained(view: Selection) -> np.ndarray:
 
 def _holder(view: Selection, events: _Events, start: int, end: int) -> End | None:
     """Inside the event that runs through most of the gap, the innermost of equals."""
-    first, last = np.searchsorted(events.reach, start, side="right"), np.searchsorted(events.start, end, side="left")
+    first, last = (
+        np.searchsorted(events.reach, start, side="right"),
+        np.searchsorted(events.start, end, side="left"),
+    )
     low, high = np.maximum(events.start[first:last], start), np.minimum(events.end[first:last], end)
     if not len(low) or (high - low).max() < max(2, HELD_SHARE * (end - start)):
         return None

@@ -13,7 +13,8 @@ from diagnose.measure.work import device_rows
 
 
 def blamed(measured: Measured, rules: Sequence[Rule]) -> tuple[np.ndarray, np.ndarray]:
-    """For each host row and each device row of the timeline which of the rules blames it, the first if several do; -1 if none.
+    """For each host row and each device row of the timeline which of the rules blames it,
+    the first if several do; -1 if none.
 
     A host event is blamed with the GPU work that it launches.
     """

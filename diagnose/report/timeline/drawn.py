@@ -30,7 +30,9 @@ class Spans(NamedTuple):
     end_ns: np.ndarray
 
     def between(self, begin_ns: float, end_ns: float) -> Spans:
-        """What lies between two moments, cut off there and counted from the first; events of no length are left out."""
+        """What lies between two moments, cut off there and counted from the
+        first; events of no length are left out.
+        """
         start, end = np.maximum(self.start_ns, begin_ns), np.minimum(self.end_ns, end_ns)
         some = start < end
         return Spans(self.row[some], start[some] - begin_ns, end[some] - begin_ns)
@@ -44,10 +46,11 @@ NO_SPANS = Spans(NO_ROWS, NO_ROWS, NO_ROWS)
 
 @dataclass(frozen=True)
 class DrawnStep:
-    """A step, ns from its beginning. ``fetches``: of worker processes, rows of `Recording.fetches`. ``causes``: the ledger's rows.
+    """A step, ns from its beginning. ``fetches``: of worker processes, rows of
+    `Recording.fetches`. ``causes``: the ledger's rows.
 
-    ``wait_ns``: a wait for worker processes at its beginning, which no replay holds. ``is_ahead``: the host is, of the GPU; what it does is
-    drawn from the step's beginning on, though the GPU runs it later.
+    ``wait_ns``: a wait for worker processes at its beginning, which no replay holds. ``is_ahead``: the host
+    is, of the GPU; what it does is drawn from the step's beginning on, though the GPU runs it later.
     """
 
     length_ns: float
@@ -97,7 +100,9 @@ class ReplayedSteps:
         assert prediction.measured.timeline is not None
         self._prediction, self._replayed = prediction, replayed
         self._view: Selection = prediction.measured.timeline
-        self._moved: Moved = moments_of_last_round(prediction.replay, replayed, self._view.trace.training_thread)
+        self._moved: Moved = moments_of_last_round(
+            prediction.replay, replayed, self._view.trace.training_thread
+        )
         self.wait_ns = replayed.wait_ms / prediction.scale
         on_host = self._moved(prediction.replayed_windows.astype(np.float64))
         self._host_begins = on_host[:, 0]
@@ -109,19 +114,26 @@ class ReplayedSteps:
         return self.windows[:, 1] - self.windows[:, 0] + self.wait_ns
 
     def drawn(self, step: int, *, with_fetches: bool) -> DrawnStep:
-        """``with_fetches``: those that were recorded, where the training thread does what it did during each."""
+        """``with_fetches``: those that were recorded, where the training
+        thread does what it did during each.
+        """
         begin, end = self.windows[step]
         host_begin, causes = self._host_begins[step], self._causes(round(begin), round(end))
         shift = self.wait_ns
         if shift:
             shifted = {row: there + round(shift) for row, there in causes.items()}
-            causes = {**shifted, "input_wait": np.concatenate([as_intervals(0, round(shift)), shifted["input_wait"]])}
+            causes = {
+                **shifted,
+                "input_wait": np.concatenate([as_intervals(0, round(shift)), shifted["input_wait"]]),
+            }
         return DrawnStep(
             length_ns=end - begin + shift,
             host=self._host(step, begin, end).later(shift),
             device=_labelled(self._replayed.view.device).between(begin, end).later(shift),
             causes=causes,
-            fetches=self._fetches(step).between(host_begin, host_begin + end - begin).later(shift) if with_fetches else NO_SPANS,
+            fetches=self._fetches(step).between(host_begin, host_begin + end - begin).later(shift)
+            if with_fetches
+            else NO_SPANS,
             wait_ns=shift,
             is_ahead=self.is_ahead,
         )
@@ -147,7 +159,9 @@ class ReplayedSteps:
 
     def _runs_ahead(self) -> bool:
         """Whether the host takes less for the steady rounds than the GPU."""
-        host_ns = np.diff(self._replayed.rounds_ns[[-STEADY_ROUNDS - 1, -1], self._prediction.replay.graph.ends[0]])[0]
+        host_ns = np.diff(
+            self._replayed.rounds_ns[[-STEADY_ROUNDS - 1, -1], self._prediction.replay.graph.ends[0]]
+        )[0]
         return self._view.has_device and bool(host_ns < SAME_PACE * total(self._replayed.ledger.span))
 
     def _windows_on_device(self) -> np.ndarray:
@@ -156,12 +170,17 @@ class ReplayedSteps:
         is_event = edges.event >= 0
         ends, launched = rounds_ns[-1, edges.target[is_event]], self._launched_ns()[edges.event[is_event]]
         begin = rounds_ns[-2, edges.target[is_event]].max()
-        done = [ends[launched < step_end].max(initial=begin) for step_end in self._prediction.replayed_windows[:-1, 1]]
+        done = [
+            ends[launched < step_end].max(initial=begin)
+            for step_end in self._prediction.replayed_windows[:-1, 1]
+        ]
         borders = np.maximum.accumulate([begin, *done, ends.max()])
         return np.stack([borders[:-1], borders[1:]], axis=1)
 
     def _launched_ns(self) -> np.ndarray:
-        """Of each device row; of one whose launch is not known that of the latest launched of those before it."""
+        """Of each device row; of one whose launch is not known that of the
+        latest launched of those before it.
+        """
         launch = self._view.device["launch"].to_numpy()
         known = np.where(launch >= 0, self._view.host["start_ns"].to_numpy()[launch], 0)
         return np.where(launch >= 0, known, np.maximum.accumulate(known))

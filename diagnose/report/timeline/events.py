@@ -49,7 +49,9 @@ class Texts:
     def numbers(self, codes: np.ndarray, text_of: Callable[[int], str]) -> np.ndarray:
         """The texts' numbers; that of a code below 0 is -1."""
         distinct, at = np.unique(codes, return_inverse=True)
-        return np.array([-1 if code < 0 else self.number(text_of(code)) for code in distinct.tolist()], np.int64)[at]
+        return np.array(
+            [-1 if code < 0 else self.number(text_of(code)) for code in distinct.tolist()], np.int64
+        )[at]
 
 
 @dataclass(frozen=True)
@@ -73,19 +75,27 @@ class Columns:
 class Drawing:
     """What the drawn steps of a recording share: lanes, names, places, and who blames what."""
 
-    def __init__(self, measured: Measured, sources: Sources, planned: Sequence[Rule], steps: Sequence[DrawnStep]) -> None:
+    def __init__(
+        self, measured: Measured, sources: Sources, planned: Sequence[Rule], steps: Sequence[DrawnStep]
+    ) -> None:
         assert measured.timeline is not None
         self._view, self._sources, self._fetches = measured.timeline, sources, measured.recording.fetches
         self._host_finding, self._device_finding = blamed(measured, planned)
         self._names, self._places = Texts(), Texts()
         self._shown = self._shown_on_host(steps)
-        tids = np.unique(np.concatenate([self._view.host["tid"].to_numpy()[self._host_rows(one)] for one in steps]))
+        tids = np.unique(
+            np.concatenate([self._view.host["tid"].to_numpy()[self._host_rows(one)] for one in steps])
+        )
         self._tids = sorted(tids.tolist(), key=lambda tid: (tid != self._view.trace.training_thread, tid))
-        self._pids = np.unique(np.concatenate([self._fetches["pid"].to_numpy()[one.fetches.row] for one in steps])).tolist()
+        self._pids = np.unique(
+            np.concatenate([self._fetches["pid"].to_numpy()[one.fetches.row] for one in steps])
+        ).tolist()
         key = self._view.device[["device", "stream"]].to_numpy()
         self._streams, self._stream = np.unique(key, axis=0, return_inverse=True)
         self._stream = self._stream.reshape(-1)
-        self._drawn_streams = np.unique(np.concatenate([self._stream[one.device.row] for one in steps])).tolist()
+        self._drawn_streams = np.unique(
+            np.concatenate([self._stream[one.device.row] for one in steps])
+        ).tolist()
 
     @property
     def names(self) -> list[str]:
@@ -100,12 +110,18 @@ class Drawing:
         threads = [{"title": self._thread(tid), "kind": "host"} for tid in self._tids]
         workers = [{"title": f"Loader worker {pid}", "kind": "loader"} for pid in self._pids]
         streams = [self._streams[number].tolist() for number in self._drawn_streams]
-        return [*threads, *workers, *({"title": f"GPU {device}, stream {stream}", "kind": "stream"} for device, stream in streams)]
+        return [
+            *threads,
+            *workers,
+            *({"title": f"GPU {device}, stream {stream}", "kind": "stream"} for device, stream in streams),
+        ]
 
     def events(self, step: DrawnStep) -> tuple[dict[str, list[Any]], dict[str, Any]]:
         """The picture's ``events`` and ``left_out``."""
         parts = [self._host(step), self._workers(step), self._device(step), *self._wait(step)]
-        columns, left_out = _longest(Columns(*(np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(Columns))))
+        columns, left_out = _longest(
+            Columns(*(np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(Columns)))
+        )
         columns = columns.at(np.lexsort((-columns.end, columns.start, columns.lane)))
         start_us, end_us = (np.round(times / 1000, 3) for times in (columns.start, columns.end))
         events = {
@@ -144,7 +160,11 @@ class Drawing:
         by_tid = np.full(max(self._tids, default=0) + 1, -1)
         by_tid[self._tids] = np.arange(len(self._tids))
         lane = by_tid[self._view.host["tid"].to_numpy()[spans.row]]
-        name, place, finding = self._host_names(spans.row), self._placed(spans.row), self._host_finding[spans.row]
+        name, place, finding = (
+            self._host_names(spans.row),
+            self._placed(spans.row),
+            self._host_finding[spans.row],
+        )
         return Columns(lane, spans.start_ns, spans.end_ns, name, place, finding)
 
     def _host_names(self, rows: Rows) -> np.ndarray:
@@ -157,7 +177,9 @@ class Drawing:
 
     def _device(self, step: DrawnStep) -> Columns:
         spans, device = step.device, self._view.device
-        lane = len(self._tids) + len(self._pids) + np.searchsorted(self._drawn_streams, self._stream[spans.row])
+        lane = (
+            len(self._tids) + len(self._pids) + np.searchsorted(self._drawn_streams, self._stream[spans.row])
+        )
         names = device["name"].array
         name = self._names.numbers(names.codes[spans.row], lambda code: str(names.categories[code]))
         op, launch = (device[column].to_numpy()[spans.row] for column in ("op", "launch"))
@@ -177,16 +199,25 @@ class Drawing:
         loads = np.flatnonzero((self._view.kind == "mark") & (self._view.name == "next"))[:1]
         place = self._placed(loads) if len(loads) else np.array([-1])
         zero, none = np.zeros(1, np.int64), np.array([-1])
-        return [Columns(zero, zero, np.array([step.wait_ns]), np.array([self._names.number(WAITING)]), place, none)]
+        return [
+            Columns(
+                zero, zero, np.array([step.wait_ns]), np.array([self._names.number(WAITING)]), place, none
+            )
+        ]
 
     def _placed(self, rows: Rows) -> np.ndarray:
         """The places of host rows (-1: of none)."""
         host = self._view.host
-        file, line = host["file"].array, host["line"].to_numpy()[rows].astype(np.int64) if len(host) else np.full(len(rows), -1)
+        file, line = (
+            host["file"].array,
+            host["line"].to_numpy()[rows].astype(np.int64) if len(host) else np.full(len(rows), -1),
+        )
         known = (rows >= 0) & (line >= 0)
         code = np.where(known, file.codes[rows].astype(np.int64) << 32 | line, -1) if len(host) else line
         files = file.categories
-        return self._places.numbers(code, lambda code: f"{self._sources.shown(str(files[code >> 32]))}:{code & 0xFFFFFFFF}")
+        return self._places.numbers(
+            code, lambda code: f"{self._sources.shown(str(files[code >> 32]))}:{code & 0xFFFFFFFF}"
+        )
 
 
 def _mark_name(kind: str) -> str:
@@ -201,14 +232,22 @@ def _longest(columns: Columns) -> tuple[Columns, dict[str, Any]]:
         return columns, {"count": 0, "shorter_than_us": 0.0}
     length = columns.end - columns.start
     kept = np.argpartition(-length, MOST_EVENTS)[:MOST_EVENTS]
-    return columns.at(kept), {"count": len(columns) - MOST_EVENTS, "shorter_than_us": round(float(length[kept].min()) / 1000, 3)}
+    return columns.at(kept), {
+        "count": len(columns) - MOST_EVENTS,
+        "shorter_than_us": round(float(length[kept].min()) / 1000, 3),
+    }
 
 
 def _depths(columns: Columns, host_lanes: int) -> list[int]:
-    """How many events of the same host lane are still open when each begins; 0 on other lanes. Events are sorted by lane and start."""
+    """How many events of the same host lane are still open when each begins; 0 on other lanes.
+
+    Events are sorted by lane and start.
+    """
     depths: list[int] = []
     lane_before, open_until = -1, list[float]()
-    for lane, start, end in zip(columns.lane.tolist(), columns.start.tolist(), columns.end.tolist(), strict=True):
+    for lane, start, end in zip(
+        columns.lane.tolist(), columns.start.tolist(), columns.end.tolist(), strict=True
+    ):
         if lane != lane_before or lane >= host_lanes:
             lane_before = lane
             open_until.clear()

@@ -18,4 +18,8 @@ def worker_fetches(recording: Recording) -> tuple[Rows, np.ndarray, np.ndarray]:
     rows = np.flatnonzero(fetches["in_worker"].to_numpy() > 0)
     start = fetches["start_ns"].to_numpy()[rows].astype(np.int64) + offset_ns
     end = start + fetches["dur_ns"].to_numpy()[rows].astype(np.int64)
-    return (rows, start, end) if trace.own_time is None else (rows, trace.own_time.own(start), trace.own_time.own(end))
+    return (
+        (rows, start, end)
+        if trace.own_time is None
+        else (rows, trace.own_time.own(start), trace.own_time.own(end))
+    )

@@ -1,4 +1,6 @@
-"""Memory over time: step by step, and where the profiler recorded it (``profile_memory``) block by block within the steps."""
+"""Memory over time: step by step, and where the profiler recorded it
+(``profile_memory``) block by block within the steps.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,14 @@ def _by_step(recording: Recording) -> list[Series]:
     for name, title in SERIES.items():
         values = recording.facts.get(name) or []
         if len(values) > 1:
-            return [{"title": title, "x_title": "step", "x": recording.memory_steps(len(values)).tolist(), "bytes": list(values)}]
+            return [
+                {
+                    "title": title,
+                    "x_title": "step",
+                    "x": recording.memory_steps(len(values)).tolist(),
+                    "bytes": list(values),
+                }
+            ]
     return []
 
 
@@ -55,9 +64,16 @@ def _in_steps(trace: Trace) -> Iterator[Series]:
     devices = np.unique(memory["device"][memory["time_ns"].between(begin, end)])
     gpus = devices[devices >= 0][:MOST_DEVICES]
     for device in gpus if len(gpus) else devices:
-        for title, curve in _curves(memory[memory["device"] == device], f"GPU {device}" if device >= 0 else "CPU").items():
+        for title, curve in _curves(
+            memory[memory["device"] == device], f"GPU {device}" if device >= 0 else "CPU"
+        ).items():
             x, level = _staircase(curve, begin, end)
-            yield {"title": title, "x_title": "ms of the recording", "x": np.round(x / 1e6, 6).tolist(), "bytes": level.tolist()}
+            yield {
+                "title": title,
+                "x_title": "ms of the recording",
+                "x": np.round(x / 1e6, 6).tolist(),
+                "bytes": level.tolist(),
+            }
 
 
 class Curve(NamedTuple):
@@ -70,7 +86,9 @@ class Curve(NamedTuple):
 
 def _curves(rows: pd.DataFrame, device: str) -> dict[str, Curve]:
     """What was allocated and what was reserved, by title."""
-    time, change, allocated, reserved = (rows[name].to_numpy() for name in ("time_ns", "change_bytes", "allocated_bytes", "reserved_bytes"))
+    time, change, allocated, reserved = (
+        rows[name].to_numpy() for name in ("time_ns", "change_bytes", "allocated_bytes", "reserved_bytes")
+    )
     since = SINCE if device == "CPU" else ""
     if (allocated < 0).all():  # torch 1.9 tells no totals
         since = SINCE
@@ -86,7 +104,9 @@ def _curves(rows: pd.DataFrame, device: str) -> dict[str, Curve]:
 
 
 def _staircase(curve: Curve, begin: int, end: int) -> tuple[Rows, Rows]:
-    """The corners of the curve between two times, in ns from ``begin``: what held until each change, and what holds from then on."""
+    """The corners of the curve between two times, in ns from ``begin``: what held until each
+    change, and what holds from then on.
+    """
     earlier, inside = curve.time_ns < begin, (curve.time_ns >= begin) & (curve.time_ns <= end)
     first = np.append(curve.before, curve.level[earlier])[-1:]
     level = np.append(first, curve.level[inside])
@@ -98,9 +118,11 @@ def _staircase(curve: Curve, begin: int, end: int) -> tuple[Rows, Rows]:
 
 
 def _drawn(x: Rows, y: Rows) -> Rows:
-    """At most `MOST_POINTS` positions: of each of `SLOTS` equal parts of the time the first, the lowest, the highest and the last point.
+    """At most `MOST_POINTS` positions: of each of `SLOTS` equal parts of the time the first, the
+    lowest, the highest and the last point.
 
-    A line through these looks like the line through all of them, as wide as there are parts (M4: Jugel et al., VLDB 2014).
+    A line through these looks like the line through all of them, as wide as there are
+    parts (M4: Jugel et al., VLDB 2014).
     """
     if len(x) <= MOST_POINTS:
         return np.arange(len(x))

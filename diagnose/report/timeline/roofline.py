@@ -23,8 +23,9 @@ LONGEST_NAME = 200  # characters
 def roofline(measured: Measured, sources: Sources) -> dict[str, Any] | None:
     """The picture's ``roofline``; None where the GPU's peaks are not known, or of no kernel what it computes.
 
-    A kernel here is an operator with the same input shapes, under the name of its longest kernel. Its FLOP are those of the operator's
-    plain formula, its bytes the least that it can move (`diagnose.predict.flops`): it may move more, and then does less FLOP a byte.
+    A kernel here is an operator with the same input shapes, under the name of its longest kernel. Its FLOP
+    are those of the operator's plain formula, its bytes the least that it can move
+    (`diagnose.predict.flops`): it may move more, and then does less FLOP a byte.
     """
     view = measured.timeline
     peaks = gpu_peaks(view) if view is not None and view.has_device else None
@@ -43,7 +44,9 @@ def roofline(measured: Measured, sources: Sources) -> dict[str, Any] | None:
 
 
 def _gpu_name(view: Selection) -> str:
-    return next(str(one["name"]) for one in view.trace.info["deviceProperties"] if one.get("id", 0) == view.devices[0])
+    return next(
+        str(one["name"]) for one in view.trace.info["deviceProperties"] if one.get("id", 0) == view.devices[0]
+    )
 
 
 def _kernels(view: Selection, sources: Sources) -> list[dict[str, Any]]:
@@ -54,7 +57,9 @@ def _kernels(view: Selection, sources: Sources) -> list[dict[str, Any]]:
     call, dur = device["op"].to_numpy()[rows], device["dur_ns"].to_numpy()[rows]
     works = works_of(view, np.unique(call))
     texts = (view.name, view.host["shapes"].array, view.host["dtypes"].array)
-    kinds = pd.DataFrame({"row": rows, "call": call, "dur": dur} | {str(at): one.codes[call] for at, one in enumerate(texts)})
+    kinds = pd.DataFrame(
+        {"row": rows, "call": call, "dur": dur} | {str(at): one.codes[call] for at, one in enumerate(texts)}
+    )
     points = []
     for _, group in kinds.groupby(["0", "1", "2"], sort=False):
         work = works.get(int(group["call"].iloc[0]))
@@ -75,11 +80,15 @@ def _point(view: Selection, sources: Sources, ns: int, work: Work, group: pd.Dat
         "flop_per_byte": work.flop / work.moved_bytes,
         "flop_per_s": work.flop * group["call"].nunique() / ns * 1e9,
         "ms_per_step": ns / 1e6 / view.step_count,
-        "place": f"{clean(sources.shown(str(host['file'])), LONGEST_NAME)}:{host['line']}" if host["line"] >= 0 else None,
+        "place": f"{clean(sources.shown(str(host['file'])), LONGEST_NAME)}:{host['line']}"
+        if host["line"] >= 0
+        else None,
     }
 
 
 def _format(work: Work, is_reduced: bool) -> str:
     """What most of the numbers are stored in; a kernel that is named after TF32 computes in it."""
-    stored = max((one for one in work.traffic if one in FLOATING), key=lambda one: work.traffic[one], default="fp32")
+    stored = max(
+        (one for one in work.traffic if one in FLOATING), key=lambda one: work.traffic[one], default="fp32"
+    )
     return "tf32" if stored == "fp32" and is_reduced else stored

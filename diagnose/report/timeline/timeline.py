@@ -1,4 +1,6 @@
-"""The picture: a step as a timeline, as it is and with the plan's fixes made one after another (docs/architecture.md, *The picture*)."""
+"""The picture: a step as a timeline, as it is and with the plan's fixes made one after another
+(docs/architecture.md, *The picture*).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ SCHEMA = 1
 MOST_FIXES = 8  # drawn one after another
 AS_IT_IS = "As it is"
 RECORDED = "As recorded, with what the profiler adds."
-AHEAD = "The host runs ahead of the GPU: what it does is drawn from the step's beginning on, and the GPU runs it in a later step."
+AHEAD = (
+    "The host runs ahead of the GPU: what it does is drawn from the step's beginning on, and the GPU runs "
+    "it in a later step."
+)
 FAILED = "Replaying it failed ({error})."
 WAITS = "The wait for worker processes is drawn at the step's beginning."
 UNEVEN = "Steps differ: the ledger is of the average step, and the one drawn takes {}."
@@ -49,24 +54,39 @@ class Version(NamedTuple):
             self.failure: bool(self.failure),
             AHEAD: self.step.is_ahead,
             WAITS: self.step.wait_ns > 0,
-            UNEVEN.format("less" if drawn_ms < step_ms else "more"): self.replayed and abs(drawn_ms - step_ms) > ALIKE * step_ms,
+            UNEVEN.format("less" if drawn_ms < step_ms else "more"): self.replayed
+            and abs(drawn_ms - step_ms) > ALIKE * step_ms,
         }
         return " ".join(sentence for sentence, holds in sentences.items() if holds)
 
 
-def picture(measured: Measured, prediction: Prediction, assessed: Sequence[Assessed], sources: Sources) -> dict[str, Any]:
-    """The picture of a recording. ``assessed``: its findings, the plan in its order (`diagnose.predict.plan.assess`)."""
+def picture(
+    measured: Measured, prediction: Prediction, assessed: Sequence[Assessed], sources: Sources
+) -> dict[str, Any]:
+    """The picture of a recording.
+
+    ``assessed``: its findings, the plan in its order (`diagnose.predict.plan.assess`).
+    """
     plan = [one for one in assessed if one.group == "plan"]
     versions = _versions(measured, prediction, plan)
-    drawing = Drawing(measured, sources, [one.finding.rule for one in plan], [one.step for one in versions]) if versions else None
-    rows = [row for row in TITLES if any(row in one.ledger or len(one.step.causes.get(row, ())) for one in versions)]
+    drawing = (
+        Drawing(measured, sources, [one.finding.rule for one in plan], [one.step for one in versions])
+        if versions
+        else None
+    )
+    rows = [
+        row
+        for row in TITLES
+        if any(row in one.ledger or len(one.step.causes.get(row, ())) for one in versions)
+    ]
     drawn = [_version(one, drawing, rows) for one in versions] if drawing else []
     return {
         "schema": SCHEMA,
         "names": drawing.names if drawing else [],
         "places": drawing.places if drawing else [],
         "findings": [
-            {"rule": one.finding.rule.id, "number": number, "title": one.finding.rule.fix.title} for number, one in enumerate(plan, 1)
+            {"rule": one.finding.rule.id, "number": number, "title": one.finding.rule.fix.title}
+            for number, one in enumerate(plan, 1)
         ],
         "rows": [{"row": row, "title": TITLES[row][0], "meaning": TITLES[row][1]} for row in rows],
         "lanes": drawing.lanes if drawing else [],
@@ -78,7 +98,9 @@ def picture(measured: Measured, prediction: Prediction, assessed: Sequence[Asses
 
 def write_picture(picture: dict[str, Any], path: Path) -> None:
     """As gzipped JSON, the same bytes for the same picture."""
-    path.write_bytes(gzip.compress(json.dumps(picture, separators=(",", ":"), allow_nan=False).encode(), mtime=0))
+    path.write_bytes(
+        gzip.compress(json.dumps(picture, separators=(",", ":"), allow_nan=False).encode(), mtime=0)
+    )
 
 
 def read_picture(path: Path) -> dict[str, Any]:
@@ -126,7 +148,11 @@ def _replayed_versions(prediction: Prediction, plan: Sequence[Assessed]) -> list
 
 def _drawn_fixes(plan: Sequence[Assessed]) -> list[tuple[int, str, Change]]:
     """Number, rule and change of the plan's rows that change every step."""
-    changes = [(number, one.finding.rule.id, one.change) for number, one in enumerate(plan, 1) if one.change is not None]
+    changes = [
+        (number, one.finding.rule.id, one.change)
+        for number, one in enumerate(plan, 1)
+        if one.change is not None
+    ]
     return [row for row in changes if row[2].edits or row[2].workers][:MOST_FIXES]
 
 
@@ -166,11 +192,17 @@ def _version(one: Version, drawing: Drawing, rows: Sequence[str]) -> dict[str, A
 
 
 def _causes(step: DrawnStep, rows: Sequence[str]) -> dict[str, list[Any]]:
-    parts = [(number, intervals) for number, row in enumerate(rows) if len(intervals := step.causes.get(row, ()))]
+    parts = [
+        (number, intervals) for number, row in enumerate(rows) if len(intervals := step.causes.get(row, ()))
+    ]
     if not parts:
         return {"row": [], "start": [], "dur": []}
     row = np.concatenate([np.full(len(intervals), number) for number, intervals in parts])
     intervals = np.concatenate([intervals for _, intervals in parts])
     order = np.argsort(intervals[:, 0], kind="stable")
     start, length = intervals[order, 0], (intervals[:, 1] - intervals[:, 0])[order]
-    return {"row": row[order].tolist(), "start": np.round(start / 1000, 3).tolist(), "dur": np.round(length / 1000, 3).tolist()}
+    return {
+        "row": row[order].tolist(),
+        "start": np.round(start / 1000, 3).tolist(),
+        "dur": np.round(length / 1000, 3).tolist(),
+    }

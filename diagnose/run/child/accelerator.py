@@ -1,6 +1,8 @@
-"""All that is asked of an accelerator. Nothing here puts one to use: until the script has done so, only what starts no driver is asked.
+"""All that is asked of an accelerator. Nothing here puts one to use: until the script has done so,
+only what starts no driver is asked.
 
-CUDA and ROCm are asked through `torch.cuda`; XPU, MPS and others through `torch.accelerator`, where torch has it. Its names are the same.
+CUDA and ROCm are asked through `torch.cuda`; XPU, MPS and others through `torch.accelerator`, where
+torch has it. Its names are the same.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import torch
 from torch.profiler import ProfilerActivity
 
 OutOfMemory: type[BaseException] = torch.cuda.OutOfMemoryError
-_ACTIVITIES = {"cuda": "CUDA", "xpu": "XPU", "mtia": "MTIA", "hpu": "HPU"}  # of what torch's profiler sees the work
+# of what torch's profiler sees the work
+_ACTIVITIES = {"cuda": "CUDA", "xpu": "XPU", "mtia": "MTIA", "hpu": "HPU"}
 _PEAK = "allocated_bytes.all.peak"
 
 
@@ -28,7 +31,9 @@ def kind_in_use() -> str:
         return "cuda"
     kind = _other_kind()
     module = getattr(torch, kind, None) if kind else None
-    initialized = getattr(module, "is_initialized", None) or getattr(torch._C, "_accelerator_isAllocatorInitialized", None)
+    initialized = getattr(module, "is_initialized", None) or getattr(
+        torch._C, "_accelerator_isAllocatorInitialized", None
+    )
     return kind if kind and initialized is not None and initialized() else ""
 
 
@@ -55,7 +60,9 @@ def _has_driver() -> bool:
 
 
 def _other_kind() -> str:
-    """What torch was built for, if it is another accelerator than CUDA; some versions start CUDA to answer that."""
+    """What torch was built for, if it is another accelerator than CUDA; some
+    versions start CUDA to answer that.
+    """
     if torch.backends.cuda.is_built() or not hasattr(torch, "accelerator"):
         return ""
     found = torch.accelerator.current_accelerator()
@@ -70,7 +77,9 @@ def _other_count() -> int:
 
 
 def devices() -> list[torch.device]:
-    """Those that hold memory of the script's, the one that held most first; the current one where that cannot be told; none before use."""
+    """Those that hold memory of the script's, the one that held most first; the current one where
+    that cannot be told; none before use.
+    """
     peak = {device: peak_bytes(device) for device in _all_devices()}
     filled = sorted((device for device in peak if peak[device]), key=lambda device: -peak[device])
     kind = kind_in_use()
@@ -85,11 +94,18 @@ def _all_devices() -> list[torch.device]:
 
 def name(device: torch.device) -> str:
     """As reports write it: `cuda:0`, `xpu:1`, `mps`, `cpu`."""
-    return device.type if device.type in ("cpu", "mps") or device.index is None else f"{device.type}:{device.index}"
+    return (
+        device.type
+        if device.type in ("cpu", "mps") or device.index is None
+        else f"{device.type}:{device.index}"
+    )
 
 
 def synchronize(wanted: bool = True) -> None:
-    """At phase borders only: what the devices still have to do belongs to the phase that enqueued it. Never inside a graph capture."""
+    """At phase borders only: what the devices still have to do belongs to the phase that enqueued it.
+
+    Never inside a graph capture.
+    """
     if wanted and not is_capturing():
         for device in devices():
             _calls(device.type).synchronize(device)
@@ -105,12 +121,19 @@ def is_capturing() -> bool:
 
 def graph_classes() -> list[type]:
     """Those whose `replay` runs a captured graph."""
-    classes = [getattr(module, name, None) for module, name in ((torch.cuda, "CUDAGraph"), (getattr(torch, "xpu", None), "XPUGraph"))]
+    classes = [
+        getattr(module, name, None)
+        for module, name in ((torch.cuda, "CUDAGraph"), (getattr(torch, "xpu", None), "XPUGraph"))
+    ]
     return [found for found in classes if isinstance(found, type) and hasattr(found, "replay")]
 
 
 def timing_event(device: torch.device) -> Any:
-    return torch.cuda.Event(enable_timing=True) if device.type == "cuda" else torch.Event(device, enable_timing=True)
+    return (
+        torch.cuda.Event(enable_timing=True)
+        if device.type == "cuda"
+        else torch.Event(device, enable_timing=True)
+    )
 
 
 def current_stream(device: torch.device) -> Any:
@@ -168,7 +191,10 @@ def sync_debug_mode() -> int | None:
 
 
 def facts(parameters_on: Iterable[torch.device]) -> dict[str, Any]:
-    """Of facts.json. `parameters_on`: where models and optimizers have theirs. The bytes are the most that were allocated."""
+    """Of facts.json. `parameters_on`: where models and optimizers have theirs.
+
+    The bytes are the most that were allocated.
+    """
     used = devices()
     return {
         "initialized": bool(used),
@@ -192,7 +218,8 @@ def _current_index(kind: str) -> int:
 class Activities:
     """What all profiler sessions of a recording ask for, decided when the first one is made.
 
-    If the first session of a process asks for the CPU only, torch 2.13 records no work of a device in any later one (pytorch#186036).
+    If the first session of a process asks for the CPU only, torch 2.13 records no work of a
+    device in any later one (pytorch#186036).
     """
 
     def __init__(self, *, device: bool) -> None:
@@ -211,9 +238,10 @@ class Activities:
         return self._decided is not None and len(self._decided) > 1
 
     def come_late(self, *, trained: bool) -> bool:
-        """Whether sessions are to wait until plain steps have been timed: what records a GPU stays attached to it and slows what follows
-        (pytorch#146604). Where one is there that is not used yet, the script may still come to it, for what ticks before something was
-        `trained` is often a model tried out on the CPU."""
+        """Whether sessions are to wait until plain steps have been timed: what records a GPU stays attached
+        to it and slows what follows (pytorch#146604). Where one is there that is not used yet, the script may
+        still come to it, for what ticks before something was `trained` is often a model tried out on the CPU.
+        """
         return self.device and (kind_in_use() in _ACTIVITIES or (not trained and gpu_count() != 0))
 
     def _of_device(self) -> list[ProfilerActivity]:

@@ -1,4 +1,6 @@
-"""What the profiler costs on this machine, now: calls that are known, with it and without, in a short recording of their own."""
+"""What the profiler costs on this machine, now: calls that are known, with it and
+without, in a short recording of their own.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _EVENTS_OF_ITEM = 2  # aten::item and what it calls
 
 
 def measured_costs(marks: Marks, activities: Activities) -> dict[str, int] | None:
-    """ns an operator takes longer because it is recorded, a call because it is marked, and the range of such a mark by itself.
+    """ns an operator takes longer because it is recorded, a call because it is marked, and
+    the range of such a mark by itself.
 
     Medians, so that what else the machine does hardly counts. Takes some 10 ms. None where the calls fail.
     """
@@ -44,7 +47,11 @@ def _measured_costs(marks: Marks, activities: Activities) -> dict[str, int]:
         operator_ns, item_ns = _median_ns(operator), _median_ns(lambda: marked_item(number))
         range_ns = _median_ns(range_alone)
     event_ns = max(0, operator_ns - plain_ns[0])
-    return {"event_ns": event_ns, "mark_ns": max(0, item_ns - plain_ns[1] - _EVENTS_OF_ITEM * event_ns), "range_ns": range_ns}
+    return {
+        "event_ns": event_ns,
+        "mark_ns": max(0, item_ns - plain_ns[1] - _EVENTS_OF_ITEM * event_ns),
+        "range_ns": range_ns,
+    }
 
 
 def _median_ns(call: Callable[[], Any]) -> int:

@@ -23,7 +23,9 @@ class _Table:
     """Columns, with files and functions numbered."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, list[int]] = {name: [] for name in ("file", "line", "function", "start_ns", "dur_ns", "tid", "callee")}
+        self.columns: dict[str, list[int]] = {
+            name: [] for name in ("file", "line", "function", "start_ns", "dur_ns", "tid", "callee")
+        }
         self._files: dict[str, int] = {}
         self._functions: dict[str, int] = {}
         self._callees: dict[str, int] = {}
@@ -53,12 +55,19 @@ class _Table:
         self.columns["tid"] = [known.get(number, number) for number in self.columns["tid"]]
 
     def as_json(self, truncated: bool) -> dict[str, Any]:
-        names = {"files": list(self._files), "functions": list(self._functions), "callees": list(self._callees)}
+        names = {
+            "files": list(self._files),
+            "functions": list(self._functions),
+            "callees": list(self._callees),
+        }
         return {"schema": 1, **names, **self.columns, "training_tid": get_native_id(), "truncated": truncated}
 
 
 def write_calls(profiler: Any, path: str, places: Places) -> None:
-    """Write the calls of `profiler`'s recording, as far as a bounded time allows. In the thread that trains. Raises OSError."""
+    """Write the calls of `profiler`'s recording, as far as a bounded time allows.
+
+    In the thread that trains. Raises OSError.
+    """
     table = _Table()
     truncated = True
     try:
@@ -95,7 +104,8 @@ def _collect(roots: list[Any], table: _Table, places: Places) -> bool:
 def _callee(event: Any, fields: Any) -> str:
     """The name of what is called; empty for what is only ours.
 
-    A wrapper of ours bears the name of what it stands for, which is no identifier; that of an operator is the op's own.
+    A wrapper of ours bears the name of what it stands for, which is no identifier;
+    that of an operator is the op's own.
     """
     function = getattr(fields, "callsite", None)
     if function is None:

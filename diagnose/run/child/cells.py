@@ -1,4 +1,6 @@
-"""Code that a person typed into a notebook or a prompt: it is in no file, so its text is kept with the recording."""
+"""Code that a person typed into a notebook or a prompt: it is in no file, so
+its text is kept with the recording.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-# ipykernel's (which may exist on disk while it debugs), IPython's and, from Python 3.13 on, the interactive interpreter's
+# ipykernel's (which may exist on disk while it debugs), IPython's and, from Python
+# 3.13 on, the interactive interpreter's
 _CELL = re.compile(r"/ipykernel_\d+/[^/]+\.py$|^<(?:ipython|python)-input-(?P<number>\d+)")
 
 

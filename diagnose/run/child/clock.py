@@ -1,9 +1,12 @@
-"""The step clock: what the script itself calls a step, else optimizer steps, else outermost backward calls, else outermost forwards of
-modules that own parameters. Where one step of the optimizer evaluates the model many times, as LBFGS does, each evaluation ticks.
+"""The step clock: what the script itself calls a step, else optimizer steps, else outermost backward calls,
+else outermost forwards of modules that own parameters. Where one step of the optimizer evaluates the model
+many times, as LBFGS does, each evaluation ticks.
 
-A step captured as a CUDA graph calls no Python: where only replays of graphs come any more, they tick. While one is captured, nothing does.
+A step captured as a CUDA graph calls no Python: where only replays of graphs come any more, they tick.
+While one is captured, nothing does.
 
-Nothing but the hooks that can still matter is installed: an optimizer that steps removes the wrappers of backward and forward.
+Nothing but the hooks that can still matter is installed: an optimizer that steps removes
+the wrappers of backward and forward.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from .guard import attempt, guarded
 from .inspection import compiler_in_use
 from .patching import Patches
 
-graph_entry: Any = torch.autograd  # its `_engine_run_backward` is private, and the one name that all backward calls go through
+# its `_engine_run_backward` is private, and the one name that all backward calls go through
+graph_entry: Any = torch.autograd
 
 _TRUST = {"none": 0, "replay": 1, "forward": 2, "backward": 3, "optimizer": 4, "step": 5}
 _PATIENCE = 50  # backward calls without a step before an optimizer that was constructed is taken for unused
@@ -58,11 +62,19 @@ class Clock:
         self._backwards = 0
         self._evaluations = Evaluations()
         self._waits = False  # for the end of the step in which it was seen that evaluations tick
-        # what our wrappers call; marks go here, inside the wrapper, so that they have ended when the tick comes
-        self.calls = SimpleNamespace(forward=torch.nn.Module.__call__, backward=graph_entry._engine_run_backward, step_ended=None)
+        # what our wrappers call; marks go here, inside the wrapper, so that they have ended when the tick
+        # comes
+        self.calls = SimpleNamespace(
+            forward=torch.nn.Module.__call__, backward=graph_entry._engine_run_backward, step_ended=None
+        )
         self._nesting = threading.local()
         self._thread: threading.Thread | None = None
-        self._construction, self._backward, self._forward, self._replay = Patches(), Patches(), Patches(), Patches()
+        self._construction, self._backward, self._forward, self._replay = (
+            Patches(),
+            Patches(),
+            Patches(),
+            Patches(),
+        )
         self._replays, self._replays_least = 0, _REPLAYS  # since anything else ticked
         self._hook: Any = None
 
@@ -80,7 +92,10 @@ class Clock:
         self._construction.replace(torch, "compile", self._noticing_compilation(torch.compile))
 
     def place_for(self, kind: str) -> tuple[Any, str]:
-        """Where a wrapper of `kind` (forward, backward) goes: (owner, attribute). `step_ended` is called by every optimizer's step."""
+        """Where a wrapper of `kind` (forward, backward) goes:
+
+        (owner, attribute). `step_ended` is called by every optimizer's step.
+        """
         if kind == "step_ended":
             return self.calls, kind
         if {"forward": self._forward, "backward": self._backward}[kind]:
@@ -90,7 +105,9 @@ class Clock:
         return (_compiled_module_class() if compiler_in_use() else torch.nn.Module), "__call__"
 
     def forward_unwrapped(self) -> AbstractContextManager[None]:
-        """A context without our `Module.__call__`: a profiler with stacks learns at its first start what a module's call looks like."""
+        """A context without our `Module.__call__`: a profiler with stacks learns at its first
+        start what a module's call looks like.
+        """
         return self._forward.suspended()
 
     def remove(self) -> None:
@@ -108,7 +125,10 @@ class Clock:
 
     @guarded("the step clock")
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        """Every optimizer step, in any thread. What is done here and in `_tick` is done at every tick of the plain phase: little."""
+        """Every optimizer step, in any thread.
+
+        What is done here and in `_tick` is done at every tick of the plain phase: little.
+        """
         step_ended = self.calls.step_ended
         if step_ended is not None:
             step_ended()
@@ -161,7 +181,8 @@ class Clock:
         if not self._evaluations.many:
             return not self._optimizer_constructed or self._backwards > _PATIENCE
         if not decided:
-            # The recording of a clock of forwards is discarded, and what it saw begin must end before another one starts.
+            # The recording of a clock of forwards is discarded, and what it saw begin
+            # must end before another one starts.
             self._waits = self.kind == "forward"
         return is_new and not self._waits
 
@@ -205,7 +226,9 @@ class Clock:
         return replay
 
     def _noticing_compilation(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Compiled modules must be what they are without us, so from then on only the calls of the compiled model are wrapped."""
+        """Compiled modules must be what they are without us, so from then on only the
+        calls of the compiled model are wrapped.
+        """
 
         def compile(model: Any = None, *args: Any, **kwargs: Any) -> Any:
             module = attempt("watching `torch.compile`", lambda: _module_of(model), None)
@@ -255,11 +278,17 @@ def _compiled_module_class() -> type:
 
 
 def compiled_model_class() -> type | None:
-    """Of the models that were compiled before we came, whose parts must be left as they are; None if there are none."""
+    """Of the models that were compiled before we came, whose parts must be left
+    as they are; None if there are none.
+    """
     if "torch._dynamo.eval_frame" not in sys.modules:
         return None
     modules = [found for found in gc.get_objects() if issubclass(type(found), torch.nn.Module)]
-    compiled = (type(one) for one in modules if isinstance(one, _compiled_module_class()) or vars(one).get("_compiled_call_impl"))
+    compiled = (
+        type(one)
+        for one in modules
+        if isinstance(one, _compiled_module_class()) or vars(one).get("_compiled_call_impl")
+    )
     return next(compiled, None)
 
 

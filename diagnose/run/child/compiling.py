@@ -1,4 +1,7 @@
-"""What torch.compile says about itself. Nothing here imports it: a script that does not compile has nothing to say."""
+"""What torch.compile says about itself.
+
+Nothing here imports it: a script that does not compile has nothing to say.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,9 @@ def _dynamo() -> Any:
 
 def _frame_count() -> int:
     dynamo = _dynamo()
-    return int(dynamo.counters["frames"]["total"]) if dynamo is not None and "frames" in dynamo.counters else 0
+    return (
+        int(dynamo.counters["frames"]["total"]) if dynamo is not None and "frames" in dynamo.counters else 0
+    )
 
 
 def _graph_breaks(places: Places) -> Counter[_Row]:
@@ -63,10 +68,15 @@ def _recompiles() -> Counter[_Row]:
     metrics: list[Any] = getattr(_dynamo(), "get_compilation_metrics", list)()
     told = [one for one in metrics if getattr(one, "recompile_reason", None)]
     if told:
-        return Counter((_shortened(one.recompile_reason), one.co_filename or "", one.co_firstlineno or -1) for one in told)
+        return Counter(
+            (_shortened(one.recompile_reason), one.co_filename or "", one.co_firstlineno or -1)
+            for one in told
+        )
     failures = getattr(_dynamo(), "guard_failures", {})
     return Counter(
-        (_shortened(str(reason)), code.co_filename, code.co_firstlineno) for code, reasons in failures.items() for reason in reasons
+        (_shortened(str(reason)), code.co_filename, code.co_firstlineno)
+        for code, reasons in failures.items()
+        for reason in reasons
     )
 
 
@@ -79,5 +89,6 @@ def _shortened(reason: str) -> str:
 
 def _rows(found: Counter[_Row]) -> list[dict[str, Any]]:
     return [
-        {"reason": reason, "count": count, "file": file, "line": line} for (reason, file, line), count in found.most_common(_ROWS_AT_MOST)
+        {"reason": reason, "count": count, "file": file, "line": line}
+        for (reason, file, line), count in found.most_common(_ROWS_AT_MOST)
     ]

@@ -1,9 +1,12 @@
-"""The ranks of one run on one machine: who is recorded, who leads, and at which tick all of them go from one phase to the next.
+"""The ranks of one run on one machine: who is recorded, who leads, and at which tick all of
+them go from one phase to the next.
 
-Ranks that train together wait for each other in every step. A profiler that starts on one of them at another time than on the others
-slows them all, in steps that they take for plain ones. So one rank leads: where time decides, it decides for all, a few ticks ahead.
+Ranks that train together wait for each other in every step. A profiler that starts on one of them at another
+time than on the others slows them all, in steps that they take for plain ones. So one rank leads: where time
+decides, it decides for all, a few ticks ahead.
 
-Ranks on several machines have no page in common. Nothing is decided by time there: each counts its ticks, and all come to the same end.
+Ranks on several machines have no page in common. Nothing is decided by time there: each counts its
+ticks, and all come to the same end.
 """
 
 from __future__ import annotations
@@ -39,7 +42,10 @@ def is_first_in(rank_folder: str) -> bool:
 
 
 class RankCoordinator:
-    """A recorded rank's own view of all: its seat in the page that they share. `spread`: there are others on other machines."""
+    """A recorded rank's own view of all: its seat in the page that they share.
+
+    `spread`: there are others on other machines.
+    """
 
     def __init__(self, shared: SharedState, rank: int, *, spread: bool = False) -> None:
         self._shared, self._rank, self.spread = shared, rank, spread
@@ -84,7 +90,8 @@ class RankCoordinator:
     # phases
 
     def ends(self, clock: str, phase: str, period: int, wanted: Callable[[], bool]) -> bool:
-        """Whether a phase ends at this tick, where time decides. `wanted`: whether this rank would end it; a step is `period` ticks.
+        """Whether a phase ends at this tick, where time decides. `wanted`: whether this rank
+        would end it; a step is `period` ticks.
 
         All ranks of a run that are at about the same tick get the same answer at the same tick.
         """
@@ -118,17 +125,24 @@ class RankCoordinator:
             self._shared.leader = min(slot.rank for slot in others) + 1
 
     def last_tick(self, *, whatever_others_do: bool = False) -> int | None:
-        """The tick at which all ranks can stop, said by the one that leads once all have written what they recorded; None before."""
-        if not self._takes_the_lead(RECORDING, WRITTEN) or (self._others(RECORDING) and not whatever_others_do):
+        """The tick at which all ranks can stop, said by the one that leads once all have
+        written what they recorded; None before.
+        """
+        if not self._takes_the_lead(RECORDING, WRITTEN) or (
+            self._others(RECORDING) and not whatever_others_do
+        ):
             return None
         if self.spread:
-            return self._written_at + _AHEAD  # all write at the same tick, and who comes to the next one knows that the others have
+            # all write at the same tick, and who comes to the next one knows that the others have
+            return self._written_at + _AHEAD
         ticks = [slot.tick for slot in self._others(RECORDING, WRITTEN) if self._is_near(slot)]
         goes_alone = not ticks and self._shared.ranks < 2
         return self._tick if goes_alone else max([self._tick, *ticks]) + _AHEAD
 
     def _takes_the_lead(self, *states: int) -> bool:
-        """Whether this rank leads, because it does or because the one that did is not in one of these states any more."""
+        """Whether this rank leads, because it does or because the one that did is
+        not in one of these states any more.
+        """
         if not self.leads and self._leader(*states) is None:
             self._shared.leader = self._rank + 1
         return self.leads
@@ -138,7 +152,11 @@ class RankCoordinator:
 
     def _others(self, *states: int) -> list[RankSlot]:
         """Those in one of these states that live."""
-        return [slot for slot in self._shared.slots() if slot.rank != self._rank and slot.state in states and _lives(slot.pid)]
+        return [
+            slot
+            for slot in self._shared.slots()
+            if slot.rank != self._rank and slot.state in states and _lives(slot.pid)
+        ]
 
     def _is_near(self, slot: RankSlot | None) -> bool:
         return slot is not None and abs(slot.tick - self._tick) <= _APART

@@ -1,4 +1,7 @@
-"""When the devices reached the ticks of the clock: the host may be many steps ahead of them. Nothing waits for a device before `end`."""
+"""When the devices reached the ticks of the clock: the host may be many steps ahead of them.
+
+Nothing waits for a device before `end`.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,8 @@ class DeviceTicks:
     def end(self) -> dict[str, list[int]]:
         """By device, ns from the first tick to each, the first included; empty where that is not known.
 
-        Waits for the last tick, though not for long: a device that hangs must not keep the script from being ended.
+        Waits for the last tick, though not for long: a device that hangs must
+        not keep the script from being ended.
         """
         clocks, self._clocks = self._clocks, []
         try:

@@ -38,7 +38,11 @@ class Distributed:
         seen = {id(module) for module, _ in alive}
         alive += [(module, NOWHERE) for module in called if id(module) not in seen]
         return {
-            "ddp": [_ddp_facts(module, place) for module, place in alive if isinstance(module, DistributedDataParallel)],
+            "ddp": [
+                _ddp_facts(module, place)
+                for module, place in alive
+                if isinstance(module, DistributedDataParallel)
+            ],
             "data_parallel": any(isinstance(module, DataParallel) for module, _ in alive),
             "process_group": _process_group(),
         }
@@ -62,7 +66,9 @@ def _ddp_facts(module: Any, place: Place) -> dict[str, Any]:
         "find_unused_parameters": bool(module.find_unused_parameters),
         "bucket_cap_mb": cap / 2**20 if cap else None,
         "static_graph": bool(getattr(module, "static_graph", False)),
-        "parameter_bytes": sum(parameter.numel() * parameter.element_size() for parameter in module.parameters()),
+        "parameter_bytes": sum(
+            parameter.numel() * parameter.element_size() for parameter in module.parameters()
+        ),
         **place._asdict(),
     }
 
@@ -71,4 +77,8 @@ def _process_group() -> dict[str, Any] | None:
     distributed = torch.distributed
     if not (distributed.is_available() and distributed.is_initialized()):
         return None
-    return {"backend": distributed.get_backend(), "world_size": distributed.get_world_size(), "rank": distributed.get_rank()}
+    return {
+        "backend": distributed.get_backend(),
+        "world_size": distributed.get_world_size(),
+        "rank": distributed.get_rank(),
+    }

@@ -1,7 +1,7 @@
 """How often an optimizer evaluates the model within one of its steps.
 
-Most do it once, if they are given a closure at all; SAM twice. LBFGS does it some twenty times, each with other parameters: then an
-evaluation is what repeats, and a script may make very few steps.
+Most do it once, if they are given a closure at all; SAM twice. LBFGS does it some twenty times, each with
+other parameters: then an evaluation is what repeats, and a script may make very few steps.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class Evaluations:
             return
         self._version, self._count = -1, 0
         try:
-            self._parameter = next(one for group in optimizer.param_groups for one in group["params"] if one.requires_grad)
+            self._parameter = next(
+                one for group in optimizer.param_groups for one in group["params"] if one.requires_grad
+            )
         except Exception:  # none, or an optimizer that keeps them in a form of its own
             self._parameter = None
 
@@ -50,7 +52,9 @@ class Evaluations:
         self._parameter = None
 
     def is_new(self) -> bool:
-        """Whether the backward pass that has just ended is the first since the optimizer changed its parameters; any outside its steps."""
+        """Whether the backward pass that has just ended is the first since the optimizer changed
+        its parameters; any outside its steps.
+        """
         parameter = self._parameter
         if parameter is None:
             return True

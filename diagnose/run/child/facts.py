@@ -34,7 +34,13 @@ from .writing import write_json
 class Facts:
     """Collects while the script runs; `write` may be called any number of times."""
 
-    def __init__(self, places: Places, run_folder: str, shared: SharedState, place_for: Callable[[str], tuple[Any, str]]) -> None:
+    def __init__(
+        self,
+        places: Places,
+        run_folder: str,
+        shared: SharedState,
+        place_for: Callable[[str], tuple[Any, str]],
+    ) -> None:
         """`place_for(kind)`: see `Marks`."""
         self.places = places
         self.calls = CallCounts(places)
@@ -61,7 +67,9 @@ class Facts:
         self._fetches.close()
 
     def ticks_left(self, ticks: int) -> int | None:
-        """How many are still to come at least, after so many, by the batches that the loader has left; None where nobody knows."""
+        """How many are still to come at least, after so many, by the batches that the
+        loader has left; None where nobody knows.
+        """
         return self._loaders.ticks_left(ticks)
 
     def batches_ahead(self) -> int:
@@ -72,7 +80,10 @@ class Facts:
         self._optimizers.append((weakref.ref(optimizer), self.places.nearest(frame)))
 
     def write(self, folder: str) -> None:
-        """Replace facts.json in `folder` by what is known now, and write the batches fetched so far. Raises OSError."""
+        """Replace facts.json in `folder` by what is known now, and write the batches fetched so far.
+
+        Raises OSError.
+        """
         self._fetches.write()
         write_json(os.path.join(folder, "facts.json"), {**environment(), **self._observed()})
 
@@ -89,32 +100,51 @@ class Facts:
             "forward": self.calls.forward_facts,
             "loaders": lambda: self._loaders.facts(self.recorded_steps),
             "zero_grad": self.zero_grads.facts,
-            "repeated_uploads": lambda: self.uploads.facts(self.recorded_steps) if self.recorded_steps else None,
+            "repeated_uploads": lambda: (
+                self.uploads.facts(self.recorded_steps) if self.recorded_steps else None
+            ),
             "compile": lambda: compile_facts(self.places, in_steps),
             "out_of_memory_count": gpu_out_of_memory_count,
             "accelerator": lambda: accelerator.facts(self._parameters_on(models, optimizers)),
             "memory_error": lambda: self.memory_error,
         }
         facts = {name: attempt(f"reading the fact {name}", reader, None) for name, reader in read.items()}
-        facts["optimizers"] = _of_each("an optimizer", lambda known: optimizer_facts(known[0], known[1]), optimizers)
-        facts["models"] = _of_each("a model", lambda known: model_facts(known[0], known[1], self.calls.pairs), models)
-        facts |= attempt("reading what is distributed", lambda: self._distributed.facts(model for model, _ in models), {})
-        facts |= {name: value for name, value in self.plain.facts.items() if name != "frames_compiled_in_steps"}
+        facts["optimizers"] = _of_each(
+            "an optimizer", lambda known: optimizer_facts(known[0], known[1]), optimizers
+        )
+        facts["models"] = _of_each(
+            "a model", lambda known: model_facts(known[0], known[1], self.calls.pairs), models
+        )
+        facts |= attempt(
+            "reading what is distributed", lambda: self._distributed.facts(model for model, _ in models), {}
+        )
+        facts |= {
+            name: value for name, value in self.plain.facts.items() if name != "frames_compiled_in_steps"
+        }
         sources = attempt("keeping the text of cells", lambda: cell_sources(self.places.cells), {})
         return facts | ({"sources": sources} if sources else {})
 
     def _parameters_on(self, models: list[Any], optimizers: list[Any]) -> set[torch.device]:
         """Where these have their parameters, and those had that are gone."""
         of_models = (parameter for model, _ in models for parameter in model.parameters())
-        of_optimizers = (parameter for optimizer, _ in optimizers for group in optimizer.param_groups for parameter in group["params"])
-        self._parameter_devices |= {parameter.device for parameter in itertools.chain(of_models, of_optimizers)}
+        of_optimizers = (
+            parameter
+            for optimizer, _ in optimizers
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+        )
+        self._parameter_devices |= {
+            parameter.device for parameter in itertools.chain(of_models, of_optimizers)
+        }
         return self._parameter_devices
 
     def _known_optimizers(self) -> list[tuple[Any, Place]]:
         """Those that were seen made, and those that step although they were made before we came."""
         made = [(optimizer, place) for known, place in self._optimizers if (optimizer := known()) is not None]
         seen = {id(optimizer) for optimizer, _ in made}
-        return made + [(optimizer, NOWHERE) for optimizer in self.calls.optimizers() if id(optimizer) not in seen]
+        return made + [
+            (optimizer, NOWHERE) for optimizer in self.calls.optimizers() if id(optimizer) not in seen
+        ]
 
 
 def _of_each(what: str, facts_of: Callable[[Any], dict[str, Any]], known: list[Any]) -> list[dict[str, Any]]:

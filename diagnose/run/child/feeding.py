@@ -1,4 +1,5 @@
-"""Which loaders feed the steps: the batches of each that come while our profiler records, and in how many of the steps.
+"""Which loaders feed the steps: the batches of each that come while our profiler
+records, and in how many of the steps.
 
 A loader that validates brings many batches at once, and none between most steps.
 """
@@ -9,11 +10,15 @@ import weakref
 from collections import Counter
 from typing import Any
 
-FEEDS = 0.5  # of the ticks that the steadiest loader brings batches in: one that brings some in more of them feeds the steps, too
+# of the ticks that the steadiest loader brings batches in: one that brings some
+# in more of them feeds the steps, too
+FEEDS = 0.5
 
 
 class Feeding:
-    """Counts per loader, for which any hashable object may stand; None for an iterator that nobody introduced."""
+    """Counts per loader, for which any hashable object may stand; None for
+    an iterator that nobody introduced.
+    """
 
     def __init__(self) -> None:
         self._loader_of: weakref.WeakKeyDictionary[Any, object] = weakref.WeakKeyDictionary()  # by iterator
@@ -49,7 +54,9 @@ class Feeding:
     def batches(self) -> int:
         """Of the loaders that feed the steps, of two that are zipped both."""
         steadiest = max(self._ticks_fed.values(), default=0)
-        return sum(self._batches[loader] for loader, ticks in self._ticks_fed.items() if ticks > FEEDS * steadiest)
+        return sum(
+            self._batches[loader] for loader, ticks in self._ticks_fed.items() if ticks > FEEDS * steadiest
+        )
 
 
 class Arrival:

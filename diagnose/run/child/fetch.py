@@ -1,4 +1,6 @@
-"""How long each batch took to fetch, measured where it is fetched: in the loader's workers, or in the training process."""
+"""How long each batch took to fetch, measured where it is fetched: in the loader's
+workers, or in the training process.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ _WAITS_NS = 50_000_000  # as much is lost of a training process that is killed
 
 
 class FetchLog:
-    """Appends one record a batch, from the training process several at a time, so that a short step does not pay for writing.
+    """Appends one record a batch, from the training process several at a time, so that a
+    short step does not pay for writing.
 
     Small appends are atomic, so processes share the file without a lock.
     """
@@ -35,7 +38,8 @@ class FetchLog:
         self._run_folder, self._shared = run_folder, shared
         self._rank: int | None = None
         self._descriptor = -1
-        self._waiting: deque[tuple[int, int, int]] = deque()  # start, duration and processor time, to be written
+        # start, duration and processor time, to be written
+        self._waiting: deque[tuple[int, int, int]] = deque()
         self._due_ns = 0
         self._patches = Patches()
 
@@ -73,7 +77,9 @@ class FetchLog:
         return fetch
 
     def _introducing(self, original: Callable[..., None]) -> Callable[..., None]:
-        """A worker that is started afresh knows nothing but its parent, so that one's seat must be taken before."""
+        """A worker that is started afresh knows nothing but its parent, so
+        that one's seat must be taken before.
+        """
 
         @functools.wraps(original)
         def __init__(iterator: Any, /, *args: Any, **kwargs: Any) -> None:
@@ -85,7 +91,11 @@ class FetchLog:
     @guarded("introducing loader workers")
     def _take_slot(self) -> None:
         distributed = torch.distributed
-        if distributed.is_available() and distributed.is_initialized() and not self._shared.pid_at(own_rank()):
+        if (
+            distributed.is_available()
+            and distributed.is_initialized()
+            and not self._shared.pid_at(own_rank())
+        ):
             self._shared.set_pid(own_rank(), os.getpid())
 
     def _rank_of(self, trainer: int) -> int:
@@ -111,7 +121,9 @@ class FetchLog:
                 folder = os.path.join(self._run_folder, f"rank{self._rank}")
                 os.makedirs(folder, exist_ok=True)
                 path = os.path.join(folder, FILE)
-                self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o644)
+                self._descriptor = os.open(
+                    path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o644
+                )
             pid = os.getpid()
             os.write(self._descriptor, b"".join(_RECORD.pack(*record, pid, worker) for record in records))
         except OSError:

@@ -1,7 +1,7 @@
 """What of ours fails is noted, and never reaches the script.
 
-Every function of ours that the script's own calls run through is guarded: hooks, wrappers before and after the call they stand for, facts,
-writing. `StopRun` and Ctrl-C are no exceptions in this sense and pass.
+Every function of ours that the script's own calls run through is guarded: hooks, wrappers before and after
+the call they stand for, facts, writing. `StopRun` and Ctrl-C are no exceptions in this sense and pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ _failures: dict[str, str] = {}  # what failed → how, the first time
 
 
 def note(what: str, error: BaseException) -> None:
-    """Remember that `what` failed; the first failure of each counts. Never raises, whatever the error's own text does."""
+    """Remember that `what` failed; the first failure of each counts.
+
+    Never raises, whatever the error's own text does.
+    """
     if what in _failures:
         return
     try:
@@ -26,7 +29,10 @@ def note(what: str, error: BaseException) -> None:
 
 def notes() -> list[str]:
     """A sentence about each failure."""
-    return [f"{what[:1].upper()}{what[1:]} failed, so that what it tells may be missing ({error})." for what, error in _failures.items()]
+    return [
+        f"{what[:1].upper()}{what[1:]} failed, so that what it tells may be missing ({error})."
+        for what, error in _failures.items()
+    ]
 
 
 def attempt(what: str, function: Callable[[], Any], otherwise: Any) -> Any:

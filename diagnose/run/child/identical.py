@@ -1,4 +1,6 @@
-"""Both arms of a comparison get the same data: what they get is hashed, and where items draw random numbers those are seeded."""
+"""Both arms of a comparison get the same data: what they get is hashed, and where items
+draw random numbers those are seeded.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ SEED = 0
 
 
 def seed_everything(seed: int = SEED) -> None:
-    """torch, Python and numpy (which torch has imported, if it is installed); a script that seeds itself does so afterwards."""
+    """torch, Python and numpy (which torch has imported, if it is installed); a script
+    that seeds itself does so afterwards.
+    """
     torch.manual_seed(seed)
     _seed_host(seed)
 
@@ -63,7 +67,9 @@ class BatchHashes:
 
 
 def digest(value: Any) -> str:
-    """Of the tensors and plain values in a batch, whatever holds them; objects of other classes count by their class only."""
+    """Of the tensors and plain values in a batch, whatever holds them; objects of
+    other classes count by their class only.
+    """
     hashed = hashlib.blake2b(digest_size=8)
     for part in _parts(value):
         hashed.update(part)
@@ -106,8 +112,10 @@ def _content(tensor: torch.Tensor) -> bytes:
 
 
 class SeededBatches:
-    """Seeds the random numbers of each batch of a map-style data set by its own indices, so that it does not matter which process
-    fetches it; the process's own stream of random numbers goes on as if nothing had been drawn."""
+    """Seeds the random numbers of each batch of a map-style data set by its own indices, so
+    that it does not matter which process fetches it; the process's own stream of random numbers
+    goes on as if nothing had been drawn.
+    """
 
     def __init__(self) -> None:
         self._patches = Patches()
@@ -119,7 +127,9 @@ class SeededBatches:
     def _seeding(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def fetch(fetcher: Any, indices: Any) -> Any:
             with _random_state_kept():
-                _seed_host(int.from_bytes(hashlib.blake2b(repr(indices).encode(), digest_size=4).digest(), "little"))
+                _seed_host(
+                    int.from_bytes(hashlib.blake2b(repr(indices).encode(), digest_size=4).digest(), "little")
+                )
                 return original(fetcher, indices)
 
         return fetch

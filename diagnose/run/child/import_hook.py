@@ -16,8 +16,9 @@ NOT_ARMED = 70  # sysexits.h: EX_SOFTWARE
 class _Watcher(importlib.abc.MetaPathFinder):
     """Calls back once, right after the named module has run; finds nothing itself.
 
-    Libraries look a module up long before they import it, or never do (`importlib.util.find_spec`), and an import can fail half-way and be
-    tried again. So it watches until the module has run. Where another finder or loader bypasses it, the next import of anything tells.
+    Libraries look a module up long before they import it, or never do (`importlib.util.find_spec`), and an
+    import can fail half-way and be tried again. So it watches until the module has run. Where another finder
+    or loader bypasses it, the next import of anything tells.
     """
 
     def __init__(self, name: str, callback: Callable[[], None]) -> None:
@@ -82,12 +83,16 @@ class _Watcher(importlib.abc.MetaPathFinder):
 
     def _has_run_unseen(self) -> bool:
         module = sys.modules.get(self.name)
-        if type(module) is not types.ModuleType or self._executing:  # none, one that will be loaded when it is used, or half of one
+        if (
+            type(module) is not types.ModuleType or self._executing
+        ):  # none, one that will be loaded when it is used, or half of one
             return False
         return module.__spec__ is not None and not getattr(module.__spec__, "_initializing", False)
 
     def _call_back(self) -> None:
-        """In the midst of a look-up this finder stays where it is: taken out, it would make the import pass over the next one."""
+        """In the midst of a look-up this finder stays where it is: taken out, it would
+        make the import pass over the next one.
+        """
         self._over = True
         self._callback()
 
@@ -95,7 +100,9 @@ class _Watcher(importlib.abc.MetaPathFinder):
 class _Execution:
     """Stands for a loader's `exec_module` until the module runs; then the loader is itself again."""
 
-    def __init__(self, watcher: _Watcher, loader: importlib.abc.Loader, execute: Callable[[types.ModuleType], None]) -> None:
+    def __init__(
+        self, watcher: _Watcher, loader: importlib.abc.Loader, execute: Callable[[types.ModuleType], None]
+    ) -> None:
         self._watcher, self._loader, self._execute = watcher, loader, execute
 
     def __call__(self, module: types.ModuleType) -> None:

@@ -1,4 +1,7 @@
-"""The recording of a block of code from inside the program it belongs to. When the block is left, nothing of ours stays in torch."""
+"""The recording of a block of code from inside the program it belongs to.
+
+When the block is left, nothing of ours stays in torch.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from .shared_state import SharedState
 
 _NOBODY = -1  # as the process that is recorded
 _POLL_S = 0.02
-_LOG_LEVEL = "KINETO_LOG_LEVEL"  # torch's profiler reads it when it is first used, and would write on the program's stderr
+# torch's profiler reads it when it is first used, and would write on the program's stderr
+_LOG_LEVEL = "KINETO_LOG_LEVEL"
 
 _open: list[InnerSession] = []  # the one of this process, if any
 _opening = threading.Lock()
@@ -28,7 +32,9 @@ class AnotherIsOpen(RuntimeError):
 
 
 class InnerSession(Session):
-    """Records this process from `begin` to `end`, once; the plan's `keep_going` is to be true, for nothing here may stop a program."""
+    """Records this process from `begin` to `end`, once; the plan's `keep_going` is to be true,
+    for nothing here may stop a program.
+    """
 
     def __init__(self, plan: Plan, rank: int = 0) -> None:
         """`rank`: which of those that record into the plan's folder. Raises OSError."""
@@ -80,11 +86,16 @@ class InnerSession(Session):
     def wait_for_others(self, at_most_s: float) -> None:
         """Until the other ranks of the folder have written what they record, or are gone."""
         deadline = time.monotonic() + at_most_s
-        while self._coordinator is not None and self._coordinator.others_record and time.monotonic() < deadline:
+        while (
+            self._coordinator is not None and self._coordinator.others_record and time.monotonic() < deadline
+        ):
             time.sleep(_POLL_S)
 
     def end(self) -> None:
-        """Write what there is and take every hook out of torch, whatever happened in between. Not from inside a tick."""
+        """Write what there is and take every hook out of torch, whatever happened in between.
+
+        Not from inside a tick.
+        """
         with self._lock:
             try:
                 if os.getpid() == self._pid:

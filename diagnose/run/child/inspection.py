@@ -14,7 +14,15 @@ from torch import nn
 from .guard import guarded
 
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
-NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
+NORMS = (
+    nn.BatchNorm1d,
+    nn.BatchNorm2d,
+    nn.BatchNorm3d,
+    nn.SyncBatchNorm,
+    nn.InstanceNorm1d,
+    nn.InstanceNorm2d,
+    nn.InstanceNorm3d,
+)
 
 
 def compiler_in_use() -> bool:
@@ -34,7 +42,12 @@ class Pair(NamedTuple):
 
 def pair_of(conv: nn.Module, norm: nn.Module, conv_name: str, norm_name: str) -> Pair:
     is_batch_norm = isinstance(norm, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
-    folds = is_batch_norm and not norm.training and norm.running_mean is not None and not getattr(conv, "transposed", False)
+    folds = (
+        is_batch_norm
+        and not norm.training
+        and norm.running_mean is not None
+        and not getattr(conv, "transposed", False)
+    )
     return Pair(conv_name, norm_name, conv.bias is not None, folds)
 
 
@@ -69,7 +82,9 @@ def convolutions_before_norms(model: nn.Module, found: list[Pair]) -> Iterator[N
 
 @contextlib.contextmanager
 def saved_for_backward(model: nn.Module, bytes_by_storage: dict[int, int]) -> Iterator[None]:
-    """Adds to `bytes_by_storage` what autograd keeps of this forward, the model's own parameters and buffers excepted."""
+    """Adds to `bytes_by_storage` what autograd keeps of this forward, the model's
+    own parameters and buffers excepted.
+    """
     own = {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *model.buffers())}
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,6 @@
-"""The loaders: how they are set up, what their first batch is, and how long each iterator took to bring it."""
+"""The loaders: how they are set up, what their first batch is, and how long each iterator took to bring
+it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Loaders:
     def __init__(self, places: Places, feeding: Feeding) -> None:
         self._places, self._feeding = places, feeding
         self._made: list[tuple[weakref.ref[Any], Place]] = []
-        self._iterated: dict[Any, dict[str, Any]] = {}  # by where it was made and its settings: one line can make several
+        self._iterated: dict[
+            Any, dict[str, Any]
+        ] = {}  # by where it was made and its settings: one line can make several
         self._iterators: weakref.WeakSet[Any] = weakref.WeakSet()
         self._patches = Patches()
 
@@ -51,15 +55,24 @@ class Loaders:
 
     @guarded("counting the batches to come")
     def ticks_left(self, ticks: int) -> int | None:
-        """How many more there are at least, after so many, in the epochs that are not over; None where no loader tells its length."""
-        left = [left for iterator in list(self._iterators) if (left := _ticks_left(iterator, ticks)) is not None]
+        """How many more there are at least, after so many, in the epochs that are not over;
+        None where no loader tells its length.
+        """
+        left = [
+            left for iterator in list(self._iterators) if (left := _ticks_left(iterator, ticks)) is not None
+        ]
         return max(left, default=None)
 
     @guarded("counting the batches ahead", 0)
     def batches_ahead(self) -> int:
         """How many batches workers can have loaded before they are asked for."""
         return max(
-            (iterator._num_workers * iterator._prefetch_factor for iterator in list(self._iterators) if iterator._num_workers), default=0
+            (
+                iterator._num_workers * iterator._prefetch_factor
+                for iterator in list(self._iterators)
+                if iterator._num_workers
+            ),
+            default=0,
         )
 
     def _noticing_loader(self, original: Callable[..., None]) -> Callable[..., None]:
@@ -101,7 +114,12 @@ class Loaders:
         key = place, *map(str, settings.values())
         if len(self._iterated) >= _RECORDS_AT_MOST:  # made anew all the time, always a little different
             key = next((known for known in self._iterated if known[0] == place), key)
-        observed: dict[str, Any] = {"batch_type": None, "batch_pinnable": None, "iterator_start_ms": [], "iterator_start_ns": []}
+        observed: dict[str, Any] = {
+            "batch_type": None,
+            "batch_pinnable": None,
+            "iterator_start_ms": [],
+            "iterator_start_ns": [],
+        }
         self._iterated.setdefault(key, {**place._asdict(), **observed, **settings})
         return key
 
@@ -130,7 +148,9 @@ def _loader_facts(loader: Any) -> dict[str, Any]:
     sampler = None if iterable else _sampler(loader)
     return {
         "num_workers": loader.num_workers,
-        "batch_size": loader.batch_size if loader.batch_size is not None else getattr(loader.batch_sampler, "batch_size", None),
+        "batch_size": loader.batch_size
+        if loader.batch_size is not None
+        else getattr(loader.batch_sampler, "batch_size", None),
         "pin_memory": bool(loader.pin_memory),
         "prefetch_factor": loader.prefetch_factor,
         "persistent_workers": bool(loader.persistent_workers),
@@ -139,10 +159,14 @@ def _loader_facts(loader: Any) -> dict[str, Any]:
         "iterable": iterable,
         "in_order": bool(getattr(loader, "in_order", True)),
         "sampler": type(sampler).__name__ if sampler is not None else None,
-        "distributed_sampler": any(_is_distributed(one) for one in (sampler, getattr(sampler, "sampler", None))),
+        "distributed_sampler": any(
+            _is_distributed(one) for one in (sampler, getattr(sampler, "sampler", None))
+        ),
         "collate": _collate_name(loader.collate_fn),
         "worker_info_used": uses_worker_info(loader) if iterable else None,
-        "batches_per_epoch": None if iterable else _length(loader._index_sampler),  # an iterable's length is not to be asked for
+        "batches_per_epoch": None
+        if iterable
+        else _length(loader._index_sampler),  # an iterable's length is not to be asked for
     }
 
 
@@ -194,13 +218,22 @@ def _pinnable(batch: Any) -> bool:
 
 
 def uses_worker_info(loader: Any) -> bool:
-    """Whether the dataset, or one it wraps, asks which worker it is in, or the workers are set up by a function of the script's own."""
+    """Whether the dataset, or one it wraps, asks which worker it is in, or the workers are set
+    up by a function of the script's own.
+    """
     if loader.worker_init_fn is not None:
         return True
     datasets = [loader.dataset, *vars(loader.dataset).values()]
-    classes = {cls for dataset in datasets if isinstance(dataset, IterableDataset) for cls in type(dataset).__mro__}
+    classes = {
+        cls for dataset in datasets if isinstance(dataset, IterableDataset) for cls in type(dataset).__mro__
+    }
     own = [cls for cls in classes if cls is not object and not cls.__module__.startswith("torch.")]
-    return any(_asks(function) for cls in own for function in vars(cls).values() if isinstance(function, FunctionType))
+    return any(
+        _asks(function)
+        for cls in own
+        for function in vars(cls).values()
+        if isinstance(function, FunctionType)
+    )
 
 
 def _asks(function: FunctionType, depth: int = 2) -> bool:
@@ -210,7 +243,12 @@ def _asks(function: FunctionType, depth: int = 2) -> bool:
             meant = function.__globals__.get(name)
             if name == "get_worker_info" or meant is torch.utils.data.get_worker_info:
                 return True
-            if depth and isinstance(meant, FunctionType) and meant.__globals__ is function.__globals__ and _asks(meant, depth - 1):
+            if (
+                depth
+                and isinstance(meant, FunctionType)
+                and meant.__globals__ is function.__globals__
+                and _asks(meant, depth - 1)
+            ):
                 return True
     return False
 

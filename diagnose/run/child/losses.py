@@ -1,4 +1,7 @@
-"""The losses of a phase: what backward was called on. References are kept and read when the phase is over, so no step waits."""
+"""The losses of a phase: what backward was called on.
+
+References are kept and read when the phase is over, so no step waits.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +40,22 @@ class Losses:
 
     def facts(self, steps: int) -> dict[str, Any]:
         kept, self._kept = self._kept, []
-        if len({loss.data_ptr() for loss, _ in kept}) < len(kept):  # all in the same memory: only the last is still there
+        if len({loss.data_ptr() for loss, _ in kept}) < len(
+            kept
+        ):  # all in the same memory: only the last is still there
             return {"losses": None}
-        return {"losses": [loss.item() for loss, version in kept if loss._version == version and loss.is_floating_point()] or None}
+        return {
+            "losses": [
+                loss.item() for loss, version in kept if loss._version == version and loss.is_floating_point()
+            ]
+            or None
+        }
 
     def _keeping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def run_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if len(self._kept) < self._at_most and kwargs.get("accumulate_grad", True):  # not for torch.autograd.grad
+            if len(self._kept) < self._at_most and kwargs.get(
+                "accumulate_grad", True
+            ):  # not for torch.autograd.grad
                 self._keep(tensors)
             return original(tensors, *args, **kwargs)
 
@@ -71,7 +83,9 @@ class Losses:
                 if self._unscaled is not None and self._unscaled[0]() is root:
                     root, self._unscaled = self._unscaled[1], None
                 loss = root.detach()
-                if self._copies or loss.untyped_storage().nbytes() > _NUMBER_BYTES:  # as mse_loss's, which holds all the single errors
+                if (
+                    self._copies or loss.untyped_storage().nbytes() > _NUMBER_BYTES
+                ):  # as mse_loss's, which holds all the single errors
                     loss = loss.clone()
                 self._kept.append((loss, loss._version))
             except Exception:  # a kind of tensor that has none of this

@@ -17,13 +17,37 @@ from . import accelerator
 from .guard import attempt
 
 _VARIABLE_PREFIXES = (
-    *("OMP_", "KMP_", "MKL_", "GOMP_", "OPENBLAS_", "CUDA_", "CUBLAS_", "NCCL_", "GLOO_", "PYTORCH_", "TORCH", "MALLOC_"),
+    *(
+        "OMP_",
+        "KMP_",
+        "MKL_",
+        "GOMP_",
+        "OPENBLAS_",
+        "CUDA_",
+        "CUBLAS_",
+        "NCCL_",
+        "GLOO_",
+        "PYTORCH_",
+        "TORCH",
+        "MALLOC_",
+    ),
     *("ACCELERATE_", "FSDP_"),  # by which `accelerate launch` tells its ranks what to do
 )
 _VARIABLES = ("LD_PRELOAD", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TOKENIZERS_PARALLELISM")
 # what decides how threads run and memory is allocated
 _QUOTA = "/sys/fs/cgroup/cpu.max"  # microseconds of processor time in each period
-_NAMES = ("gomp", "iomp5", "omp", "mkl_rt", "openblas", "jemalloc", "tcmalloc", "tcmalloc_minimal", "tbbmalloc", "mimalloc")
+_NAMES = (
+    "gomp",
+    "iomp5",
+    "omp",
+    "mkl_rt",
+    "openblas",
+    "jemalloc",
+    "tcmalloc",
+    "tcmalloc_minimal",
+    "tbbmalloc",
+    "mimalloc",
+)
 _LIBRARIES = re.compile(rf"/(lib(?:{'|'.join(_NAMES)}))[-.][^/]*$", re.MULTILINE)
 
 
@@ -67,8 +91,9 @@ def _capability() -> str | None:
 
 
 def _matmul_precision() -> str:
-    """In the words of `torch.set_float32_matmul_precision`. Once a script has used the settings that torch 2.9 brought, asking the old one
-    raises an error."""
+    """In the words of `torch.set_float32_matmul_precision`. Once a script has used the settings that torch
+    2.9 brought, asking the old one raises an error.
+    """
     told = str(getattr(torch.backends.cuda.matmul, "fp32_precision", "none"))
     if told in _PRECISIONS:
         return _PRECISIONS[told]
@@ -84,7 +109,11 @@ def _cudnn_allow_tf32() -> bool:
 
 
 def _variables() -> dict[str, str]:
-    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLE_PREFIXES) or name in _VARIABLES}
+    return {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if name.startswith(_VARIABLE_PREFIXES) or name in _VARIABLES
+    }
 
 
 def _driver_version() -> str | None:

@@ -1,4 +1,5 @@
-"""Marks: named ranges with the user's file:line around forward, backward, optimizer, loader, and every read that can make the host wait.
+"""Marks: named ranges with the user's file:line around forward, backward, optimizer, loader, and
+every read that can make the host wait.
 
 The wrappers exist only while a profiler of ours records; then every attribute is what it was before.
 """
@@ -34,15 +35,36 @@ _DUNDER_READS = ("bool", "float", "int", "index", "repr", "format")
 
 _OPERATORS = tuple(
     f"__{name}__"
-    for plain in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+    for plain in (
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+    )
     for name in (plain, "r" + plain, "i" + plain)
-) + tuple(f"__{name}__" for name in ("neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "contains"))
+) + tuple(
+    f"__{name}__"
+    for name in ("neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "contains")
+)
 
 
 class Observer:
-    """What the facts want to know of the marked calls, told before each call; a forward or a fetch may be run inside a context."""
+    """What the facts want to know of the marked calls, told before each call; a forward or
+    a fetch may be run inside a context.
+    """
 
-    def forward(self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AbstractContextManager[None] | None: ...
+    def forward(
+        self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> AbstractContextManager[None] | None: ...
     def backward(self) -> None: ...
     def fetch(self, iterator: Any) -> AbstractContextManager[None] | None: ...
     def optimizer(self, optimizer: Any) -> None: ...
@@ -66,8 +88,9 @@ class Marks:
         processor: Processor,
         beside: Sequence[Beside] = (),
     ) -> None:
-        """`place_for(kind)` is the attribute to wrap for forward and backward, which the clock may have wrapped already, and the one for
-        what an optimizer's step calls at its end."""
+        """`place_for(kind)` is the attribute to wrap for forward and backward, which the clock may have
+        wrapped already, and the one for what an optimizer's step calls at its end.
+        """
         self._beside = beside
         self._sample = processor.sample
         self._place_for = place_for
@@ -77,9 +100,11 @@ class Marks:
         self._inside = threading.local()
 
     def install(self, *, operators: bool) -> None:
-        """`operators`: also make ``a @ b`` a Python call, so that a profiler with stacks sees the line it is made from.
+        """`operators`: also make ``a @ b`` a Python call, so that a profiler with
+        stacks sees the line it is made from.
 
-        Compiled code is valid for the functions it was compiled with, so with torch.compile in use only what it never sees is wrapped.
+        Compiled code is valid for the functions it was compiled with, so with torch.compile in use
+        only what it never sees is wrapped.
         """
         replace, wrap = self._patches.replace, self._wrap
         observer = self._observer
@@ -93,7 +118,11 @@ class Marks:
             owner, name = self._place_for(kind)
             replace(owner, name, wrap(kind, kind, getattr(owner, name), notice))
         iterator = dataloader._BaseDataLoaderIter
-        replace(iterator, "__next__", wrap("next", "next", iterator.__next__, lambda frame, args, kwargs: observer.fetch(args[0])))
+        replace(
+            iterator,
+            "__next__",
+            wrap("next", "next", iterator.__next__, lambda frame, args, kwargs: observer.fetch(args[0])),
+        )
         replace(dataloader.DataLoader, "__iter__", wrap("iter", "iter", dataloader.DataLoader.__iter__))
         gc.callbacks.append(self._collecting)
         owner, name = self._place_for("step_ended")
@@ -116,7 +145,8 @@ class Marks:
 
     def remove(self) -> None:
         self._patches.restore()
-        self._step_ended()  # where a step is one of the evaluations within the optimizer's, that is still open
+        # where a step is one of the evaluations within the optimizer's, that is still open
+        self._step_ended()
         for other in self._beside:
             other.remove()
         with contextlib.suppress(ValueError):
@@ -129,14 +159,18 @@ class Marks:
         """The function as it is while the marks are installed."""
         return self._wrap("read", kind, original)
 
-    def _wrap(self, group: str, kind: str, original: Callable[..., Any], notice: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    def _wrap(
+        self, group: str, kind: str, original: Callable[..., Any], notice: Callable[..., Any] | None = None
+    ) -> Callable[..., Any]:
         """`original` inside a mark, unless a mark of the same group is open already."""
         inside, sample, border = self._inside, self._sample, PARTS.get(kind, 0)
         where = self._where_read if group == "read" else self._where
         is_compiling, frame_of = torch.compiler.is_compiling, sys._getframe
         prefix = f"diagnose::{kind}|"
 
-        def begin(frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[AbstractContextManager[Any]]:
+        def begin(
+            frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]
+        ) -> list[AbstractContextManager[Any]]:
             opened: list[AbstractContextManager[Any]] = []
             try:
                 context = notice(frame, args, kwargs) if notice is not None else None

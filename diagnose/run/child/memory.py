@@ -16,12 +16,15 @@ _SAMPLES_AT_MOST = 200
 _COST_SHARE = 100  # looking takes no more than one part in this many of the time
 _SECOND = 1_000_000_000
 _PAGE = resource.getpagesize()
-_HEAP_NS_AT_MOST = 50_000  # the C library counts free blocks one by one: in a heap with very many that takes too long
+# the C library counts free blocks one by one: in a heap with very many that takes too long
+_HEAP_NS_AT_MOST = 50_000
 _HEAP_BYTES_AT_LEAST = 1_000_000  # less means that another allocator serves torch
 
 
 class Memory:
-    """A look after each step, after fewer of them where looking would take more than a hundredth of the time, and at most 200 in all."""
+    """A look after each step, after fewer of them where looking would take more than a hundredth
+    of the time, and at most 200 in all.
+    """
 
     def begin(self) -> None:
         self._steps: list[int] = []  # how many had ended at each look
@@ -43,7 +46,8 @@ class Memory:
         begin = perf_counter_ns()
         self._look(number)
         before, self._cost_ns = self._cost_ns, perf_counter_ns() - begin
-        self._next_ns = now_ns + _COST_SHARE * min(before, self._cost_ns)  # one of the two may have been interrupted
+        # one of the two may have been interrupted
+        self._next_ns = now_ns + _COST_SHARE * min(before, self._cost_ns)
 
     def _look(self, number: int) -> None:
         self._steps.append(number)
@@ -94,12 +98,24 @@ class _MallocInfo(ctypes.Structure):
 
     _fields_ = [
         (name, ctypes.c_size_t)
-        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+        for name in (
+            "arena",
+            "ordblks",
+            "smblks",
+            "hblks",
+            "hblkhd",
+            "usmblks",
+            "fsmblks",
+            "uordblks",
+            "fordblks",
+            "keepcost",
+        )
     ]
 
 
 def _heap_reader() -> Callable[[], int] | None:
-    """Reads the bytes in use on the C heap, where CPU tensors live; None where the C library cannot tell, or not quickly.
+    """Reads the bytes in use on the C heap, where CPU tensors live; None where the C
+    library cannot tell, or not quickly.
 
     Resident memory does not tell growth: it keeps blocks that were freed.
     """

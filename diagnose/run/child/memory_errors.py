@@ -1,4 +1,6 @@
-"""Whether memory ran out: of the GPU at any time, and whether the script died of it, at which line and after how many ticks."""
+"""Whether memory ran out: of the GPU at any time, and whether the script died of it, at
+which line and after how many ticks.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,29 @@ from .places import NOWHERE, Place, Places
 
 _CHAIN_AT_MOST = 20
 _LENGTH_AT_MOST = 300
-_GPU_TEXT = re.compile(r"CUDA out of memory|CUDA error: out of memory|CU(BLAS|DNN|SPARSE|SOLVER)_STATUS_ALLOC_FAILED")
+_GPU_TEXT = re.compile(
+    r"CUDA out of memory|CUDA error: out of memory|CU(BLAS|DNN|SPARSE|SOLVER)_STATUS_ALLOC_FAILED"
+)
 _HOST_TEXT = re.compile(r"DefaultCPUAllocator: (can't allocate|not enough) memory|Cannot allocate memory")
 
 
-def fatal_memory_error(error: BaseException | None, places: Places, tick_count: int | None) -> dict[str, Any] | None:
-    """What the script died of, if that is a lack of memory: the error itself, or one that led to it. `tick_count`: None if unknown."""
+def fatal_memory_error(
+    error: BaseException | None, places: Places, tick_count: int | None
+) -> dict[str, Any] | None:
+    """What the script died of, if that is a lack of memory: the error itself, or one that led to it.
+
+    `tick_count`: None if unknown.
+    """
     for one in _chain(error):
         device = _device(one)
         if device:
             message = (str(one).splitlines() or [""])[0][:_LENGTH_AT_MOST]
-            return {"device": device, "tick_count": tick_count, "message": message, **_raised_at(one, places)._asdict()}
+            return {
+                "device": device,
+                "tick_count": tick_count,
+                "message": message,
+                **_raised_at(one, places)._asdict(),
+            }
     return None
 
 

@@ -1,4 +1,6 @@
-"""What the marked calls tell about the models: how they are called, and what they are made of; and which optimizers step."""
+"""What the marked calls tell about the models: how they are called, and what they are
+made of; and which optimizers step.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ import torch
 from torch import nn
 
 from .feeding import Arrival, Feeding
-from .inspection import CONVOLUTIONS, NORMS, Pair, compiler_in_use, convolutions_before_norms, pair_of, saved_for_backward
+from .inspection import (
+    CONVOLUTIONS,
+    NORMS,
+    Pair,
+    compiler_in_use,
+    convolutions_before_norms,
+    pair_of,
+    saved_for_backward,
+)
 from .marks import Observer
 from .places import NOWHERE, Place, Places
 
@@ -23,7 +33,9 @@ _TYPES_AT_MOST = 10
 
 
 class CallCounts(Observer):
-    """While marks are installed: counts forwards, backwards and fetches, sees which optimizers step, looks once at a forward of each."""
+    """While marks are installed: counts forwards, backwards and fetches, sees which optimizers
+    step, looks once at a forward of each.
+    """
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -43,7 +55,9 @@ class CallCounts(Observer):
         self._shapes: Counter[tuple[int, tuple[int, ...]]] = Counter()  # of the first tensor given, by model
         self._elements = 0  # given since they were taken last
 
-    def forward(self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> contextlib.AbstractContextManager[None] | None:
+    def forward(
+        self, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> contextlib.AbstractContextManager[None] | None:
         module = args[0]
         self._forwards += 1
         self._with_grad += torch.is_grad_enabled()
@@ -65,7 +79,9 @@ class CallCounts(Observer):
         with contextlib.ExitStack() as stack:
             if id(module) not in self.pairs:
                 stack.enter_context(convolutions_before_norms(module, self.pairs.setdefault(id(module), [])))
-            if not self._backwards and torch.is_grad_enabled():  # in training, hooks could meet transforms that refuse them
+            if (
+                not self._backwards and torch.is_grad_enabled()
+            ):  # in training, hooks could meet transforms that refuse them
                 kept: dict[int, int] = {}
                 stack.enter_context(saved_for_backward(module, kept))
                 stack.callback(self._add_saved, kept)
@@ -87,7 +103,9 @@ class CallCounts(Observer):
             self._optimizers[id(optimizer)] = weakref.ref(optimizer)
 
     def taken_elements(self) -> int:
-        """How many elements the tensors had that models with parameters were given since this was last called."""
+        """How many elements the tensors had that models with parameters were given since this was last
+        called.
+        """
         elements, self._elements = self._elements, 0
         return elements
 
@@ -126,7 +144,13 @@ class CallCounts(Observer):
 def _tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
     """Also those in a list, a tuple or a dictionary among them."""
     for value in values:
-        inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else (value,)
+        inside = (
+            value.values()
+            if isinstance(value, Mapping)
+            else value
+            if isinstance(value, (list, tuple))
+            else (value,)
+        )
         yield from (item for item in inside if isinstance(item, torch.Tensor))
 
 
@@ -149,12 +173,16 @@ def model_facts(model: nn.Module, place: Place, seen: dict[int, list[Pair]]) -> 
         "conv_bias_before_norm": [{"conv": pair.conv, "norm": pair.norm} for pair in pairs if pair.biased],
         "conv_norm_pair_count": sum(pair.folds for pair in pairs),
         "sync_batchnorm_count": sum(isinstance(module, nn.SyncBatchNorm) for module in model.modules()),
-        "module_types": dict(Counter(type(module).__name__ for module in model.modules()).most_common(_TYPES_AT_MOST)),
+        "module_types": dict(
+            Counter(type(module).__name__ for module in model.modules()).most_common(_TYPES_AT_MOST)
+        ),
     }
 
 
 def _pairs_in_sequence(model: nn.Module) -> list[Pair]:
-    """Convolutions that a norm directly follows in an nn.Sequential, where order of definition is order of use."""
+    """Convolutions that a norm directly follows in an nn.Sequential, where
+    order of definition is order of use.
+    """
     pairs = []
     for prefix, module in model.named_modules():
         if not isinstance(module, nn.Sequential):
@@ -162,13 +190,21 @@ def _pairs_in_sequence(model: nn.Module) -> list[Pair]:
         children = list(module.named_children())
         for (name, child), (next_name, next_child) in itertools.pairwise(children):
             if isinstance(child, CONVOLUTIONS) and isinstance(next_child, NORMS):
-                pairs.append(pair_of(child, next_child, f"{prefix}.{name}".lstrip("."), f"{prefix}.{next_name}".lstrip(".")))
+                pairs.append(
+                    pair_of(
+                        child, next_child, f"{prefix}.{name}".lstrip("."), f"{prefix}.{next_name}".lstrip(".")
+                    )
+                )
     return pairs
 
 
 def _is_channels_last(weight: torch.Tensor) -> bool:
     """A layout that is channels_last and not also the default one, as it is for 1x1 kernels."""
-    return weight.dim() == 4 and weight.is_contiguous(memory_format=torch.channels_last) and not weight.is_contiguous()
+    return (
+        weight.dim() == 4
+        and weight.is_contiguous(memory_format=torch.channels_last)
+        and not weight.is_contiguous()
+    )
 
 
 def _autocast_enabled() -> bool:

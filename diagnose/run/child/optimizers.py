@@ -56,10 +56,16 @@ class ZeroGrads:
         self._patches.restore()
 
     def facts(self) -> dict[str, Any] | None:
-        """The place is that of the last call that wrote zeros, else of the last call; None if there was no call."""
+        """The place is that of the last call that wrote zeros, else of the
+        last call; None if there was no call.
+        """
         if not any(self._counts.values()):
             return None
-        return {"to_none_count": self._counts[True], "to_zero_count": self._counts[False], **self._place._asdict()}
+        return {
+            "to_none_count": self._counts[True],
+            "to_zero_count": self._counts[False],
+            **self._place._asdict(),
+        }
 
     def _counting(self, original: Callable[..., None]) -> Callable[..., None]:
         def zero_grad(owner: Any, /, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,6 @@
-"""The script's own profiler: noticed always, and made inert while ours records, because two at once cancel or crash each other."""
+"""The script's own profiler: noticed always, and made inert while ours records, because two
+at once cancel or crash each other.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,10 @@ class OtherProfilers:
 
     @guarded("watching the script's own profiler", False)
     def _silence(self, profiler: Any) -> bool:
-        """Turn `profiler` into torch's own no-op (`enabled=False`) if ours is recording. True if it is one."""
+        """Turn `profiler` into torch's own no-op (`enabled=False`) if ours is recording.
+
+        True if it is one.
+        """
         if self.ours_records and profiler.enabled:
             self._active.discard(profiler)
             profiler.enabled = False

@@ -1,4 +1,6 @@
-"""What the model returns in the first steps of a script without any loss: whether a fix changes an inference's results, and how much."""
+"""What the model returns in the first steps of a script without any loss: whether a fix changes
+an inference's results, and how much.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,14 @@ class Outputs:
 
 def _values(result: Any) -> list[float]:
     """Evenly spaced over the tensor."""
-    floating = next((tensor for tensor in tensors_in(result) if tensor.is_floating_point() and tensor.layout == torch.strided), None)
+    floating = next(
+        (
+            tensor
+            for tensor in tensors_in(result)
+            if tensor.is_floating_point() and tensor.layout == torch.strided
+        ),
+        None,
+    )
     if floating is None or not floating.numel():
         return []
     flat = floating.detach().reshape(-1)

@@ -1,6 +1,8 @@
-"""Times the parts of a step without a profiler: forward, backward, the optimizer's step, the loader's next batch.
+"""Times the parts of a step without a profiler: forward, backward, the
+optimizer's step, the loader's next batch.
 
-The wrappers exist only in the phase that is for it, and do no more than take a sample where a part begins and one where it ends.
+The wrappers exist only in the phase that is for it, and do no more than take a sample where
+a part begins and one where it ends.
 """
 
 from __future__ import annotations
@@ -29,7 +31,10 @@ class Parts:
         self._thread = 0
 
     def begin(self, phase: str, step_ns: int) -> None:
-        """A phase begins in the thread that trains: its parts are timed if it is the one for that. `step_ns`: see `Processor.begin`."""
+        """A phase begins in the thread that trains: its parts are timed if it is the one for that.
+
+        `step_ns`: see `Processor.begin`.
+        """
         self.processor.begin(step_ns)
         if phase == "parts":
             self._install()
@@ -78,7 +83,11 @@ class Parts:
 
     @guarded("timing the optimizer's step")
     def _step_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if "optimizer" not in self._open and get_ident() == self._thread and not torch.compiler.is_compiling():
+        if (
+            "optimizer" not in self._open
+            and get_ident() == self._thread
+            and not torch.compiler.is_compiling()
+        ):
             self._open.add("optimizer")
             self.processor.sample(PARTS["optimizer"])
 

@@ -1,4 +1,6 @@
-"""Replaces attributes and puts them back exactly: an attribute that was inherited is deleted again, not copied."""
+"""Replaces attributes and puts them back exactly: an attribute that was
+inherited is deleted again, not copied.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from typing import Any
 from .places import OWN_FOLDER, library_path
 
 _INHERITED = object()
-_NAMES_IN_USE: dict[str, str] = {}  # kept for ever: torch's profiler reads them long after the replacement is gone
+_NAMES_IN_USE: dict[
+    str, str
+] = {}  # kept for ever: torch's profiler reads them long after the replacement is gone
 
 
 class Patches:
@@ -65,5 +69,13 @@ def callee_name(function: Any) -> str:
     code = getattr(function, "__code__", None)
     if code is None:
         owner = getattr(function, "__objclass__", None)
-        return f"<built-in method {function.__name__} of {owner.__name__.removesuffix('Base')} object>" if owner else repr(function)
-    return code.co_name if code.co_filename.startswith(OWN_FOLDER) else f"{library_path(code.co_filename)}: {code.co_name}"
+        return (
+            f"<built-in method {function.__name__} of {owner.__name__.removesuffix('Base')} object>"
+            if owner
+            else repr(function)
+        )
+    return (
+        code.co_name
+        if code.co_filename.startswith(OWN_FOLDER)
+        else f"{library_path(code.co_filename)}: {code.co_name}"
+    )

@@ -1,7 +1,8 @@
 """The phases of one recording: leads through them tick by tick and writes what each one gave.
 
-While the script warms up, a short timeline and a step of detail are recorded at once. Then come plain steps, their parts, the timeline and
-the detail, in a short round first if the script may end before a full one. Of two phases of a name the one with more steps counts.
+While the script warms up, a short timeline and a step of detail are recorded at once. Then come plain steps,
+their parts, the timeline and the detail, in a short round first if the script may end before a full one. Of
+two phases of a name the one with more steps counts.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from .shared_state import Stage
 from .ticks import TickLog
 
 _NEVER = 1 << 62
-_SAMPLED_NS = 1_000_000  # at least between two samples of plain steps: reading the kernel's files costs a step some 10 µs in its midst
+# at least between two samples of plain steps: reading the kernel's files costs a step some 10 µs in its midst
+_SAMPLED_NS = 1_000_000
 _PASSES_NS = 5_000_000  # how long the parent's wish to stop may go unnoticed
 _TEXTS = {
     "warmup": "warming up",
@@ -43,7 +45,10 @@ _TEXTS = {
 }
 _FIRST_LOOK = "taking a first look, in case the script ends soon"  # the short round
 _WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
-_THEIRS_RUNS = "The script's own profiler runs all the time, so nothing could be recorded beside it: switch it off and run again."
+_THEIRS_RUNS = (
+    "The script's own profiler runs all the time, so nothing could be recorded beside it: switch "
+    "it off and run again."
+)
 _a_profiler_runs = torch.autograd._profiler_enabled
 
 
@@ -88,11 +93,20 @@ class Phases:
         self._early_from = self._early_until = 0  # ticks
         self._settling_from = self._settles_ticks = 0
         self._is_warm = False  # steps have taken the same time before
-        self._next_tick, self._next_ns = 0, 0  # the tick and the time from which the phase's end is considered
-        self._wakes_ns = self._samples_ns = 0  # until then plain ticks are only written down, and no sample is taken
+        # the tick and the time from which the phase's end is considered
+        self._next_tick, self._next_ns = (0, 0)
+        # until then plain ticks are only written down, and no sample is taken
+        self._wakes_ns = self._samples_ns = 0
         self._ticks_watched = self._ticks_theirs = self._ticks_recorded = 0
         self.over = False
-        self._results = Results(folder, facts, parts.processor, clock=clock, activities=activities, thread=threading.current_thread().name)
+        self._results = Results(
+            folder,
+            facts,
+            parts.processor,
+            clock=clock,
+            activities=activities,
+            thread=threading.current_thread().name,
+        )
         self._log = TickLog(folder)
         parts.processor.forget()
         coordinator.announce(Stage(_TEXTS["warmup"]))
@@ -102,9 +116,11 @@ class Phases:
         return self._recording is not None
 
     def passes(self, now_ns: int) -> bool:
-        """Whether this tick needs no more than to be written down, as most of the plain phase do; then that has been done.
+        """Whether this tick needs no more than to be written down, as most of the
+        plain phase do; then that has been done.
 
-        All that a short step pays for being timed is here, on the way here, and in `losses.py` and `fetch.py`.
+        All that a short step pays for being timed is here, on the way here, and in `losses.py` and
+        `fetch.py`.
         """
         if now_ns >= self._wakes_ns or self._ticks >= self._next_tick:
             return False
@@ -155,7 +171,9 @@ class Phases:
         self._sample(TICK_ENDS)
 
     def _look_around(self, number: int, now_ns: int) -> None:
-        """What need not be done at every plain tick: several ranks have to know each other's ticks, one alone has time."""
+        """What need not be done at every plain tick: several ranks have to know
+        each other's ticks, one alone has time.
+        """
         steps, within = divmod(number - self._first_tick, self._period)
         if not within:
             self._facts.plain.step(steps, now_ns)
@@ -183,15 +201,21 @@ class Phases:
 
     def _calibrate(self) -> None:
         self._calibrated = True
-        self._facts.profiler_costs = None if self._foreign.active else measured_costs(self._marks, self._activities)
+        self._facts.profiler_costs = (
+            None if self._foreign.active else measured_costs(self._marks, self._activities)
+        )
 
     def _settle(self, number: int, now_ns: int) -> None:
         self._period = self._find_period()
-        if (number + 1) % self._period or (len(self._sources) < 2 * len(set(self._sources)) and number < schedule.WARMUP_TICKS):
+        if (number + 1) % self._period or (
+            len(self._sources) < 2 * len(set(self._sources)) and number < schedule.WARMUP_TICKS
+        ):
             return
         rounds = self._rounds or self._rounds_to_come()
         patient = len(rounds) == 1  # the only round, or the full one after a short one
-        if self._coordinator.ends(self._clock, "warmup", self._period, lambda: self._settled(now_ns, patient=patient)):
+        if self._coordinator.ends(
+            self._clock, "warmup", self._period, lambda: self._settled(now_ns, patient=patient)
+        ):
             self._rounds = rounds
             self._names = [name for name in rounds[0] if name != "detail" or self._stacks]
             self._begin(self._names.pop(0), number, now_ns)
@@ -214,11 +238,15 @@ class Phases:
             return False
         if self._is_warm or self._ticks > schedule.WARMUP_STEPS * self._period:
             return bool(step_ns)
-        self._is_warm = schedule.settled(step_ns, now_ns - self._tick_ns[0], timed=not self._coordinator.spread)
+        self._is_warm = schedule.settled(
+            step_ns, now_ns - self._tick_ns[0], timed=not self._coordinator.spread
+        )
         return self._is_warm
 
     def _settle_from_here(self, paused_ns: int) -> None:
-        """Steps count again from now on; after a pause only when the batches are used up that workers have loaded meanwhile."""
+        """Steps count again from now on; after a pause only when the batches are used up
+        that workers have loaded meanwhile.
+        """
         self._settling_from = self._step_begins_now()
         self._settles_ticks = self._facts.batches_ahead() if paused_ns > self._pace_ns() else 0
 
@@ -237,7 +265,9 @@ class Phases:
         """Record at once: the script may end before it has warmed up."""
         if self._foreign.active:
             return
-        ticks = schedule.EARLY_STEPS[name] * (min(len(set(self._sources)), 16) if name == "timeline" else self._period)
+        ticks = schedule.EARLY_STEPS[name] * (
+            min(len(set(self._sources)), 16) if name == "timeline" else self._period
+        )
         self._early, self._early_from, self._early_until = name, number, number + ticks
         self._start(Recording(self._marks, self._foreign, self._activities, stacks=name == "detail"), number)
         self._step_begins_now()
@@ -252,7 +282,12 @@ class Phases:
     def _end_early(self, number: int, now_ns: int) -> None:
         """The detail follows the timeline, unless it may take too long or the compiler is still at work."""
         name, step_ns = self._early, self._keep_early(number)
-        if name == "timeline" and self._stacks and step_ns <= schedule.LONGEST_EARLY_NS and not compiler_in_use():
+        if (
+            name == "timeline"
+            and self._stacks
+            and step_ns <= schedule.LONGEST_EARLY_NS
+            and not compiler_in_use()
+        ):
             self._begin_early("detail", number)
         else:
             self._settle_from_here(perf_counter_ns() - now_ns)
@@ -266,12 +301,15 @@ class Phases:
         tick_ns = self._tick_ns[-(number - self._early_from + 1) :]
         synchronize(self._activities.device)
         recording.stop()
-        self._update().keep_recording(recording, self._phase(name) | {"first_tick": self._early_from, "tick_ns": tick_ns, "cold": True})
+        self._update().keep_recording(
+            recording, self._phase(name) | {"first_tick": self._early_from, "tick_ns": tick_ns, "cold": True}
+        )
         return (tick_ns[-1] - tick_ns[0]) / max(1, (len(tick_ns) - 1) // self._period)
 
     def optimizer_stepped(self) -> None:
-        """An optimizer's step has ended between two ticks. The next one is not to begin in a recording: it may end in a later one, and
-        torch would write that into memory that is freed."""
+        """An optimizer's step has ended between two ticks. The next one is not to begin in a recording: it
+        may end in a later one, and torch would write that into memory that is freed.
+        """
         if self._recording is None:
             return
         try:
@@ -291,7 +329,9 @@ class Phases:
         self._name, self._first_tick, self._tick_ns = name, number, [now_ns]
         budget = self._rounds[0][name]
         is_short = len(self._rounds) > 1
-        self._coordinator.announce(Stage(_FIRST_LOOK) if is_short else Stage(_TEXTS[name], budget, self._period, self._step_ns))
+        self._coordinator.announce(
+            Stage(_FIRST_LOOK) if is_short else Stage(_TEXTS[name], budget, self._period, self._step_ns)
+        )
         self._parts.begin(name, self._step_ns)
         if name in ("timeline", "detail"):
             self._begin_recording(name, number)
@@ -305,10 +345,14 @@ class Phases:
         self._log.begin(name, number, begin_ns)
         self._sample(TICK, begin_ns)
         self._next_tick = _NEVER if budget.least_ns else self._first_tick + budget.steps * self._period
-        self._next_ns = begin_ns + min(budget.least_ns or budget.time_ns, budget.time_ns, budget.time_limit_ns)
+        self._next_ns = begin_ns + min(
+            budget.least_ns or budget.time_ns, budget.time_ns, budget.time_limit_ns
+        )
 
     def _begin_recording(self, name: str, number: int) -> None:
-        """A device's work may be missing at the begin of a session (pytorch#192021): one step more, which does not count."""
+        """A device's work may be missing at the begin of a session (pytorch#192021):
+        one step more, which does not count.
+        """
         if not self._calibrated:
             self._calibrate()
         recording = Recording(self._marks, self._foreign, self._activities, stacks=name == "detail")
@@ -317,7 +361,9 @@ class Phases:
         self._start(recording, number)
 
     def _is_used_up(self, number: int, now_ns: int) -> bool:
-        """By steps all ranks know it for themselves, for they began at the same tick; by time the one that leads says it."""
+        """By steps all ranks know it for themselves, for they began at the same tick;
+        by time the one that leads says it.
+        """
         if number >= self._next_tick or self._was_cut:
             return True
         budget, steps = self._rounds[0][self._name], (number - self._first_tick) // self._period
@@ -349,20 +395,28 @@ class Phases:
             self.over = True
 
     def _wait_for_theirs(self, number: int, now_ns: int) -> None:
-        """A profiler of the script's own runs: go on with plain steps until it has ended, though not for ever."""
+        """A profiler of the script's own runs: go on with plain steps until it has ended, though not for
+        ever.
+        """
         budget = self._rounds[0]["plain"]
         steps, elapsed = (number - self._first_tick) // self._period, now_ns - self._tick_ns[0]
         if steps >= 2 * budget.steps or elapsed >= 2 * budget.time_limit_ns:
             self._results.note(
-                "The script's own profiler runs all the time, so nothing could be recorded beside it: switch it off and run again."
+                "The script's own profiler runs all the time, so nothing could be recorded beside it: switch "
+                "it off and run again."
             )
             self.over = True
 
     def _end_recording(self) -> None:
-        """Stop the recording of the current phase and write its files; the phase is kept if it holds a whole step."""
+        """Stop the recording of the current phase and write its files; the
+        phase is kept if it holds a whole step.
+        """
         recording, self._recording = self._recording, None
         assert recording is not None
-        name, steps = self._name, (len(self._tick_ns) - 1) // self._period if self._ticks > self._first_tick else 0
+        name, steps = (
+            self._name,
+            (len(self._tick_ns) - 1) // self._period if self._ticks > self._first_tick else 0,
+        )
         self._note_pace()
         synchronize(self._activities.device)
         recording.stop()
@@ -375,7 +429,12 @@ class Phases:
 
     def _phase(self, name: str) -> dict[str, Any]:
         """A phase with a recording, as it stands in steps.json."""
-        phase = {"name": name, "first_tick": self._first_tick, "tick_ns": self._tick_ns, "input_elements": self._input_elements}
+        phase = {
+            "name": name,
+            "first_tick": self._first_tick,
+            "tick_ns": self._tick_ns,
+            "input_elements": self._input_elements,
+        }
         return phase | ({"dropped_ticks": self._dropped_ticks} if self._dropped_ticks else {})
 
     # the end
@@ -391,7 +450,9 @@ class Phases:
         self._keep_phase()
         results = self._update()
         if results.is_early("timeline"):
-            results.note("The script ended before it had warmed up: the timeline comes from its very first steps.")
+            results.note(
+                "The script ended before it had warmed up: the timeline comes from its very first steps."
+            )
         results.write()
         with contextlib.suppress(OSError):
             self._log.remove()
@@ -437,7 +498,11 @@ class Phases:
         self._facts.plain.end((len(self._tick_ns) - 1) // self._period)
         self._note_pace()
         if self._tick_ns:
-            phase = {"name": self._name, "first_tick": self._first_tick, "tick_ns": self._tick_ns} | self._on_devices()
+            phase = {
+                "name": self._name,
+                "first_tick": self._first_tick,
+                "tick_ns": self._tick_ns,
+            } | self._on_devices()
             self._tick_ns = []
             self._update().keep(phase)
 
@@ -462,9 +527,16 @@ class Phases:
     def _update(self) -> Results:
         """The results, told how far the recording is."""
         if self._foreign.silenced:
-            self._results.note("The script's own profiler was kept inert while ours recorded; its results of this run are empty.")
+            self._results.note(
+                "The script's own profiler was kept inert while ours recorded; its results of this run "
+                "are empty."
+            )
         self._facts.recorded_steps = self._ticks_recorded / self._period
         if self._ticks_watched:
             self._facts.own_profiler_share = self._ticks_theirs / self._ticks_watched
-        self._results.period, self._results.tick_count, self._results.complete = self._period, self._ticks, self.over
+        self._results.period, self._results.tick_count, self._results.complete = (
+            self._period,
+            self._ticks,
+            self.over,
+        )
         return self._results

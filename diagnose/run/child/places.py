@@ -14,11 +14,15 @@ from .cells import is_cell
 
 _LIBRARY_FOLDERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _STANDARD_LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
-OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep  # of the whole package
+# of the whole package
+OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
-# How any call of torch is made, as against its helpers that a script calls as it calls a library; and ourselves.
+# How any call of torch is made, as against its helpers that a script calls as it calls a library; and
+# ourselves.
 _NO_LIBRARY = re.compile(
-    r"torch\.(?!nn\.utils\.|amp\.|distributed\.|utils\.(?!_contextlib\.|_device\.))|" + re.escape(__name__.partition(".")[0]) + r"\."
+    r"torch\.(?!nn\.utils\.|amp\.|distributed\.|utils\.(?!_contextlib\.|_device\.))|"
+    + re.escape(__name__.partition(".")[0])
+    + r"\."
 )
 
 
@@ -34,18 +38,26 @@ NOWHERE = Place("", -1, "")
 
 
 class Places:
-    """Decides by file: below the script's folder or the working directory and not part of any library there, or a notebook's cell."""
+    """Decides by file: below the script's folder or the working directory and not part of any
+    library there, or a notebook's cell.
+    """
 
     def __init__(self, script_folder: str, cwd: str) -> None:
         self._cwd = cwd
-        self._roots = _with_separator({script_folder, os.path.realpath(script_folder), cwd, os.path.realpath(cwd)})
+        self._roots = _with_separator(
+            {script_folder, os.path.realpath(script_folder), cwd, os.path.realpath(cwd)}
+        )
         self._libraries = _with_separator(_library_folders(self._roots))
         self.cells: list[str] = []  # those met so far
         self._files: dict[str, str] = {}  # co_filename -> absolute path, empty if not the user's
-        self._functions: dict[CodeType, str] = {}  # -> module:function of a library, empty if it does not count
+        self._functions: dict[
+            CodeType, str
+        ] = {}  # -> module:function of a library, empty if it does not count
 
     def user_file(self, filename: str) -> str:
-        """The absolute path of `filename` if it is the user's own (of a cell its name as it is), else empty."""
+        """The absolute path of `filename` if it is the user's own (of a cell its name as it is), else
+        empty.
+        """
         known = self._files.get(filename)
         if known is None:
             known = self._files[filename] = self._classify(filename)
@@ -65,7 +77,9 @@ class Places:
         return NOWHERE
 
     def nearest_via(self, frame: FrameType | None) -> tuple[Place, str]:
-        """The same, with the library's own function on the way there, the innermost, as `torchmetrics.metric:compute`; empty if none."""
+        """The same, with the library's own function on the way there, the innermost, as
+        `torchmetrics.metric:compute`; empty if none.
+        """
         files, functions = self._files, self._functions
         via = ""
         while frame is not None:
@@ -93,13 +107,17 @@ class Places:
         if path.startswith(OWN_FOLDER) or path.startswith(self._libraries):
             return ""
         for root in self._roots:
-            if path.startswith(root) and not any(folder in path[len(root) - 1 :] for folder in _LIBRARY_FOLDERS):
+            if path.startswith(root) and not any(
+                folder in path[len(root) - 1 :] for folder in _LIBRARY_FOLDERS
+            ):
                 return path
         return ""
 
 
 def library_path(filename: str) -> str:
-    """`torch/serialization.py` for a file of an installed package or of the standard library; any other as it is."""
+    """`torch/serialization.py` for a file of an installed package or of the
+    standard library; any other as it is.
+    """
     for folder in _LIBRARY_FOLDERS:
         _, found, rest = filename.rpartition(folder)
         if found:
@@ -119,7 +137,16 @@ def _with_separator(folders: set[str]) -> tuple[str, ...]:
 def _library_folders(roots: tuple[str, ...]) -> set[str]:
     """Folders of installed packages; one that contains the script itself is no library here."""
     paths = sysconfig.get_paths()
-    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {sys.prefix, sys.base_prefix}
-    folders |= {entry for entry in sys.path if entry and glob.glob(os.path.join(glob.escape(entry), "*.dist-info"))}
+    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {
+        sys.prefix,
+        sys.base_prefix,
+    }
+    folders |= {
+        entry for entry in sys.path if entry and glob.glob(os.path.join(glob.escape(entry), "*.dist-info"))
+    }
     folders = {os.path.abspath(folder) for folder in folders}
-    return {folder for folder in folders if not any(root.startswith(folder.rstrip(os.sep) + os.sep) for root in roots)}
+    return {
+        folder
+        for folder in folders
+        if not any(root.startswith(folder.rstrip(os.sep) + os.sep) for root in roots)
+    }

@@ -1,4 +1,6 @@
-"""What is watched in the plain phase, where no profiler is: all of it together costs a step a few µs (`make bench`)."""
+"""What is watched in the plain phase, where no profiler is: all of it together
+costs a step a few µs (`make bench`).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,14 @@ class PlainPhase:
     def __init__(self, place_for: Callable[[str], tuple[Any, str]]) -> None:
         self.facts: dict[str, Any] = {}
         self._memory = Memory()
-        self._all: tuple[_Watcher, ...] = (Losses(place_for), Scaling(), CompiledFrames(), Garbage(), self._memory, Usage())
+        self._all: tuple[_Watcher, ...] = (
+            Losses(place_for),
+            Scaling(),
+            CompiledFrames(),
+            Garbage(),
+            self._memory,
+            Usage(),
+        )
         self._watching: list[_Watcher] = []
 
     def begin(self) -> None:

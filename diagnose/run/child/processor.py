@@ -1,8 +1,10 @@
-"""What the thread that trains had of the processor: how long it ran, and how long it was ready to run and had no core.
+"""What the thread that trains had of the processor: how long it ran, and how long
+it was ready to run and had no core.
 
-Read at every tick, and where the parts of a step begin and end while these are timed or recorded. A sample is two or three system calls,
-about 1.5 µs; what the kernel answered is only read when the samples are written. A system call is also where the kernel likes to give the
-core to somebody else, so a sample notes the time before, in the middle and after.
+Read at every tick, and where the parts of a step begin and end while these are timed or recorded. A sample
+is two or three system calls, about 1.5 µs; what the kernel answered is only read when the samples are
+written. A system call is also where the kernel likes to give the core to somebody else, so a sample notes
+the time before, in the middle and after.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ except ImportError:  # Windows
 
 FILE = "processor.bin"
 TICK, TICK_ENDS = 0, 5  # what the recorder itself does at a tick lies between
-PARTS = {"forward": 1, "backward": 2, "optimizer": 3, "next": 4}  # a part begins at its number and ends at the negative one
+# a part begins at its number and ends at the negative one
+PARTS = {"forward": 1, "backward": 2, "optimizer": 3, "next": 4}
 _UNKNOWN = -1
 _THREAD = getattr(resource, "RUSAGE_THREAD", None)  # Linux only
 
@@ -30,7 +33,8 @@ _RECORD = struct.Struct("<qqqqqqqq")  # see docs/architecture.md, *processor.bin
 _SAMPLES_AT_MOST = 50_000  # a phase
 _ANSWER_BYTES = 64
 _READ_NS = 1_000  # one file of the kernel's
-_STEP_OVER_READS = 200  # the files of other threads are read where that takes at most one in so many parts of a step
+# the files of other threads are read where that takes at most one in so many parts of a step
+_STEP_OVER_READS = 200
 
 
 class Processor:
@@ -104,14 +108,22 @@ class Processor:
             os.replace(path + ".unfinished", path)
 
     def _pack(self) -> None:
-        """Read what the kernel answered since the last time. Of several threads beside this one the one that waited longest counts."""
+        """Read what the kernel answered since the last time.
+
+        Of several threads beside this one the one that waited longest counts.
+        """
         raw, self._raw = self._raw, []
         for *moments, ran_ns, own, switches, pool in raw:
             delays = tuple(map(_delay_ns, pool))
             if len(self._pool_before) == len(delays):
-                self._pool_delay_ns += max((later - earlier for later, earlier in zip(delays, self._pool_before, strict=True)), default=0)
+                self._pool_delay_ns += max(
+                    (later - earlier for later, earlier in zip(delays, self._pool_before, strict=True)),
+                    default=0,
+                )
             self._pool_before = delays
-            self._packed += _RECORD.pack(*moments, ran_ns, _delay_ns(own), self._pool_delay_ns if pool else _UNKNOWN, switches)
+            self._packed += _RECORD.pack(
+                *moments, ran_ns, _delay_ns(own), self._pool_delay_ns if pool else _UNKNOWN, switches
+            )
 
 
 def _delay_ns(answer: bytes) -> int:
@@ -131,7 +143,10 @@ def _busiest_others(count: int) -> list[str]:
     """The other threads of the process that have run longest so far: those torch computes with."""
     ran_ns: dict[str, int] = {}
     for name in os.listdir("/proc/self/task"):
-        with contextlib.suppress(OSError, ValueError), open(f"/proc/self/task/{name}/schedstat", "rb") as file:
+        with (
+            contextlib.suppress(OSError, ValueError),
+            open(f"/proc/self/task/{name}/schedstat", "rb") as file,
+        ):
             ran_ns[name] = int(file.read().split()[0])
     ran_ns.pop(str(get_native_id()), None)
     return sorted(ran_ns, key=ran_ns.__getitem__, reverse=True)[: max(0, count)]

@@ -33,7 +33,9 @@ _ALL_THREADS = _all_threads()
 
 @contextlib.contextmanager
 def _without_needless_import() -> Iterator[None]:
-    """torch's profiler asks whether CUDA graphs are on and imports the whole compiler for it: seconds, unless the script has done so."""
+    """torch's profiler asks whether CUDA graphs are on and imports the whole compiler for it:
+    seconds, unless the script has done so.
+    """
     lazy: set[str] = getattr(torch, "_lazy_modules", set())
     needless = set() if "torch._inductor" in sys.modules else {"_inductor"} & lazy
     lazy -= needless
@@ -45,7 +47,9 @@ def _without_needless_import() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _full_paths() -> Iterator[None]:
-    """The profiler cuts known folders off the names of files; which file "train.py" is cannot be told afterwards."""
+    """The profiler cuts known folders off the names of files; which file
+    "train.py" is cannot be told afterwards.
+    """
     patches = Patches()
     if hasattr(python_tracer, "_prefix_regex"):
         patches.replace(python_tracer, "_prefix_regex", lambda: [])
@@ -73,20 +77,27 @@ def recording_session(activities: Activities) -> Iterator[None]:
 
 
 class Recording:
-    """A profiler with the marks that belong to it, from `start` to `stop`; `export` may follow later, or never."""
+    """A profiler with the marks that belong to it, from `start` to `stop`;
+    `export` may follow later, or never.
+    """
 
-    def __init__(self, marks: Marks, foreign: OtherProfilers, activities: Activities, *, stacks: bool) -> None:
+    def __init__(
+        self, marks: Marks, foreign: OtherProfilers, activities: Activities, *, stacks: bool
+    ) -> None:
         self.running = False
         self._thread = 0
         self._marks, self._foreign = marks, foreign
         self.stacks = stacks
-        self._one_thread = stacks or _ALL_THREADS is None  # stacks of all threads crash torch 2.13 in the garbage collector
+        # stacks of all threads crash torch 2.13 in the garbage collector
+        self._one_thread = stacks or _ALL_THREADS is None
         self.profiler: profile | None = _profiler(activities, stacks=stacks, one_thread=self._one_thread)
 
     def start(self, tick: int | None, thread_ends: Callable[[], None]) -> None:
         """`tick`: the one that the recording begins with, None if its first step is not to count.
 
-        `thread_ends` is called by this thread at its end, if it is not the main one and ends while the recording runs."""
+        `thread_ends` is called by this thread at its end, if it is not the main
+        one and ends while the recording runs.
+        """
         assert self.profiler is not None
         self._thread = threading.get_ident()
         self._call_at_end_of_thread(thread_ends)
@@ -99,7 +110,9 @@ class Recording:
             mark_tick(tick)
 
     def stop(self) -> None:
-        """Stop recording. Raises RuntimeError in another thread than the one that started, where that would crash torch."""
+        """Stop recording. Raises RuntimeError in another thread than the one that
+        started, where that would crash torch.
+        """
         if self._one_thread and self._thread != threading.get_ident():
             raise RuntimeError("the thread that trained has ended")
         assert self.profiler is not None
@@ -110,7 +123,9 @@ class Recording:
             self.profiler.stop()
 
     def _call_at_end_of_thread(self, thread_ends: Callable[[], None]) -> None:
-        """A recording with stacks whose thread is gone can neither be stopped nor left alone without a crash."""
+        """A recording with stacks whose thread is gone can neither be stopped nor left alone without a
+        crash.
+        """
         thread: Any = threading.current_thread()
         delete = getattr(thread, "_delete", None)  # what a thread of `threading` does last
         if thread is threading.main_thread() or delete is None:
@@ -125,7 +140,10 @@ class Recording:
         thread._delete = last
 
     def export(self, path: str) -> None:
-        """Write the trace to `path` (.json or .json.gz), complete or not at all. Raises OSError, RuntimeError."""
+        """Write the trace to `path` (.json or .json.gz), complete or not at all.
+
+        Raises OSError, RuntimeError.
+        """
         assert self.profiler is not None
         folder, name = os.path.split(path)
         unfinished = os.path.join(folder, "unfinished-" + name)
@@ -146,7 +164,9 @@ def mark_tick(number: int) -> None:
 
 
 def export_trace(profiler: Any, path: str) -> None:
-    """`export_chrome_trace` with the lightest compression; torch's own spends most of its time in gzip level 9."""
+    """`export_chrome_trace` with the lightest compression; torch's own
+    spends most of its time in gzip level 9.
+    """
     if not path.endswith(".gz"):
         profiler.export_chrome_trace(path)
         return

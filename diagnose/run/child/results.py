@@ -1,4 +1,6 @@
-"""What the phases of a recording gave: of each name the best, in the files of the rank's folder as soon as it is there."""
+"""What the phases of a recording gave: of each name the best, in the files of the
+rank's folder as soon as it is there.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,21 @@ Phase = dict[str, Any]  # as it stands in steps.json
 
 
 class Results:
-    """`thread`: the name of the one that trains. Of two phases of a name the later one counts, unless it holds fewer steps."""
+    """`thread`: the name of the one that trains.
 
-    def __init__(self, folder: str, facts: Facts, processor: Processor, *, clock: str, activities: Activities, thread: str) -> None:
+    Of two phases of a name the later one counts, unless it holds fewer steps.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        facts: Facts,
+        processor: Processor,
+        *,
+        clock: str,
+        activities: Activities,
+        thread: str,
+    ) -> None:
         self._folder, self._facts, self._processor = folder, facts, processor
         self._clock, self._activities, self._thread = clock, activities, thread
         self._phases: dict[str, Phase] = {}  # by name
@@ -66,7 +80,9 @@ class Results:
         else:
             most = _EARLY_EVENTS_AT_MOST if phase["cold"] else EVENTS_AT_MOST
             path = os.path.join(self._folder, AVERAGES_FILE)
-            write_key_averages(recording.profiler, path, steps, cuda=self._activities.has_device, most_events=most)
+            write_key_averages(
+                recording.profiler, path, steps, cuda=self._activities.has_device, most_events=most
+            )
         self._phases[phase["name"]] = phase
         self.write()
 
@@ -89,7 +105,9 @@ class Results:
         write_json(os.path.join(self._folder, "steps.json"), steps)
 
     def _counts(self, phase: Phase) -> bool:
-        """Whether it is to take the place of an earlier phase of that name: if it is warm, or holds as many steps."""
+        """Whether it is to take the place of an earlier phase of that name: if
+        it is warm, or holds as many steps.
+        """
         earlier = self._phases.get(phase["name"])
         if earlier is None or (earlier.get("cold") and not phase.get("cold")):
             return True

@@ -30,7 +30,12 @@ class Scaling:
     def facts(self, steps: int) -> dict[str, Any]:
         if not self._steps:
             return {}
-        return {"grad_scaler": {"step_count": self._steps, "skipped_count": self._skipped if self._told_on_host else None}}
+        return {
+            "grad_scaler": {
+                "step_count": self._steps,
+                "skipped_count": self._skipped if self._told_on_host else None,
+            }
+        }
 
     def _counting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def step(scaler: GradScaler, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -51,7 +56,8 @@ class Scaling:
     def _begin_step(self, optimizer: Any) -> Any:
         self._steps += 1
         self._told_on_host &= not getattr(optimizer, "_step_supports_amp_scaling", False)
-        return register_optimizer_step_post_hook(self._optimizer_stepped)  # only here: other scripts are not to pay for it
+        # only here: other scripts are not to pay for it
+        return register_optimizer_step_post_hook(self._optimizer_stepped)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._optimizer_steps += 1

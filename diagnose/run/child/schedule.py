@@ -20,8 +20,10 @@ _PLAIN_NS_AT_MOST = 30 * SECOND
 _PARTS_STEPS_AT_LEAST = 3
 _PARTS_NS = SECOND // 2
 _LONGEST_PERIOD = 512
-EARLY_STEPS = {"timeline": 2, "detail": 1}  # recorded at once, while the script warms up: it may end before a proper recording
-LONGEST_EARLY_NS = 2 * SECOND  # a step that takes longer is recorded with stacks only in its turn: that can take several times as long
+# recorded at once, while the script warms up: it may end before a proper recording
+EARLY_STEPS = {"timeline": 2, "detail": 1}
+# a step that takes longer is recorded with stacks only in its turn: that can take several times as long
+LONGEST_EARLY_NS = 2 * SECOND
 _USUAL_STEPS = 8
 _PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 300_000_000, 150_000_000, 200_000_000, 20_000_000
 _UNKNOWN_LEFT = 7  # as many steps as a short round has where nobody knows how many are left
@@ -32,7 +34,9 @@ _NEVER_NS = 1 << 62
 
 @dataclass(frozen=True)
 class Budget:
-    """A phase ends at `steps`, though not before `least_ns`; at `time_ns` once it has `at_least` steps; at `time_limit_ns` with one."""
+    """A phase ends at `steps`, though not before `least_ns`; at `time_ns` once it has `at_least`
+    steps; at `time_limit_ns` with one.
+    """
 
     steps: int
     at_least: int = 1
@@ -49,7 +53,9 @@ class Budget:
 
     def expected_steps(self, step_ns: int) -> int:
         """After how many steps the phase ends if each takes that long."""
-        least, in_time, at_most = (_steps_in(ns, step_ns) for ns in (self.least_ns, self.time_ns, self.time_limit_ns))
+        least, in_time, at_most = (
+            _steps_in(ns, step_ns) for ns in (self.least_ns, self.time_ns, self.time_limit_ns)
+        )
         return min(max(self.steps, least), at_most, max(self.at_least, in_time))
 
 
@@ -61,10 +67,12 @@ Round = dict[str, Budget]  # a phase after the other, those with at least a step
 
 
 def budgets(steps: int | None = None, plain_steps: int | None = None, *, timed: bool = True) -> Round:
-    """The budget of every phase after the warm-up, scaled by the timeline's steps, except where `plain_steps` is given.
+    """The budget of every phase after the warm-up, scaled by the timeline's steps,
+    except where `plain_steps` is given.
 
-    Without a number of steps there are as many as usual, and short steps more often, so that one disturbed step is not a large part of
-    them. Not `timed`: only steps count, which processes know that cannot ask each other how long theirs took.
+    Without a number of steps there are as many as usual, and short steps more often, so that one
+    disturbed step is not a large part of them. Not `timed`: only steps count, which processes know that
+    cannot ask each other how long theirs took.
     """
     in_timeline = steps or _USUAL_STEPS
     counts = {
@@ -75,20 +83,28 @@ def budgets(steps: int | None = None, plain_steps: int | None = None, *, timed: 
     }
     if not timed:
         return {name: Budget(count, count, _NEVER_NS, _NEVER_NS) for name, count in counts.items()}
-    least_ns = {"plain": _PLAIN_NS, "parts": _BRIEF_PARTS_NS, "timeline": _TIMELINE_NS, "detail": _DETAIL_NS} if steps is None else {}
+    least_ns = (
+        {"plain": _PLAIN_NS, "parts": _BRIEF_PARTS_NS, "timeline": _TIMELINE_NS, "detail": _DETAIL_NS}
+        if steps is None
+        else {}
+    )
     if plain_steps:
         least_ns["plain"] = 0
     limits = {
         "plain": {"at_least": _PLAIN_STEPS_AT_LEAST, "time_limit_ns": _PLAIN_NS_AT_MOST},
         "parts": {"at_least": _PARTS_STEPS_AT_LEAST, "time_ns": _PARTS_NS},
     }
-    return {name: Budget(count, **limits.get(name, {}), least_ns=least_ns.get(name, 0)) for name, count in counts.items()}
+    return {
+        name: Budget(count, **limits.get(name, {}), least_ns=least_ns.get(name, 0))
+        for name, count in counts.items()
+    }
 
 
 def rounds(full: Round, steps_left: int | None, step_ns: int) -> list[Round]:
     """Which phases to go through, one round after the other, while the script lives.
 
-    `steps_left`: that many are still to come, or more; None if nobody knows. Where the full round may not fit, shorter ones come first.
+    `steps_left`: that many are still to come, or more; None if nobody knows. Where the full round
+    may not fit, shorter ones come first.
     """
     steps = sum(budget.expected_steps(step_ns) for budget in full.values())
     if steps_left is not None and steps_left >= steps:
@@ -108,17 +124,24 @@ def _short_round(full: Round, steps: int) -> Round:
 
 
 def settled(step_ns: Sequence[int], elapsed_ns: int, *, timed: bool = True) -> bool:
-    """True when the warm-up may end: the last steps take about the same time, or the patience is used up; not `timed`: after some steps."""
+    """True when the warm-up may end: the last steps take about the same time, or the patience is
+    used up; not `timed`: after some steps.
+    """
     if not timed:
         return len(step_ns) >= _UNTIMED_WARMUP_STEPS
     if len(step_ns) < _SETTLED_STEPS:
         return bool(step_ns) and elapsed_ns >= _WARMUP_NS and step_ns[-1] <= _SETTLED_SPREAD * min(step_ns)
     last = step_ns[-_SETTLED_STEPS:]
-    return max(last) <= _SETTLED_SPREAD * min(last) or len(step_ns) >= WARMUP_STEPS or elapsed_ns >= _WARMUP_NS
+    return (
+        max(last) <= _SETTLED_SPREAD * min(last) or len(step_ns) >= WARMUP_STEPS or elapsed_ns >= _WARMUP_NS
+    )
 
 
 def period(sources: Sequence[object]) -> int:
-    """Ticks after which the sequence of ticking optimizers repeats; 1 if it does not. The first third may differ."""
+    """Ticks after which the sequence of ticking optimizers repeats; 1 if it does not.
+
+    The first third may differ.
+    """
     length = len(sources)
     for candidate in range(1, min(_LONGEST_PERIOD, length // 2) + 1):
         tail = sources[-max(2 * candidate, -(-2 * length // 3)) :]

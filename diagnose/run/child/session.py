@@ -1,4 +1,6 @@
-"""One process of the run: listens to the clock, and if it is one that is recorded leads it through the phases."""
+"""One process of the run: listens to the clock, and if it is one that is
+recorded leads it through the phases.
+"""
 
 from __future__ import annotations
 
@@ -125,14 +127,16 @@ class Session:
                 self.flush()
             self._stop_all(whatever_others_do=True)
         last_tick = self._shared.last_tick
-        if (last_tick and self._ticks >= last_tick) or (self._shared.stop_requested and self._coordinator is None):
+        if (last_tick and self._ticks >= last_tick) or (
+            self._shared.stop_requested and self._coordinator is None
+        ):
             self._stopper.stop()
 
     def clock_upgraded(self, kind: str) -> None:
         self._ticks = 0
         if self._phases is not None and not self._finished:
-            # What has begun while the discarded recording ran, as the step that ticks, must end before another one starts: torch would
-            # write its end into memory that is freed.
+            # What has begun while the discarded recording ran, as the step that ticks, must end before
+            # another one starts: torch would write its end into memory that is freed.
             self._passes_over = self._phases.recording
             self._phases.discard()
             self.facts.calls.forget()
@@ -182,7 +186,9 @@ class Session:
         )
 
     def _finish(self, *, stop: bool) -> None:
-        """Everything is written; then stop all ranks at the same tick, or take every hook away and let the script go on."""
+        """Everything is written; then stop all ranks at the same tick, or take every
+        hook away and let the script go on.
+        """
         assert self._coordinator is not None
         self.flush()
         if stop:
@@ -193,7 +199,9 @@ class Session:
             self.remove()
 
     def _stop_all(self, *, whatever_others_do: bool = False) -> None:
-        """Say at which tick all ranks stop, once all have written what they recorded, if it is this one that says it."""
+        """Say at which tick all ranks stop, once all have written what they
+        recorded, if it is this one that says it.
+        """
         assert self._coordinator is not None
         last_tick = self._coordinator.last_tick(whatever_others_do=whatever_others_do)
         if last_tick is not None and not self._shared.last_tick:
@@ -232,9 +240,13 @@ class Session:
             self._coordinator.ended()
 
     def note_memory_error(self, error: BaseException | None) -> None:
-        """If that ends the script, it is told of, also where no step has ended yet, or all is recorded already."""
+        """If that ends the script, it is told of, also where no step has
+        ended yet, or all is recorded already.
+        """
         with contextlib.suppress(Exception):
-            self.facts.memory_error = fatal_memory_error(error, self._places, None if self._finished else self._ticks)
+            self.facts.memory_error = fatal_memory_error(
+                error, self._places, None if self._finished else self._ticks
+            )
             if self.facts.memory_error is None:
                 return
             if self._elected is None:
@@ -244,10 +256,19 @@ class Session:
 
     @guarded("looking after a forked process")
     def forked(self) -> None:
-        """In a forked child: what the parent records is not ours, and nothing may be recorded here by its profiler."""
+        """In a forked child: what the parent records is not ours, and nothing
+        may be recorded here by its profiler.
+        """
         was_recording = self._phases is not None and self._phases.recording
         self._termination.remove()
-        self._phases, self._coordinator, self._elected, self._ticks, self._finished, self._stops = None, None, None, 0, False, False
+        self._phases, self._coordinator, self._elected, self._ticks, self._finished, self._stops = (
+            None,
+            None,
+            None,
+            0,
+            False,
+            False,
+        )
         self.facts.close()
         self.facts.plain.end(0)
         self._parts.forked()
@@ -259,7 +280,10 @@ class Session:
 
 
 def begin(plan: dict[str, Any]) -> None:
-    """Start listening in this process; torch has just been imported. Raises TypeError if the parent did not write the plan."""
+    """Start listening in this process; torch has just been imported.
+
+    Raises TypeError if the parent did not write the plan.
+    """
     session = Session(Plan(**plan))
     try:
         session.install()

@@ -1,4 +1,6 @@
-"""The page of memory that the parent and the processes of one run share: what to do, and how far the recording is."""
+"""The page of memory that the parent and the processes of one run share: what
+to do, and how far the recording is.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ RECORDING, WRITTEN, ENDED = 1, 2, 3  # of a seat; 0: a rank that has not ticked 
 
 
 class Stage(NamedTuple):
-    """What the recording is at, in words. `budget`: of its steps, without any where nobody knows how many it takes; a step is
-    `ticks_per_step` ticks and took `step_ns` before, 0 if that is not known."""
+    """What the recording is at, in words. `budget`: of its steps, without any where nobody knows how many it
+    takes; a step is `ticks_per_step` ticks and took `step_ns` before, 0 if that is not known.
+    """
 
     text: str
     budget: Budget = _NO_BUDGET
@@ -51,7 +54,9 @@ class SharedState:
 
     def __init__(self, folder: str, node: int = 0) -> None:
         """Open the page in `folder`, creating it; each machine (`node`) of a run has one. Raises OSError."""
-        descriptor = os.open(os.path.join(folder, self.file(node)), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        descriptor = os.open(
+            os.path.join(folder, self.file(node)), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
+        )
         try:
             if os.fstat(descriptor).st_size < _SIZE:
                 os.ftruncate(descriptor, _SIZE)
@@ -65,7 +70,10 @@ class SharedState:
 
     @property
     def attention(self) -> bool:
-        """There is something to obey: a stop is requested or the last tick is set. One byte, because it is read at every tick."""
+        """There is something to obey: a stop is requested or the last tick is set.
+
+        One byte, because it is read at every tick.
+        """
         return self._page[_ATTENTION] != 0
 
     @property
@@ -139,7 +147,9 @@ class SharedState:
     def stage(self, stage: Stage) -> None:
         budget = stage.budget
         limits = (budget.steps, budget.at_least, budget.time_ns, budget.time_limit_ns, budget.least_ns)
-        raw = _STAGE_LAYOUT.pack(*limits, stage.ticks_per_step, stage.step_ns, stage.text.encode()[: _TEXT_ROOM - 1])
+        raw = _STAGE_LAYOUT.pack(
+            *limits, stage.ticks_per_step, stage.step_ns, stage.text.encode()[: _TEXT_ROOM - 1]
+        )
         self.ticks = 0  # before the stage: a reader in between sees the old one at its begin
         self._page[_STAGE : _STAGE + len(raw)] = raw
 

@@ -1,8 +1,9 @@
 """SIGTERM, which by default kills a process with all that it is recording: here that is written first.
 
-A script that handles the signal itself is left alone. Otherwise the process dies of it all the same, so that its parent sees what it would
-see without us. Python's handlers run between two lines of the main thread. If that waits in a collective whose other ranks are gone, it
-comes to none: so a thread of ours hears of the signal, too.
+A script that handles the signal itself is left alone. Otherwise the process dies of it all the
+same, so that its parent sees what it would see without us. Python's handlers run between two lines
+of the main thread. If that waits in a collective whose other ranks are gone, it comes to none: so a
+thread of ours hears of the signal, too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ _PATIENCE_S = 1.0  # for the main thread to come to a line of Python
 
 
 class Termination:
-    """Calls `write` when SIGTERM comes, and then dies of it. `write` is called in the main thread, or in another if that is stuck."""
+    """Calls `write` when SIGTERM comes, and then dies of it.
+
+    `write` is called in the main thread, or in another if that is stuck.
+    """
 
     def __init__(self, write: Callable[[], None]) -> None:
         self._write = write
@@ -29,8 +33,13 @@ class Termination:
         self._sockets: tuple[socket.socket, socket.socket] | None = None  # ours, Python's
 
     def install(self) -> None:
-        """Nothing, where the script handles the signal or is woken by signals itself, or this is not the main thread."""
-        if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        """Nothing, where the script handles the signal or is woken by signals
+        itself, or this is not the main thread.
+        """
+        if (
+            threading.current_thread() is not threading.main_thread()
+            or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        ):
             return
         ours, pythons = socket.socketpair()
         pythons.setblocking(False)
@@ -43,8 +52,9 @@ class Termination:
         threading.Thread(target=self._listen, args=(ours,), name="diagnose", daemon=True).start()
 
     def remove(self) -> None:
-        """Give the signal back, unless the script has taken it meanwhile. In the main thread; also of a forked child, where no signal may
-        be told to the parent's thread."""
+        """Give the signal back, unless the script has taken it meanwhile. In the main thread; also of a
+        forked child, where no signal may be told to the parent's thread.
+        """
         if self._sockets is None or threading.current_thread() is not threading.main_thread():
             return
         pythons, self._sockets = self._sockets[1], None
@@ -89,5 +99,6 @@ class Termination:
         try:
             self._write()
         finally:
-            ctypes.CDLL(None).signal(int(signal.SIGTERM), None)  # SIG_DFL; Python's own function is for the main thread alone
+            # SIG_DFL; Python's own function is for the main thread alone
+            ctypes.CDLL(None).signal(int(signal.SIGTERM), None)
             os.kill(os.getpid(), signal.SIGTERM)

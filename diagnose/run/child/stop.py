@@ -10,7 +10,10 @@ _IGNORED_AT_MOST = 3
 
 
 class StopRun(SystemExit):
-    """Unwinds the script like its own sys.exit(0): `finally` blocks, context managers and atexit functions run."""
+    """Unwinds the script like its own sys.exit(0):
+
+    `finally` blocks, context managers and atexit functions run.
+    """
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -33,5 +36,7 @@ class Stopper:
 
 def flush_standard_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, OSError, ValueError):  # None, closed, or nobody reads any more
+        with contextlib.suppress(
+            AttributeError, OSError, ValueError
+        ):  # None, closed, or nobody reads any more
             stream.flush()

@@ -1,4 +1,5 @@
-"""The ticks of the phase in progress, in a page of memory that is a file: what was timed is there even if the process is killed.
+"""The ticks of the phase in progress, in a page of memory that is a file: what was timed is
+there even if the process is killed.
 
 Standard library only: the parent reads the same page.
 """
@@ -19,7 +20,9 @@ _SIZE = _HEAD.size + _WORD.size * _TICKS_AT_MOST
 
 
 class Progress(NamedTuple):
-    """A phase that was not over: its name, the number of its first tick, and when its ticks were (`perf_counter_ns`)."""
+    """A phase that was not over: its name, the number of its first tick, and when
+    its ticks were (`perf_counter_ns`).
+    """
 
     name: str
     first_tick: int

@@ -1,4 +1,7 @@
-"""One run of a comparison: the script as it is, or with fixes injected. No profiler; what each rank leaves is trial.json."""
+"""One run of a comparison: the script as it is, or with fixes injected.
+
+No profiler; what each rank leaves is trial.json.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,10 @@ LOSSES_AT_MOST = 10_000
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """`steps`: after how many the script is stopped; `untimed_steps`: at the begin, in which batches are hashed; `ticks_per_step`: as
-    recorded; `interventions`: what `interventions.build` takes; `seed_batches`: see `SeededBatches`; `by_torchrun`: it starts the ranks."""
+    """`steps`: after how many the script is stopped; `untimed_steps`: at the begin, in which batches are
+    hashed; `ticks_per_step`: as recorded; `interventions`: what `interventions.build` takes; `seed_batches`:
+    see `SeededBatches`; `by_torchrun`: it starts the ranks.
+    """
 
     steps: int
     untimed_steps: int
@@ -46,7 +51,8 @@ class TrialPlan:
 class Trial:
     """The clock's listener: counts steps to the end of the trial.
 
-    The fixes are installed before it is made: the clock takes `Module.__call__` as it finds it, and must find theirs.
+    The fixes are installed before it is made: the clock takes `Module.__call__`
+    as it finds it, and must find theirs.
     """
 
     def __init__(self, folder: str, plan: TrialPlan, interventions: list[Intervention]) -> None:
@@ -137,7 +143,9 @@ class Trial:
         device_ms = self._device_ms()  # waits for the GPU
         self._losses.stop()
         try:
-            write_json(os.path.join(self._rank_folder, "trial.json"), {"schema": 1, **self._result(device_ms)})
+            write_json(
+                os.path.join(self._rank_folder, "trial.json"), {"schema": 1, **self._result(device_ms)}
+            )
         except OSError as error:
             sys.stderr.write(f"diagnose: the trial could not be written: {error}\n")
         self._coordinator.written()
@@ -158,7 +166,9 @@ class Trial:
         }
 
     def _device_ms(self) -> list[float] | None:
-        """When the last of the devices in use ended each step, from the first one on; None without one, or if it was first used later."""
+        """When the last of the devices in use ended each step, from the first one on; None without
+        one, or if it was first used later.
+        """
         if not self._device_ticks:
             return None
         device_ns = self._device_ticks.end().values()
@@ -183,11 +193,15 @@ class Trial:
 
 
 def begin(plan: dict[str, Any]) -> None:
-    """Start listening in this process; torch has just been imported. Raises TypeError or KeyError if the parent did not write the plan."""
+    """Start listening in this process; torch has just been imported.
+
+    Raises TypeError or KeyError if the parent did not write the plan.
+    """
     asked = TrialPlan(**plan["trial"])
     if asked.by_torchrun and "TORCHELASTIC_RUN_ID" not in os.environ:
         return  # torchrun itself, in which no fix is to be made that its ranks would inherit
-    seed_everything(SEED + own_rank())  # ranks that draw the same random numbers may take the same batches, which they do not by themselves
+    # ranks that draw the same random numbers may take the same batches, which they do not by themselves
+    seed_everything(SEED + own_rank())
     interventions = build(asked.interventions, Places(plan["script_folder"], plan["cwd"]))
     for intervention in interventions:
         intervention.install()

@@ -1,4 +1,5 @@
-"""Tensors that are moved to the device, or converted to another type, again and again although they have not changed.
+"""Tensors that are moved to the device, or converted to another type, again and
+again although they have not changed.
 
 A tensor counts as the same while the Python object lives: addresses are used again for other data.
 """
@@ -55,7 +56,13 @@ class Uploads:
 
     def facts(self, steps: float) -> list[dict[str, Any]]:
         return [
-            {**place._asdict(), "per_step": count / steps, "bytes": size, "ms_per_step": total_ns / 1e6 / steps, "kind": kind}
+            {
+                **place._asdict(),
+                "per_step": count / steps,
+                "bytes": size,
+                "ms_per_step": total_ns / 1e6 / steps,
+                "kind": kind,
+            }
             for (place, kind, size), (count, total_ns) in self._repeated.items()
         ]
 
@@ -77,7 +84,9 @@ class Uploads:
 
     def _notice(self, tensor: torch.Tensor, moved: torch.Tensor, took_ns: int, frame: Any) -> None:
         changes_device = moved.device != tensor.device
-        if (changes_device and moved.device.type == "cpu") or not (changes_device or moved.dtype != tensor.dtype):
+        if (changes_device and moved.device.type == "cpu") or not (
+            changes_device or moved.dtype != tensor.dtype
+        ):
             return
         move = _Move("device" if changes_device else "dtype", moved.dtype, moved.device)
         key = id(tensor), move

@@ -35,7 +35,10 @@ class Usage:
 
 
 class _Counters(NamedTuple):
-    """`None` where the kernel does not tell. `busy`, `iowait` and `total` are of all processors, in its own unit."""
+    """`None` where the kernel does not tell.
+
+    `busy`, `iowait` and `total` are of all processors, in its own unit.
+    """
 
     seconds: float
     processor_s: float
@@ -49,7 +52,8 @@ class _Counters(NamedTuple):
 
 def _read() -> _Counters:
     processors = _numbers("/proc/stat", "cpu ") or []
-    known = len(processors) >= 8  # user, nice, system, idle, iowait, irq, softirq, steal; the rest is part of these
+    # user, nice, system, idle, iowait, irq, softirq, steal; the rest is part of these
+    known = len(processors) >= 8
     total, idle, iowait = sum(processors[:8]), processors[3] if known else 0, processors[4] if known else 0
     swapped = _numbers("/proc/vmstat", "pswpin ")
     return _Counters(

@@ -1,7 +1,8 @@
 """The one folder that all launchers of a job record into.
 
-On each machine the first launcher chooses and tells the others through a file in the temporary folder. Machines come to the same folder by
-its name, if they share a file system: the first of them makes it, the others find in its run.json that it is of their job.
+On each machine the first launcher chooses and tells the others through a file in the temporary folder.
+Machines come to the same folder by its name, if they share a file system: the first of them makes it, the
+others find in its run.json that it is of their job.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ _PATIENCE_S = 60.0  # for the first launcher to choose a folder: Python starts s
 
 @dataclass(frozen=True)
 class JobFolder:
-    """`out`: the run folder. `keeps_record`: this launcher writes run.json. `before`: the folders of the job's earlier starts."""
+    """`out`: the run folder.
+
+    `keeps_record`: this launcher writes run.json. `before`: the folders of the job's earlier starts.
+    """
 
     peers: Peers
     out: Path
@@ -38,8 +42,9 @@ class JobFolder:
 def common_folder(peers: Peers, wanted: Path | None) -> JobFolder:
     """The folder of this start of the job: `wanted`, or a new one in ``diagnosis``.
 
-    Where an earlier start of the job recorded into that folder, it is the next free one (-2, -3 …). Raises UsageError if the folder belongs
-    to something else, cannot be made, or if the launcher that chooses does not say so.
+    Where an earlier start of the job recorded into that folder, it is the next free one (-2, -3
+    …). Raises UsageError if the folder belongs to something else, cannot be made, or if the
+    launcher that chooses does not say so.
     """
     if not peers.leads:
         return JobFolder(peers, _told(peers))
@@ -54,8 +59,12 @@ def launchers_of(out: Path, node: int) -> Path:
 
 
 def recorded_before(peers: Peers, wanted: Path | None) -> Path | None:
-    """The folder of an earlier start of the job that recorded every phase of every rank, so that there is nothing left to record."""
-    return next((folder for folder in _starts_before(peers, wanted) if is_recorded(folder, peers.world_size)), None)
+    """The folder of an earlier start of the job that recorded every phase of every rank, so
+    that there is nothing left to record.
+    """
+    return next(
+        (folder for folder in _starts_before(peers, wanted) if is_recorded(folder, peers.world_size)), None
+    )
 
 
 def is_recorded(folder: Path, ranks: int) -> bool:
@@ -64,7 +73,10 @@ def is_recorded(folder: Path, ranks: int) -> bool:
 
 
 def _starts_before(peers: Peers, wanted: Path | None) -> list[Path]:
-    """Where earlier starts of the job were recorded, oldest first. Only a job on one machine can tell itself from all others."""
+    """Where earlier starts of the job were recorded, oldest first.
+
+    Only a job on one machine can tell itself from all others.
+    """
     folder, pattern = (Path("diagnosis"), "*") if wanted is None else (wanted.parent, f"{wanted.name}*")
     if peers.machines > 1 or not peers.restart:
         return []
@@ -80,7 +92,10 @@ def _chosen(peers: Peers, wanted: Path | None) -> JobFolder:
             return JobFolder(peers, folder.resolve(), True, tuple(before))
         if _job_in(folder) != peers.job:
             if folder == wanted:
-                raise UsageError(f"--out {wanted} exists and is not an empty folder", do="name a new folder; nothing is ever overwritten")
+                raise UsageError(
+                    f"--out {wanted} exists and is not an empty folder",
+                    do="name a new folder; nothing is ever overwritten",
+                )
         elif _has_part(folder, peers):
             if _is_by(peers.agent, folder) and str(folder.resolve()) not in before:
                 before.append(str(folder.resolve()))
@@ -96,7 +111,10 @@ def _default(peers: Peers) -> Path:
 
 
 def _is_made(folder: Path, peers: Peers) -> bool:
-    """Whether this launcher has made the folder, or filled an empty one, with a run.json that names the job. Raises UsageError."""
+    """Whether this launcher has made the folder, or filled an empty one, with a run.json that names the job.
+
+    Raises UsageError.
+    """
     unfinished = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")
     try:
         launchers_of(unfinished, peers.node).mkdir(parents=True)
@@ -109,7 +127,9 @@ def _is_made(folder: Path, peers: Peers) -> bool:
             return False
         return True
     except OSError as error:
-        raise UsageError(f"{folder} cannot be created", saw=str(error), do="name another folder with --out") from error
+        raise UsageError(
+            f"{folder} cannot be created", saw=str(error), do="name another folder with --out"
+        ) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
@@ -131,7 +151,9 @@ def _has_part(folder: Path, peers: Peers) -> bool:
 
 
 def _is_by(agent: str, folder: Path) -> bool:
-    """Whether this machine's torchrun started ranks that were recorded into the folder: then it is no other job by the same name."""
+    """Whether this machine's torchrun started ranks that were recorded into the folder: then
+    it is no other job by the same name.
+    """
     return any(f'"{agent}"' in file.read_text(encoding="utf-8") for file in folder.glob("rank*/ended.json"))
 
 

@@ -1,7 +1,7 @@
 """Which launchers of a job are still at work, and which of them is the last: it writes the report.
 
-On one machine launchers know each other's processes. Machines see of each other only what is written into the run folder: each shows a sign
-of life every few seconds, and one whose signs cease is lost and not waited for.
+On one machine launchers know each other's processes. Machines see of each other only what is written into the
+run folder: each shows a sign of life every few seconds, and one whose signs cease is lost and not waited for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def begin(job: JobFolder) -> None:
 
 
 def show_sign(job: JobFolder) -> None:
-    """This machine is at work; to be called often, by all its launchers: one of them writes, every few seconds."""
+    """This machine is at work; to be called often, by all its launchers:
+    one of them writes, every few seconds.
+    """
     sign = _here(job) / _SIGN
     now = time.time()
     with contextlib.suppress(OSError):
@@ -58,10 +60,14 @@ def end(job: JobFolder, outcome: RunOutcome) -> bool:
 
 
 def is_last(job: JobFolder) -> bool:
-    """Asked by the last launcher of a machine: whether it is the one that reports, for no other machine is at work any more."""
+    """Asked by the last launcher of a machine: whether it is the one that reports, for
+    no other machine is at work any more.
+    """
     seen: dict[Path, int] = {}
     deadline = time.monotonic() + _SILENCE_S
-    while others := [one for one in job.out.glob(".launchers-*") if one != _here(job) and not (one / _OVER).exists()]:
+    while others := [
+        one for one in job.out.glob(".launchers-*") if one != _here(job) and not (one / _OVER).exists()
+    ]:
         signs = {one: _read_sign(one) for one in others}
         if any(sign != seen.get(one, sign) for one, sign in signs.items()):
             return False  # that machine will report
@@ -73,15 +79,23 @@ def is_last(job: JobFolder) -> bool:
 
 
 def is_started_anew(job: JobFolder) -> bool:
-    """Whether torchrun will start the ranks again, for one has failed. On several machines each torchrun counts for itself: unknown."""
+    """Whether torchrun will start the ranks again, for one has failed.
+
+    On several machines each torchrun counts for itself: unknown.
+    """
     peers = job.peers
     if peers.machines > 1 or not peers.restarts_left:
         return False
-    return any(_ending(job.out, rank) not in ("stopped", "finished", "interrupted") for rank in range(peers.world_size))
+    return any(
+        _ending(job.out, rank) not in ("stopped", "finished", "interrupted")
+        for rank in range(peers.world_size)
+    )
 
 
 def close(job: JobFolder) -> None:
-    """Take away what the launchers shared, but for those of machines that were lost: one that comes back reports again."""
+    """Take away what the launchers shared, but for those of machines that were
+    lost: one that comes back reports again.
+    """
     for one in job.out.glob(".launchers-*"):
         if (one / _OVER).exists():
             shutil.rmtree(one, ignore_errors=True)
@@ -89,7 +103,8 @@ def close(job: JobFolder) -> None:
 
 
 def end_record(out: Path, outcome: RunOutcome, *, starts_anew: bool) -> None:
-    """Say in run.json how the run ended, if the launcher that keeps it was killed or lost, and that another start follows.
+    """Say in run.json how the run ended, if the launcher that keeps it was killed or
+    lost, and that another start follows.
 
     Raises OSError, ValueError.
     """
@@ -103,7 +118,9 @@ def write_end(out: Path, rank: int, outcome: RunOutcome, agent: str | None = Non
     folder = out / f"rank{rank}"
     folder.mkdir(exist_ok=True)
     started_by = {"agent": agent} if agent else {}
-    (folder / "ended.json").write_text(json.dumps({"schema": 1, **asdict(outcome), **started_by}), encoding="utf-8")
+    (folder / "ended.json").write_text(
+        json.dumps({"schema": 1, **asdict(outcome), **started_by}), encoding="utf-8"
+    )
 
 
 def _ending(out: Path, rank: int) -> str | None:
@@ -139,7 +156,9 @@ def _is_first(file: Path) -> bool:
 
 
 def _read_sign(launchers: Path) -> int:
-    """Opened, for a shared file system may not tell the latest of a file that is only looked at; 0 if it cannot be."""
+    """Opened, for a shared file system may not tell the latest of a file that
+    is only looked at; 0 if it cannot be.
+    """
     with contextlib.suppress(OSError), (launchers / _SIGN).open("rb") as file:
         return os.fstat(file.fileno()).st_mtime_ns
     return 0

@@ -1,4 +1,6 @@
-"""A job with a launcher for each rank, from its beginning to the one report: what there is to do beside running the script."""
+"""A job with a launcher for each rank, from its beginning to the one report: what there
+is to do beside running the script.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,26 @@ from diagnose.run.settings import RunOutcome, Settings, Target
 Say = Callable[[str], None]
 
 
-def run_on_if_recorded(peers: Peers, wanted: Path | None, target: Target, settings: Settings, say: Say) -> None:
-    """Does not return where an earlier start of the job recorded everything: then the script takes the launcher's place."""
+def run_on_if_recorded(
+    peers: Peers, wanted: Path | None, target: Target, settings: Settings, say: Say
+) -> None:
+    """Does not return where an earlier start of the job recorded everything: then
+    the script takes the launcher's place.
+    """
     before = recorded_before(peers, wanted)
     if before is None:
         return
     if peers.leads:
-        say(f"all had been recorded when the ranks were started anew: they run on by themselves. Recorded: {before}")
+        say(
+            "all had been recorded when the ranks were started anew: they run on by themselves. Recorded: "
+            f"{before}"
+        )
     os.execve(sys.executable, command(target), environment_for(settings))
 
 
 def is_over(job: JobFolder, outcome: RunOutcome, say: Say) -> bool:
-    """Called when the script of this launcher has ended: whether the job has, so that this launcher is to report and then to `close`.
+    """Called when the script of this launcher has ended: whether the job has, so that this
+    launcher is to report and then to `close`.
 
     A start that is followed by another one is reported only if it recorded everything. Raises OSError.
     """

@@ -1,6 +1,8 @@
-"""One of several launchers of one job: `torchrun -m diagnose train.py` starts one for each rank, and all are to record one run.
+"""One of several launchers of one job: `torchrun -m diagnose train.py` starts one for each
+rank, and all are to record one run.
 
-What torchrun tells each of them: which rank of how many, on which machine, and how often the ranks have been started.
+What torchrun tells each of them: which rank of how many, on which machine, and
+how often the ranks have been started.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ import psutil
 
 @dataclass(frozen=True)
 class Peers:
-    """What this launcher knows of itself and the others. `node`: which of the `machines` of the job this is; it has `local_count`."""
+    """What this launcher knows of itself and the others.
+
+    `node`: which of the `machines` of the job this is; it has `local_count`.
+    """
 
     rank: int
     local_rank: int
@@ -51,7 +56,9 @@ def peers_of(environment: Mapping[str, str]) -> Peers | None:
     agent = f"{socket.gethostname()} {parent.pid} {parent.create_time():.2f}"
     machines = _number(environment, "GROUP_WORLD_SIZE", -(-world_size // max(1, local_count)))
     restart = _number(environment, "TORCHELASTIC_RESTART_COUNT", 0)
-    run_id, address, port = (environment.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"))
+    run_id, address, port = (
+        environment.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT")
+    )
     has_name = run_id not in ("", "none")  # torchrun's own word for none
     return Peers(
         rank,
@@ -64,7 +71,9 @@ def peers_of(environment: Mapping[str, str]) -> Peers | None:
         restarts_left=max(0, _number(environment, "TORCHELASTIC_MAX_RESTARTS", 0) - restart),
         agent=agent,
         start=hashlib.sha256(repr((agent, run_id, port, restart)).encode()).hexdigest()[:16],
-        job=f"{run_id} {agent}" if machines == 1 else f"{run_id} {address}",  # the port changes from start to start
+        job=f"{run_id} {agent}"
+        if machines == 1
+        else f"{run_id} {address}",  # the port changes from start to start
         name=re.sub(r"[^\w.-]+", "-", run_id if has_name else f"{address}-{port}"),
     )
 
@@ -75,7 +84,8 @@ def _number(environment: Mapping[str, str], name: str, default: int) -> int:
 
 
 def outlive_the_script() -> None:
-    """From now on signals are for the script alone (`launch.Run` passes them on): when one rank ends, torchrun ends all launchers, and the
-    last of them has a report to write; torchrun waits 30 s for that."""
+    """From now on signals are for the script alone (`launch.Run` passes them on): when one rank ends,
+    torchrun ends all launchers, and the last of them has a report to write; torchrun waits 30 s for that.
+    """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)

@@ -1,4 +1,5 @@
-"""How the ranks of a program that records itself agree on one folder: through the store that their process group has anyway.
+"""How the ranks of a program that records itself agree on one folder: through the store
+that their process group has anyway.
 
 Nothing here is a collective: a rank that never opens its block makes no other one wait for ever.
 """
@@ -20,7 +21,8 @@ _FOR_FOLDER_S = 10.0  # that rank 0 opens its block
 _POLL_S = 0.02
 _OVER = "over"
 
-_blocks = 0  # opened in this process since there is a process group; the same block has the same number on all ranks
+# opened in this process since there is a process group; the same block has the same number on all ranks
+_blocks = 0
 
 
 class NoRendezvous(Exception):
@@ -31,7 +33,10 @@ class Rendezvous:
     """One block of one rank."""
 
     def __init__(self) -> None:
-        """`rank` is 0 also where there is but one process. Raises NoMeeting for a rank that is told so by its launcher alone."""
+        """`rank` is 0 also where there is but one process.
+
+        Raises NoMeeting for a rank that is told so by its launcher alone.
+        """
         global _blocks
         group = _group()
         self._store = _store() if group is not None else None
@@ -41,7 +46,9 @@ class Rendezvous:
         else:
             self.rank = own_rank()
             if self.rank:
-                raise NoRendezvous("the process group was not there yet: call init_process_group before the block")
+                raise NoRendezvous(
+                    "the process group was not there yet: call init_process_group before the block"
+                )
         self._key = f"diagnose/block{_blocks}"
 
     @property
@@ -85,7 +92,11 @@ class Rendezvous:
 def _group() -> Any:
     """torch.distributed where there is a process group."""
     distributed = sys.modules.get("torch.distributed")
-    return distributed if distributed is not None and distributed.is_available() and distributed.is_initialized() else None
+    return (
+        distributed
+        if distributed is not None and distributed.is_available() and distributed.is_initialized()
+        else None
+    )
 
 
 def _store() -> Any:

@@ -1,4 +1,6 @@
-"""What the ranks of one trial left, as one: a job is as fast as any of its ranks, but data and fixes are those of all."""
+"""What the ranks of one trial left, as one: a job is as fast as any of its ranks,
+but data and fixes are those of all.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +24,30 @@ _PEAKS = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_resident_bytes")
 
 
 def left_in(folder: Path) -> Left:
-    """Of all ranks that left anything in the trial's folder; what a script without steps leaves if none did."""
+    """Of all ranks that left anything in the trial's folder; what a script without steps leaves if none
+    did.
+    """
     numbers = sorted(int(path.name[4:]) for path in folder.glob("rank*") if path.name[4:].isdecimal())
     found = [left for number in numbers if (left := _read(folder / f"rank{number}" / "trial.json"))]
     return together(found) if found else dict(_NOTHING)
 
 
 def together(ranks: Sequence[Left]) -> Left:
-    """Times, losses and outputs are the first rank's: the ranks wait for each other in every step. A fix holds if it does on any rank."""
+    """Times, losses and outputs are the first rank's: the ranks wait for each other in every step.
+
+    A fix holds if it does on any rank.
+    """
     first = ranks[0]
     hashes = [left["batch_hashes"] for left in ranks if left["batch_hashes"]]
     return first | {
         "batch_hashes": ["+".join(of_step) for of_step in zip(*hashes, strict=False)],
-        "interventions": [_fix(of_ranks) for of_ranks in zip(*(left["interventions"] for left in ranks), strict=True)],
-        **{peak: max((left[peak] for left in ranks if left[peak] is not None), default=None) for peak in _PEAKS},
+        "interventions": [
+            _fix(of_ranks) for of_ranks in zip(*(left["interventions"] for left in ranks), strict=True)
+        ],
+        **{
+            peak: max((left[peak] for left in ranks if left[peak] is not None), default=None)
+            for peak in _PEAKS
+        },
     }
 
 

@@ -10,15 +10,33 @@ from pathlib import Path
 from diagnose.run.settings import RunOutcome, Target
 
 # What torchrun sets for each rank, and its own options (PET_): another start has its own.
-_OF_A_START = re.compile(r"((LOCAL_|ROLE_|GROUP_)?(RANK|WORLD_SIZE)|ROLE_NAME|MASTER_(ADDR|PORT)|(TORCHELASTIC|PET)_.*)")
+_OF_A_START = re.compile(
+    r"((LOCAL_|ROLE_|GROUP_)?(RANK|WORLD_SIZE)|ROLE_NAME|MASTER_(ADDR|PORT)|(TORCHELASTIC|PET)_.*)"
+)
 
-_ROOT_CAUSE = re.compile(r"Root Cause.*?^\s*rank\s*: (\d+) .*?^\s*exitcode\s*: (-?\d+) .*?(?:\((SIG\w+)\))?\s*$", re.DOTALL | re.MULTILINE)
+_ROOT_CAUSE = re.compile(
+    r"Root Cause.*?^\s*rank\s*: (\d+) .*?^\s*exitcode\s*: (-?\d+) .*?(?:\((SIG\w+)\))?\s*$",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def started_by_torchrun(target: Target, ranks: int, logs: Path) -> Target:
-    """torchrun's own module with the target as its argument. What each rank prints goes to files below `logs`."""
-    options = ["--standalone", f"--nproc-per-node={ranks}", "--max-restarts=0", "--redirects=3", f"--log-dir={logs}"]
-    return Target("torch.distributed.run", True, (*options, *(["--module"] if target.module else []), target.script, *target.args))
+    """torchrun's own module with the target as its argument.
+
+    What each rank prints goes to files below `logs`.
+    """
+    options = [
+        "--standalone",
+        f"--nproc-per-node={ranks}",
+        "--max-restarts=0",
+        "--redirects=3",
+        f"--log-dir={logs}",
+    ]
+    return Target(
+        "torch.distributed.run",
+        True,
+        (*options, *(["--module"] if target.module else []), target.script, *target.args),
+    )
 
 
 def was_started_by_torchrun(environment: Mapping[str, str]) -> bool:
@@ -53,7 +71,10 @@ def lost_rank(said: str) -> LostRank | None:
 
 
 def printed_by_ranks(logs: Path, last: int | None = None) -> str:
-    """What the ranks printed, one after the other: the output of each, then its errors. `last`: the rank that comes last."""
+    """What the ranks printed, one after the other: the output of each, then its errors.
+
+    `last`: the rank that comes last.
+    """
     folders = [path for path in logs.glob("*/attempt_0/*") if path.name.isdecimal()]
     folders.sort(key=lambda path: (int(path.name) == last, int(path.name)))
     files = [folder / name for folder in folders for name in ("stdout.log", "stderr.log")]

@@ -20,7 +20,8 @@ def together(items):
 
 
 def main():
-    loader = DataLoader(TensorDataset(torch.ones(30, 4)), batch_size=8, shuffle=True, collate_fn=together)  # loader
+    # loader
+    loader = DataLoader(TensorDataset(torch.ones(30, 4)), batch_size=8, shuffle=True, collate_fn=together)
     model = nn.Linear(4, 1, bias=False)
     nn.init.ones_(model.weight)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.9)

@@ -40,7 +40,8 @@ try:
         if "waits" in sys.argv and number == 6:
             libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
             for _ in range(2):
-                libc.pthread_mutex_lock(mutex)  # the second time for ever: no line of Python is run that could handle a signal
+                # the second time for ever: no line of Python is run that could handle a signal
+                libc.pthread_mutex_lock(mutex)
         while "stuck" in sys.argv and number == 6:
             time.sleep(0.05)
 except KeyboardInterrupt:

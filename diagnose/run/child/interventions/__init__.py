@@ -51,8 +51,12 @@ INTERVENTIONS: dict[str, Callable[..., Intervention]] = {
 
 
 def build(specs: list[dict[str, Any]], places: Places) -> list[Intervention]:
-    """One intervention for each {"name", "arguments", "sites"}. Raises KeyError for an unknown name, TypeError for an unknown argument.
+    """One intervention for each {"name", "arguments", "sites"}. Raises KeyError for an unknown
+    name, TypeError for an unknown argument.
 
     Patches lie on top of each other: remove the interventions in the reverse order of their installation.
     """
-    return [INTERVENTIONS[spec["name"]](Sites(spec.get("sites", ()), places), **spec.get("arguments", {})) for spec in specs]
+    return [
+        INTERVENTIONS[spec["name"]](Sites(spec.get("sites", ()), places), **spec.get("arguments", {}))
+        for spec in specs
+    ]

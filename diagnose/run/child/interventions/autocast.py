@@ -21,7 +21,10 @@ class _Ours(torch.autocast):
 
 
 class Autocast(ForwardIntervention):
-    """Calls models under torch.autocast; what they return is float32 again. With float16 the losses are scaled."""
+    """Calls models under torch.autocast; what they return is float32 again.
+
+    With float16 the losses are scaled.
+    """
 
     def __init__(self, sites: Sites, *, dtype: str = "bfloat16") -> None:
         super().__init__(sites)
@@ -44,11 +47,15 @@ class Autocast(ForwardIntervention):
         if self._scaling is not None:
             self._scaling.give_up()
 
-    def forward(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def forward(
+        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         parameter = next(module.parameters())
         device = parameter.device.type
         if parameter.dtype is not torch.float32:
-            self.pass_over(f"The model's parameters are {str(parameter.dtype).removeprefix('torch.')} already.")
+            self.pass_over(
+                f"The model's parameters are {str(parameter.dtype).removeprefix('torch.')} already."
+            )
             return run(*args, **kwargs)
         if torch.is_autocast_enabled(device):
             self.refuse("The script uses autocast already.")

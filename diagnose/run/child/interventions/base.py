@@ -29,7 +29,9 @@ class Sites:
 
 
 class Intervention:
-    """One fix. It never breaks the script: where it cannot be applied, the call is made as the script made it."""
+    """One fix. It never breaks the script: where it cannot be applied, the
+    call is made as the script made it.
+    """
 
     idle = "Nothing that it changes was seen."  # said if it never met anything to change
 

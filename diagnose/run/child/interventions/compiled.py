@@ -28,7 +28,9 @@ class Compile(ForwardIntervention):
         self._mode, self._backend = mode, backend
         self._compiled: weakref.WeakKeyDictionary[nn.Module, Callable[..., Any]] = weakref.WeakKeyDictionary()
 
-    def forward(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def forward(
+        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         if module not in self._compiled and not self._compile(module):
             return run(*args, **kwargs)
         try:

@@ -12,7 +12,10 @@ from .base import Intervention, Sites
 
 
 class ConstructorIntervention(Intervention):
-    """Replaces arguments, positional ones too. If torch then refuses, the object is made as the script would have it."""
+    """Replaces arguments, positional ones too.
+
+    If torch then refuses, the object is made as the script would have it.
+    """
 
     def __init__(self, sites: Sites, wanted: dict[str, Any]) -> None:
         super().__init__(sites)
@@ -20,7 +23,10 @@ class ConstructorIntervention(Intervention):
         self.constructing = False  # constructors call those of their bases, which may be wrapped too
 
     def replacements(self, instance: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What to replace in `arguments`, which has the defaults too. Empty, after `pass_over`: leave this one alone."""
+        """What to replace in `arguments`, which has the defaults too.
+
+        Empty, after `pass_over`: leave this one alone.
+        """
         raise NotImplementedError
 
     def reusable(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +62,13 @@ class ConstructorIntervention(Intervention):
 
         return __init__
 
-    def _construct(self, original: Callable[..., None], instance: Any, signature: inspect.Signature, arguments: dict[str, Any]) -> None:
+    def _construct(
+        self,
+        original: Callable[..., None],
+        instance: Any,
+        signature: inspect.Signature,
+        arguments: dict[str, Any],
+    ) -> None:
         given = arguments
         defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
         try:

@@ -11,7 +11,9 @@ from .constructors import ConstructorIntervention
 
 
 class DistributedArguments(ConstructorIntervention):
-    """Keyword arguments of DistributedDataParallel: gradient_as_bucket_view, static_graph, find_unused_parameters, bucket_cap_mb."""
+    """Keyword arguments of DistributedDataParallel: gradient_as_bucket_view, static_graph,
+    find_unused_parameters, bucket_cap_mb.
+    """
 
     idle = "No DistributedDataParallel was made there."
 
@@ -19,7 +21,9 @@ class DistributedArguments(ConstructorIntervention):
         super().__init__(sites, wanted)
 
     def install(self) -> None:
-        self.patches.replace(DistributedDataParallel, "__init__", self.rewriting(DistributedDataParallel.__init__))
+        self.patches.replace(
+            DistributedDataParallel, "__init__", self.rewriting(DistributedDataParallel.__init__)
+        )
 
     def replacements(self, instance: Any, arguments: dict[str, Any]) -> dict[str, Any]:
         unknown = next((name for name in self.wanted if name not in arguments), None)

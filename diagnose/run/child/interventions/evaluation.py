@@ -21,10 +21,15 @@ class EvaluationIntervention(ForwardIntervention):
 
     def install(self) -> None:
         super().install()
-        makes_optimizer, calls_backward = "The script makes an optimizer: it trains.", "The script calls backward."
+        makes_optimizer, calls_backward = (
+            "The script makes an optimizer: it trains.",
+            "The script calls backward.",
+        )
         self.patches.replace(Optimizer, "__init__", self._ending(Optimizer.__init__, makes_optimizer))
         for name in ("backward", "grad"):
-            self.patches.replace(torch.autograd, name, self._ending(getattr(torch.autograd, name), calls_backward))
+            self.patches.replace(
+                torch.autograd, name, self._ending(getattr(torch.autograd, name), calls_backward)
+            )
 
     def _ending(self, original: Callable[..., Any], why: str) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -42,11 +47,15 @@ class InferenceMode(EvaluationIntervention):
         super().__init__(sites)
         self._seen = 0
 
-    def forward(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def forward(
+        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         self._seen += 1
         if torch.is_inference_mode_enabled():
             self.pass_over("It is already so.")
-        elif any(isinstance(value, torch.Tensor) and value.requires_grad for value in (*args, *kwargs.values())):
+        elif any(
+            isinstance(value, torch.Tensor) and value.requires_grad for value in (*args, *kwargs.values())
+        ):
             self.pass_over("The model is given a tensor that asks for its gradient.")
         elif self._seen > _PATIENCE:
             self.count += 1

@@ -22,7 +22,11 @@ def _attribute(owner: Any, name: str) -> _Flag:
 
 
 _CUDA = torch.backends.cuda
-_SDP = [name for name in ("flash_sdp", "mem_efficient_sdp", "cudnn_sdp", "math_sdp") if hasattr(_CUDA, f"{name}_enabled")]
+_SDP = [
+    name
+    for name in ("flash_sdp", "mem_efficient_sdp", "cudnn_sdp", "math_sdp")
+    if hasattr(_CUDA, f"{name}_enabled")
+]
 _FLAGS = {
     "cudnn_benchmark": [_attribute(torch.backends.cudnn, "benchmark")],
     "matmul_precision": [_Flag(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision)],
@@ -87,8 +91,11 @@ class BackendFlags(Intervention):
 
     def _in_force(self) -> int:
         wanted, own = self._wanted, self._own
-        return sum(all(flag.read() == wanted[flag] for flag in flags) and any(own[flag] != wanted[flag] for flag in flags)
-                   for flags in self._flags.values())  # fmt: skip
+        return sum(
+            all(flag.read() == wanted[flag] for flag in flags)
+            and any(own[flag] != wanted[flag] for flag in flags)
+            for flags in self._flags.values()
+        )
 
     def _as_without_us(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The script's own values are back while it sets one of them."""

@@ -16,7 +16,8 @@ from .base import Sites
 from .evaluation import EvaluationIntervention
 from .forwards import map_tensors
 
-_TOLERANCE = 1e-2  # of the largest number; an output used twice, or a folded norm too many, is off by far more
+# of the largest number; an output used twice, or a folded norm too many, is off by far more
+_TOLERANCE = 1e-2
 
 
 @dataclass
@@ -25,17 +26,22 @@ class _Folding:
 
     pairs: list[Pair]
     tried: bool = False
-    replaced: list[tuple[nn.Module, str, nn.Module]] = field(default_factory=list)  # parent, name, what was there
+    # parent, name, what was there
+    replaced: list[tuple[nn.Module, str, nn.Module]] = field(default_factory=list)
 
 
 class FoldConvNorm(EvaluationIntervention):
-    """The first call in evaluation shows the pairs; at the second they are folded if the output stays what it is."""
+    """The first call in evaluation shows the pairs; at the second they are
+    folded if the output stays what it is.
+    """
 
     def __init__(self, sites: Sites) -> None:
         super().__init__(sites)
         self._models: weakref.WeakKeyDictionary[nn.Module, _Folding] = weakref.WeakKeyDictionary()
 
-    def forward(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def forward(
+        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         folding = self._models.get(module)
         if module.training:
             if folding is not None and folding.replaced:
@@ -56,7 +62,9 @@ class FoldConvNorm(EvaluationIntervention):
         self._unfold_all()
         super().remove()
 
-    def _look(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _look(
+        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         if compiler_in_use():
             self.refuse("The script compiles: the compiler folds by itself.")
             return run(*args, **kwargs)
@@ -68,7 +76,14 @@ class FoldConvNorm(EvaluationIntervention):
             self.pass_over("No BatchNorm in evaluation directly follows a convolution.")
         return result
 
-    def _try(self, module: nn.Module, folding: _Folding, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _try(
+        self,
+        module: nn.Module,
+        folding: _Folding,
+        run: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
         if not folding.pairs:
             return
         with torch.no_grad():
@@ -81,7 +96,10 @@ class FoldConvNorm(EvaluationIntervention):
             self.count += len(folding.pairs)
         else:
             _unfold(folding)
-            self.pass_over("Folding changes the results: the output of a convolution goes elsewhere too, or a module is used twice.")
+            self.pass_over(
+                "Folding changes the results: the output of a convolution goes elsewhere too, or a module is "
+                "used twice."
+            )
 
     def _unfold_all(self) -> None:
         for folding in self._models.values():

@@ -21,8 +21,8 @@ from .base import Intervention, Sites
 class ForwardIntervention(Intervention):
     """Acts around the outermost forward of modules that own parameters.
 
-    A site is the line of the call, or the line where the model's class is defined. Compiled and traced code is left alone,
-    and so is what backward calls again (checkpoints), and what loader workers run.
+    A site is the line of the call, or the line where the model's class is defined. Compiled and traced code
+    is left alone, and so is what backward calls again (checkpoints), and what loader workers run.
     """
 
     idle = "No call of a model with parameters was seen there."
@@ -34,7 +34,9 @@ class ForwardIntervention(Intervention):
     def install(self) -> None:
         self.patches.replace(nn.Module, "__call__", self._around(nn.Module.__call__))
 
-    def forward(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def forward(
+        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """The changed call; `run(*args, **kwargs)` is the script's own."""
         raise NotImplementedError
 
@@ -78,11 +80,17 @@ def in_backward() -> bool:
 
 
 def map_tensors(function: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
-    """`value` with its tensors replaced, also those inside tuples, lists and dictionaries; the very object if none of them is."""
+    """`value` with its tensors replaced, also those inside tuples, lists and dictionaries;
+    the very object if none of them is.
+    """
     if isinstance(value, torch.Tensor):
         return function(value)
     if isinstance(value, dict):
-        changes = {key: mapped for key, inside in value.items() if (mapped := map_tensors(function, inside)) is not inside}
+        changes = {
+            key: mapped
+            for key, inside in value.items()
+            if (mapped := map_tensors(function, inside)) is not inside
+        }
         return _with_items(value, changes) if changes else value
     if type(value) in (list, tuple) or hasattr(value, "_make"):
         items = [map_tensors(function, inside) for inside in value]

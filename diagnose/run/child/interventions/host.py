@@ -38,12 +38,15 @@ class GarbageFreeze(Intervention):
 
 
 class Threads(Intervention):
-    """torch computes with `count` threads, whatever the script says; OMP_NUM_THREADS is set before Python starts."""
+    """torch computes with `count` threads, whatever the script says;
+    OMP_NUM_THREADS is set before Python starts.
+    """
 
     def __init__(self, sites: Sites, *, count: int) -> None:
         super().__init__(sites)
         self._threads = count
-        self._own: int | None = None  # the script's number; None: what torch chooses by itself, which cannot be seen any more
+        # the script's number; None: what torch chooses by itself, which cannot be seen any more
+        self._own: int | None = None
         self._set: Callable[[int], None] = torch.set_num_threads
         self._held_at_end: int | None = None
 

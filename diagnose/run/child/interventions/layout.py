@@ -25,7 +25,9 @@ class ChannelsLast(ForwardIntervention):
         super().__init__(sites)
         self._converted: weakref.WeakKeyDictionary[nn.Module, bool] = weakref.WeakKeyDictionary()
 
-    def forward(self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def forward(
+        self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         converted = self._converted.get(module)
         if converted is None and any(map(is_lazy, module.parameters())):
             return run(*args, **kwargs)
@@ -36,12 +38,18 @@ class ChannelsLast(ForwardIntervention):
         return run(*map_tensors(_channels_last, args), **map_tensors(_channels_last, kwargs))
 
     def _convert(self, model: nn.Module) -> bool:
-        found: list[Any] = [module for module in model.modules() if isinstance(module, CONVOLUTIONS) and module.weight.dim() in _FORMATS]
+        found: list[Any] = [
+            module
+            for module in model.modules()
+            if isinstance(module, CONVOLUTIONS) and module.weight.dim() in _FORMATS
+        ]
         if not found:
             self.pass_over("The model has no two- or three-dimensional convolutions.")
         elif isinstance(model, DistributedDataParallel):
             self.pass_over("DistributedDataParallel has laid out the gradients before the first batch comes.")
-        elif all(module.weight.is_contiguous(memory_format=_FORMATS[module.weight.dim()]) for module in found):
+        elif all(
+            module.weight.is_contiguous(memory_format=_FORMATS[module.weight.dim()]) for module in found
+        ):
             self.pass_over("The convolutions are channels_last already.")
         else:
             with torch.inference_mode(False), torch.no_grad():

@@ -18,11 +18,19 @@ from ..loaders import uses_worker_info
 from .base import Sites
 from .constructors import ConstructorIntervention
 
-_ONLY_WITH_WORKERS = {"persistent_workers": False, "prefetch_factor": None, "timeout": 0, "multiprocessing_context": None}
+_ONLY_WITH_WORKERS = {
+    "persistent_workers": False,
+    "prefetch_factor": None,
+    "timeout": 0,
+    "multiprocessing_context": None,
+}
 
 
 class LoaderArguments(ConstructorIntervention):
-    """Other numbers of workers, and what goes with them. The random numbers that the script draws stay the same."""
+    """Other numbers of workers, and what goes with them.
+
+    The random numbers that the script draws stay the same.
+    """
 
     idle = "No DataLoader was made there."
 
@@ -56,7 +64,9 @@ class LoaderArguments(ConstructorIntervention):
         if wanted.get("pin_memory") and accelerator.gpu_count() == 0:
             self.pass_over("Pinned memory needs a CUDA GPU, and there is none.")
             del wanted["pin_memory"]
-        if "batch_size" in wanted and (arguments.get("batch_sampler") is not None or arguments.get("batch_size", 1) is None):
+        if "batch_size" in wanted and (
+            arguments.get("batch_sampler") is not None or arguments.get("batch_size", 1) is None
+        ):
             self.pass_over("The loader's batches are made by the script itself.")
             del wanted["batch_size"]
         workers = wanted.get("num_workers", arguments["num_workers"])
@@ -65,7 +75,9 @@ class LoaderArguments(ConstructorIntervention):
             return {}
         if workers == 0:
             if wanted.get("persistent_workers") or wanted.get("prefetch_factor"):
-                self.pass_over("The loader has no workers to which persistent_workers and prefetch_factor could apply.")
+                self.pass_over(
+                    "The loader has no workers to which persistent_workers and prefetch_factor could apply."
+                )
             wanted |= {name: value for name, value in _ONLY_WITH_WORKERS.items() if name in arguments}
         return self.differing(arguments, wanted)
 
@@ -74,7 +86,9 @@ class LoaderArguments(ConstructorIntervention):
             self._made_persistent.add(instance)
 
     def _drawing_seed(self, original: Callable[..., None]) -> Callable[..., None]:
-        """Each new iterator draws a seed; one that is kept for the next epoch does not, and the next shuffle would come out differently."""
+        """Each new iterator draws a seed; one that is kept for the next epoch does not, and the next
+        shuffle would come out differently.
+        """
 
         def _reset(iterator: Any, loader: Any, first_iter: bool = False) -> None:
             if not first_iter and loader in self._made_persistent:
@@ -91,25 +105,36 @@ def _obstacle(arguments: dict[str, Any], workers: int) -> str:
         with contextlib.suppress(Exception):  # a dataset of an unusual make
             if uses_worker_info(SimpleNamespace(dataset=dataset, worker_init_fn=arguments["worker_init_fn"])):
                 return ""
-        return f"{type(dataset).__name__} does not ask which worker it is in: each worker would deliver all its data again."
+        return (
+            f"{type(dataset).__name__} does not ask which worker it is in: each worker would deliver all "
+            "its data again."
+        )
     if arguments["num_workers"]:  # the script starts such processes by itself
         return ""
     if multiprocessing.current_process().daemon:
         return "The process that makes the loader is a daemon of multiprocessing, which may not start others."
-    # A loader that is made without workers has no context of its own. Asking with `allow_none=False` would settle the script's choice.
+    # A loader that is made without workers has no context of its own. Asking with
+    # `allow_none=False` would settle the script's choice.
     method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
     if method != "fork":
         return _cannot_be_sent(arguments, method)
-    return "The dataset keeps tensors on the GPU, which forked workers cannot use." if _on_gpu(dataset) else ""
+    return (
+        "The dataset keeps tensors on the GPU, which forked workers cannot use." if _on_gpu(dataset) else ""
+    )
 
 
 def _cannot_be_sent(arguments: dict[str, Any], method: str) -> str:
-    """Why the loader cannot hand its work to processes that do not inherit it (`spawn`, as in a rank of `torch.multiprocessing.spawn`)."""
+    """Why the loader cannot hand its work to processes that do not inherit it (`spawn`, as in a
+    rank of `torch.multiprocessing.spawn`).
+    """
     for name in ("dataset", "collate_fn", "worker_init_fn"):
         try:
             _DryPickler(_Nowhere(), protocol=5, buffer_callback=lambda buffer: None).dump(arguments[name])
         except Exception as error:  # what a class of the script's own raises
-            return f"Worker processes get their work by pickle here ({method}), and the loader's {name} cannot be pickled: {error}"
+            return (
+                f"Worker processes get their work by pickle here ({method}), and the loader's {name} "
+                f"cannot be pickled: {error}"
+            )
     return ""
 
 

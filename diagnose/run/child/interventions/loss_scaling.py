@@ -1,4 +1,6 @@
-"""What a script does with a GradScaler, done for it: half precision cannot hold small gradients unless the loss is scaled."""
+"""What a script does with a GradScaler, done for it: half precision cannot hold small
+gradients unless the loss is scaled.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class _Ours(GradScaler):
 
 
 class LossScaling:
-    """`backward` scales, `step` takes the scale out again, clipping sees gradients without it; a new scale comes with the next backward."""
+    """`backward` scales, `step` takes the scale out again, clipping sees gradients without it; a new
+    scale comes with the next backward.
+    """
 
     def __init__(self, refuse: Callable[[str], None]) -> None:
         self._refuse = refuse
@@ -90,7 +94,9 @@ class LossScaling:
         def step(optimizer: Any, /, *args: Any, **kwargs: Any) -> Any:
             if self._inside_step:
                 return original(optimizer, *args, **kwargs)
-            if any(value is not None for value in (*args, *kwargs.values())):  # the first may come before the first forward
+            if any(
+                value is not None for value in (*args, *kwargs.values())
+            ):  # the first may come before the first forward
                 self._refuse("An optimizer is given a closure, which a GradScaler cannot handle.")
             if self._scaler is None or not self._has_scaled_gradients(optimizer):
                 return original(optimizer, *args, **kwargs)
@@ -127,7 +133,11 @@ class LossScaling:
         return __init__
 
     def _unscale(self, optimizer: Optimizer) -> None:
-        if self._scaler is None or id(optimizer) in self._unscaled or not self._has_scaled_gradients(optimizer):
+        if (
+            self._scaler is None
+            or id(optimizer) in self._unscaled
+            or not self._has_scaled_gradients(optimizer)
+        ):
             return
         self._unscaled.add(id(optimizer))
         with contextlib.suppress(Exception):  # gradients of kinds that cannot be unscaled

@@ -86,13 +86,18 @@ class OptimizerArguments(ConstructorIntervention):
             # torch is iterating over the hooks, so this one can be replaced but not taken out
             optimizer._optimizer_step_pre_hooks[handle.id] = _no_hook
             tensors = [tensor for group in optimizer.param_groups for tensor in group["params"]]
-            if all(tensor.is_floating_point() and not (tensor.grad is not None and tensor.grad.is_sparse) for tensor in tensors):
+            if all(
+                tensor.is_floating_point() and not (tensor.grad is not None and tensor.grad.is_sparse)
+                for tensor in tensors
+            ):
                 return
             for group in optimizer.param_groups:
                 group["fused"] = False
             optimizer._step_supports_amp_scaling = False  # type: ignore[attr-defined]
             self.count -= 1
-            self.pass_over(f"A fused {type(optimizer).__name__} cannot handle sparse gradients or complex parameters.")
+            self.pass_over(
+                f"A fused {type(optimizer).__name__} cannot handle sparse gradients or complex parameters."
+            )
 
         handle = optimizer.register_step_pre_hook(look)
 
@@ -107,7 +112,11 @@ class OptimizerArguments(ConstructorIntervention):
 
 
 def _torch_optimizers() -> list[type[Optimizer]]:
-    found = [value for value in vars(torch.optim).values() if isinstance(value, type) and issubclass(value, Optimizer)]
+    found = [
+        value
+        for value in vars(torch.optim).values()
+        if isinstance(value, type) and issubclass(value, Optimizer)
+    ]
     return [cls for cls in found if cls is not Optimizer and "__init__" in vars(cls)]
 
 

@@ -44,7 +44,10 @@ class Allocator(Intervention):
         if self._loaded():
             return f"The process uses {self._library} already."
         if self._library not in os.environ.get("LD_PRELOAD", ""):
-            return f"{self._library} is not installed; Debian's package is {PACKAGES.get(self._library, 'unknown')}."
+            return (
+                f"{self._library} is not installed; Debian's package is "
+                f"{PACKAGES.get(self._library, 'unknown')}."
+            )
         return f"{self._library} was not loaded, although LD_PRELOAD names it."
 
     def _loaded(self) -> bool:
@@ -69,7 +72,9 @@ class ExpandableSegments(Intervention):
         if self._already:
             return "It is already so."
         return (
-            "The script did not use a CUDA GPU." if _expandable(os.environ.get) else "The environment of the process does not ask for it."
+            "The script did not use a CUDA GPU."
+            if _expandable(os.environ.get)
+            else "The environment of the process does not ask for it."
         )
 
     @property
@@ -78,7 +83,9 @@ class ExpandableSegments(Intervention):
 
 
 def _expandable(variable: Callable[[str], str | None]) -> bool:
-    return "expandable_segments:True" in (variable("PYTORCH_ALLOC_CONF") or variable("PYTORCH_CUDA_ALLOC_CONF") or "")
+    return "expandable_segments:True" in (
+        variable("PYTORCH_ALLOC_CONF") or variable("PYTORCH_CUDA_ALLOC_CONF") or ""
+    )
 
 
 class LaunchBlockingOff(Intervention):

@@ -23,14 +23,18 @@ class NonBlocking(Intervention):
             self.refuse("There is no CUDA GPU to copy to.")
             return
         for name in ("to", "cuda"):
-            self.patches.replace(torch.Tensor, name, self._without_waiting(getattr(torch.Tensor, name), always=name == "cuda"))
+            self.patches.replace(
+                torch.Tensor, name, self._without_waiting(getattr(torch.Tensor, name), always=name == "cuda")
+            )
 
     def _without_waiting(self, original: Callable[..., Any], *, always: bool) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
 
         @functools.wraps(original)
         def move(tensor: Any, /, *args: Any, **kwargs: Any) -> Any:
-            uploads = not is_compiling() and tensor.device.type == "cpu" and (always or _goes_to_gpu(args, kwargs))
+            uploads = (
+                not is_compiling() and tensor.device.type == "cpu" and (always or _goes_to_gpu(args, kwargs))
+            )
             if not uploads or not self.sites.include(sys._getframe(1)):
                 return original(tensor, *args, **kwargs)
             changed_args, changed_kwargs = _non_blocking(args, kwargs)

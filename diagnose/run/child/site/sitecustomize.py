@@ -1,4 +1,6 @@
-"""Arms the recorder in every Python process of the run, then makes way for whatever else is called sitecustomize."""
+"""Arms the recorder in every Python process of the run, then makes way for
+whatever else is called sitecustomize.
+"""
 
 import os
 import sys
@@ -11,7 +13,9 @@ def _arm() -> None:
     from importlib.util import module_from_spec, spec_from_file_location
 
     package = os.path.dirname(_FOLDER)
-    spec = spec_from_file_location("_diagnose_child", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
+    spec = spec_from_file_location(
+        "_diagnose_child", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
+    )
     if spec is None or spec.loader is None:
         raise ImportError(package)
     sys.modules[spec.name] = module = module_from_spec(spec)

@@ -1,4 +1,6 @@
-"""Bundled slow scripts, patched where their recordings say: they run, and exact fixes leave the loss as it was."""
+"""Bundled slow scripts, patched where their recordings say: they run, and
+exact fixes leave the loss as it was.
+"""
 
 import re
 import subprocess
@@ -46,6 +48,8 @@ def shortened(script, folder):
 
 
 def last_loss(folder):
-    done = subprocess.run([sys.executable, "-W", "error", "sick.py"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "sick.py"], cwd=folder, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return float(re.search(r"last loss (\S+)", done.stdout)[1])

@@ -1,5 +1,6 @@
-"""What a viewer makes of a Chrome trace, after Perfetto's importer: events by time, equal ones as in the file; slices open and close; an
-arrow's end belongs to the innermost slice that is open on its track."""
+"""What a viewer makes of a Chrome trace, after Perfetto's importer: events by time, equal ones as in the
+file; slices open and close; an arrow's end belongs to the innermost slice that is open on its track.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ class Slice(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """``tracks``: slices by pid and tid; ``arrows``: the names at both ends; ``faults``: what a viewer would drop or show wrong."""
+    """``tracks``: slices by pid and tid; ``arrows``: the names at both ends; ``faults``:
+    what a viewer would drop or show wrong.
+    """
 
     tracks: dict[tuple[Any, Any], list[Slice]]
     arrows: list[tuple[str, str]]
@@ -25,12 +28,18 @@ class Seen(NamedTuple):
 
 
 def seen(events: list[Json], checked_pid: Any = None) -> Seen:
-    """``events`` with numbers as Decimal or int. Nesting is checked for one process, the rest is as somebody recorded it."""
+    """``events`` with numbers as Decimal or int.
+
+    Nesting is checked for one process, the rest is as somebody recorded it.
+    """
     tracks: dict[tuple[Any, Any], list[Slice]] = defaultdict(list)
     stacks: dict[tuple[Any, Any], list[Slice]] = defaultdict(list)
     begun: dict[tuple[Any, Any, Any], str] = {}
     arrows, faults = [], []
-    for event in sorted((one for one in events if one.get("ph") in ("X", "s", "f") and "ts" in one), key=lambda one: Decimal(one["ts"])):
+    for event in sorted(
+        (one for one in events if one.get("ph") in ("X", "s", "f") and "ts" in one),
+        key=lambda one: Decimal(one["ts"]),
+    ):
         track, ts = (event.get("pid"), event.get("tid")), Decimal(event["ts"])
         stack = stacks[track]
         while stack and stack[-1].end_us <= ts:
@@ -58,4 +67,8 @@ def seen(events: list[Json], checked_pid: Any = None) -> Seen:
 
 def thread_names(events: list[Json], pid: Any) -> dict[str, tuple[Any, Any]]:
     """Track by thread name, of one process."""
-    return {one["args"]["name"]: (pid, one["tid"]) for one in events if one.get("name") == "thread_name" and one["pid"] == pid}
+    return {
+        one["args"]["name"]: (pid, one["tid"])
+        for one in events
+        if one.get("name") == "thread_name" and one["pid"] == pid
+    }

@@ -1,4 +1,6 @@
-"""How fixes are tried, with trials that are made up: what each fix does to steps, losses and data is planted."""
+"""How fixes are tried, with trials that are made up: what each fix does to steps, losses and data is
+planted.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ DOCUMENT = {"run": {"wall_s": 5.0}, "steps": STEPS, "findings": [], "metrics": {
 
 
 class Machine:
-    """Runs of a script whose steps take 10 ms give or take half a percent; `effects` are what fixes make of it, by name."""
+    """Runs of a script whose steps take 10 ms give or take half a percent; `effects`
+    are what fixes make of it, by name.
+    """
 
     def __init__(self, steps_there: int = 10_000, own_losses: str = "same", **effects: Any) -> None:
         self.steps_there, self.own_losses, self.effects = steps_there, own_losses, effects
@@ -30,7 +34,9 @@ class Machine:
         self.runs: list[list[str]] = []
         self.interrupt_after: int | None = None
 
-    def __call__(self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path) -> dict[str, Any]:
+    def __call__(
+        self, job: Job, specs: Sequence[Spec], settings: TrialSettings, folder: Path
+    ) -> dict[str, Any]:
         self.runs.append([spec["name"] for spec in specs])
         if len(self.runs) - 1 == self.interrupt_after:
             return self.trial(0, 10.0, settings) | {"ended": "interrupted"}
@@ -47,7 +53,9 @@ class Machine:
             trial |= effect.get("trial", {})
             if effect.get("other_data") and not (settings.seed_batches and effect["other_data"] == "random"):
                 trial |= {"batch_hashes": ["z"]}
-        trial["interventions"] = [{"held": effect.get("held", 1), "why_not": effect.get("why_not", "")} for effect in effects]
+        trial["interventions"] = [
+            {"held": effect.get("held", 1), "why_not": effect.get("why_not", "")} for effect in effects
+        ]
         return trial
 
     def trial(self, steps: int, step_ms: float, settings: TrialSettings) -> dict[str, Any]:
@@ -61,7 +69,14 @@ class Machine:
             "outputs": None,
             "interventions": [],
             "peak_resident_bytes": 1e8,
-            **{"ended": "stopped", "exit_code": 0, "signal": None, "wall_s": 1.0, "gpu_state": None, "others_busy_share": 0.0},
+            **{
+                "ended": "stopped",
+                "exit_code": 0,
+                "signal": None,
+                "wall_s": 1.0,
+                "gpu_state": None,
+                "others_busy_share": 0.0,
+            },
         }
 
 
@@ -74,17 +89,21 @@ def prove(folder: Path, machine: Machine, *fixes: Candidate, **wanted: Any) -> V
     previous = wanted.pop("previous", ())
     job = Job(Target("train.py", False, ()), str(folder), str(folder), sys.executable, "cpu")
     prover = Verifier(
-        job, DOCUMENT, folder, VerifyOptions(**wanted), lambda label: None, lambda proof: saved.append(proof.document()), previous, machine
+        job,
+        DOCUMENT,
+        folder,
+        VerifyOptions(**wanted),
+        lambda label: None,
+        lambda proof: saved.append(proof.document()),
+        previous,
+        machine,
     )
     proof = prover.prove(fixes)
     assert saved[-1] == proof.document()
     return proof
 
 
-@pytest.mark.parametrize(
-    ("factor", "said"),
-    [(0.8, "faster"), (1.0, "no_change"), (1.3, "slower")],
-)
+@pytest.mark.parametrize(("factor", "said"), [(0.8, "faster"), (1.0, "no_change"), (1.3, "slower")])
 def test_what_a_fix_does_to_the_step_is_told(tmp_path: Path, factor: float, said: str) -> None:
     tried = prove(tmp_path, Machine(gc_freeze={"factor": factor}), fix("gc_freeze")).tried[0]
     assert (tried.state, tried.verdict) == ("measured", said)
@@ -100,7 +119,8 @@ def test_runs_go_in_the_order_a_b_b_a(tmp_path: Path) -> None:
     machine = Machine(gc_freeze={"factor": 0.5})
     prove(tmp_path, machine, fix("gc_freeze"))
     b = ["gc_freeze"]
-    assert machine.runs[:11] == [[], [], b, [], b, b, [], [], b, b, []]  # itself twice, a check, then the duel
+    # itself twice, a check, then the duel
+    assert machine.runs[:11] == [[], [], b, [], b, b, [], [], b, b, []]
 
 
 def test_a_fix_that_never_took_hold_is_not_timed(tmp_path: Path) -> None:
@@ -117,10 +137,13 @@ def test_a_fix_that_breaks_the_script_says_how(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("safety", "losses", "said"), [("exact", [1.0, 0.6, 0.2], "changes_result"), ("numerics", [1.0, 0.501, 0.25], "faster")]
+    ("safety", "losses", "said"),
+    [("exact", [1.0, 0.6, 0.2], "changes_result"), ("numerics", [1.0, 0.501, 0.25], "faster")],
 )
 def test_losses_are_compared(tmp_path: Path, safety: str, losses: list[float], said: str) -> None:
-    tried = prove(tmp_path, Machine(optimizer={"factor": 0.5, "trial": {"losses": losses}}), fix("optimizer", safety)).tried[0]
+    tried = prove(
+        tmp_path, Machine(optimizer={"factor": 0.5, "trial": {"losses": losses}}), fix("optimizer", safety)
+    ).tried[0]
     assert tried.verdict == said
 
 
@@ -138,15 +161,20 @@ def test_batches_are_seeded_where_items_draw_random_numbers(tmp_path: Path) -> N
 
 
 def test_data_that_a_fix_really_changes_are_told(tmp_path: Path) -> None:
-    tried = prove(tmp_path, Machine(dataloader={"other_data": "always", "factor": 0.5}), fix("dataloader")).tried[0]
-    assert tried.results is not None and tried.results["agreement"] == "other_data"  # although the losses are the same
+    tried = prove(
+        tmp_path, Machine(dataloader={"other_data": "always", "factor": 0.5}), fix("dataloader")
+    ).tried[0]
+    # although the losses are the same
+    assert tried.results is not None and tried.results["agreement"] == "other_data"
     assert tried.verdict == "changes_result"
 
 
 def test_the_number_of_workers_is_searched_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)))
     factors = {1: 0.9, 2: 0.6, 4: 0.400, 8: 0.399}
-    tried = prove(tmp_path, Machine(dataloader={"factor": {"num_workers": factors}}), fix("dataloader", num_workers=2)).tried[0]
+    tried = prove(
+        tmp_path, Machine(dataloader={"factor": {"num_workers": factors}}), fix("dataloader", num_workers=2)
+    ).tried[0]
     assert tried.curve is not None and sorted(tried.curve["ms"]) == [1, 2, 4, 8]
     assert (tried.curve["knee"], tried.arguments) == (4, {"num_workers": 4})
     assert tried.change is not None and tried.change["change"] == pytest.approx(-0.6, abs=0.02)
@@ -162,11 +190,21 @@ def test_another_batch_size_is_compared_by_the_sample(tmp_path: Path) -> None:
 
 def test_what_is_faster_is_measured_together(tmp_path: Path) -> None:
     machine = Machine(gc_freeze={"factor": 0.8}, zero_grad={"factor": 0.9}, compile={"factor": 1.0})
-    proof = prove(tmp_path, machine, fix("gc_freeze"), fix("zero_grad"), fix("compile"), fix("threads", why_not="not allowed"))
+    proof = prove(
+        tmp_path,
+        machine,
+        fix("gc_freeze"),
+        fix("zero_grad"),
+        fix("compile"),
+        fix("threads", why_not="not allowed"),
+    )
     assert [one.verdict for one in proof.tried] == ["faster", "faster", "no_change", None]
     assert (proof.tried[3].state, proof.tried[3].why) == ("not_tried", "not allowed")
     assert proof.together is not None and proof.together.verdict == "faster"
-    assert proof.together.change is not None and proof.together.change["change"] == pytest.approx(-0.28, abs=0.02)  # 0.8 × 0.9
+    # 0.8 × 0.9
+    assert proof.together.change is not None and proof.together.change["change"] == pytest.approx(
+        -0.28, abs=0.02
+    )
     assert machine.runs[-2:] in ([[], ["gc_freeze", "zero_grad"]], [["gc_freeze", "zero_grad"], []])
 
 
@@ -178,7 +216,8 @@ def test_an_interruption_keeps_what_was_run_and_the_next_time_goes_on(tmp_path: 
     machine.interrupt_after = None
     proof = prove(tmp_path, machine, fix("gc_freeze"))
     assert not proof.interrupted and proof.tried[0].verdict == "faster"
-    # 7 were kept: two of the script, the check, four of the duel, which are two pairs; the eighth was lost, and four are to come
+    # 7 were kept: two of the script, the check, four of the duel, which are two pairs; the
+    # eighth was lost, and four are to come
     assert len(machine.runs) == 8 + 4
     assert prove(tmp_path, machine, fix("gc_freeze")).runs == 0  # nothing is left to run
     assert prove(tmp_path, machine, fix("gc_freeze"), fresh=True).runs == 11
@@ -227,7 +266,10 @@ def test_a_crash_of_the_script_itself_is_not_blamed_on_the_fix(tmp_path: Path) -
             return good if len(self.runs) != 4 else good | {"ended": "killed", "signal": "SIGKILL"}
 
     tried = prove(tmp_path, Failing(), fix("gc_freeze")).tried[0]
-    assert (tried.state, tried.why) == ("failed", "the script failed without it as well: it was killed by SIGKILL")
+    assert (tried.state, tried.why) == (
+        "failed",
+        "the script failed without it as well: it was killed by SIGKILL",
+    )
 
 
 def test_so_many_steps_are_timed_as_are_asked_for(tmp_path: Path) -> None:

@@ -71,7 +71,9 @@ def test_the_lowest_rank_decides_two_ticks_ahead(tmp_path: Path) -> None:
 def test_phases_end_with_whole_steps(tmp_path: Path) -> None:
     first, second = crew_of(tmp_path, 9, 9)
     assert not ends(first, wanted=True, period=3)
-    assert [tick for tick in range(9, 14) if (second.tick(tick), ends(second, wanted=False, period=3))[1]] == [12, 13]
+    assert [
+        tick for tick in range(9, 14) if (second.tick(tick), ends(second, wanted=False, period=3))[1]
+    ] == [12, 13]
 
 
 def test_a_rank_that_ticks_differently_goes_its_own_way(tmp_path: Path) -> None:
@@ -130,7 +132,8 @@ def test_a_rank_whose_process_is_gone_is_not_waited_for(tmp_path: Path, page: Sh
 def test_ranks_on_several_machines_go_by_their_own_count(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     here, there = (
-        RankCoordinator(SharedState(str(folder)), rank, spread=True) for rank, folder in ((0, tmp_path), (1, tmp_path / "other"))
+        RankCoordinator(SharedState(str(folder)), rank, spread=True)
+        for rank, folder in ((0, tmp_path), (1, tmp_path / "other"))
     )
     for one in (here, there):
         one.tick(12)
@@ -154,7 +157,13 @@ def test_on_each_of_several_machines_all_have_written_before_they_stop(tmp_path:
 
 
 def test_the_rank_is_the_launchers_where_there_is_no_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    for rank, world_size, expected in [("3", "4", 3), ("0", "1", 0), ("4", "4", 0), ("3", "", 0), ("x", "4", 0)]:
+    for rank, world_size, expected in [
+        ("3", "4", 3),
+        ("0", "1", 0),
+        ("4", "4", 0),
+        ("3", "", 0),
+        ("x", "4", 0),
+    ]:
         monkeypatch.setenv("RANK", rank)
         monkeypatch.setenv("WORLD_SIZE", world_size)
         assert own_rank() == expected

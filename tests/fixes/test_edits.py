@@ -40,24 +40,43 @@ def test_every_intervention_is_patched_or_has_a_reason():
     ("call", "expected"),
     [
         ("DataLoader(data)", "DataLoader(data, num_workers=2, persistent_workers=True)"),
-        ("torch.utils.data.DataLoader(data, 64,)", "torch.utils.data.DataLoader(data, 64, num_workers=2, persistent_workers=True,)"),
-        ("DataLoader(data, num_workers=0)  # slow", "DataLoader(data, num_workers=2, persistent_workers=True)  # slow"),
+        (
+            "torch.utils.data.DataLoader(data, 64,)",
+            "torch.utils.data.DataLoader(data, 64, num_workers=2, persistent_workers=True,)",
+        ),
+        (
+            "DataLoader(data, num_workers=0)  # slow",
+            "DataLoader(data, num_workers=2, persistent_workers=True)  # slow",
+        ),
         ("DataLoader(data, num_workers = n)", "DataLoader(data, num_workers = 2, persistent_workers = True)"),
-        ("DataLoader(data, 64, True, None, None, 0, f)", "DataLoader(data, 64, True, None, None, 2, f, persistent_workers=True)"),
-        ("DataLoader(data, persistent_workers=False)", "DataLoader(data, persistent_workers=True, num_workers=2)"),
+        (
+            "DataLoader(data, 64, True, None, None, 0, f)",
+            "DataLoader(data, 64, True, None, None, 2, f, persistent_workers=True)",
+        ),
+        (
+            "DataLoader(data, persistent_workers=False)",
+            "DataLoader(data, persistent_workers=True, num_workers=2)",
+        ),
         ("DataLoader(x for x in y)", "DataLoader((x for x in y), num_workers=2, persistent_workers=True)"),
         ("DataLoader(*data)", None),
-        ("DataLoader(data, *more, num_workers=0)", "DataLoader(data, *more, num_workers=2, persistent_workers=True)"),
+        (
+            "DataLoader(data, *more, num_workers=0)",
+            "DataLoader(data, *more, num_workers=2, persistent_workers=True)",
+        ),
         ("DataLoader(data, **options)", None),
         ("DataLoader(data, num_workers=0, **options)", None),
         (
             "DataLoader(data, num_workers=0, persistent_workers=False, **options)",
             "DataLoader(data, num_workers=2, persistent_workers=True, **options)",
         ),
-        ("wrap(DataLoader(Data(DataLoader)))", "wrap(DataLoader(Data(DataLoader), num_workers=2, persistent_workers=True))"),
+        (
+            "wrap(DataLoader(Data(DataLoader)))",
+            "wrap(DataLoader(Data(DataLoader), num_workers=2, persistent_workers=True))",
+        ),
         (
             "a, b = DataLoader(x), wrap(DataLoader(y))",
-            "a, b = DataLoader(x, num_workers=2, persistent_workers=True), wrap(DataLoader(y, num_workers=2, persistent_workers=True))",
+            "a, b = DataLoader(x, num_workers=2, persistent_workers=True), wrap(DataLoader(y, num_workers=2, "
+            "persistent_workers=True))",
         ),
     ],
 )
@@ -142,13 +161,17 @@ def test_arguments_that_share_a_line_are_appended_to_it():
 
 def test_a_method_chain_over_several_lines_is_found_by_the_methods_line():
     source = "x = (batch\n     .float()\n     .to(device))\n"
-    assert edited(source, "non_blocking", line=3) == "x = (batch\n     .float()\n     .to(device, non_blocking=True))\n"
+    assert (
+        edited(source, "non_blocking", line=3)
+        == "x = (batch\n     .float()\n     .to(device, non_blocking=True))\n"
+    )
 
 
 def test_tabs_stay_tabs():
     source = "def f():\n\treturn DataLoader(\n\t\tdata,\n\t)\n"
     assert (
-        edited(source, "dataloader", {"num_workers": 2}, line=2) == "def f():\n\treturn DataLoader(\n\t\tdata,\n\t\tnum_workers=2,\n\t)\n"
+        edited(source, "dataloader", {"num_workers": 2}, line=2)
+        == "def f():\n\treturn DataLoader(\n\t\tdata,\n\t\tnum_workers=2,\n\t)\n"
     )
 
 
@@ -176,8 +199,14 @@ def test_without_workers_what_needs_them_goes():
         )
         """
     assert same(edited(source, "dataloader", {"num_workers": 0, "persistent_workers": False}), expected)
-    one_line = 'DataLoader(data, num_workers=8, prefetch_factor=4, timeout=9, multiprocessing_context="fork", pin_memory=True)'
-    assert edited(one_line, "dataloader", {"num_workers": 0}) == "DataLoader(data, num_workers=0, pin_memory=True)"
+    one_line = (
+        'DataLoader(data, num_workers=8, prefetch_factor=4, timeout=9, multiprocessing_context="fork", '
+        "pin_memory=True)"
+    )
+    assert (
+        edited(one_line, "dataloader", {"num_workers": 0})
+        == "DataLoader(data, num_workers=0, pin_memory=True)"
+    )
 
 
 def test_a_comment_of_the_argument_before_survives():
@@ -222,16 +251,41 @@ def test_what_is_so_already_is_left(source, intervention, arguments):
         ("optim.SGD(p, lr=1, foreach=True)", "optimizer", {"fused": True}, "optim.SGD(p, lr=1, fused=True)"),
         ("AdamW(p, fused=False, lr=1)", "optimizer", {"fused": True}, "AdamW(p, fused=True, lr=1)"),
         ("RMSprop(p, foreach=False)", "optimizer", {"foreach": True}, "RMSprop(p, foreach=True)"),
-        ("Adadelta(p, 1, 0.9, 1e-6, 0, False)", "optimizer", {"foreach": True}, "Adadelta(p, 1, 0.9, 1e-6, 0, True)"),
-        ("DDP(model, device_ids=[0])", "ddp", {"static_graph": True}, "DDP(model, device_ids=[0], static_graph=True)"),
-        ("DDP(m, find_unused_parameters=True)", "ddp", {"find_unused_parameters": False}, "DDP(m, find_unused_parameters=False)"),
+        (
+            "Adadelta(p, 1, 0.9, 1e-6, 0, False)",
+            "optimizer",
+            {"foreach": True},
+            "Adadelta(p, 1, 0.9, 1e-6, 0, True)",
+        ),
+        (
+            "DDP(model, device_ids=[0])",
+            "ddp",
+            {"static_graph": True},
+            "DDP(model, device_ids=[0], static_graph=True)",
+        ),
+        (
+            "DDP(m, find_unused_parameters=True)",
+            "ddp",
+            {"find_unused_parameters": False},
+            "DDP(m, find_unused_parameters=False)",
+        ),
         ("optimizer.zero_grad(set_to_none=False)", "zero_grad", {}, "optimizer.zero_grad()"),
         ("optimizer.zero_grad(\n    set_to_none=False,\n)", "zero_grad", {}, "optimizer.zero_grad()"),
         ("optimizer.zero_grad(False)", "zero_grad", {}, "optimizer.zero_grad()"),
         ("x.to(device)", "non_blocking", {}, "x.to(device, non_blocking=True)"),
-        ("f(x.cuda(), y.cuda(0))", "non_blocking", {}, "f(x.cuda(non_blocking=True), y.cuda(0, non_blocking=True))"),
+        (
+            "f(x.cuda(), y.cuda(0))",
+            "non_blocking",
+            {},
+            "f(x.cuda(non_blocking=True), y.cuda(0, non_blocking=True))",
+        ),
         ("x.to(device, non_blocking=False)", "non_blocking", {}, "x.to(device, non_blocking=True)"),
-        ("torch.autograd.set_detect_anomaly(True)", "anomaly_mode_off", {}, "torch.autograd.set_detect_anomaly(False)"),
+        (
+            "torch.autograd.set_detect_anomaly(True)",
+            "anomaly_mode_off",
+            {},
+            "torch.autograd.set_detect_anomaly(False)",
+        ),
         ("set_detect_anomaly(mode=debug)", "anomaly_mode_off", {}, "set_detect_anomaly(mode=False)"),
         (
             "with f(), autograd.detect_anomaly(check_nan=True):  # NaN?\n    x()\n",
@@ -263,8 +317,18 @@ def test_edits_on_one_line(source, intervention, arguments, expected):
         ("import torch as t", "threads", {"count": 2}, "does not import `torch`"),
         ("import torch", "backend_flags", {"other": 2}, "no line of code is known"),
         ("import torch", "something", {}, "by hand"),
-        ("import torch\ntorch.set_num_threads(1)\ntorch.set_num_threads(4)", "threads", {"count": 2}, "several places (lines 2, 3)"),
-        ("import torch\ncudnn.benchmark = x = False", "backend_flags", {"cudnn_benchmark": True}, "together with"),
+        (
+            "import torch\ntorch.set_num_threads(1)\ntorch.set_num_threads(4)",
+            "threads",
+            {"count": 2},
+            "several places (lines 2, 3)",
+        ),
+        (
+            "import torch\ncudnn.benchmark = x = False",
+            "backend_flags",
+            {"cudnn_benchmark": True},
+            "together with",
+        ),
         (
             "import torch\ntorch.backends.cuda.matmul.allow_tf32 = False",
             "backend_flags",
@@ -273,7 +337,12 @@ def test_edits_on_one_line(source, intervention, arguments, expected):
         ),
         ("Adam(p, differentiable=True)", "optimizer", {"fused": True}, "differentiable"),
         ("Adam(p, fused=True)", "optimizer", {"foreach": True}, "fused"),
-        ("torch.set_float32_matmul_precision('high')\nimport torch", "backend_flags", {"allow_tf32": True}, "line 1 decides"),
+        (
+            "torch.set_float32_matmul_precision('high')\nimport torch",
+            "backend_flags",
+            {"allow_tf32": True},
+            "line 1 decides",
+        ),
     ],
 )
 def test_what_cannot_be_patched_has_a_reason(source, intervention, arguments, reason):
@@ -281,7 +350,10 @@ def test_what_cannot_be_patched_has_a_reason(source, intervention, arguments, re
 
 
 def test_a_function_imported_by_its_own_name_is_replaced_by_its_full_name():
-    source = "import torch.nn as nn\nimport torch\nfrom torch.autograd import detect_anomaly\nwith detect_anomaly():\n    x()\n"
+    source = (
+        "import torch.nn as nn\nimport torch\nfrom torch.autograd import detect_anomaly\nwith "
+        "detect_anomaly():\n    x()\n"
+    )
     assert edited(source, "anomaly_mode_off", line=4) == source.replace(
         "with detect_anomaly()", "with torch.autograd.set_detect_anomaly(False)"
     )
@@ -327,7 +399,9 @@ def test_settings_go_below_the_imports():
             import sys
         import late
         '''
-    assert same(edited(source, "backend_flags", {"cudnn_benchmark": True, "matmul_precision": "high"}), expected)
+    assert same(
+        edited(source, "backend_flags", {"cudnn_benchmark": True, "matmul_precision": "high"}), expected
+    )
 
 
 def test_one_setting_may_take_several_lines():
@@ -341,7 +415,8 @@ def test_one_setting_may_take_several_lines():
 
 def test_a_setting_that_the_script_makes_is_changed_there():
     source = (
-        "import torch\nfrom torch.backends import cudnn\ndef main():\n    cudnn.benchmark = False  # slow\n    torch.set_num_threads(n)\n"
+        "import torch\nfrom torch.backends import cudnn\ndef main():\n    cudnn.benchmark = False  # "
+        "slow\n    torch.set_num_threads(n)\n"
     )
     flags = edited(source, "backend_flags", {"cudnn_benchmark": True})
     assert flags == source.replace("benchmark = False", "benchmark = True")

@@ -55,7 +55,14 @@ def test_the_last_to_end_reports_and_nothing_of_the_agreement_stays(tmp_path: Pa
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["rank0", "rank1", "run.json"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
     left = json.loads((tmp_path / "out/rank0/ended.json").read_text())
-    assert left == {"schema": 1, "ended": "crashed", "exit_code": 7, "signal": None, "wall_s": 1.0, "agent": first.peers.agent}
+    assert left == {
+        "schema": 1,
+        "ended": "crashed",
+        "exit_code": 7,
+        "signal": None,
+        "wall_s": 1.0,
+        "agent": first.peers.agent,
+    }
 
 
 def test_one_that_has_not_begun_is_waited_for() -> None:
@@ -141,7 +148,9 @@ def test_signs_are_given_every_two_seconds() -> None:
         ((RunOutcome("interrupted", 0, None, 1.0), STOPPED), "1", False),
     ],
 )
-def test_whether_torchrun_will_start_the_ranks_anew(ends: tuple[RunOutcome, RunOutcome], restarts: str, anew: bool) -> None:
+def test_whether_torchrun_will_start_the_ranks_anew(
+    ends: tuple[RunOutcome, RunOutcome], restarts: str, anew: bool
+) -> None:
     both = met(0, 1, TORCHELASTIC_MAX_RESTARTS=restarts)
     for job, outcome in zip(both, ends, strict=True):
         end(job, outcome)

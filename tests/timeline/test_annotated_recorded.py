@@ -1,4 +1,7 @@
-"""Annotated traces that others recorded: what we add lies exactly over what is there. Skipped without ``../shared/traces``."""
+"""Annotated traces that others recorded: what we add lies exactly over what is there.
+
+Skipped without ``../shared/traces``.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ import pytest
 from diagnose.pipeline import analysis_of
 from diagnose.report.timeline.annotated import write_annotated
 from diagnose.report.timeline.annotations import FIRST_PID, annotation_events
-from tests.picture.viewer import seen, thread_names
+from tests.timeline.viewer import seen, thread_names
 from tests.trace.test_recorded import FOLDER
 
-# The clocks and numberings there are: µs rounded, ns since 1970, ns from a base; ROCm; no GPU; several streams; Python frames.
+# The clocks and numberings there are: µs rounded, ns since 1970, ns from a base; ROCm; no
+# GPU; several streams; Python frames.
 NAMES = [
     "kineto-rn50-oldapi-w0",
     "hta-ns-resolution",
@@ -49,7 +53,12 @@ def test_slices_begin_and_end_with_recorded_events_and_arrows_land(name: str, tm
     assert events[len(ours) :] == before
     shown = seen(events, FIRST_PID)
     assert shown.faults == []
-    borders = {Decimal(one["ts"]) + shift for one in before if one.get("ph") == "X" and "ts" in one for shift in (0, Decimal(one["dur"]))}
+    borders = {
+        Decimal(one["ts"]) + shift
+        for one in before
+        if one.get("ph") == "X" and "ts" in one
+        for shift in (0, Decimal(one["dur"]))
+    }
     tracks = thread_names(events, FIRST_PID)
     steps = shown.tracks[tracks["Steps, as recorded"]]
     borders |= {border for step in steps for border in (step.start_us, step.end_us)}
@@ -57,6 +66,10 @@ def test_slices_begin_and_end_with_recorded_events_and_arrows_land(name: str, tm
     busy = [one for one in ledger if one.name in BUSY]
     assert bool(busy) == bool(measured.timeline and measured.timeline.has_device)
     assert [one for one in busy if one.start_us not in borders or one.end_us not in borders] == []
-    marked = [one for one in before if str(one.get("name", "")).startswith("ProfilerStep#") and one.get("cat") != "gpu_user_annotation"]
+    marked = [
+        one
+        for one in before
+        if str(one.get("name", "")).startswith("ProfilerStep#") and one.get("cat") != "gpu_user_annotation"
+    ]
     ends = {Decimal(one["ts"]) + Decimal(one["dur"]) for one in marked}
     assert not marked or all(step.end_us in ends for step in steps)

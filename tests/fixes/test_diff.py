@@ -91,7 +91,9 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("command", ["git apply -", "patch -p1"])
-@pytest.mark.parametrize(("name", "kind"), [*((name, "plain") for name in NAMES), *(("train.py", kind) for kind in CONTENTS)])
+@pytest.mark.parametrize(
+    ("name", "kind"), [*((name, "plain") for name in NAMES), *(("train.py", kind) for kind in CONTENTS)]
+)
 def test_git_and_patch_take_the_diff(tmp_path, command, name, kind):
     path, content = tmp_path / name, CONTENTS[kind]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,7 +125,9 @@ def test_in_a_folder_below_a_repositorys_top_git_finds_the_file(tmp_path):
 
 def test_several_files_make_one_diff(folder):
     (folder / "a.py").write_text("x.to(device)\n")
-    patches = fixes_diff([*all_three(), finding("copies", "non_blocking", {}, file="a.py", blamed=[1])], folder, "train.py")
+    patches = fixes_diff(
+        [*all_three(), finding("copies", "non_blocking", {}, file="a.py", blamed=[1])], folder, "train.py"
+    )
     applied("patch -p1", folder, patches.diff)
     assert (folder / "a.py").read_text() == "x.to(device, non_blocking=True)\n"
     assert [one.name for one in patches.files] == ["a.py", "train.py"]
@@ -147,7 +151,10 @@ def test_of_two_that_want_one_argument_otherwise_the_first_wins(folder):
 
 def test_what_an_earlier_fix_drops_is_not_set_again(folder):
     (folder / "train.py").write_text("loader = DataLoader(data, num_workers=8)\n")
-    none, ahead = finding("none", "dataloader", {"num_workers": 0}, 1), finding("ahead", "dataloader", {"prefetch_factor": 8}, 1)
+    none, ahead = (
+        finding("none", "dataloader", {"num_workers": 0}, 1),
+        finding("ahead", "dataloader", {"prefetch_factor": 8}, 1),
+    )
     assert set(fixes_diff([none, ahead], folder).unpatched) == {"ahead"}
     assert set(fixes_diff([ahead, none], folder).unpatched) == {"none"}
 
@@ -160,11 +167,14 @@ def test_one_site_named_twice_is_changed_once(folder):
 
 def test_sites_that_cannot_be_changed_are_told_beside_those_that_were(folder):
     (folder / "train.py").write_text(
-        "a = DataLoader(x)\nb = DataLoader(y, **more)\nc = DataLoader(z, num_workers=2, persistent_workers=True)\n"
+        "a = DataLoader(x)\nb = DataLoader(y, **more)\nc = DataLoader(z, num_workers=2, "
+        "persistent_workers=True)\n"
     )
     patches = fixes_diff([finding("no-workers", "dataloader", WORKERS, 1, 2, 3)], folder)
     assert patches.patched == ("no-workers",)
-    assert patches.unpatched == {"no-workers": "train.py:2: the call takes `**more`, which may hold `num_workers`"}
+    assert patches.unpatched == {
+        "no-workers": "train.py:2: the call takes `**more`, which may hold `num_workers`"
+    }
 
 
 @pytest.mark.parametrize(
@@ -172,13 +182,19 @@ def test_sites_that_cannot_be_changed_are_told_beside_those_that_were(folder):
     [
         (finding("r", "", {}, 3), "by hand"),
         (finding("r", None, {}, 3), "by hand"),
-        (finding("r", "compile", {}, 3), "it changes where the model is built: see the snippet in the report"),
+        (
+            finding("r", "compile", {}, 3),
+            "it changes where the model is built: see the snippet in the report",
+        ),
         (finding("r", "dataloader", None, 3), "cannot be told"),
         (finding("r", "dataloader", WORKERS), "not known"),
         (finding("r", "dataloader", WORKERS, 3, verdict="slower"), "takes longer"),
         (finding("r", "dataloader", WORKERS, 3, verdict="no_change"), "takes as long"),
         (finding("r", "dataloader", WORKERS, 3, verdict="broken"), "broken"),
-        (finding("r", "dataloader", WORKERS, 3, source="loader = DataLoader(date)"), "no longer as it was recorded"),
+        (
+            finding("r", "dataloader", WORKERS, 3, source="loader = DataLoader(date)"),
+            "no longer as it was recorded",
+        ),
         (finding("r", "dataloader", WORKERS, 300), "no call of"),
         (finding("r", "dataloader", WORKERS, 3, file="gone.py"), "not at hand"),
         (finding("r", "dataloader", WORKERS, 3, file="../out.py"), "not below"),
@@ -195,7 +211,9 @@ def test_what_is_not_patched_has_a_reason(folder, one, reason):
 
 
 def test_the_recorded_line_is_the_one_changed(folder):
-    assert fixes_diff([finding("r", "dataloader", WORKERS, 3, source="loader = DataLoader(data)")], folder).patched == ("r",)
+    assert fixes_diff(
+        [finding("r", "dataloader", WORKERS, 3, source="loader = DataLoader(data)")], folder
+    ).patched == ("r",)
 
 
 def test_files_that_are_not_python_text_have_a_reason(folder):
@@ -205,9 +223,13 @@ def test_files_that_are_not_python_text_have_a_reason(folder):
 
 
 def test_without_a_known_line_all_such_calls_of_the_script_are_changed(folder):
-    patches = fixes_diff([finding("optimizer", "optimizer", {"fused": True}, file="other.py", blamed=[7])], folder, "train.py")
+    patches = fixes_diff(
+        [finding("optimizer", "optimizer", {"fused": True}, file="other.py", blamed=[7])], folder, "train.py"
+    )
     assert patches.patched == ("optimizer",) and not patches.unpatched
-    assert fixes_diff([finding("anomaly", "anomaly_mode_off", {})], folder, "train.py").unpatched.keys() == {"anomaly"}
+    assert fixes_diff([finding("anomaly", "anomaly_mode_off", {})], folder, "train.py").unpatched.keys() == {
+        "anomaly"
+    }
     (folder / "train.py").write_text("import torch\nwith torch.autograd.detect_anomaly():\n    train()\n")
     found = fixes_diff([finding("anomaly", "anomaly_mode_off", {})], folder, "train.py")
     assert "+with torch.autograd.set_detect_anomaly(False):\n" in found.diff
@@ -218,13 +240,20 @@ def test_a_link_is_followed_to_the_file_inside_the_folder_and_not_out_of_it(fold
     outside.write_text(SCRIPT)
     (folder / "in.py").symlink_to(folder / "train.py")
     (folder / "out.py").symlink_to(outside)
-    assert fixes_diff([finding("r", "dataloader", WORKERS, 3, file="in.py")], folder).files[0].name == "train.py"
-    assert "not below" in fixes_diff([finding("r", "dataloader", WORKERS, 3, file="out.py")], folder).unpatched["r"]
+    assert (
+        fixes_diff([finding("r", "dataloader", WORKERS, 3, file="in.py")], folder).files[0].name == "train.py"
+    )
+    assert (
+        "not below"
+        in fixes_diff([finding("r", "dataloader", WORKERS, 3, file="out.py")], folder).unpatched["r"]
+    )
 
 
 def test_applying_refuses_a_changed_file_and_writes_none(folder):
     (folder / "a.py").write_text("x.to(device)\n")
-    patches = fixes_diff([*all_three(), finding("copies", "non_blocking", {}, file="a.py", blamed=[1])], folder, "train.py")
+    patches = fixes_diff(
+        [*all_three(), finding("copies", "non_blocking", {}, file="a.py", blamed=[1])], folder, "train.py"
+    )
     (folder / "train.py").write_text(SCRIPT + "# mine\n")
     with pytest.raises(DiagnoseError, match="has changed since"):
         apply(patches, folder)

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.run.job.results import left_in
-from diagnose.run.job.torchrun import LostRank, lost_rank, printed_by_ranks, started_by_torchrun, without_launcher
+from diagnose.run.job.torchrun import (
+    LostRank,
+    lost_rank,
+    printed_by_ranks,
+    started_by_torchrun,
+    without_launcher,
+)
 from diagnose.run.settings import Target
 
 TOLD = """\
@@ -61,7 +67,12 @@ def test_one_rank_is_as_it_is(tmp_path: Path) -> None:
 
 def test_times_are_of_the_first_rank_and_fixes_and_batches_of_all(tmp_path: Path) -> None:
     leave(tmp_path, 10, left(tick_ns=[0, 7], batch_hashes=["e", "f"], losses=[3.0]))
-    other = {"tick_ns": [0, 6], "losses": [2.0], "interventions": [{"held": 2, "why_not": ""}], "peak_resident_bytes": 9}
+    other = {
+        "tick_ns": [0, 6],
+        "losses": [2.0],
+        "interventions": [{"held": 2, "why_not": ""}],
+        "peak_resident_bytes": 9,
+    }
     leave(tmp_path, 2, left(batch_hashes=["c", "d", "g"], **other))
     leave(tmp_path, 0, left())
     leave(tmp_path, 3, left(batch_hashes=[]))  # a rank without a loader
@@ -99,9 +110,19 @@ def test_the_script_is_torchruns_argument_and_has_its_own(tmp_path: Path) -> Non
     found = started_by_torchrun(Target("train.py", False, ("--nproc-per-node", "7")), 2, tmp_path)
     assert (found.script, found.module) == ("torch.distributed.run", True)
     assert found.args[-3:] == ("train.py", "--nproc-per-node", "7") and "--nproc-per-node=2" in found.args
-    assert started_by_torchrun(Target("pkg.train", True, ()), 2, tmp_path).args[-2:] == ("--module", "pkg.train")
+    assert started_by_torchrun(Target("pkg.train", True, ()), 2, tmp_path).args[-2:] == (
+        "--module",
+        "pkg.train",
+    )
 
 
 def test_a_new_start_gets_nothing_of_the_old_one() -> None:
-    old = {"RANK": "1", "MASTER_PORT": "2", "TORCHELASTIC_RUN_ID": "x", "PET_NNODES": "2", "OMP_NUM_THREADS": "1", "HOME": "/"}
+    old = {
+        "RANK": "1",
+        "MASTER_PORT": "2",
+        "TORCHELASTIC_RUN_ID": "x",
+        "PET_NNODES": "2",
+        "OMP_NUM_THREADS": "1",
+        "HOME": "/",
+    }
     assert without_launcher(old) == {"OMP_NUM_THREADS": "1", "HOME": "/"}

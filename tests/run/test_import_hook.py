@@ -57,7 +57,8 @@ def test_it_is_imported(arming: Arming) -> None:
     module = importlib.import_module(NAME)
     assert arming.seen == [True]
     assert arming.watcher not in sys.meta_path
-    assert module.__spec__ is not None and vars(module.__spec__.loader).keys() == {"name", "path"}  # nothing of ours is left
+    # nothing of ours is left
+    assert module.__spec__ is not None and vars(module.__spec__.loader).keys() == {"name", "path"}
 
 
 def test_it_is_looked_up_often_before(arming: Arming) -> None:
@@ -95,7 +96,10 @@ def test_another_name_that_begins_like_it(arming: Arming) -> None:
 
 
 def test_its_first_import_fails_half_way(arming: Arming) -> None:
-    arming.write("import sys\nif not hasattr(sys, 'once_failed'):\n    sys.once_failed = True\n    raise ImportError('half')\nend = True")
+    arming.write(
+        "import sys\nif not hasattr(sys, 'once_failed'):\n    sys.once_failed = True\n    raise "
+        "ImportError('half')\nend = True"
+    )
     try:
         with pytest.raises(ImportError, match="half"):
             importlib.import_module(NAME)
@@ -127,7 +131,9 @@ def test_it_is_loaded_when_it_is_used(arming: Arming) -> None:
 class Finder(importlib.abc.MetaPathFinder):
     """A script's own, which does something with what another finder found."""
 
-    def __init__(self, change: Callable[[importlib.machinery.ModuleSpec], None], others: Callable[[], Sequence[object]]) -> None:
+    def __init__(
+        self, change: Callable[[importlib.machinery.ModuleSpec], None], others: Callable[[], Sequence[object]]
+    ) -> None:
         self._change, self._others = change, others
 
     def find_spec(
@@ -149,7 +155,9 @@ def _reload(spec: importlib.machinery.ModuleSpec) -> None:
 
 
 @pytest.mark.parametrize("position", [0, 1])
-def test_another_finder_asks_all_others_and_loads_it_with_a_loader_of_its_own(arming: Arming, position: int) -> None:
+def test_another_finder_asks_all_others_and_loads_it_with_a_loader_of_its_own(
+    arming: Arming, position: int
+) -> None:
     sys.meta_path.insert(position, Finder(_reload, lambda: sys.meta_path))
     importlib.import_module(NAME)
     if position == 0:
@@ -205,7 +213,9 @@ def test_a_loader_that_cannot_be_changed(arming: Arming) -> None:
     assert arming.seen == [True]
 
 
-def test_accelerate_is_imported_before_torch(run_script: Callable[..., Recorded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accelerate_is_imported_before_torch(
+    run_script: Callable[..., Recorded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("accelerate", exc_type=ImportError)
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     run = run_script("accelerated", "100")

@@ -1,4 +1,6 @@
-"""Our events line up with the recorded ones to the nanosecond, nest, and their arrows land where they should."""
+"""Our events line up with the recorded ones to the nanosecond, nest, and
+their arrows land where they should.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from diagnose.pipeline import Analysis
 from diagnose.report.timeline.annotations import FIRST_PID, annotation_events
 from diagnose.report.timeline.arrows import longest
 from diagnose.trace.reader import read_trace
-from tests.picture.viewer import Slice, seen, thread_names
+from tests.timeline.viewer import Slice, seen, thread_names
 from tests.trace.build import Json, encoded, event, kernel, launch
 
 
@@ -30,12 +32,21 @@ def annotated(of: Measured) -> list[Json]:
 
 
 def two_steps(first_us: float = 0.0, tid: Any = 11, pid: Any = 22) -> list[Json]:
-    """Two steps of 1 ms: 600 µs of waiting for a batch, a launch, a kernel from 700 µs on that takes 290 µs."""
+    """Two steps of 1 ms: 600 µs of waiting for a batch, a launch, a kernel from 700 µs on that takes 290
+    µs.
+    """
     events = []
     for step, begin in enumerate((first_us, first_us + 1000)):
         events += [
             event(f"ProfilerStep#{3 + step}", begin, 1000, "user_annotation", tid, pid),
-            event("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin, 600, "user_annotation", tid, pid),
+            event(
+                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                begin,
+                600,
+                "user_annotation",
+                tid,
+                pid,
+            ),
             event("aten::mm", begin + 610, 40, "cpu_op", tid, pid),
             {**launch(begin + 620, 20, 5 + step, tid=tid), "pid": pid},
             kernel("gemm", begin + 700, 290, 5 + step),
@@ -45,7 +56,9 @@ def two_steps(first_us: float = 0.0, tid: Any = 11, pid: Any = 22) -> list[Json]
 
 def on(events: list[Json], start_of_name: str) -> list[Slice]:
     """The slices of the one track of ours whose name begins so."""
-    (track,) = [track for name, track in thread_names(events, FIRST_PID).items() if name.startswith(start_of_name)]
+    (track,) = [
+        track for name, track in thread_names(events, FIRST_PID).items() if name.startswith(start_of_name)
+    ]
     return seen(events).tracks[track]
 
 
@@ -78,11 +91,15 @@ def test_times_are_those_of_the_file_whatever_its_base(first: float) -> None:
 
 def test_times_since_1970_keep_their_last_digit() -> None:
     text = encoded(*two_steps()).decode()
-    late = text.replace('"ts": 0.0', '"ts": 1700000000000000.377').replace('"ts": 1000.0', '"ts": 1700000000001000.377')
+    late = text.replace('"ts": 0.0', '"ts": 1700000000000000.377').replace(
+        '"ts": 1000.0', '"ts": 1700000000001000.377'
+    )
     for offset in (610, 620, 700, 1610, 1620, 1700):
         late = late.replace(f'"ts": {offset}.0', f'"ts": {1_700_000_000_000_000 + offset}.377')
     of = Measured(Recording(Path("a.json"), timeline=read_trace(io.BytesIO(late.encode()))))
-    assert on(annotated(of), "Steps")[1] == Slice("step 4: 1.00 ms", Decimal("1700000000001000.377"), Decimal("1700000000002000.377"))
+    assert on(annotated(of), "Steps")[1] == Slice(
+        "step 4: 1.00 ms", Decimal("1700000000001000.377"), Decimal("1700000000002000.377")
+    )
 
 
 def test_arrows_lead_to_the_wait_and_from_it_to_the_kernel_that_had_to_wait() -> None:
@@ -92,7 +109,8 @@ def test_arrows_lead_to_the_wait_and_from_it_to_the_kernel_that_had_to_wait() ->
     wait = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
     assert shown.faults == []
     assert shown.arrows.count(("Load batches in worker processes", wait)) == 2
-    # The second gap runs from 990 to 1700 µs: the wait's 600 µs are most of it. So are they of the first, from 0 to 700 µs.
+    # The second gap runs from 990 to 1700 µs: the wait's 600 µs are most of it. So are
+    # they of the first, from 0 to 700 µs.
     assert shown.arrows.count((wait, "gemm")) == 2
 
 

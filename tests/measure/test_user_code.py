@@ -14,7 +14,9 @@ TIMELINE = """
 main  0    1000  step  ProfilerStep#1
 main  400  600   op    aten::mm
 """
-SIX_STEPS = "".join(f"main  {i}000  1000  step  ProfilerStep#{i + 1}\nmain  {i}900  90  op  aten::mm\n" for i in range(6))
+SIX_STEPS = "".join(
+    f"main  {i}000  1000  step  ProfilerStep#{i + 1}\nmain  {i}900  90  op  aten::mm\n" for i in range(6)
+)
 
 
 def measured(calls: str, timeline: str = TIMELINE) -> Measured:
@@ -54,7 +56,10 @@ def test_what_a_rule_about_certain_calls_explains_is_not_the_rest() -> None:
 
 
 def test_garbage_collection_inside_a_line_is_not_the_lines_own() -> None:
-    one = measured("0  300  41  a.py: f", "main  0  1000  step  ProfilerStep#1\nmain  50  200  mark  gc@41\nmain  400  600  op  aten::mm")
+    one = measured(
+        "0  300  41  a.py: f",
+        "main  0  1000  step  ProfilerStep#1\nmain  50  200  mark  gc@41\nmain  400  600  op  aten::mm",
+    )
     assert costs("dominant_line", one) == {41: 100.0}
 
 
@@ -83,13 +88,18 @@ main  270  180   op    autograd::engine::evaluate_function: MmBackward0  {"Seque
 
 
 def test_forwards_without_a_backward_are_told_by_their_sequence_numbers() -> None:
-    one = untrained("main 500 100 mark forward@30", 'main 510 80 op aten::mm {"Sequence number": 7, "Input Dims": [[40, 8], []]}')
+    one = untrained(
+        "main 500 100 mark forward@30",
+        'main 510 80 op aten::mm {"Sequence number": 7, "Input Dims": [[40, 8], []]}',
+    )
     assert one.metric("untrained_forwards_ms") == pytest.approx(0.1)
     assert one.metric("untrained_batch_ratio") == pytest.approx(2.5)
 
 
 def test_where_nothing_is_trained_no_forward_is_untrained() -> None:
-    one = measured_case({"timeline": "main 0 1000 step ProfilerStep#1\nmain 50 200 mark forward@20\nmain 60 180 op aten::mm"})
+    one = measured_case(
+        {"timeline": "main 0 1000 step ProfilerStep#1\nmain 50 200 mark forward@20\nmain 60 180 op aten::mm"}
+    )
     assert one.metric("untrained_forwards_ms") == 0
 
 
@@ -100,17 +110,25 @@ def test_steps_count_not_calls(starts: tuple[int, ...], share: float) -> None:
 
 
 def test_calls_beside_kernels_cost_nothing() -> None:
-    gpu = TIMELINE + 'main  5  5  runtime  cudaLaunchKernel  {"correlation": 1}\ngpu  20  100  kernel  gemm  {"correlation": 1}'
-    assert measured("0  200  41  torch/serialization.py: save", gpu).metric("checkpoint_calls_ms") == pytest.approx(0.1)
+    gpu = (
+        TIMELINE + 'main  5  5  runtime  cudaLaunchKernel  {"correlation": 1}\ngpu  20  100  kernel  gemm  '
+        '{"correlation": 1}'
+    )
+    assert measured("0  200  41  torch/serialization.py: save", gpu).metric(
+        "checkpoint_calls_ms"
+    ) == pytest.approx(0.1)
 
 
 def test_a_pause_that_fell_into_one_of_many_like_calls_is_not_the_lines_cost() -> None:
-    # Ten calls of line 41 take 2 µs and one takes 200, of which 20 times the usual 2 count: 60 µs. Of the 400 µs of Python 160 are gone
-    # as a pause, so the line's share is 60 of 240.
+    # Ten calls of line 41 take 2 µs and one takes 200, of which 20 times the usual 2 count: 60 µs. Of the 400
+    # µs of Python 160 are gone as a pause, so the line's share is 60 of 240.
     calls = "".join(f"{10 * i}  2  41  a.py: f\n" for i in range(10)) + "150  200  41  a.py: f\n"
-    assert costs("dominant_line", measured(calls)) == {41: 100.0}  # 60 of 240, of the 400 µs that the timeline's Python takes
+    # 60 of 240, of the 400 µs that the timeline's Python takes
+    assert costs("dominant_line", measured(calls)) == {41: 100.0}
 
 
 def test_a_chance_delay_in_one_step_of_two_is_not_the_lines_cost() -> None:
     two_steps = "".join(SIX_STEPS.splitlines(keepends=True)[:4])
-    assert costs("dominant_line", measured("0  600  41  a.py: f\n1000  50  41  a.py: f", two_steps)) == {41: 50.0}
+    assert costs("dominant_line", measured("0  600  41  a.py: f\n1000  50  41  a.py: f", two_steps)) == {
+        41: 50.0
+    }

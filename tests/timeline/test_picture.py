@@ -18,7 +18,16 @@ from diagnose.measure.sources import Sources
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
-from diagnose.report.timeline.timeline import AHEAD, FAILED, RECORDED, UNEVEN, WAITS, picture, read_picture, write_picture
+from diagnose.report.timeline.timeline import (
+    AHEAD,
+    FAILED,
+    RECORDED,
+    UNEVEN,
+    WAITS,
+    picture,
+    read_picture,
+    write_picture,
+)
 from diagnose.trace.schema import Trace
 from sample_traces.samples import SAMPLES, is_recorded
 
@@ -49,7 +58,9 @@ def of_trace(trace: Trace | None, *changes: Change) -> Picture:
 def judged(recording: Recording) -> Picture:
     measured = Measured(recording)
     prediction = Prediction(measured)
-    return picture(measured, prediction, assess(judge(RULES, measured), measured, prediction), Sources(recording))
+    return picture(
+        measured, prediction, assess(judge(RULES, measured), measured, prediction), Sources(recording)
+    )
 
 
 def us(version: Picture) -> dict[str, float]:
@@ -111,22 +122,32 @@ def test_the_step_as_it_is(step: Trace) -> None:
     ]
     assert one["lanes"] == [{"title": MAIN, "kind": "host"}, {"title": GPU, "kind": "stream"}]
     found = events(one)
-    assert {(depth, begin, end) for _, depth, _, begin, end in found[:2]} == {(0, 0, 100), (1, 0, 100)}  # train, ProfilerStep
+    # train, ProfilerStep
+    assert {(depth, begin, end) for _, depth, _, begin, end in found[:2]} == {(0, 0, 100), (1, 0, 100)}
     assert found[2:] == [*WORK, (GPU, 0, "a", 26, 56), (GPU, 0, "Memcpy DtoD (Device -> Device)", 68, 88)]
     assert version["left_out"] == {"count": 0, "shorter_than_us": 0.0}
 
 
 def test_each_fix_on_top_of_those_before_it(step: Trace) -> None:
-    halved = Change((Edit(events=kernels(step, "a"), event_ratio=0.5),))  # ends at 41; from there to 60 there is only Python
+    # ends at 41; from there to 60 there is only Python
+    halved = Change((Edit(events=kernels(step, "a"), event_ratio=0.5),))
     gone = Change((Edit(events=kernels(step, "a")),))
     one = of_trace(step, halved, gone)
     assert [version["title"] for version in one["versions"]] == ["As it is", "After fix 1", "After fixes 1–2"]
     assert us(one["versions"][1]) == {"compute": 15, "exposed_copies": 20, "launch_bound": 25, "python": 40}
     assert causes(one, 1)[3:5] == [("compute", 26, 41), ("python", 41, 60)]
-    assert events(one, 1)[2:] == [*WORK, (GPU, 0, "a", 26, 41), (GPU, 0, "Memcpy DtoD (Device -> Device)", 68, 88)]
+    assert events(one, 1)[2:] == [
+        *WORK,
+        (GPU, 0, "a", 26, 41),
+        (GPU, 0, "Memcpy DtoD (Device -> Device)", 68, 88),
+    ]
     assert events(one, 2)[2:] == [*WORK, (GPU, 0, "Memcpy DtoD (Device -> Device)", 68, 88)]
     assert "compute" not in one["versions"][2]["ledger"]
-    assert [version["rules"] for version in one["versions"]] == [[], ["input-wait-no-workers"], ["input-wait-no-workers"] * 2]
+    assert [version["rules"] for version in one["versions"]] == [
+        [],
+        ["input-wait-no-workers"],
+        ["input-wait-no-workers"] * 2,
+    ]
 
 
 def test_fixes_that_cannot_be_replayed_are_passed_over(step: Trace) -> None:
@@ -136,7 +157,11 @@ def test_fixes_that_cannot_be_replayed_are_passed_over(step: Trace) -> None:
     changes = [change, None, change, Change(average_ms=0.01)]
     plan = [Assessed(finding, None, None, None, None, "plan", None, change=one) for one in changes]
     one = picture(measured, Prediction(measured), plan, Sources(measured.recording))
-    assert [version["title"] for version in one["versions"]] == ["As it is", "After fix 1", "After fixes 1, 3"]
+    assert [version["title"] for version in one["versions"]] == [
+        "As it is",
+        "After fix 1",
+        "After fixes 1, 3",
+    ]
     assert [finding["number"] for finding in one["findings"]] == [1, 2, 3, 4]
 
 
@@ -146,19 +171,29 @@ def test_at_most_eight_fixes(step: Trace) -> None:
 
 
 def test_a_host_that_runs_ahead_is_drawn_from_the_beginning_of_the_gpus_step() -> None:
-    # The host needs 50, the GPU 98 and a gap of 2: its step goes from the end of one kernel to the end of the next.
+    # The host needs 50, the GPU 98 and a gap of 2: its step goes from the end
+    # of one kernel to the end of the next.
     one = of_trace(trace_from_text(repeated(GPU_BOUND, 50, gpu_every=100, before=1)))
     (version,) = one["versions"]
     assert version["note"] == AHEAD
     assert version["drawn_us"] == 100
     assert causes(one) == [("unattributed", 0, 2), ("compute", 2, 100)]
     assert {(begin, end) for _, _, _, begin, end in events(one)[:2]} == {(0, 50)}
-    assert events(one)[2:] == [(MAIN, 2, "aten::mm", 0, 1), (MAIN, 2, "cudaLaunchKernel", 10, 15), (GPU, 0, "a", 2, 100)]
+    assert events(one)[2:] == [
+        (MAIN, 2, "aten::mm", 0, 1),
+        (MAIN, 2, "cudaLaunchKernel", 10, 15),
+        (GPU, 0, "a", 2, 100),
+    ]
 
 
 def test_gpu_work_of_the_step_before_is_drawn_where_it_runs() -> None:
-    # Launched at 90, it runs from 96 to 136: the first 36 of a step, in which the host needs 10 for its next operator, and the last 4.
-    one = of_trace(trace_from_text(repeated("main 90 5 runtime cudaLaunchKernel =1\ngpu 96 40 kernel a =1", 100, before=1)))
+    # Launched at 90, it runs from 96 to 136: the first 36 of a step, in which the host needs 10
+    # for its next operator, and the last 4.
+    one = of_trace(
+        trace_from_text(
+            repeated("main 90 5 runtime cudaLaunchKernel =1\ngpu 96 40 kernel a =1", 100, before=1)
+        )
+    )
     assert [event[3:] for event in events(one) if event[0] == GPU] == [(0, 36), (96, 100)]
 
 
@@ -166,7 +201,8 @@ def test_gpu_work_of_the_step_before_is_drawn_where_it_runs() -> None:
 
 
 def test_the_wait_for_worker_processes_is_drawn_at_the_beginning() -> None:
-    one = judged(measured_case(case(2)).recording)  # 6 ms of loading, 4 of work, on two cores at best 5 together
+    # 6 ms of loading, 4 of work, on two cores at best 5 together
+    one = judged(measured_case(case(2)).recording)
     before, after = one["versions"]
     assert us(before) == {"input_wait": 6000, "operators": 4000}
     assert causes(one) == [("input_wait", 0, 6000), ("operators", 6000, 10_000)]
@@ -180,25 +216,46 @@ def test_the_wait_for_worker_processes_is_drawn_at_the_beginning() -> None:
         (MAIN, 1, "aten::mm", 1000, 5000),
     ]
     assert [one["places"][place] for place in after["events"]["place"] if place >= 0] == ["/job/train.py:12"]
-    assert one["findings"][0] == {"rule": "input-wait-no-workers", "number": 1, "title": "Load batches in worker processes"}
+    assert one["findings"][0] == {
+        "rule": "input-wait-no-workers",
+        "number": 1,
+        "title": "Load batches in worker processes",
+    }
     assert (MAIN, 1, "next batch", 0, 6000) in events(one)
 
 
 def with_fetches(*fetches: tuple[int, int, int, int]) -> Recording:
-    """Three steps of 100 µs. The host's clock is 5 ms ahead of the trace's; a fetch is start, duration (µs on it), process, in a worker."""
+    """Three steps of 100 µs.
+
+    The host's clock is 5 ms ahead of the trace's; a fetch is start, duration (µs on it), process, in a
+    worker.
+    """
     trace = trace_from_text(repeated("main 10 30 op aten::mm", 100))
     trace = replace(trace, step_source="mark", steps=trace.steps.assign(number=[1, 2, 3]))
-    clock = {"phases": [{"name": "timeline", "first_tick": 0, "tick_ns": [5_000_000, 5_100_000, 5_200_000, 5_300_000]}]}
-    rows = np.array([(start * 1000, dur * 1000, dur * 1000, pid, in_worker) for start, dur, pid, in_worker in fetches], FETCH_RECORD)
+    clock = {
+        "phases": [
+            {"name": "timeline", "first_tick": 0, "tick_ns": [5_000_000, 5_100_000, 5_200_000, 5_300_000]}
+        ]
+    }
+    rows = np.array(
+        [(start * 1000, dur * 1000, dur * 1000, pid, in_worker) for start, dur, pid, in_worker in fetches],
+        FETCH_RECORD,
+    )
     return Recording(Path("run"), timeline=trace, clock=clock, fetches=pd.DataFrame(rows))
 
 
 def test_fetches_of_worker_processes_have_lanes_of_their_own() -> None:
     # One a step: from 20 to 60, and by the other from 90 until 40 of the next.
-    times = [(start + every, dur, pid, 1) for every in (0, 100, 200) for start, dur, pid in ((5020, 40, 71), (4990, 50, 70))]
+    times = [
+        (start + every, dur, pid, 1)
+        for every in (0, 100, 200)
+        for start, dur, pid in ((5020, 40, 71), (4990, 50, 70))
+    ]
     one = picture_of(with_fetches(*times, (5000, 300, 72, 0)), Change((Edit(),)))
     assert [lane["title"] for lane in one["lanes"]] == [MAIN, "Loader worker 70", "Loader worker 71"]
-    assert [event[2:] for event in events(one) if event[0] == "Loader worker 71"] == [("fetching a batch", 20, 60)]
+    assert [event[2:] for event in events(one) if event[0] == "Loader worker 71"] == [
+        ("fetching a batch", 20, 60)
+    ]
     assert ("Loader worker 70", 0, "fetching a batch", 0, 40) in events(one)
     assert not [event for event in events(one, 1) if "worker" in event[0]]  # nobody knows when they would be
 
@@ -213,7 +270,11 @@ def test_without_a_complete_step_there_is_none() -> None:
 
 
 def test_gpu_events_alone_are_drawn_as_recorded() -> None:
-    one = of_trace(trace_from_text('gpu 0 30 kernel a {"repeat": 8, "every": 40}\ngpu 32 4 kernel b {"repeat": 8, "every": 40}'))
+    one = of_trace(
+        trace_from_text(
+            'gpu 0 30 kernel a {"repeat": 8, "every": 40}\ngpu 32 4 kernel b {"repeat": 8, "every": 40}'
+        )
+    )
     (version,) = one["versions"]
     assert not version["replayed"]
     assert version["note"] == RECORDED
@@ -230,7 +291,11 @@ def test_a_failing_replay_leaves_the_recorded_step(step: Trace, monkeypatch: pyt
     (version,) = one["versions"]
     assert version["note"] == f"{RECORDED} {FAILED.format(error='ValueError: no')}"
     assert version["drawn_us"] == 100
-    assert events(one)[2:] == [*WORK, (GPU, 0, "a", 26, 56), (GPU, 0, "Memcpy DtoD (Device -> Device)", 68, 88)]
+    assert events(one)[2:] == [
+        *WORK,
+        (GPU, 0, "a", 26, 56),
+        (GPU, 0, "Memcpy DtoD (Device -> Device)", 68, 88),
+    ]
 
 
 def test_the_longest_events_are_kept(step: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +332,10 @@ def test_names_are_one_visible_line_of_bounded_length() -> None:
 
 
 def test_other_threads_come_after_the_training_thread_by_the_traces_own_names() -> None:
-    text = "auto 40 45 op autograd::engine::evaluate_function: MmBackward0\nauto 50 5 runtime cudaLaunchKernel =1\ngpu 56 30 kernel b =1"
+    text = (
+        "auto 40 45 op autograd::engine::evaluate_function: MmBackward0\nauto 50 5 runtime "
+        "cudaLaunchKernel =1\ngpu 56 30 kernel b =1"
+    )
     one = of_trace(trace_from_text(repeated(text, 120, before=1)))
     assert [lane["title"] for lane in one["lanes"]] == [MAIN, f"Thread {100 + sum(map(ord, 'auto'))}", GPU]
     assert (one["lanes"][1]["title"], 1, "cudaLaunchKernel", 50, 55) in events(one)
@@ -281,7 +349,12 @@ def test_memory_of_the_gpu_before_that_of_the_process() -> None:
     facts = {"rss_series_bytes": [5, 6, 7], "allocated_series_bytes": None}
     given = {"timeline": timeline, "facts": facts, "plain_ms": [10] * 6}  # every second of six steps
     (series,) = picture_of(measured_case(given).recording)["memory"]
-    assert series == {"title": "Memory of the process (resident)", "x_title": "step", "x": [2, 4, 6], "bytes": [5, 6, 7]}
+    assert series == {
+        "title": "Memory of the process (resident)",
+        "x_title": "step",
+        "x": [2, 4, 6],
+        "bytes": [5, 6, 7],
+    }
     facts["allocated_series_bytes"] = [1, 2, 3, 4, 5, 6]  # type: ignore[assignment]
     (series,) = picture_of(measured_case(given).recording)["memory"]
     assert (series["title"], series["x"]) == ("GPU memory allocated", [1, 2, 3, 4, 5, 6])
@@ -344,15 +417,26 @@ def check(one: Picture) -> None:
         assert min(columns["name"]) >= 0
 
 
-BUNDLED = ("input-wait/sick", "few-workers/sick", "threads/sick", "recompiles/sick", "epoch-start/sick", "healthy/gan")
+BUNDLED = (
+    "input-wait/sick",
+    "few-workers/sick",
+    "threads/sick",
+    "recompiles/sick",
+    "epoch-start/sick",
+    "healthy/gan",
+)
 
 
-@pytest.mark.parametrize("sample", [one for one in SAMPLES if is_recorded(one.run) and str(one) in BUNDLED], ids=str)
+@pytest.mark.parametrize(
+    "sample", [one for one in SAMPLES if is_recorded(one.run) and str(one) in BUNDLED], ids=str
+)
 def test_bundled_recordings(sample: Any) -> None:
     check(judged(load_recording(sample.run)))
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no folder with traces that others recorded")
-@pytest.mark.parametrize("name", ["kineto-rn50-w0-v2", "hta-diff-test", "tl-mi300-ddp-rn18", "tl-b300-qwen30b", "param-dlrm-r4"])
+@pytest.mark.parametrize(
+    "name", ["kineto-rn50-w0-v2", "hta-diff-test", "tl-mi300-ddp-rn18", "tl-b300-qwen30b", "param-dlrm-r4"]
+)
 def test_traces_of_others(name: str) -> None:
     check(judged(load_recording(SHARED / f"{name}.json.gz")))

@@ -15,9 +15,19 @@ from diagnose.report.timeline import annotated as module
 from diagnose.report.timeline.annotated import list_start, write_annotated
 
 OURS: list[dict[str, Any]] = [
-    {"ph": "X", "name": 'a "quoted" \\ name\u2028', "pid": 9, "tid": 9, "ts": Decimal("1700000000000000.123"), "dur": Decimal("0.001")}
+    {
+        "ph": "X",
+        "name": 'a "quoted" \\ name\u2028',
+        "pid": 9,
+        "tid": 9,
+        "ts": Decimal("1700000000000000.123"),
+        "dur": Decimal("0.001"),
+    }
 ]
-RECORDED = [{"ph": "X", "name": f"op {number}", "ts": number, "args": {"list": [{"a": 1}, {"b": 2}]}} for number in range(3)]
+RECORDED = [
+    {"ph": "X", "name": f"op {number}", "ts": number, "args": {"list": [{"a": 1}, {"b": 2}]}}
+    for number in range(3)
+]
 
 
 def after(tmp_path: Path, data: bytes, ours: list[dict[str, Any]] = OURS) -> bytes:
@@ -39,8 +49,17 @@ def events(data: bytes) -> list[dict[str, Any]]:
     "document",
     [
         {"traceEvents": RECORDED},
-        {"schemaVersion": 1, "traceEvents": RECORDED, "traceName": "a", "deviceProperties": [{"id": 0}, {"id": 1}]},
-        {"note": 'here "traceEvents": [', "deviceProperties": [{"traceEvents": [1, 2]}], "traceEvents": RECORDED},
+        {
+            "schemaVersion": 1,
+            "traceEvents": RECORDED,
+            "traceName": "a",
+            "deviceProperties": [{"id": 0}, {"id": 1}],
+        },
+        {
+            "note": 'here "traceEvents": [',
+            "deviceProperties": [{"traceEvents": [1, 2]}],
+            "traceEvents": RECORDED,
+        },
         {"nested": {"traceEvents": [{"ph": "X"}]}, "key": "traceEvents", "traceEvents": RECORDED},
         {"note": "back \\ slash \\", "traceEvents": RECORDED[:1]},
         {"traceEvents": []},
@@ -65,7 +84,11 @@ def test_numbers_keep_their_digits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 7, 4096, 2**20])
 def test_wherever_the_blocks_are_cut(tmp_path: Path, cut: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = {"note": '"traceEvents": [' * 20, "traceEvents": RECORDED * 20, "deviceProperties": [{"id": 0}, {"id": 1}]}
+    many = {
+        "note": '"traceEvents": [' * 20,
+        "traceEvents": RECORDED * 20,
+        "deviceProperties": [{"id": 0}, {"id": 1}],
+    }
     data = json.dumps(many).encode()
 
     class InPieces:

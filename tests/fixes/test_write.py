@@ -17,7 +17,12 @@ from diagnose.report.patch import patches_of, verified_patches, with_patch
 from sample_traces.samples import FOLDER
 
 RULE = "input-wait-no-workers"
-TRIED = {"rule": RULE, "state": "measured", "verdict": "faster", "change": {"saved_ms": [10.0, 11.0, 12.0], "before_ms": 27.0}}
+TRIED = {
+    "rule": RULE,
+    "state": "measured",
+    "verdict": "faster",
+    "change": {"saved_ms": [10.0, 11.0, 12.0], "before_ms": 27.0},
+}
 REST = {
     "title": "",
     "intervention": "dataloader",
@@ -46,7 +51,14 @@ def run(tmp_path: Path) -> Path:
 
 def document_of(run: Path, **tried: Any) -> dict[str, Any]:
     if tried:
-        proof = {"tried": [TRIED | REST | tried], "together": None, "warnings": [], "noise": None, "runs": 0, "wall_s": 0.0}
+        proof = {
+            "tried": [TRIED | REST | tried],
+            "together": None,
+            "warnings": [],
+            "noise": None,
+            "runs": 0,
+            "wall_s": 0.0,
+        }
         proof |= {"seeded_batches": False, "same_losses": True, "interrupted": False}
         (run / "verify.json").write_text(json.dumps(proof))
     return analyse(run)
@@ -65,7 +77,11 @@ def test_what_was_measured_to_change_nothing_leaves_the_plan_and_the_diff(run: P
     document = with_patch(document_of(run, verdict="no_change"), run)
     assert document["plan"] == [] and not (run / "fixes.diff").exists()
     finding = next(one for one in document["findings"] if one["rule"] == RULE)
-    assert (finding["group"], finding["saving"]["verdict"], finding["saving"]["measured_ms"]) == ("minor", "no_change", None)
+    assert (finding["group"], finding["saving"]["verdict"], finding["saving"]["measured_ms"]) == (
+        "minor",
+        "no_change",
+        None,
+    )
 
 
 def test_what_changes_results_stays_in_the_plan_but_not_in_the_diff(run: Path) -> None:
@@ -74,7 +90,9 @@ def test_what_changes_results_stays_in_the_plan_but_not_in_the_diff(run: Path) -
     assert patches_of(document).patched == ()
 
 
-def test_only_what_was_measured_to_be_faster_is_ever_applied(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_was_measured_to_be_faster_is_ever_applied(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     script = run.parent / "job" / "sick.py"
     before = script.read_text()
     document = document_of(run)
@@ -85,7 +103,8 @@ def test_only_what_was_measured_to_be_faster_is_ever_applied(run: Path, capsys: 
     verifying._apply(document_of(run, verdict="faster"))
     assert f"changed {script}" in capsys.readouterr().err
     short = script.read_text().replace("STEPS = ", "STEPS = 3 and ", 1)
-    assert "num_workers=4, persistent_workers=True)" in short  # the number that was measured, not the one that was suggested
+    # the number that was measured, not the one that was suggested
+    assert "num_workers=4, persistent_workers=True)" in short
     script.write_text(short)
     assert subprocess.run([sys.executable, "sick.py"], cwd=script.parent, capture_output=True).returncode == 0
 
