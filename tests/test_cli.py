@@ -16,7 +16,7 @@ import fsspec
 import pytest
 
 from diagnose import pipeline as analysis
-from diagnose import reporting
+from diagnose import pipeline
 from diagnose.commands import main as cli
 from diagnose.commands import targets
 from diagnose.commands import verify as verifying
@@ -196,7 +196,7 @@ def analysed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         (out / "report.json").write_text(to_json(answer), encoding="utf-8", errors="replace")
         return answer
 
-    monkeypatch.setattr(reporting, "report", report)
+    monkeypatch.setattr(pipeline, "report", report)
     return answers
 
 
