@@ -15,6 +15,7 @@ from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import Recording
 from diagnose.measure.spread import row_noise_ms
 from diagnose.pipeline import analyse
+from diagnose.run.child.step_clock import StepClock
 
 from .report.documents import Document, culprit, empty, evidence, finding, healthy, ledger_row, line, sick
 from .timelines import trace_from_text
@@ -150,6 +151,19 @@ def test_steps_of_another_kind_are_not_compared() -> None:
     found = compare(empty(), sick())
     assert (found["verdict"], found["why"]) == ("not_comparable", "no complete step was recorded in A")
     assert (found["step"], found["ledger"], found["a"]["step_ms"]) == (None, [], None)
+
+
+@pytest.mark.parametrize("clock", [clock for clock in StepClock if clock is not StepClock.OPTIMIZER])
+def test_every_clock_can_be_set_against_another(clock: StepClock) -> None:
+    """A program that records itself ends steps with its own `step()`, a launched one with the optimizer's."""
+    other = sick()
+    other["steps"]["clock"] = clock.value
+    told = compare(sick(), other)["why"]
+    assert told == (
+        ""
+        if clock is StepClock.TRACE
+        else f"a step of A ends with the optimizer's step, one of B with {clock.event}"
+    )
 
 
 def test_a_whole_trace_is_no_step() -> None:

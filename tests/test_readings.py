@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from diagnose.measure.ledger import ALLOCATOR_CALL, LOADER_NEXT, is_sync_call
+from diagnose.measure.ledger import ALLOCATOR_CALL, is_sync_call
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, Rows
 from diagnose.trace.intervals import as_intervals, total
@@ -120,7 +120,7 @@ def quantities(trace: Trace) -> Iterator[tuple[str, float]]:
         return total(intervals) / max(window, 1)
 
     yield "window_us", window / 1e3
-    yield "dataloader_frac", share(view.host_intervals(np.flatnonzero(view.name_matches(LOADER_NEXT))))
+    yield "dataloader_frac", share(view.host_intervals(np.flatnonzero(view.loader_next)))
     # The reading counts calls that only wait; ours also calls that copy and wait.
     yield (
         "sync_frac",

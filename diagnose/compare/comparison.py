@@ -13,10 +13,10 @@ from diagnose import __version__
 from diagnose.compare.noise import FLOOR_SHARE, Change, Run, Runs
 from diagnose.document.queries import Document, Finding, is_complete, place, recorded_by_us
 from diagnose.judge.findings import OPERATORS
+from diagnose.run.child.step_clock import StepClock
 
 SCHEMA = 1
 MOST_CHANGED = 10  # lines and operators listed
-_TRACE_CLOCK = "trace"
 _CHANGE = ("a_ms", "b_ms", "change_ms", "change_share", "noise_ms", "beyond_noise")
 
 
@@ -89,24 +89,15 @@ def _why_not(runs: Runs) -> str:
     devices = [str(one["run"]["device"]).partition(":")[0] for one in (a, b)]
     if devices[0] != devices[1]:
         return f"A ran on {devices[0]}, B on {devices[1]}: their steps divide in different ways"
-    clocks = [one["steps"]["clock"] for one in (a, b)]
-    if _TRACE_CLOCK not in clocks and clocks[0] != clocks[1]:
-        return f"a step of A ends with {_END[clocks[0]]}, one of B with {_END[clocks[1]]}"
+    clocks = [StepClock(one["steps"]["clock"]) for one in (a, b)]
+    if StepClock.TRACE not in clocks and clocks[0] != clocks[1]:
+        return f"a step of A ends with {clocks[0].event}, one of B with {clocks[1].event}"
     if sum(_is_whole_trace(one) for one in (a, b)) == 1:
         return (
             f"nothing marks the steps of {'A' if _is_whole_trace(a) else 'B'}: its whole recording "
             "counts as one"
         )
     return ""
-
-
-_END = {
-    "optimizer": "the optimizer's step",
-    "backward": "the backward pass",
-    "forward": "the model's forward",
-    "replay": "the replay of a CUDA graph",
-    "none": "nothing that was seen",
-}
 
 
 def _is_whole_trace(document: Document) -> bool:

@@ -28,6 +28,7 @@ from diagnose.measure.sources import Sources
 from diagnose.measure.spread import row_noise_ms
 from diagnose.predict.plan import Assessed
 from diagnose.predict.prediction import Prediction
+from diagnose.run.child.step_clock import StepClock
 from diagnose.verify.measured_savings import found_numbers, with_measurement
 
 
@@ -146,7 +147,7 @@ def _steps(measured: Measured) -> dict[str, Any]:
     step_ms = measured.number("plain_step_ms")
     detail = measured.detail
     return {
-        "clock": recording.clock.get("clock", "none" if recording.run else "trace"),
+        "clock": recording.clock.get("clock", StepClock.NONE if recording.run else StepClock.TRACE),
         "step_source": recording.timeline.step_source if recording.timeline is not None else None,
         "complete": len(recorded_ms),
         "ticks_per_step": recording.ticks_per_step,

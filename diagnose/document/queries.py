@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK
+from diagnose.run.child.step_clock import StepClock
 
 SCHEMA = 1  # of the result document; another number where a key changes its meaning
 Document = dict[str, Any]
@@ -122,7 +123,7 @@ def saw_no_step(document: Document) -> bool:
     steps = document["steps"]
     return (
         recorded_by_us(document)
-        and steps["clock"] == "none"
+        and steps["clock"] == StepClock.NONE
         and not steps["phases"]
         and not is_complete(document)
     )

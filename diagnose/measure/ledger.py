@@ -14,8 +14,6 @@ import numpy as np
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View
 from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 
-LOADER_NEXT = r"^enumerate\(DataLoader\)#"
-OPTIMIZER_STEP = r"^Optimizer\.step#"
 SYNC_CALL = (
     r"^(cuda|hip)(Stream|Device|Event|Ctx)Synchronize|^cu(Stream|Ctx|Event)Synchronize"
     r"|^(hipMemcpyWithStream|hipMemcpy|cudaMemcpy)$"
@@ -128,7 +126,6 @@ def _peeled(span: Intervals, claims: dict[str, Intervals], rest: str) -> dict[st
 
 def _host_ledger(view: View) -> Ledger:
     on_thread = view.on_training_thread
-    mark = view.kind == "mark"
 
     def of(test: np.ndarray) -> Intervals:
         return view.host_intervals(np.flatnonzero(test & on_thread))
@@ -137,11 +134,11 @@ def _host_ledger(view: View) -> Ledger:
     rows = _peeled(
         view.span,
         {
-            "input_wait": of((mark & (view.name == "next")) | view.name_matches(LOADER_NEXT)),
-            "backward": of((mark & (view.name == "backward")) | view.host["backward"].to_numpy()),
-            "forward": of(mark & (view.name == "forward")),
-            "optimizer": of((mark & (view.name == "optimizer")) | view.name_matches(OPTIMIZER_STEP)),
-            "host_reads": of(mark & view.name.isin(READ_MARKS)),
+            "input_wait": of(view.loader_next),
+            "backward": of(view.marked("backward") | view.host["backward"].to_numpy()),
+            "forward": of(view.marked("forward")),
+            "optimizer": of(view.optimizer_steps),
+            "host_reads": of(view.marked(*READ_MARKS)),
             "compilation": of(view.name_matches(COMPILATION)),
             "copies": of(ops & view.name_matches(COPY_OP)),
             "operators": of(ops),
@@ -185,7 +182,7 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
     work = of(view.kind.isin(("op", "runtime")))
     sync_calls = np.flatnonzero(is_sync_call(view) & dispatching)
     return {
-        "input_wait": of(((view.kind == "mark") & (view.name == "next")) | view.name_matches(LOADER_NEXT)),
+        "input_wait": of(view.loader_next),
         "compilation": np.concatenate(
             [of(view.name_matches(COMPILATION) | _is_loading(view)), intersect(idle, _captures(view))]
         ),

@@ -20,8 +20,6 @@ import pandas as pd
 from diagnose.measure.calls import NO_CALLS
 from diagnose.measure.ledger import (
     BUSY_ROWS,
-    LOADER_NEXT,
-    OPTIMIZER_STEP,
     Ledger,
     after_sync,
     dispatching_threads,
@@ -76,8 +74,7 @@ class Selection(View):
         """Which host events start inside the optimizer's step or the loader's
         `__next__`: not the script's own doing.
         """
-        marked = (self.kind == "mark") & self.name.isin(("optimizer", "next"))
-        inside = marked | self.name_matches(OPTIMIZER_STEP) | self.name_matches(LOADER_NEXT)
+        inside = self.optimizer_steps | self.loader_next
         return started_in(self.host, self.host_intervals(np.flatnonzero(inside)))
 
     @cached_property

@@ -13,6 +13,7 @@ import pandas as pd
 
 from diagnose.measure.device_steps import busiest_first, device_windows
 from diagnose.trace.intervals import as_intervals, intersect, total, union
+from diagnose.trace.quirks import LOADER_NEXT, OPTIMIZER_STEP
 from diagnose.trace.schema import Trace
 
 Rows = np.ndarray  # positions in a table, int64
@@ -104,6 +105,25 @@ class View:
             self._matches[pattern] = category_matches(self.name, pattern)
             self._matches[pattern].flags.writeable = False
         return self._matches[pattern]
+
+    def marked(self, *names: str) -> np.ndarray:
+        """Which host events are the recorder's own marks of these names."""
+        return np.asarray((self.kind == "mark") & self.name.isin(names))
+
+    @cached_property
+    def loader_next(self) -> np.ndarray:
+        """Which host events fetch the loader's next batch: our marks, else torch's own ranges."""
+        return self._marked_or_named("next", LOADER_NEXT)
+
+    @cached_property
+    def optimizer_steps(self) -> np.ndarray:
+        """Which host events are an optimizer's step: our marks, else torch's own ranges."""
+        return self._marked_or_named("optimizer", OPTIMIZER_STEP)
+
+    def _marked_or_named(self, mark: str, prefix: str) -> np.ndarray:
+        """A mark of ours holds torch's range: both would count one call twice."""
+        marked = self.marked(mark)
+        return marked if marked.any() else self.name_matches(f"^{re.escape(prefix)}")
 
     def host_intervals(self, rows: Rows) -> Intervals:
         return self.clipped(self.host, rows)

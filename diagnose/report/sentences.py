@@ -23,6 +23,7 @@ from diagnose.document.queries import (
     step_ms,
 )
 from diagnose.document.text import count, factor, ms, share
+from diagnose.run.child.step_clock import StepClock
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",
@@ -56,15 +57,6 @@ TOP_NOTES = 3
 BOUND_NEAR = 1.05  # a step and its bound that differ by less than this factor are the same
 # × the bound: beyond, the recording is of something else than the GPU's work, a start for example
 MOST_TIMES = 100
-_CLOCKS = {
-    "step": "a step ends where the program itself says so, with `step()`",
-    "optimizer": "a step ends with `optimizer.step()`",
-    "backward": "a step ends with `backward()`: no optimizer was used, or each of its steps makes many "
-    "backward passes, as LBFGS does",
-    "replay": "a step ends with the replay of a CUDA graph: what runs in the graph calls no Python",
-    "forward": "nothing was trained, so a step is one outermost module call",
-    "none": "no optimizer step, backward pass or module call was seen",
-}
 
 
 def ending(document: Document) -> str:
@@ -121,7 +113,7 @@ def set_out(document: Document) -> list[str]:
 def clock(document: Document) -> str:
     """Which events were taken for the ends of steps."""
     name, source = document["steps"]["clock"], document["steps"].get("step_source")
-    return _CLOCKS.get(name) or f"steps are read from {_STEP_SOURCES.get(source, 'the trace')}"
+    return StepClock(name).sentence or f"steps are read from {_STEP_SOURCES.get(source, 'the trace')}"
 
 
 def phases(document: Document) -> str:
@@ -267,7 +259,9 @@ def remedies(document: Document) -> list[str]:
         tries.append("Mend the failure first; the recording begins after a warm-up of a few steps.")
     if ended == "timeout":
         tries.append("Allow more time: a larger `--timeout`, or none.")
-    if ticks in ("none", "trace") and "value" not in document["metrics"].get("memory_error", {}):
+    if ticks in (StepClock.NONE, StepClock.TRACE) and "value" not in document["metrics"].get(
+        "memory_error", {}
+    ):
         tries.append(
             "Check that the script reaches its training loop in this run, with torch modules or a torch "
             "optimizer."

@@ -76,9 +76,9 @@ MTIA_COPIES = frozenset({"dma_request"})
 
 MARK = "diagnose::"
 PROFILER_STEP = re.compile(r"ProfilerStep#(\d{1,18})$")
-OPTIMIZER_STEP = (
-    "Optimizer.step#"  # begins the names of annotations that torch puts around every optimizer's step
-)
+# These begin the names of annotations that torch puts around every optimizer's step and every batch.
+OPTIMIZER_STEP = "Optimizer.step#"
+LOADER_NEXT = "enumerate(DataLoader)#"
 MODULE_CALL = "nn.Module: "  # begins the names of Python frames that are calls of modules
 BACKWARD_ROOT = "autograd::engine::evaluate_function"
 # torch 1.8 has no evaluate_function ranges; its backward nodes are ops called SomethingBackward

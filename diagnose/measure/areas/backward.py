@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.ledger import OPTIMIZER_STEP
 from diagnose.measure.measured import Measured, Missing, Value, known, metric
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import Intervals, Rows, started_in
@@ -15,7 +14,7 @@ from diagnose.trace.intervals import intersect, union
 def _turns(view: Selection, rows: Rows) -> np.ndarray:
     """For each of these host events how many optimizers' steps began before it."""
     start = view.host["start_ns"].to_numpy()
-    updates = start[((view.kind == "mark") & (view.name == "optimizer")) | view.name_matches(OPTIMIZER_STEP)]
+    updates = start[view.optimizer_steps]
     return np.searchsorted(updates, start[rows])
 
 

@@ -29,7 +29,7 @@ def _between_regions(view: Selection, rows: Rows) -> Intervals:
     """Inside each outermost forward, from its first compiled graph to its last, whatever runs in
     neither; with a GPU while that idles.
     """
-    forwards = view.host_intervals(view.named((view.kind == "mark") & (view.name == "forward")))
+    forwards = view.host_intervals(view.named(view.marked("forward")))
     regions = view.host_intervals(rows)
     slot = np.searchsorted(forwards[:, 0], regions[:, 0], side="right") - 1
     inside = (

@@ -87,9 +87,7 @@ def _accumulating_backwards(view: Selection) -> Intervals:
     """Backwards that are followed by another backward before any update: their gradients
     need not be summed over the ranks yet.
     """
-    rows = view.named(
-        (view.kind == "mark") & view.name.isin(("backward", "optimizer")) & view.on_training_thread
-    )
+    rows = view.named(view.marked("backward", "optimizer") & view.on_training_thread)
     backward = np.asarray(view.name[rows] == "backward")
     return view.host_intervals(rows[:-1][backward[:-1] & backward[1:]])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.ledger import OPTIMIZER_STEP
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.sizes import number_counts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once
@@ -113,8 +112,4 @@ def _pointwise_chains(view: Selection) -> Rows:
 def _of_optimizer(view: Selection, rows: Rows) -> np.ndarray:
     """Which of these device events the optimizer's step enqueued."""
     launch = view.device["launch"].to_numpy()[rows]
-    return inside(
-        view,
-        launch,
-        view.name_matches(OPTIMIZER_STEP) | np.asarray((view.kind == "mark") & (view.name == "optimizer")),
-    )
+    return inside(view, launch, view.optimizer_steps)

@@ -10,7 +10,6 @@ import pandas as pd
 
 from diagnose.measure.areas.user_code import places_of
 from diagnose.measure.epochs import epoch_begins, steps_since
-from diagnose.measure.ledger import LOADER_NEXT
 from diagnose.measure.measured import (
     NO_FACTS,
     NO_STEPS,
@@ -45,8 +44,7 @@ SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time
     attributed=ledger_row("input_wait"),
 )
 def _input_wait(view: Selection) -> Rows:
-    marks = view.named((view.kind == "mark") & (view.name == "next") & view.on_training_thread)
-    return marks if len(marks) else view.named(view.name_matches(LOADER_NEXT))
+    return view.named(view.loader_next & view.on_training_thread)
 
 
 def feeding_loader(measured: Measured) -> dict[str, Any] | Missing:

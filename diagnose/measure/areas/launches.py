@@ -166,7 +166,7 @@ def _gc_pauses(measured: Measured) -> list[FactPlace] | Missing:
     if isinstance(collector, Missing):
         return collector
     ms, view = float(collector["ms_per_step"]), measured.timeline
-    rows = view.named((view.kind == "mark") & (view.name == "gc")) if view is not None else NO_ROWS
+    rows = view.named(view.marked("gc")) if view is not None else NO_ROWS
     if view is None or not len(rows):
         return [FactPlace("", -1, "", float(sum(collector["collections_per_step"])), ms)]
     marks = view.host[["file", "line", "function", "dur_ns"]].iloc[rows]

@@ -114,11 +114,7 @@ def _memory_errors(measured: Measured) -> list[FactPlace] | Missing:
     error, view = measured.recording.facts.get("memory_error"), measured.timeline
     if error:
         return [FactPlace(error["file"], error["line"], error["function"], 0.0, None)]
-    return (
-        places_of(view, view.named((view.kind == "mark") & (view.name == "forward")))
-        if view is not None
-        else NO_STEPS
-    )
+    return places_of(view, view.named(view.marked("forward"))) if view is not None else NO_STEPS
 
 
 @metric(
@@ -175,8 +171,6 @@ def _median_slope(values: np.ndarray, at: np.ndarray) -> float:
 
 @selector("kept_each_step", "lines outside the model that append to a list in the loop", table="calls")
 def _kept_each_step(view: Selection) -> Rows:
-    inside_model = view.host_intervals(
-        view.named((view.kind == "mark") & view.name.isin(("forward", "backward", "optimizer", "next")))
-    )
+    inside_model = view.host_intervals(view.named(view.marked("forward", "backward", "optimizer", "next")))
     appended = category_matches(view.calls["callee"].array, APPEND) & view.calls_in_steps
     return np.flatnonzero(appended & ~lies_in(view.calls["start_ns"].to_numpy(), inside_model))

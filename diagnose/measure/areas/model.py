@@ -11,6 +11,7 @@ from diagnose.measure.measured import NO_FACTS, NO_SHAPES, NO_STEPS, Measured, M
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows
 from diagnose.measure.work import inside, outermost
+from diagnose.run.child.step_clock import StepClock
 
 ARITHMETIC_OP = r"^aten::(add|sub|rsub|mul|div|addcmul|addcdiv|lerp|pow|cat|stack|clamp|where|sqrt|neg)_?$"
 DROPOUT_OP = r"^aten::(feature_|alpha_|feature_alpha_)?dropout_?$"
@@ -20,23 +21,25 @@ NO_FORWARD_MARKS = Missing("the calls of the model are marked only when the scri
 
 @selector("forward", "outermost calls of the model")
 def _forward(view: Selection) -> Rows:
-    return view.named((view.kind == "mark") & (view.name == "forward"))
+    return view.named(view.marked("forward"))
 
 
 @selector("backward", "calls of backward")
 def _backward(view: Selection) -> Rows:
-    return view.named((view.kind == "mark") & (view.name == "backward"))
+    return view.named(view.marked("backward"))
 
 
 @metric("trains", "yes/no", "the recorded steps compute gradients and update parameters")
 def _trains(measured: Measured) -> Value | Missing:
     clock = measured.recording.clock.get("clock")
-    if clock is not None:
-        return clock in ("optimizer", "backward")
+    if clock in (StepClock.OPTIMIZER, StepClock.BACKWARD):
+        return True
+    if clock in (StepClock.FORWARD, StepClock.NONE):
+        return False
     view = measured.timeline
     if view is None:
         return NO_STEPS
-    return bool(view.host["backward"].any() or view.name_matches(r"^Optimizer\.step#").any())
+    return bool(view.host["backward"].any() or view.optimizer_steps.any())
 
 
 def _of_forwards(measured: Measured, key: str) -> float | Missing:
@@ -99,7 +102,7 @@ def _saved_bytes(measured: Measured) -> Value | Missing:
 
 
 def _calls(view: Selection, *kinds: str) -> Intervals:
-    return view.host_intervals(view.named((view.kind == "mark") & view.name.isin(kinds)))
+    return view.host_intervals(view.named(view.marked(*kinds)))
 
 
 @metric(
@@ -131,7 +134,7 @@ def _calls_per_sample(view: Selection) -> Rows:
     """
     forwards = _forward(view)
     start, dur = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns"))
-    reads = start[view.named((view.kind == "mark") & view.name.isin(READ_MARKS) & view.on_training_thread)]
+    reads = start[view.named(view.marked(*READ_MARKS) & view.on_training_thread)]
     following = np.append(start[forwards[1:]], np.iinfo(np.int64).max)
     ends = np.searchsorted(view.host_windows[:, 1], following, side="right") != np.searchsorted(
         view.host_windows[:, 1], start[forwards], side="right"
@@ -175,7 +178,7 @@ def _forwards_chained(measured: Measured) -> Value | Missing:
     texts = view.host["shapes"].array.categories
     inputs = {first_shape(texts[code]) for code in set(given.tolist())}
     arithmetic = outermost(view, view.name_matches(ARITHMETIC_OP) & view.on_training_thread)
-    arithmetic = arithmetic[~inside(view, arithmetic, (view.kind == "mark") & (view.name == "forward"))]
+    arithmetic = arithmetic[~inside(view, arithmetic, view.marked("forward"))]
     alike = sum(first_shape(text) in inputs for text in view.host["shapes"].iloc[arithmetic])
     tokens = view.name_matches(r"^aten::embedding$")[first]
     return bool(2 * alike >= len(forwards) or tokens.mean() >= 0.5)

@@ -8,13 +8,14 @@ import numpy as np
 
 from diagnose.measure.areas.kernels import on_gpu
 from diagnose.measure.areas.launches import launch_bound
-from diagnose.measure.ledger import OPTIMIZER_STEP
 from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, known, metric
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, inside, outermost, work_time
 from diagnose.trace.intervals import intersect, union
+from diagnose.trace.quirks import OPTIMIZER_STEP
 
+OPTIMIZER_RANGE = rf"{re.escape(OPTIMIZER_STEP)}(\w+)\.step"
 ZERO_GRAD = r"^Optimizer\.zero_grad#"
 ZERO_OP = r"^aten::(zero_|_foreach_zero_)$"
 PASSES = "add|sub|mul|div|lerp|addcmul|addcdiv|sqrt|reciprocal|maximum|rsqrt|norm|neg"
@@ -27,8 +28,7 @@ HAS_FOREACH = (*FUSED_ON_CPU, "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "R
 
 
 def optimizer_spans(view: Selection) -> Intervals:
-    marked = (view.kind == "mark") & (view.name == "optimizer")
-    return view.host_intervals(view.named(marked | view.name_matches(OPTIMIZER_STEP)))
+    return view.host_intervals(view.named(view.optimizer_steps))
 
 
 @selector(
@@ -72,8 +72,7 @@ def _update_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector("optimizer_update", "the optimizer's update", attributed=_update_time)
 def _optimizer_update(view: Selection) -> Rows:
-    marks = view.named((view.kind == "mark") & (view.name == "optimizer"))
-    return marks if len(marks) else view.named(view.name_matches(OPTIMIZER_STEP))
+    return view.named(view.optimizer_steps)
 
 
 @metric("optimizer_class", "", "class of the optimizer that updates most parameters")
@@ -84,8 +83,8 @@ def _optimizer_class(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
         return NO_STEPS
-    rows = view.named(view.name_matches(OPTIMIZER_STEP))
-    found = re.match(r"Optimizer\.step#(\w+)\.step", str(view.name[rows[0]])) if len(rows) else None
+    rows = view.named(view.name_matches(OPTIMIZER_RANGE))
+    found = re.match(OPTIMIZER_RANGE, str(view.name[rows[0]])) if len(rows) else None
     return found[1] if found else Missing("no optimizer stepped")
 
 

@@ -334,4 +334,4 @@ def _loss_lines(measured: Measured) -> list[FactPlace] | Missing:
     view = measured.timeline
     if view is None:
         return NO_STEPS
-    return places_of(view, view.named((view.kind == "mark") & (view.name == "backward")))
+    return places_of(view, view.named(view.marked("backward")))

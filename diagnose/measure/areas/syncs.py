@@ -31,7 +31,7 @@ OWN_WAITS = r"^(DistributedDataParallel\.forward|Optimizer\.)"  # torch's own, f
     "host_reads", "reads of tensor values by the host (`.item()`, `print`, truth values, `.tolist()` …)"
 )
 def _host_reads(view: Selection) -> Rows:
-    reads = view.named((view.kind == "mark") & view.name.isin(READ_MARKS))
+    reads = view.named(view.marked(*READ_MARKS))
     return reads[~view.in_library_work[reads]]  # Adam reads its own step counters, samplers their seeds
 
 
@@ -70,7 +70,7 @@ def _tensor_prints(view: Selection) -> Rows:
 
 
 def _is_mark(view: Selection, *kinds: str) -> np.ndarray:
-    return np.asarray((view.kind == "mark") & view.name.isin(kinds))
+    return view.marked(*kinds)
 
 
 def _via(view: Selection, pattern: str) -> np.ndarray:

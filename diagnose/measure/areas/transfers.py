@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.ledger import LOADER_NEXT
 from diagnose.measure.measured import NO_FACTS, FactPlace, Measured, Missing, fact_selector
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows
@@ -181,14 +180,10 @@ def _round_trips(view: Selection) -> tuple[Rows, Rows]:
     )
     found = np.searchsorted(key_up, key_down, side="left")
     down, back = down[found < len(up)], up[found[found < len(up)]]
-    fetches = np.sort(view.host["start_ns"].to_numpy()[view.named(_fetches(view))])
+    fetches = np.sort(view.host["start_ns"].to_numpy()[view.named(view.loader_next)])
     borders = np.sort(np.concatenate([view.host_windows[:, 0], fetches]))
     together = (size[down] == size[back]) & (_slot(borders, start[down]) == _slot(borders, start[back]))
     return down[together], back[together]
-
-
-def _fetches(view: Selection) -> np.ndarray:
-    return np.asarray((view.kind == "mark") & (view.name == "next")) | view.name_matches(LOADER_NEXT)
 
 
 def _slot(borders: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.ledger import LOADER_NEXT
 from diagnose.measure.measured import (
     NO_CALLS_SEEN,
     NO_SHAPES,
@@ -97,10 +96,7 @@ def places_of(view: Selection, rows: Rows) -> list[FactPlace]:
 
 def loader_time(view: Selection) -> Intervals:
     """While the training thread is inside the data loader's `__next__`."""
-    marks = (view.kind == "mark") & (view.name == "next")
-    return view.host_intervals(
-        np.flatnonzero((marks | view.name_matches(LOADER_NEXT)) & view.on_training_thread)
-    )
+    return view.host_intervals(np.flatnonzero(view.loader_next & view.on_training_thread))
 
 
 def exposed_time(view: Selection, rows: Rows) -> Intervals:
@@ -246,7 +242,7 @@ def _undelayed_ns(calls: pd.DataFrame) -> np.ndarray:
 def _own_python(view: Selection) -> Intervals:
     """The ledger's Python without what a mark or a more specific rule is about."""
     marks = view.host_intervals(
-        np.flatnonzero((view.kind == "mark") & (view.name != "tick") & view.on_training_thread)
+        np.flatnonzero((view.kind == "mark") & ~view.marked("tick") & view.on_training_thread)
     )
     explained = view.clipped(view.calls, calls_to(view, SPECIFIC))
     return subtract(subtract(view.ledger.rows.get("python", NO_INTERVALS), marks), explained)
@@ -258,7 +254,7 @@ def _own_calls(view: Selection) -> Rows:
     """
     start = view.calls["start_ns"].to_numpy()
     end = start + view.calls["dur_ns"].to_numpy()
-    parts = np.flatnonzero((view.kind == "mark") & view.name.isin(STEP_MARKS) & view.on_training_thread)
+    parts = np.flatnonzero(view.marked(*STEP_MARKS) & view.on_training_thread)
     begins = np.sort(view.host["start_ns"].to_numpy()[parts])
     holds_part = np.searchsorted(begins, end) > np.searchsorted(begins, start)
     in_part = started_in(view.calls, view.host_intervals(parts))
@@ -382,7 +378,7 @@ def _forwards(view: Selection) -> tuple[Rows, Rows]:
     """
     sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
     trained = (sequence >= 0) & ~backward & np.isin(sequence, sequence[backward & (sequence >= 0)])
-    forwards = view.named((view.kind == "mark") & (view.name == "forward") & view.on_training_thread)
+    forwards = view.named(view.marked("forward") & view.on_training_thread)
     has_backward = _next_among(view, np.flatnonzero(trained), forwards) >= 0
     return forwards[has_backward], forwards[~has_backward]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diagnose.measure.ledger import BUSY_ROWS, LOADER_NEXT, READ_MARKS, dispatching_threads
+from diagnose.measure.ledger import BUSY_ROWS, READ_MARKS, dispatching_threads
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.trace.intervals import intersect, union
@@ -147,9 +147,8 @@ def _track(view: Selection, on_device: bool, row: int) -> Track | None:
 
 def _holding(view: Selection) -> np.ndarray:
     """Which host events can hold the GPU back: not the ranges that stand for a part of the step."""
-    single = view.kind.isin(("op", "runtime", "overhead")) | view.name_matches(LOADER_NEXT)
-    marked = (view.kind == "mark") & view.name.isin(("next", *READ_MARKS))
-    return np.asarray(single | marked) & dispatching_threads(view)
+    single = np.asarray(view.kind.isin(("op", "runtime", "overhead")))
+    return (single | view.loader_next | view.marked(*READ_MARKS)) & dispatching_threads(view)
 
 
 def _explained(view: Selection) -> np.ndarray:

@@ -147,7 +147,7 @@ class Drawing:
     def _shown_on_host(self, steps: Sequence[DrawnStep]) -> np.ndarray:
         """Which host rows are drawn: Python frames only where there is nothing else."""
         view = self._view
-        shown = np.asarray((view.kind != "python") & ~((view.kind == "mark") & (view.name == TICK)))
+        shown = np.asarray((view.kind != "python") & ~(view.marked(TICK)))
         return shown if any(shown[one.host.row].any() for one in steps) else np.ones(len(view.host), bool)
 
     def _host_rows(self, step: DrawnStep) -> Rows:
@@ -196,7 +196,7 @@ class Drawing:
     def _wait(self, step: DrawnStep) -> list[Columns]:
         if not step.wait_ns:
             return []
-        loads = np.flatnonzero((self._view.kind == "mark") & (self._view.name == "next"))[:1]
+        loads = np.flatnonzero(self._view.marked("next"))[:1]
         place = self._placed(loads) if len(loads) else np.array([-1])
         zero, none = np.zeros(1, np.int64), np.array([-1])
         return [

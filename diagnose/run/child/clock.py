@@ -28,11 +28,11 @@ from .evaluations import Evaluations
 from .guard import attempt, guarded
 from .inspection import compiler_in_use
 from .patching import Patches
+from .step_clock import StepClock
 
 # its `_engine_run_backward` is private, and the one name that all backward calls go through
 graph_entry: Any = torch.autograd
 
-_TRUST = {"none": 0, "replay": 1, "forward": 2, "backward": 3, "optimizer": 4, "step": 5}
 _PATIENCE = 50  # backward calls without a step before an optimizer that was constructed is taken for unused
 _REPLAYS = 50  # of captured graphs without anything else that ticks, before they are taken for the steps
 
@@ -43,7 +43,7 @@ class Listener(Protocol):
     def tick(self, source: object) -> None:
         """A tick; `source` tells several optimizers apart. May raise, to stop the script."""
 
-    def clock_upgraded(self, kind: str) -> None:
+    def clock_upgraded(self, kind: StepClock) -> None:
         """Called before the first tick of a better clock."""
 
     def optimizer_constructed(self, optimizer: Optimizer, frame: FrameType) -> None: ...
@@ -56,7 +56,7 @@ class Clock:
     """Tells a listener of ticks, of better clocks, and of the optimizers it sees on the way."""
 
     def __init__(self, listener: Listener) -> None:
-        self.kind = "none"
+        self.kind = StepClock.NONE
         self._listener = listener
         self._optimizer_constructed = False
         self._backwards = 0
@@ -83,9 +83,9 @@ class Clock:
         self._hook = register_optimizer_step_post_hook(self._after_step)
         self._evaluations.install()
         self._construction.replace(Optimizer, "__init__", self._noticing_optimizers(Optimizer.__init__))
-        self._backward.replace(graph_entry, "_engine_run_backward", self._ticking("backward"))
+        self._backward.replace(graph_entry, "_engine_run_backward", self._ticking(StepClock.BACKWARD))
         self.calls.forward = called.__call__
-        self._forward_wrapper = self._ticking("forward")
+        self._forward_wrapper = self._ticking(StepClock.FORWARD)
         self._forward.replace(called, "__call__", self._forward_wrapper)
         for graph in graph_classes():
             self._replay.replace(graph, "replay", self._noticing_replays(graph.replay))  # type: ignore[attr-defined]
@@ -137,22 +137,22 @@ class Clock:
             self._waits = False
             self._listener.optimizer_stepped()
         else:
-            self._tick("optimizer", optimizer)
+            self._tick(StepClock.OPTIMIZER, optimizer)
 
     @guarded("the step clock")
     def step(self) -> None:
         """The script's own word that a step ends here; from the first one on nothing else ticks."""
-        self._tick("step", "step")
+        self._tick(StepClock.STEP, "step")
 
-    def _tick(self, kind: str, source: object) -> None:
+    def _tick(self, kind: StepClock, source: object) -> None:
         if is_capturing():
             return
-        if kind != "replay":
+        if kind != StepClock.REPLAY:
             self._replays = 0
         if kind != self.kind:
-            if kind != "replay" and _TRUST[kind] < _TRUST[self.kind]:
+            if kind != StepClock.REPLAY and kind.trust < self.kind.trust:
                 return
-            if self.kind == "replay":  # too early: what ticks better does so seldom
+            if self.kind == StepClock.REPLAY:  # too early: what ticks better does so seldom
                 self._replays_least *= 10
             self._upgrade(kind)
         thread = threading.current_thread()
@@ -162,20 +162,20 @@ class Clock:
             self._thread = thread
         self._listener.tick(source)
 
-    def _upgrade(self, kind: str) -> None:
+    def _upgrade(self, kind: StepClock) -> None:
         self.kind, self._thread = kind, None
-        if kind not in ("forward", "replay"):
+        if kind not in (StepClock.FORWARD, StepClock.REPLAY):
             self._forward.restore()
-        if kind in ("optimizer", "step"):
+        if kind in (StepClock.OPTIMIZER, StepClock.STEP):
             self._backward.restore()
             self._evaluations.remove()
-        if kind == "step":
+        if kind == StepClock.STEP:
             self._replay.restore()
         self._listener.clock_upgraded(kind)
 
-    def _may_tick(self, kind: str) -> bool:
-        self._backwards += kind == "backward"
-        if kind == "forward":
+    def _may_tick(self, kind: StepClock) -> bool:
+        self._backwards += kind == StepClock.BACKWARD
+        if kind == StepClock.FORWARD:
             return not self._backwards
         decided, is_new = self._evaluations.many, self._evaluations.is_new()
         if not self._evaluations.many:
@@ -183,29 +183,29 @@ class Clock:
         if not decided:
             # The recording of a clock of forwards is discarded, and what it saw begin
             # must end before another one starts.
-            self._waits = self.kind == "forward"
+            self._waits = self.kind == StepClock.FORWARD
         return is_new and not self._waits
 
-    def _ticking(self, kind: str) -> Callable[..., Any]:
-        nesting, calls = self._nesting, self.calls
+    def _ticking(self, kind: StepClock) -> Callable[..., Any]:
+        nesting, calls, name = self._nesting, self.calls, kind.value
         is_compiling = torch.compiler.is_compiling
 
-        original = getattr(calls, kind)
+        original = getattr(calls, name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or getattr(nesting, kind, False):
+            if is_compiling() or getattr(nesting, name, False):
                 return original(*args, **kwargs)
-            setattr(nesting, kind, True)
+            setattr(nesting, name, True)
             try:
-                result = getattr(calls, kind)(*args, **kwargs)
+                result = getattr(calls, name)(*args, **kwargs)
             finally:
-                setattr(nesting, kind, False)
+                setattr(nesting, name, False)
             called(args)
             return result
 
         @guarded("the step clock")
         def called(args: tuple[Any, ...]) -> None:
-            counts = kind == "backward" or _owns_parameters(args[0])
+            counts = kind == StepClock.BACKWARD or _owns_parameters(args[0])
             if counts and not getattr(nesting, "backward", False) and self._may_tick(kind):
                 self._tick(kind, kind)
 
@@ -216,7 +216,7 @@ class Clock:
         def replayed(graph: Any) -> None:
             self._replays += 1
             if self._replays > self._replays_least:
-                self._tick("replay", graph)
+                self._tick(StepClock.REPLAY, graph)
 
         def replay(graph: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(graph, *args, **kwargs)

@@ -30,6 +30,7 @@ from .processor import TICK, TICK_ENDS
 from .recorder import Recording, mark_tick
 from .results import Results
 from .shared_state import Stage
+from .step_clock import StepClock
 from .ticks import TickLog
 
 _NEVER = 1 << 62
@@ -184,7 +185,9 @@ class Phases:
     def _warm_up(self, number: int, now_ns: int) -> None:
         if number == 0:
             self._log.begin("warmup", number, now_ns)
-            plain_first = self._activities.come_late(trained=self._clock in ("optimizer", "step"))
+            plain_first = self._activities.come_late(
+                trained=self._clock in (StepClock.OPTIMIZER, StepClock.STEP)
+            )
             if not plain_first:
                 self._calibrate()
             self._parts.begin(self._name, self._step_ns)

@@ -10,10 +10,11 @@ import struct
 from typing import NamedTuple
 
 from .schedule import Budget
+from .step_clock import StepClock
 from .ticks import PHASES
 
 _SIZE = 4096
-_STATE, _STOP, _ATTENTION, _TORCH, _WORDS, _STAGE, _ORDERS, _SEATS = 0, 1, 2, 3, 8, 64, 320, 528
+_STATE, _STOP, _ATTENTION, _TORCH, _WORDS, _STAGE, _ORDERS, _SLOTS = 0, 1, 2, 3, 8, 64, 320, 528
 _WORD = struct.Struct("<q")
 _TEXT_ROOM = 200
 _STAGE_LAYOUT = struct.Struct(f"<qqqqqqq{_TEXT_ROOM}s")  # a budget, ticks a step, ns a step, text
@@ -22,9 +23,8 @@ _NO_BUDGET = Budget(0, 0, 0, 0)
 _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
 
 _SLOT = struct.Struct("<qqqq")
-_SEATS_AT_MOST = 64  # the ranks of one machine have numbers in a row
-_CLOCKS = ("replay", "forward", "backward", "optimizer", "step")
-RECORDING, WRITTEN, ENDED = 1, 2, 3  # of a seat; 0: a rank that has not ticked yet
+_SLOTS_AT_MOST = 64  # the ranks of one machine have numbers in a row
+RECORDING, WRITTEN, ENDED = 1, 2, 3  # of a slot; 0: a rank that has not ticked yet
 
 
 class Stage(NamedTuple):
@@ -182,7 +182,7 @@ class SharedState:
 
     def slots(self) -> list[RankSlot]:
         """Of all ranks whose processes are known."""
-        page = self._page[_SEATS : _SEATS + _SLOT.size * _SEATS_AT_MOST]
+        page = self._page[_SLOTS : _SLOTS + _SLOT.size * _SLOTS_AT_MOST]
         return [slot for fields in _SLOT.iter_unpack(page) if (slot := RankSlot(*fields)).pid]
 
     def set_slot(self, rank: int, slot: RankSlot) -> None:
@@ -210,8 +210,8 @@ class SharedState:
 
 
 def _order_offset(clock: str, phase: str) -> int:
-    return _ORDERS + 8 * (len(PHASES) * _CLOCKS.index(clock) + PHASES.index(phase))
+    return _ORDERS + 8 * (len(PHASES) * (StepClock(clock).trust - 1) + PHASES.index(phase))
 
 
 def _slot_offset(rank: int) -> int:
-    return _SEATS + _SLOT.size * (rank % _SEATS_AT_MOST)
+    return _SLOTS + _SLOT.size * (rank % _SLOTS_AT_MOST)
