@@ -18,8 +18,10 @@ Intervals = np.ndarray  # int64 ns, shape (n, 2)
 # `Trace.step_source`; the windows of others reach over what the GPU did
 MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer")
 FULL_QUEUE = 900  # CUDA takes some 1,024 launches ahead; then a launch waits until an earlier one has run
-# steps on the GPU ÷ steps on the host, from which the host runs ahead: the last event's latency is less
-AHEAD = 1.01
+# GPU's time for a step ÷ the host's, from which steps are cut where the GPU is: the last event's latency is less
+LATENCY = 1.01
+# … and from which a report says that the host runs ahead: less is what noise makes of equal paces
+HOST_AHEAD = 1.05
 
 
 def device_windows(trace: Trace) -> Intervals:
@@ -31,7 +33,7 @@ def device_windows(trace: Trace) -> Intervals:
     if trace.step_source not in MARKED_BY_HOST or not len(trace.device) or not len(on_host):
         return on_host
     on_device = np.maximum(on_host, _done_ns(trace, on_host))
-    return on_device if _length(on_device) > AHEAD * _length(on_host) else on_host
+    return on_device if _length(on_device) > LATENCY * _length(on_host) else on_host
 
 
 def done_ns(phase: dict[str, Any]) -> np.ndarray:
@@ -71,7 +73,7 @@ def _runs_ahead(host_ns: np.ndarray, device_ns: np.ndarray, launches_per_tick: f
     early, late = slice(1, 1 + third), slice(-third, None)  # at the first tick the queue was empty
     grown_ns, took_ns = (np.median(of[late]) - np.median(of[early]) for of in (lead_ns, host_ns))
     waiting = np.median(lead_ns[late]) / max(1, device_ns[-1]) * (len(device_ns) - 1) * launches_per_tick
-    return bool(grown_ns > (AHEAD - 1) * took_ns or waiting >= FULL_QUEUE)
+    return bool(grown_ns > (LATENCY - 1) * took_ns or waiting >= FULL_QUEUE)
 
 
 def _length(windows: Intervals) -> int:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from diagnose.measure.device_steps import HOST_AHEAD
 from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import Selection, Selector
@@ -21,8 +22,6 @@ from diagnose.predict.retiming import left_by_roofline
 
 LARGEST_ERROR = 0.05  # of a step: a replay that misses the recording by more has not understood it
 MOST_EVENTS = 3_000  # of the device in one graph: a plan is to take no longer than reading the trace
-# steady step ÷ recorded steps, from which the host left the recorded ones before the GPU was done
-AHEAD = 1.1
 MOST_CHECKED = 3  # steps replayed as they are, around the median one
 # from the first step to the last: more comes from damaged times, and overflows when it is replayed
 LONGEST_NS = 24 * 3600 * 10**9
@@ -228,7 +227,7 @@ class Prediction:
         """
         replayed_ns, (first, last) = self.replay.step_ns(), self._chosen
         recorded_ns = (self._view.windows[last, 1] - self._view.windows[first, 0]) / (last - first + 1)
-        ahead = self._view.has_device and replayed_ns > AHEAD * recorded_ns
+        ahead = self._view.has_device and replayed_ns > HOST_AHEAD * recorded_ns
         return self.measured.number("step_ms") / (recorded_ns if ahead else replayed_ns)
 
     def _replayed_ms(self, edits: Sequence[Edit]) -> float:

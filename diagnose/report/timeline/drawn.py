@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.device_steps import LATENCY
 from diagnose.measure.ledger import dispatching_threads, step_ledger
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import Selection
@@ -18,8 +19,6 @@ from diagnose.predict.prediction import Prediction
 from diagnose.predict.replay import ROUNDS, STEADY_ROUNDS
 from diagnose.report.timeline.fetching import worker_fetches
 from diagnose.trace.intervals import as_intervals, clip, total
-
-SAME_PACE = 0.99  # of the steady step; a host that needs less runs ahead of the GPU
 
 
 class Spans(NamedTuple):
@@ -162,7 +161,7 @@ class ReplayedSteps:
         host_ns = np.diff(
             self._replayed.rounds_ns[[-STEADY_ROUNDS - 1, -1], self._prediction.replay.graph.ends[0]]
         )[0]
-        return self._view.has_device and bool(host_ns < SAME_PACE * total(self._replayed.ledger.span))
+        return self._view.has_device and bool(LATENCY * host_ns < total(self._replayed.ledger.span))
 
     def _windows_on_device(self) -> np.ndarray:
         """A step is over when the GPU is done with all that was launched in it and before."""
