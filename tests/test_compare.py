@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from diagnose.compare.comparison import compare
+from diagnose.judge.timelines import trace_from_text
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import Recording
 from diagnose.measure.spread import row_noise_ms
@@ -18,7 +19,6 @@ from diagnose.pipeline import analyse
 from diagnose.run.child.step_clock import StepClock
 
 from .report.documents import Document, culprit, empty, evidence, finding, healthy, ledger_row, line, sick
-from .timelines import trace_from_text
 
 SAMPLES = Path(__file__).parents[1] / "sample_traces"
 

@@ -13,12 +13,13 @@ import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from diagnose.errors import DiagnoseError
+from diagnose.measure.areas.user_code import CallTime
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import FACT_SELECTORS
-from diagnose.measure.metrics import METRICS
+from diagnose.measure.metrics import METRICS, add_calls
 from diagnose.measure.selection import SELECTORS
 
 OPS = (">=", ">", "<=", "<", "==", "!=")
@@ -77,6 +78,8 @@ NEED_ARGUMENTS = {
     "threads",
 }
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
+# What a `because` may name instead of saying it again.
+REASONS = {"noise": "below a twentieth of the step the gain drowns in run-to-run noise"}
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
 SCOPES = ("step", "average", "component", "hypothetical", "information")
 IN_MS = ("step", "average")  # those whose saving is ms per step
@@ -158,18 +161,57 @@ def rules_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "rules"
 
 
-def load_rules(folder: Path | None = None) -> dict[str, Rule]:
-    """Every rule in the folder, by id.
+def load_rules(*folders: Path) -> dict[str, Rule]:
+    """Every rule in the folders by id; of no folder: the bundled ones. Their events become selectors.
 
-    Raises DiagnoseError for a file that is wrong, naming the file and the nearest valid name.
+    Raises DiagnoseError for a file that is wrong, naming the file and the nearest valid name, and for two
+    rules of one id.
     """
-    files = sorted(
-        path for path in (folder or rules_folder()).glob("*.toml") if not path.name.endswith(".cases.toml")
-    )
-    rules = {rule.id: rule for rule in map(_load, files)}
+    files = [path for folder in folders or (rules_folder(),) for path in _files_in(folder)]
+    data: dict[str, dict[str, Any]] = {}
+    selectors: set[str] = set()
+    for path in files:
+        if path.stem in data:
+            raise DiagnoseError(f"two rules are called {path.stem}", do=f"choose another id for {path}")
+        data[path.stem] = _read(path)
+        _add_events(data[path.stem], path.stem, selectors)
+    rules = {rule_id: parse_rule(table, rule_id) for rule_id, table in data.items()}
     for rule in rules.values():
         _known(rule.refines, [WHOLE_STEP, *TITLES, *rules], f"{rule.id}: refines")
     return rules
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.toml") if not path.name.endswith(".cases.toml"))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DiagnoseError(f"{path} cannot be read", saw=str(error)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise DiagnoseError(f"{path} is not valid TOML", saw=str(error)) from error
+
+
+def _add_events(data: Mapping[str, Any], where: str, taken: set[str]) -> None:
+    """The calls of the script's own lines that a rule is about, as the selector of its culprits."""
+    events, culprits = data.get("events"), data.get("culprits", {})
+    if events is None:
+        return
+    where = f"{where}: [events]"
+    _keys(events, {"calls", "meaning"}, {"time"}, where)
+    calls = events["calls"]
+    pattern = calls if isinstance(calls, str) else "|".join(calls)
+    time = _known(events.get("time", "exposed"), get_args(CallTime), f"{where}: time")
+    name = culprits.get("selector", "")
+    if name in taken:
+        raise DiagnoseError(f"{where}: two kinds of events are called {name}", do="choose another name")
+    taken.add(name)
+    try:
+        add_calls(name, pattern, events["meaning"], cast(CallTime, time))
+    except DiagnoseError as error:
+        raise DiagnoseError(f"{where}: {error.what}", saw=error.saw, do=error.do) from error
 
 
 def lineage(rule: Rule, rules: Mapping[str, Rule]) -> list[Rule]:
@@ -183,13 +225,6 @@ def lineage(rule: Rule, rules: Mapping[str, Rule]) -> list[Rule]:
     return above
 
 
-def _load(path: Path) -> Rule:
-    try:
-        return parse_rule(tomllib.loads(path.read_text(encoding="utf-8")), path.stem)
-    except tomllib.TOMLDecodeError as error:
-        raise DiagnoseError(f"{path} is not valid TOML", saw=str(error)) from error
-
-
 def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
     """A rule from its TOML data.
 
@@ -199,7 +234,7 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
     _keys(
         data,
         {"id", "status", "refines", "symptom", "why", "references", "when", "culprits", "fix", "saving"},
-        {"innocent"},
+        {"events", "innocent"},
         where,
     )
     if data["id"] != expected_id:
@@ -226,7 +261,7 @@ def _condition(data: Mapping[str, Any], where: str) -> Condition:
         metric=_known(data["metric"], METRICS, f"{where}: metric"),
         op=_known(data["op"], OPS, f"{where}: op"),
         value=data["value"],
-        because=data["because"].strip(),
+        because=REASONS.get(data["because"], data["because"].strip()),
     )
 
 

@@ -18,20 +18,25 @@ why     = """TODO: why that costs time."""
 innocent = "TODO: when it is fine, and how the conditions below let it pass."
 references = ["TODO: the page of the official documentation that says so"]
 
+[events]                                # calls of the script's own lines that this is about, by what they call
+calls = '^torch/serialization\\.py: save$' # TODO: a regular expression, or a list of them
+meaning = "calls of `torch.save`"       # TODO
+# time = "python"                       # only the time in which Python runs; else all that the GPU waits for
+
 [[when]]                                # all must hold; `python -m diagnose metrics` lists what can be asked
-metric = "checkpoint_calls_share"       # TODO: your selector's
+metric = "{selector}_share"       # TODO: your selector's
 op = ">="
 value = 0.05
-because = "below a twentieth of the step the gain drowns in run-to-run noise"
+because = "noise"                       # a reason that is stated in diagnose/judge/rules.py, or your own
 
 [[when]]
-metric = "checkpoint_calls_steps_share" # TODO: your selector's
+metric = "{selector}_steps_share" # TODO: your selector's
 op = ">"
 value = 0.5
 because = "what happens in every step, not once among the few recorded ones"
 
 [culprits]
-selector = "checkpoint_calls"           # TODO: the events to blame; each selector gives <selector>_ms, _share and _count_per_step
+selector = "{selector}"           # TODO: the events to blame; each selector gives <selector>_ms, _share and _count_per_step
 
 [fix]
 title = "TODO: what to do, as an order"
@@ -136,6 +141,7 @@ def write_skeleton(rule_id: str, folder: Path) -> tuple[Path, Path]:
     for path in paths:
         if path.exists():
             raise UsageError(f"{path} exists", do="choose another id, or edit the file")
+    selector = f"{rule_id.replace('-', '_')}_calls"
     for path, skeleton in zip(paths, (RULE, CASES), strict=True):
-        path.write_text(skeleton.format(id=rule_id), encoding="utf-8")
+        path.write_text(skeleton.format(id=rule_id, selector=selector), encoding="utf-8")
     return paths

@@ -18,7 +18,8 @@ Intervals = np.ndarray  # int64 ns, shape (n, 2)
 # `Trace.step_source`; the windows of others reach over what the GPU did
 MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer")
 FULL_QUEUE = 900  # CUDA takes some 1,024 launches ahead; then a launch waits until an earlier one has run
-# GPU's time for a step ÷ the host's, from which steps are cut where the GPU is: the last event's latency is less
+# GPU's time for a step ÷ the host's, from which steps are cut where the GPU is: a last event's latency
+# is less
 LATENCY = 1.01
 # … and from which a report says that the host runs ahead: less is what noise makes of equal paces
 HOST_AHEAD = 1.05

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable
 
+from diagnose.errors import DiagnoseError
 from diagnose.measure import areas
+from diagnose.measure.areas import user_code
+from diagnose.measure.areas.user_code import CALLS, CallTime
 from diagnose.measure.measured import (
     FACT_SELECTORS,
     METRICS,
@@ -92,7 +96,32 @@ def _three_metrics(name: str, meaning: str, ms: Number, count: Number) -> None:
     metric(f"{name}_count_per_step", "count", f"{meaning}, how many per step")(count)
 
 
+def _metrics_of(selector: Selector) -> None:
+    _three_metrics(selector.name, selector.meaning, _attributed_ms(selector), _count_per_step(selector))
+
+
+def add_calls(name: str, pattern: str, meaning: str, time: CallTime = "exposed") -> None:
+    """A selector, with its metrics, of calls that the script's own lines make, outside the data loader's
+    `__next__`: what a rule is about (`[events]` in its file).
+
+    ``pattern``: a regular expression for what is called, as ``detail.calls.json`` has it:
+    "torch/serialization.py: save", "<built-in function open>". ``time``: the calls' own time, or only
+    that in which Python runs. What was added under the name before is
+    replaced. Raises DiagnoseError for a name that means something else and for a bad expression.
+    """
+    if name not in CALLS and (name in SELECTORS or name in FACT_SELECTORS):
+        raise DiagnoseError(f"two kinds of events are called {name}", do="choose another name")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise DiagnoseError(f"{pattern!r} is no regular expression", saw=str(error)) from error
+    for metric_name in [one for one in METRICS if name in CALLS and one.startswith(f"{name}_")]:
+        del METRICS[metric_name]  # the same calls again, or an edited rule
+    user_code.add_calls(name, pattern, meaning, time)
+    _metrics_of(SELECTORS[name])
+
+
 for _selector in SELECTORS.values():
-    _three_metrics(_selector.name, _selector.meaning, _attributed_ms(_selector), _count_per_step(_selector))
+    _metrics_of(_selector)
 for _of_facts in FACT_SELECTORS.values():
     _three_metrics(_of_facts.name, _of_facts.meaning, _fact_ms(_of_facts), _fact_count_per_step(_of_facts))

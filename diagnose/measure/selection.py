@@ -104,7 +104,7 @@ Need = Literal["host", "device", "shapes", "calls"]
 
 @dataclass(frozen=True)
 class Selector:
-    """``rows(view)``: positions in ``table``. ``stake(view, rows)``: the intervals (ns) inside
+    """``rows(view)``: positions in ``table``. ``attributed(view, rows)``: the intervals (ns) inside
     complete steps that depend on them.
 
     Calls are looked for in the detail phase, everything else on the timeline.
@@ -129,7 +129,7 @@ def selector(
     needs: Need | None = None,
     attributed: Callable[[Selection, Rows], Intervals] | None = None,
 ) -> Callable[[Callable[[Selection], Rows]], Callable[[Selection], Rows]]:
-    """Registers a function from a view to rows as the selector of that name; ``stake``
+    """Registers a function from a view to rows as the selector of that name; ``attributed``
     is the rows' own time if not given.
     """
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from diagnose.judge.call_sites import CallSite, call_sites
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import Measured
-
-from ..timelines import measured_case
 
 SCRIPT = """\
 from torch.utils.data import DataLoader

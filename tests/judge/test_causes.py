@@ -10,8 +10,7 @@ from diagnose.judge.causes import better_explained
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import Rule, load_rules
-
-from ..timelines import measured_case
+from diagnose.judge.timelines import measured_case
 
 RULES = load_rules()
 # Reads take 0–300; a loop over rows 0–310 (ten times the same three operators, with a read inside each).

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from diagnose.judge.culprits import Culprit, culprits
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import FactPlace, FactSelector
-
-from ..timelines import measured_case
 
 STEP = measured_case({"timeline": "main  0  100  step  ProfilerStep#1\nmain  10  10  op  aten::mm"})
 

@@ -4,100 +4,165 @@ is arbitrary within a factor of two.
 
 from __future__ import annotations
 
-import functools
-import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from diagnose.judge.findings import finding, holds
+from diagnose.errors import DiagnoseError
+from diagnose.judge.findings import holds
+from diagnose.judge.gates import BARE, GATES, Cases, cases_of, complaints, left_to_do
 from diagnose.judge.rules import Condition, Rule, load_rules, rules_folder
-from diagnose.measure.measured import Measured, Missing
-
-from ..timelines import measured_case
+from diagnose.judge.timelines import measured_case
+from diagnose.measure.areas.user_code import CALLS
+from diagnose.measure.metrics import METRICS
+from diagnose.measure.selection import SELECTORS
 
 RULES = load_rules()
+EMPTY = measured_case(BARE)
 
 
-@functools.cache
-def cases(rule_id: str) -> list[tuple[dict[str, Any], Measured]]:
-    path = rules_folder() / f"{rule_id}.cases.toml"
-    return [(case, measured_case(case)) for case in tomllib.loads(path.read_text(encoding="utf-8"))["case"]]
-
-
-def state(rule: Rule, measured: Measured) -> str:
-    return finding(rule, measured).state
-
-
-def evidence(rule: Rule, measured: Measured) -> str:
-    values = {condition.metric: measured.metric(condition.metric) for condition in rule.when}
-    return ", ".join(f"{name}={value}" for name, value in values.items())
-
-
+@pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.__name__)
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_cases_hold(rule: Rule) -> None:
-    for case, measured in cases(rule.id):
-        assert state(rule, measured) == case["expect"], f"{case['name']}: {evidence(rule, measured)}"
-
-
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_fires_and_is_quiet_and_abstains_where_something_can_be_missing(rule: Rule) -> None:
-    expected = {case["expect"] for case, _ in cases(rule.id)}
-    assert {"fires", "quiet"} <= expected
-    empty = {
-        condition.metric for condition in rule.when if isinstance(EMPTY.metric(condition.metric), Missing)
-    }
-    assert "abstains" in expected or not empty, f"{sorted(empty)} can be missing"
-
-
-# A trace with one step and nothing else known: what is missing here can be missing.
-EMPTY = measured_case({"timeline": "main  0  100  step  ProfilerStep#1\nmain  10  10  op  aten::mm"})
-
-
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_every_condition_is_needed(rule: Rule) -> None:
-    lacking = []
-    for dropped in rule.when:
-        looser = replace(rule, when=tuple(condition for condition in rule.when if condition is not dropped))
-        if not any(
-            case["expect"] == "quiet" and state(looser, measured) == "fires"
-            for case, measured in cases(rule.id)
-        ):
-            lacking.append(
-                f"a quiet case in which all holds but {dropped.metric} {dropped.op} {dropped.value}"
-            )
-    assert not lacking, f"add {'; '.join(lacking)}"
-
-
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_every_threshold_is_pinned_within_a_factor_of_two(rule: Rule) -> None:
-    lacking = []
-    for condition in filter(_has_scale, rule.when):
-        for factor in (0.5, 2.0):
-            moved = replace(condition, value=condition.value * factor)  # type: ignore[operator]
-            mutant = replace(rule, when=tuple(moved if one is condition else one for one in rule.when))
-            if all(state(mutant, measured) == case["expect"] for case, measured in cases(rule.id)):
-                lacking.append(f"a case with {condition.metric} between {condition.value} and {moved.value}")
-    assert not lacking, f"add {'; '.join(lacking)}"
+def test_every_rule_passes(rule: Rule, gate: Callable[[Rule, Cases], list[str]]) -> None:
+    assert gate(rule, cases_of(rule.id, rules_folder())) == []
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_nothing_is_left_to_do(rule: Rule) -> None:
-    for path in (rules_folder() / f"{rule.id}.toml", rules_folder() / f"{rule.id}.cases.toml"):
-        todo = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if "TODO" in line]
-        assert not todo, f"{path.name}: fill in {todo}"
+    assert left_to_do(rule, rules_folder()) == []
 
 
-def _has_scale(condition: Condition) -> bool:
-    """A number with an order; not yes/no, not equality, not zero. A share cannot be doubled past 1."""
-    value = condition.value
-    return (
-        isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and condition.op not in ("==", "!=")
-        and value != 0
+# ---- rules of one's own
+
+OWN = """\
+id = "hashing-in-loop"
+status = "preview"
+refines = "python"
+symptom = "Every step hashes a file."
+why = "Hashing reads all of it."
+references = ["https://docs.python.org/3/library/hashlib.html"]
+
+[events]
+calls = '^<built-in method (update|hexdigest) of _hashlib'
+meaning = "calls of `hashlib`"
+
+[[when]]
+metric = "hashing_calls_share"
+op = ">="
+value = 0.05
+because = "noise"
+
+[culprits]
+selector = "hashing_calls"
+
+[fix]
+title = "Hash once"
+how = "Keep the digest."
+safety = "manual"
+
+[saving]
+edit = "remove"
+scope = "step"
+"""
+CASE = (
+    """
+[[case]]
+name = "{name}"
+expect = "{expect}"
+calls = "100  {took}  41  <built-in method update of _hashlib.HASH object>"
+timeline = """
+    + '"""'
+    + """
+main  0    1000  step  ProfilerStep#1
+main  500  400   op    aten::mm
+"""
+    + '"""'
+    + """
+"""
+)
+NOT_RECORDED = (
+    """
+[[case]]
+name = "calls were not recorded"
+expect = "abstains"
+timeline = """
+    + '"""'
+    + """
+main  0    1000  step  ProfilerStep#1
+main  500  400   op    aten::mm
+"""
+    + '"""'
+    + """
+"""
+)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "hashing-in-loop.toml").write_text(OWN)
+    cases = [("80 of 1,000 µs", "fires", 80), ("60 µs", "fires", 60), ("40 µs", "quiet", 40)]
+    text = "".join(CASE.format(name=name, expect=expect, took=took) for name, expect, took in cases)
+    (tmp_path / "hashing-in-loop.cases.toml").write_text(text + NOT_RECORDED)
+    yield tmp_path
+    for registered in (METRICS, SELECTORS, CALLS):
+        for name in [name for name in registered if name.startswith("hashing_calls")]:
+            del registered[name]
+
+
+def test_a_rule_of_ones_own_is_two_files_and_passes_the_same_gates(own: Path) -> None:
+    rules = load_rules(rules_folder(), own)
+    assert set(rules) == {*RULES, "hashing-in-loop"}
+    rule = rules["hashing-in-loop"]
+    assert rule.when[0].because.startswith("below a twentieth of the step")
+    assert complaints(rule, own) == []
+
+
+def test_a_threshold_that_no_case_pins_is_named(own: Path) -> None:
+    cases = own / "hashing-in-loop.cases.toml"
+    loose = "".join(
+        CASE.format(name=expect, expect=expect, took=took) for expect, took in [("fires", 200), ("quiet", 10)]
     )
+    cases.write_text(loose + NOT_RECORDED)
+    cases_of.cache_clear()
+    assert complaints(load_rules(rules_folder(), own)["hashing-in-loop"], own) == [
+        "add a case with hashing_calls_share between 0.05 and 0.025",
+        "add a case with hashing_calls_share between 0.05 and 0.1",
+    ]
+
+
+def test_a_rule_without_cases_and_one_that_takes_a_bundled_name_are_refused(own: Path) -> None:
+    (own / "hashing-in-loop.cases.toml").unlink()
+    cases_of.cache_clear()
+    with pytest.raises(DiagnoseError, match="holds no cases"):
+        complaints(load_rules(rules_folder(), own)["hashing-in-loop"], own)
+    (own / "checkpoint-in-loop.toml").write_text(OWN.replace("hashing-in-loop", "checkpoint-in-loop"))
+    with pytest.raises(DiagnoseError, match="two rules are called checkpoint-in-loop"):
+        load_rules(rules_folder(), own)
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "what"),
+    [
+        ("calls = '^<built-in", "calls = '(^<built-in", "is no regular expression"),
+        (
+            'selector = "hashing_calls"',
+            'selector = "file_calls"',
+            "two kinds of events are called file_calls",
+        ),
+        ("meaning = ", "means = ", "'meaning' is missing"),
+        ('hashlib`"', 'hashlib`"\ntime = "all"', "'all' is unknown"),
+    ],
+)
+def test_events_that_cannot_be(own: Path, now: str, then: str, what: str) -> None:
+    path = own / "hashing-in-loop.toml"
+    path.write_text(path.read_text().replace(now, then))
+    with pytest.raises(DiagnoseError, match=what):
+        load_rules(rules_folder(), own)
+
+
+# ---- judging
 
 
 def test_a_rule_that_raises_loses_only_itself() -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.fusion import _two_sizes
 from diagnose.measure.areas.precision import _has_unaligned_dimension
 from diagnose.measure.collectives import _item_bytes
 from diagnose.measure.metrics import Measured
 from diagnose.measure.selection import SELECTORS
 from diagnose.measure.sizes import number_counts
-
-from ..timelines import measured_case
 
 
 @pytest.mark.parametrize(

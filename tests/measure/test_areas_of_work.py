@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.memory import steady_growth
 from diagnose.measure.measured import Measured
-
-from ..timelines import measured_case
 
 
 def share(timeline: str, selector: str) -> float:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.metrics import Measured
-
-from ..timelines import measured_case
 
 
 def gan(shared: str, again: str = '{"Sequence number": 7, "Fwd thread id": 1}') -> Measured:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.collectives import collectives as found_in
 from diagnose.measure.links import bare_name, link_gb_per_s
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.recording import load_recording
 from diagnose.measure.selection import Selection
 from diagnose.predict.roofline import known_peaks
-from tests.timelines import measured_case, trace_from_text
 
 FOLDER = Path(__file__).parents[3] / "shared" / "traces"
 A100 = {"deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}]}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.device_steps import device_windows, done_ns, host_ahead
 from diagnose.measure.ledger import step_ledger
 from diagnose.measure.metrics import Measured
@@ -14,7 +15,6 @@ from diagnose.measure.selection import Selection
 from diagnose.pipeline import Analysis
 from diagnose.report.timeline.drawn import recorded_step
 
-from ..timelines import measured_case, trace_from_text
 from ..trace.build import event, kernel, launch, read
 
 # The host launches two kernels in 100 µs; they take 204 on the GPU.

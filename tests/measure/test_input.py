@@ -7,11 +7,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.input import plain_fetches
 from diagnose.measure.measured import FACT_SELECTORS, FactPlace
 from diagnose.measure.metrics import Measured, Missing
-
-from ..timelines import measured_case
 
 TIMELINE = """
 main  0    1000  step  ProfilerStep#1

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ..timelines import measured_case
+from diagnose.judge.timelines import measured_case
 
 STEP = {
     "timeline": "main 0 100000 step ProfilerStep#1\nmain 0 80000 mark next@12\nmain 80000 20000 op aten::mm",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from diagnose.judge.timelines import trace_from_text
 from diagnose.measure.ledger import Ledger, step_ledger
 from diagnose.measure.selection import Selection
 from diagnose.trace.intervals import total
-
-from ..timelines import trace_from_text
 
 
 def ledger_of(text: str) -> Ledger:

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from diagnose.judge.rules import load_rules
+from diagnose.judge.timelines import job_of_four, measured_case
 from diagnose.measure.measured import FACT_SELECTORS, Measured, Missing
 from diagnose.measure.metrics import METRICS
 from diagnose.predict.bound import left_of
-
-from ..timelines import job_of_four, measured_case
 
 # A fifth of the step is Python below line 30, the rest operators.
 TIMELINE = "main 0 1000 step ProfilerStep#1\nmain 200 800 op aten::mm"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import FACT_SELECTORS
 from diagnose.measure.metrics import Measured, Missing
-
-from ..timelines import measured_case
 
 TWO_STEPS = """
 main  0     2000  step  ProfilerStep#1

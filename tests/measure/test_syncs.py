@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas import syncs
 from diagnose.measure.metrics import Measured
 from diagnose.measure.selection import SELECTORS
-
-from ..timelines import measured_case
 
 LIBRARY = "main 30 475 annotation diagnose::item|/job/train.py|20|main|{}\nmain 35 469 op aten::item"
 CASES = {

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from diagnose.judge.timelines import ZERO_NS, trace_from_text
 from diagnose.measure.calls import call_table
 from diagnose.measure.measured import Measured
 from diagnose.measure.metrics import METRICS
@@ -21,8 +22,6 @@ from diagnose.measure.processor import RECORD, Samples, Stretches, samples_withi
 from diagnose.measure.recording import FETCH_RECORD, Recording
 from diagnose.measure.typical import typical
 from diagnose.trace.schema import Trace
-
-from ..timelines import ZERO_NS, trace_from_text
 
 MS = 1_000_000
 T, E, F, B, S, N = 0, 5, 1, 2, 3, 4  # a tick, the end of what we do at it, the parts (S: the optimizer's)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.user_code import _covered_before, self_ns
 from diagnose.measure.measured import FACT_SELECTORS, Measured
-
-from ..timelines import measured_case
 
 TIMELINE = """
 main  0    1000  step  ProfilerStep#1

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from diagnose.judge.timelines import trace_from_text
 from diagnose.measure.selection import Selection
 from diagnose.measure.work import device_rows, in_rows, inside, outermost, work_time
 from diagnose.trace.intervals import total
-
-from ..timelines import trace_from_text
 
 HOST = """
 main  0    1000  step  ProfilerStep#1

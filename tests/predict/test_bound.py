@@ -10,11 +10,10 @@ import pytest
 
 from diagnose.judge.findings import finding
 from diagnose.judge.rules import load_rules
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD
 from diagnose.predict.bound import at_most_ms
-
-from ..timelines import measured_case
 
 RULES = load_rules()
 WAITS_FOR_INPUT = """

@@ -8,10 +8,9 @@ import pytest
 
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import Saving, load_rules
+from diagnose.judge.timelines import measured_case
 from diagnose.predict.prediction import Prediction
 from diagnose.predict.saving import change_of
-
-from ..timelines import measured_case
 
 RULES = load_rules()
 

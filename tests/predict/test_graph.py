@@ -11,14 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from diagnose.judge.timelines import trace_from_text
 from diagnose.measure.selection import Selection
 from diagnose.predict.device_lanes import USUAL_GAP_NS, device_lanes
 from diagnose.predict.graph import NEVER, SLOTS
 from diagnose.predict.recorded import host_windows, recorded_graph
 from diagnose.predict.replay import Edit, Pace, Replay
 from diagnose.trace.schema import Trace
-
-from ..timelines import trace_from_text
 
 
 def replay_of(trace: Trace, paces: Sequence[Pace] = ()) -> Replay:

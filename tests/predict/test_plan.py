@@ -8,11 +8,10 @@ import pytest
 
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import Rule, Saving, load_rules
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import Measured
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
-
-from ..timelines import measured_case
 
 RULES = load_rules()
 # A step of 100 ms: 40 ms of loading in the main process, 40 ms of an operator,

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from diagnose.errors import DiagnoseError
+from diagnose.judge.timelines import trace_from_text
 from diagnose.measure.selection import Selection
 from diagnose.predict.device_lanes import device_lanes
 from diagnose.predict.ranks import Ranks
 from diagnose.predict.recorded import host_windows, recorded_graph
 from diagnose.predict.replay import Edit, Replay
-
-from ..timelines import trace_from_text
 
 
 def rank(compute: int, waits: int, transfer: int = 50, clock: int = 0) -> tuple[Replay, Selection]:

@@ -10,11 +10,11 @@ import random
 import numpy as np
 import pytest
 
+from diagnose.judge.timelines import trace_from_text
 from diagnose.measure.view import Intervals
 from diagnose.predict.replay import Edit, Replay
 from diagnose.trace.schema import Trace
 
-from ..timelines import trace_from_text
 from .test_graph import GPU_BOUND, HOST_BOUND, ITEM, WHOLE, repeated, replay_of
 
 STEPS = 3

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from diagnose.judge.timelines import trace_from_text
 from diagnose.measure.selection import Selection
 from diagnose.predict.device_lanes import device_lanes
 from diagnose.predict.waits import FULL_QUEUE, Wait, waits_of
 from diagnose.trace.schema import Trace
 
-from ..timelines import trace_from_text
 from ..trace.build import event, kernel, launch, read
 
 # a runs on stream 7 until 216, b on stream 20 until 136, c after a until 227.

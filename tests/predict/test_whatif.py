@@ -9,11 +9,11 @@ import math
 import pytest
 
 from diagnose.errors import DiagnoseError, UsageError
+from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.predict.prediction import Prediction
 from diagnose.predict.saving import SPREAD, spread_ms
 from diagnose.predict.whatif import Answer, Question, checked, what_if
 
-from ..timelines import measured_case, trace_from_text
 from .test_bound import case
 from .test_graph import ITEM, repeated
 from .test_new_ledger import STEP, predicted

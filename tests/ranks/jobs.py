@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from diagnose.judge.timelines import ZERO_NS, events_from_text, measured_case
 from diagnose.measure.measured import Measured
 from diagnose.ranks.summary import RankSummary, summary_of
-from tests.timelines import ZERO_NS, events_from_text, measured_case
 
 STEP_US = 100_000
 KERNEL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"

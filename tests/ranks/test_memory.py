@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from diagnose.judge.timelines import measured_case
 from diagnose.measure.recording import Recording
 from diagnose.ranks.memory import gpu_memory
-from tests.timelines import measured_case
 
 STEP = 'main 0 100 step ProfilerStep#0\nmain 0 50 op aten::mm\ngpu 60 20 kernel gemm {"device": 1}'
 PROPERTIES = [{"id": 0, "totalGlobalMem": 8_000}, {"id": 1, "totalGlobalMem": 16_000}]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from diagnose.document import savings
+from diagnose.judge.timelines import measured_case
 from diagnose.pipeline import Analysis
 from diagnose.report import sentences
 
-from ..timelines import measured_case
 from ..trace.build import launch, read
 from ..trace.test_doubts import steps
 from . import documents

@@ -15,6 +15,7 @@ import pytest
 from diagnose.document.headline import verdict_on
 from diagnose.document.ranks import ranks_document, ranks_headline
 from diagnose.document.schema import problems
+from diagnose.judge import timelines
 from diagnose.measure.job import CollectiveKind, Job, RankState
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
@@ -25,7 +26,6 @@ from diagnose.report import ranks
 from diagnose.report.markdown import markdown
 from diagnose.report.page import fragment
 
-from .. import timelines
 from . import documents
 from .documents import HOSTILE_NAMES, Document
 

@@ -11,8 +11,7 @@ from diagnose.errors import UsageError
 from diagnose.judge.findings import finding
 from diagnose.judge.rules import load_rules
 from diagnose.judge.skeleton import write_skeleton
-
-from ..timelines import measured_case
+from diagnose.judge.timelines import measured_case
 
 
 def test_a_skeleton_loads_and_its_cases_hold(tmp_path: Path) -> None:

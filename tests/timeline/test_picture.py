@@ -12,6 +12,7 @@ import pytest
 
 from diagnose.judge.findings import Finding, judge
 from diagnose.judge.rules import load_rules
+from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD, Recording, load_recording
 from diagnose.measure.sources import Sources
@@ -35,7 +36,6 @@ from ..predict.test_bound import case
 from ..predict.test_graph import GPU_BOUND, repeated
 from ..predict.test_new_ledger import STEP
 from ..predict.test_replay import kernels
-from ..timelines import measured_case, trace_from_text
 
 SHARED = Path(__file__).parents[3] / "shared" / "traces"
 RULES = load_rules()

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from diagnose.measure.areas.user_code import READS_FILES, LineTime, line_times, loader_time, short_callee
+from diagnose.measure.areas.user_code import CALLS, LineTime, line_times, loader_time, short_callee
 from diagnose.measure.measured import (
     NO_CALLS_SEEN,
     NO_STEPS,
@@ -67,7 +67,7 @@ def _fetch_share(lines: list[LineTime]) -> float:
 
 
 def _reads_file(line: LineTime) -> bool:
-    return re.search(f"{READS_FILES}|{DECODES}", line.callee) is not None
+    return re.search(f"{CALLS['file_calls']}|{DECODES}", line.callee) is not None
 
 
 @fact_selector(

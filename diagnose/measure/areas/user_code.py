@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -33,49 +34,23 @@ from diagnose.trace.nesting import innermost
 # A step's own parts: a call around one of them is the loop's or a step function's, and no line of its own.
 STEP_MARKS = ("forward", "backward", "optimizer", "next", "tick")
 
+CallTime = Literal["exposed", "python"]
 PLACE = ["file", "line", "function"]
 # times the median of the same calls: no longer a slow call, but one that something else interrupted
 PAUSE = 20
 ENOUGH_ALIKE = 10
 
-READS_FILES = (
-    r"^<built-in function (open|load|dump|imread|imwrite)>"  # load and dump: pickle's
-    r"|^<built-in method (read\w*|write\w*|flush) of _io\."
-    r"|^(pathlib|\w*/?pathlib/\w+)\.py: (open|read_|write_)|^(csv|zipfile|tarfile|shutil)\.py: "
-    r"|^gzip\.py: (?!(de)?compress$)|^(json/__init__|pickle)\.py: (load|dump)$"
-    r"|^numpy/lib/_?(npyio|format)\w*\.py: |^pandas/io/|^torch/serialization\.py: load$|^PIL/Image\.py: open$"
-    r"|^(h5py|pyarrow|yaml|soundfile|zarr|safetensors|torchvision/io|torchaudio)/"
-)
+# The calls that rules are about (`[events]` of their files): the regular expression of what is called,
+# by selector.
+CALLS: dict[str, str] = {}
 
-CALLEES: dict[str, tuple[str, str]] = {
-    "checkpoint_calls": (r"^torch/serialization\.py: save$", "calls of `torch.save`"),
-    "figure_calls": (
-        r"^(matplotlib|seaborn|plotly|bokeh|imageio|torchvision/utils\.py)\b|^PIL/Image\.py: save$",
-        "calls that draw or save pictures",
-    ),
-    "logger_calls": (
-        r"^(torch/utils/tensorboard|tensorboardX|tensorboard|wandb|mlflow|comet_ml|neptune|clearml|aim)/"
-        r"|/loggers/\w+\.py: log",
-        "calls of an experiment logger (TensorBoard, wandb, MLflow …)",
-    ),
-    "print_calls": (
-        r"^<built-in function print>|^logging/__init__\.py: |^(loguru|rich)/|^tqdm/std\.py: (set_|write)",
-        "printing and logging",
-    ),
-    "deepcopy_calls": (r"^copy\.py: deepcopy$", "calls of `copy.deepcopy`"),
-    "file_calls": (READS_FILES, "calls that read or write files, other than the loader's"),
-    "data_frame_calls": (r"^pandas/(core|util)/", "calls that grow, index or convert a pandas table"),
-    "sleep_calls": (
-        r"^<built-in function (sleep|system)>|^subprocess\.py: "
-        r"|^(requests|httpx|urllib3)/|^urllib/request\.py: ",
-        "sleeping, and waiting for other programs or servers",
-    ),
-    "list_conversions": (
-        r"^<built-in method (tensor|as_tensor|asarray) of type object",
-        "calls of `torch.tensor` and its like, as far as they take a list apart value by value",
-    ),
-}
-SPECIFIC = "|".join(f"(?:{pattern})" for pattern, _ in CALLEES.values())
+
+def add_calls(name: str, pattern: str, meaning: str, time: CallTime) -> None:
+    """See `diagnose.measure.metrics.add_calls`."""
+    CALLS[name] = pattern
+    attributed = {"exposed": exposed_time, "python": _python_time}[time]
+    selector(name, meaning, table="calls", attributed=attributed)(_outside_loader(pattern))
+    _in_how_many_steps(name, meaning)
 
 
 def calls_to(view: Selection, pattern: str) -> Rows:
@@ -144,12 +119,6 @@ def _steps_share(name: str) -> Callable[[Measured], Value | Missing]:
 
 def _in_how_many_steps(name: str, meaning: str) -> None:
     metric(f"{name}_steps_share", "share", f"of the recorded steps with {meaning}")(_steps_share(name))
-
-
-for _name, (_pattern, _meaning) in CALLEES.items():
-    _attributed = _python_time if _name in ("print_calls", "list_conversions") else exposed_time
-    selector(_name, _meaning, table="calls", attributed=_attributed)(_outside_loader(_pattern))
-    _in_how_many_steps(_name, _meaning)
 
 
 def self_ns(view: Selection, within: Intervals) -> np.ndarray:
@@ -244,7 +213,8 @@ def _own_python(view: Selection) -> Intervals:
     marks = view.host_intervals(
         np.flatnonzero((view.kind == "mark") & ~view.marked("tick") & view.on_training_thread)
     )
-    explained = view.clipped(view.calls, calls_to(view, SPECIFIC))
+    specific = "|".join(f"(?:{pattern})" for pattern in CALLS.values())
+    explained = view.clipped(view.calls, calls_to(view, specific))
     return subtract(subtract(view.ledger.rows.get("python", NO_INTERVALS), marks), explained)
 
 

@@ -1,4 +1,4 @@
-"""Small text timelines (synthetic traces) that pass through the real reader. Used by the rules' cases.
+"""Small text timelines (synthetic traces) that pass through the real reader: the rules' cases.
 
 A line is ``lane start dur category name [args]``: times in microseconds, args as JSON; the name may
 hold spaces. Lanes: ``main`` and other words are host threads, ``gpu`` is a stream of device 0.
@@ -179,9 +179,23 @@ def job_of_four(
         CollectiveKind(one.pop("kind"), "0", 1.0, 2**25, 0.1, 0.0, None, **one)
         for one in map(dict, collectives)
     )
-    told = {"gain_ms": gain_ms, "longest_last_share": longest_last_share}
     return Job(
-        4, ranks, (), (), 3, 6, 0, kinds, late_rank, pattern, held_up_ms, cause, cause_ms, causes_ms, **told
+        world_size=4,
+        ranks=ranks,
+        missing=(),
+        duplicates=(),
+        step_count=3,
+        matched=6,
+        unmatched=0,
+        collectives=kinds,
+        late_rank=late_rank,
+        pattern=pattern,
+        held_up_ms=held_up_ms,
+        cause=cause,
+        cause_ms=cause_ms,
+        causes_ms=causes_ms,
+        gain_ms=gain_ms,
+        longest_last_share=longest_last_share,
     )
 
 
