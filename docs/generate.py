@@ -10,7 +10,7 @@ from diagnose.document.schema import json_schema
 from diagnose.document.text import code, prose
 from diagnose.judge.rules import load_rules
 from diagnose.measure.metrics import METRICS
-from diagnose.report.blocks import table
+from diagnose.report.blocks import unpadded_table
 from diagnose.report.rulebook import rulebook
 from diagnose.trace.schema import markdown as tables
 from sample_traces.tables import readme as samples
@@ -31,11 +31,11 @@ def coverage() -> str:
                 "rule's fix that names it, "
                 "or the fact the report shows. Written by `make docs` from `docs/coverage.toml`.",
                 "## The field's advice",
-                table(("Area", "Advice", "Covered by"), field),
+                unpadded_table(("Area", "Advice", "Covered by"), field),
                 "## Rules of other tools",
                 "A input, B copies and syncs, C host and launches, D compute, E memory, F optimizer and "
                 "layers, G communication, H run.",
-                table(("#", "Symptom", "Covered by"), peers),
+                unpadded_table(("#", "Symptom", "Covered by"), peers),
             ]
         )
         + "\n"

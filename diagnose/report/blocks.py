@@ -22,6 +22,12 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence
     return tabulate(body, list(headers), tablefmt="pipe", disable_numparse=True, colalign=aligned)
 
 
+def unpadded_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A pipe table for pages under version control: a longer cell changes no other line."""
+    lines = [headers, ["---"] * len(headers), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def _unbroken(cell: str) -> str:
     """The cell with its numbers held to their units: narrow columns would part them.
 

@@ -10,7 +10,7 @@ from diagnose.document.text import code, prose
 from diagnose.judge.rules import Rule, filled, lineage
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Metric
-from diagnose.report.blocks import before_after, section, table
+from diagnose.report.blocks import before_after, section, unpadded_table
 
 WHOLE_STEP_TITLE = "Any part of the step"
 _SAFETIES = {
@@ -60,7 +60,7 @@ def _part(rule: Rule, rules: Mapping[str, Rule]) -> str:
 
 
 def _index(rules: Iterable[Rule]) -> str:
-    return table(
+    return unpadded_table(
         ("Rule", "Fix", "Status"),
         [(f"[`{rule.id}`](#{rule.id})", prose(rule.fix.title), rule.status) for rule in rules],
     )
@@ -100,7 +100,7 @@ def _conditions(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         )
         for one in rule.when
     ]
-    return table(("Evidence", "The rule asks for", "Because"), rows)
+    return unpadded_table(("Evidence", "The rule asks for", "Because"), rows)
 
 
 def _unfilled(how: str) -> str:
