@@ -24,7 +24,7 @@ def corpus() -> list[Json]:
         *sorted((ROOT.parent / "shared" / "traces").glob("*.json.gz")),
     ]
     small = [path for path in recorded if path.stat().st_size < 50_000]
-    return [*map(_stretch, small), _synthetic()]
+    return [*map(_stretch, small), _synthetic(kernel_us=3000), _synthetic(kernel_us=300)]
 
 
 def _stretch(path: Path) -> Json:
@@ -41,10 +41,13 @@ def _stretch(path: Path) -> Json:
     return {**document, "traceEvents": [e for e in events if e.get("ph") == "M"][:8] + timed[:MAX_EVENTS]}
 
 
-def _synthetic() -> Json:
-    """Three steps on a thread, a GPU, two streams, with loader, optimizer,
+def _synthetic(kernel_us: float) -> Json:
+    """Three steps of 1 ms on a thread, a GPU, two streams, with loader, optimizer,
     marks, sync, collective and copies.
+
+    The host is ahead of a GPU whose kernels take longer, and does not launch any in the last step.
     """
+    ahead = kernel_us > 1000
     events: list[Json] = []
 
     def add(cat: str, name: str, ts: float, dur: float, tid: int = 1, pid: int = 1, **args: Any) -> None:
@@ -65,8 +68,19 @@ def _synthetic() -> Json:
             50,
             **{"Sequence number": step, "Input Dims": [[8, 8], [8, 8]], "Input type": ["float", "float"]},
         )
-        add("cuda_runtime", "cudaLaunchKernel", at + 120, 5, correlation=n + 1)
-        add("kernel", "sgemm_128x64_nn", at + 140, 300, 7, 0, device=0, stream=7, correlation=n + 1)
+        if not (ahead and step == 2):
+            add("cuda_runtime", "cudaLaunchKernel", at + 120, 5, correlation=n + 1)
+            add(
+                "kernel",
+                "sgemm_128x64_nn",
+                max(at, step * kernel_us) + 140,
+                kernel_us,
+                7,
+                0,
+                device=0,
+                stream=7,
+                correlation=n + 1,
+            )
         add("cuda_runtime", "cudaMemcpyAsync", at + 200, 20, correlation=n + 2)
         add(
             "gpu_memcpy",
@@ -91,7 +105,8 @@ def _synthetic() -> Json:
             stream=20,
             correlation=n + 3,
         )
-        add("cuda_runtime", "cudaStreamSynchronize", at + 480, 130)
+        if not ahead:
+            add("cuda_runtime", "cudaStreamSynchronize", at + 480, 130)
         add("user_annotation", "Optimizer.step#SGD.step", at + 700, 100)
         add("python_function", "train.py(12): main", at, 900)
         add("overhead", "Activity Buffer Request", at + 850, 10)

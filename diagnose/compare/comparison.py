@@ -142,6 +142,7 @@ _MATTERS = {  # fact → what it is called
     "threads": "threads",
     "cores": "processor cores",
     "warm-up": "recorded during the warm-up",
+    "after session": "plain steps after a profiler had recorded the GPU",
 }
 
 
@@ -152,6 +153,7 @@ def _facts(document: Document) -> dict[str, Any]:
         "batch": document["metrics"].get("forward_batch_size", {}).get("value"),
         "ticks": steps.get("ticks_per_step"),
         "warm-up": "yes" if steps.get("cold") else "no",
+        "after session": "yes" if steps.get("after_session") else "no",
         "script": run["target"],
         "arguments": " ".join(map(str, run["argv"][1:])) or None,
         "diagnose": document["tool"].get("version"),

@@ -156,6 +156,7 @@ def _steps(measured: Measured) -> dict[str, Any]:
             for phase in recording.clock.get("phases", [])
         },
         "cold": bool((recording.phase("timeline") or {}).get("cold")),
+        "after_session": measured.after_session,
         "per_step": recording.clock.get("per_step", {}),
         "typical_ms": _plain(measured.number("step_ms")),
         "untypical_count": int((~plain.chosen).sum()) if plain else 0,

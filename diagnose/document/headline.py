@@ -51,10 +51,9 @@ def gpu_notes(measured: Measured) -> list[str]:
         f"{_unseen(measured)}: all times here are the host's alone. Often another profiler was at work "
         "in the "
         "same process (one of the "
-        "script's own for the CPU only, Nsight), or the driver refuses access to performance counters. "
-        "Switch "
-        "the other profiler off, see "
-        "what torch and Kineto print at the start, and run again."
+        "script's own for the CPU only, Nsight), or the driver refuses CUPTI its access. Switch the other "
+        "profiler off, see what torch and "
+        "Kineto print at the start, and run again."
     ]
 
 

@@ -104,6 +104,15 @@ class Steps(TypedDict):
             bool, _is("The timeline comes from the script's very first steps, for there were no others.")
         ]
     ]
+    after_session: NotRequired[
+        Annotated[
+            bool,
+            _is(
+                "The plain steps came after a profiler had recorded the GPU, and may take longer than "
+                "without it."
+            ),
+        ]
+    ]
     per_step: NotRequired[
         Annotated[dict[str, float | None], _is("Calls in a step, by kind: backward, fetch, forward.")]
     ]

@@ -315,6 +315,13 @@ class Measured:
         launches_per_step = np.count_nonzero(view.device_in_steps) / view.step_count
         return host_ahead(phase, launches_per_step / self.recording.ticks_per_step)
 
+    @property
+    def after_session(self) -> bool:
+        """Plain steps came after a profiler had recorded a GPU, and the host's calls,
+        which that makes dearer, count in them.
+        """
+        return bool((self.recording.phase("plain") or {}).get("after_session")) and not self.host_ahead
+
     @cached_property
     def parts(self) -> PartTimes | None:
         """The parts of a step as they were timed; None where they were not, or a GPU computes."""

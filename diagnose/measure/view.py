@@ -145,10 +145,12 @@ class View:
     def least_share(self, intervals: Intervals) -> float:
         """The intervals' share of the step that holds least of them: what every step pays,
         whatever delayed some; nan without a step.
+
+        Steps that took no time are left out: while a GPU is behind, those in which nothing
+        was launched end with the one before.
         """
-        shares = [
-            total(intersect(intervals, window[None])) / (window[1] - window[0]) for window in self.windows
-        ]
+        lasting = self.windows[self.windows[:, 1] > self.windows[:, 0]]
+        shares = [total(intersect(intervals, window[None])) / (window[1] - window[0]) for window in lasting]
         return float(min(shares, default=float("nan")))
 
     def outermost_ops(self, rows: Rows) -> Rows:

@@ -349,6 +349,12 @@ def measurement(document: Document) -> list[str]:
         said.append(f"Steps recorded: {phases(document)}.")
     if steps["plain_ms"]:
         said.append(f"A plain step, without profiler: {_spread(steps['plain_ms'])}{_typical(steps)}.")
+    if steps.get("after_session"):
+        said.append(
+            "A profiler had recorded this process before, as nobody knew how many steps would come. On CUDA "
+            "it stays attached, and plain "
+            "steps may be 10–20 % too long (pytorch#146604); `verify` measures without a profiler."
+        )
     if (delayed := steps.get("delayed_share") or 0.0) >= DELAYS_TOLD:
         said.append(
             f"Other programs kept the script's threads from the cores for {share(delayed)} of the time; all "

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from diagnose.measure.areas.gpu_state import slowing
 from diagnose.verify.timing import Trial
 
 OTHERS_SHARE = 0.1  # of the machine's processor time
 CLOCK_DIFFERENCE = 0.03  # between the arms
-POWER_CAP = "sw_power_cap"
-# of the highest clock: at its power limit an A100 PCIe may settle at its base
-# clock, 0.54 of it (765 of 1,410 MHz)
-FULL_LOAD_CLOCK = 0.5
 
 
 def warnings_of(runs: Sequence[tuple[str, Trial]]) -> list[str]:
@@ -38,7 +35,9 @@ def _gpu(runs: Sequence[tuple[str, Trial]]) -> list[str]:
     said = []
     if any(state.get("other_process_count") for _, state in states):
         said.append("Other processes used the same GPU.")
-    reasons = sorted({reason for _, state in states for reason in _slowed_by(state)})
+    reasons = sorted(
+        {reason for _, state in states for reason in slowing(state.get("throttle_reasons") or [])}
+    )
     if reasons:
         said.append(f"The GPU lowered its clock at times ({', '.join(reasons)}).")
     clocks = {arm: _clock([state for of, state in states if of == arm]) for arm in ("before", "after")}
@@ -49,17 +48,6 @@ def _gpu(runs: Sequence[tuple[str, Trial]]) -> list[str]:
             "the fix."
         )
     return said
-
-
-def _slowed_by(state: dict) -> list[str]:
-    """Why the clock was lowered; the power limit alone, at which a GPU at full load runs,
-    is no reason unless the clock is low.
-    """
-    reasons = list(state.get("throttle_reasons") or [])
-    clock, highest = state.get("sm_clock_mhz_median"), state.get("sm_clock_mhz_max_supported")
-    return (
-        [] if reasons == [POWER_CAP] and clock and highest and clock >= FULL_LOAD_CLOCK * highest else reasons
-    )
 
 
 def _clock(states: Sequence[dict]) -> float | None:

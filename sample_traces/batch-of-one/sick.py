@@ -28,9 +28,7 @@ def main():
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
     pictures = torch.rand(960, 3, 32, 32, device=device)
-    layers = nn.Sequential(
-        layer(3, 32), layer(32, 64), layer(64, 128), layer(128, 256), nn.AdaptiveAvgPool2d(1)
-    )
+    layers = nn.Sequential(layer(3, 32), layer(32, 64), layer(64, 128), layer(128, 256), nn.AdaptiveAvgPool2d(1))
     model = nn.Sequential(layers, nn.Flatten(), nn.Linear(256, 10)).to(device).eval()
 
     started = time.perf_counter()

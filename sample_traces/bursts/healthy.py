@@ -1,6 +1,4 @@
-"""Train on batches kept in a remote store; most of them are in its cache, every
-ninth has to be brought from an archive.
-"""
+"""Train on batches kept in a remote store; most of them are in its cache, every ninth has to be brought from an archive."""
 
 import time
 
@@ -32,9 +30,7 @@ def main():
 
     store = Store(batches=18, size=192)
     loader = DataLoader(store, batch_size=None, num_workers=2, prefetch_factor=8, pin_memory=device == "cuda")
-    model = nn.Sequential(
-        nn.Linear(256, 768), nn.ReLU(), nn.Linear(768, 768), nn.ReLU(), nn.Linear(768, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(256, 768), nn.ReLU(), nn.Linear(768, 768), nn.ReLU(), nn.Linear(768, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
     criterion = nn.MSELoss()
 

@@ -17,9 +17,7 @@ def main():
 
     sources = torch.randn(1280, 384, device=device)
     targets = (sources @ torch.randn(384, 128, device=device) / 20).sin()
-    model = nn.Sequential(
-        nn.Linear(384, 640), nn.ReLU(), nn.Linear(640, 640), nn.ReLU(), nn.Linear(640, 128)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(384, 640), nn.ReLU(), nn.Linear(640, 640), nn.ReLU(), nn.Linear(640, 128)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     criterion = nn.MSELoss()
 
@@ -36,10 +34,7 @@ def main():
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, path)
         kept = len(torch.load(path)["model"])
 
-    print(
-        f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, last loss {loss.item():.4f}, {kept} "
-        "tensors kept"
-    )
+    print(f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, last loss {loss.item():.4f}, {kept} tensors kept")
 
 
 if __name__ == "__main__":

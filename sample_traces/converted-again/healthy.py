@@ -21,9 +21,7 @@ def main():
 
     basis = torch.from_numpy(waves(1536)).to(device, torch.float32)
     pitches = torch.randint(4, (2400,), device=device)
-    sounds = (0.1 * (pitches[:, None] + 1) * torch.arange(1536, device=device)).sin() + torch.randn(
-        2400, 1536, device=device
-    )
+    sounds = (0.1 * (pitches[:, None] + 1) * torch.arange(1536, device=device)).sin() + torch.randn(2400, 1536, device=device)
     model = nn.Sequential(nn.Linear(1536, 64), nn.ReLU(), nn.Linear(64, 4)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     criterion = nn.CrossEntropyLoss()

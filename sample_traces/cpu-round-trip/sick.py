@@ -13,9 +13,7 @@ STEPS, BATCH, WIDTH = (100, 8192, 2048) if CUDA else (6, 16, 32)  # on a CPU jus
 class Directions(nn.Module):
     def __init__(self):
         super().__init__()
-        self.encoder = nn.Sequential(
-            nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH)
-        )
+        self.encoder = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH))
         self.head = nn.Linear(WIDTH, 1000)
 
     def forward(self, batch):

@@ -6,16 +6,11 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, SIZE, WIDTH = (100, 16, 48, 32) if CUDA else (6, 2, 8, 4)
+STEPS, BATCH, SIZE, WIDTH = (100, 16, 48, 32) if CUDA else (6, 2, 8, 4)  # on a CPU just enough to see that it runs
 
 
 def block(inputs, outputs, kernel):
-    return nn.Sequential(
-        nn.Conv3d(inputs, outputs, kernel, padding=kernel // 2, bias=False),
-        nn.BatchNorm3d(outputs),
-        nn.ReLU(),
-    )
+    return nn.Sequential(nn.Conv3d(inputs, outputs, kernel, padding=kernel // 2, bias=False), nn.BatchNorm3d(outputs), nn.ReLU())
 
 
 def main():
@@ -24,9 +19,7 @@ def main():
 
     volumes = torch.randn(4 * BATCH, 1, SIZE, SIZE, SIZE, device=device)
     labels = torch.randint(2, (4 * BATCH,), device=device)
-    blocks = nn.Sequential(
-        block(1, WIDTH, 5), block(WIDTH, WIDTH, 3), nn.MaxPool3d(2), block(WIDTH, 2 * WIDTH, 5)
-    )
+    blocks = nn.Sequential(block(1, WIDTH, 5), block(WIDTH, WIDTH, 3), nn.MaxPool3d(2), block(WIDTH, 2 * WIDTH, 5))
     model = nn.Sequential(blocks, nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(2 * WIDTH, 2)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.CrossEntropyLoss()

@@ -18,9 +18,7 @@ def main():
 
     inputs = torch.randn(5120, 320, device=device)
     targets = inputs[:, :16].mean(dim=1, keepdim=True).cos()
-    model = nn.Sequential(
-        nn.Linear(320, 192), nn.ReLU(), nn.Linear(192, 192), nn.ReLU(), nn.Linear(192, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(320, 192), nn.ReLU(), nn.Linear(192, 192), nn.ReLU(), nn.Linear(192, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.MSELoss()
     random = np.random.default_rng(0)
@@ -35,9 +33,7 @@ def main():
         loss.backward()
         optimizer.step()
         notes.append((step, samples))
-    uses = pd.concat(
-        [pd.DataFrame({"step": step, "sample": samples}) for step, samples in notes], ignore_index=True
-    )
+    uses = pd.concat([pd.DataFrame({"step": step, "sample": samples}) for step, samples in notes], ignore_index=True)
     elapsed = time.perf_counter() - started
 
     print(f"{len(uses)} uses, of {uses['sample'].nunique()} samples")

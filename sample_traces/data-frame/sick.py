@@ -18,9 +18,7 @@ def main():
 
     inputs = torch.randn(5120, 320, device=device)
     targets = inputs[:, :16].mean(dim=1, keepdim=True).cos()
-    model = nn.Sequential(
-        nn.Linear(320, 192), nn.ReLU(), nn.Linear(192, 192), nn.ReLU(), nn.Linear(192, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(320, 192), nn.ReLU(), nn.Linear(192, 192), nn.ReLU(), nn.Linear(192, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.MSELoss()
     random = np.random.default_rng(0)
@@ -34,9 +32,7 @@ def main():
         loss = criterion(model(inputs[rows]), targets[rows])
         loss.backward()
         optimizer.step()
-        uses = pd.concat(
-            [uses, pd.DataFrame([{"step": step, "sample": sample} for sample in samples])], ignore_index=True
-        )
+        uses = pd.concat([uses, pd.DataFrame([{"step": step, "sample": sample} for sample in samples])], ignore_index=True)
     elapsed = time.perf_counter() - started
 
     print(f"{len(uses)} uses, of {uses['sample'].nunique()} samples")

@@ -17,9 +17,7 @@ def main():
 
     history = torch.randn(STEPS * 64, 512, device=device).cumsum(dim=1) / 20
     coming = history.mean(dim=1, keepdim=True).tanh()
-    model = nn.Sequential(
-        nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.MSELoss()
     lowest, best = float("inf"), None
@@ -40,10 +38,7 @@ def main():
     elapsed = time.perf_counter() - started
 
     print(f"best loss {lowest.item() / STEPS:.4f}, {len(best)} tensors kept")
-    print(
-        f"{EPOCHS * STEPS} steps, {1000 * elapsed / EPOCHS / STEPS:.1f} ms a step, last loss "
-        f"{loss.item():.4f}"
-    )
+    print(f"{EPOCHS * STEPS} steps, {1000 * elapsed / EPOCHS / STEPS:.1f} ms a step, last loss {loss.item():.4f}")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, WIDTH, HIDDEN = (100, 8192, 4096, 4104) if CUDA else (6, 16, 32, 40)
+STEPS, BATCH, WIDTH, HIDDEN = (100, 8192, 4096, 4104) if CUDA else (6, 16, 32, 40)  # on a CPU just enough to see that it runs
 
 
 def main():
@@ -15,9 +14,7 @@ def main():
     device = "cuda" if CUDA else "cpu"
 
     readings = torch.randn(8 * BATCH, WIDTH, device=device)
-    model = nn.Sequential(
-        nn.Linear(WIDTH, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, WIDTH)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(WIDTH, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, WIDTH)).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
     criterion = nn.MSELoss()
 

@@ -12,9 +12,7 @@ class Topics(nn.Module):
     def __init__(self, words, topics):
         super().__init__()
         self.embed = nn.Embedding(words, 32)
-        self.head = nn.Sequential(
-            nn.Linear(32, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, topics)
-        )
+        self.head = nn.Sequential(nn.Linear(32, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, topics))
 
     def forward(self, texts):
         words = self.embed(texts)

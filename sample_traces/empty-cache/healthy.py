@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, WIDTH, LAYERS = (150, 8192, 1024, 48) if CUDA else (6, 16, 16, 2)
+STEPS, BATCH, WIDTH, LAYERS = (150, 8192, 1024, 48) if CUDA else (6, 16, 16, 2)  # on a CPU just enough to see that it runs
 
 
 def main():

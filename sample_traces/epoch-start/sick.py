@@ -30,12 +30,8 @@ def main():
 
     measurements = Measurements(count=512, features=512)
     sampler = RandomSampler(measurements, generator=torch.Generator().manual_seed(1))
-    loader = DataLoader(
-        measurements, batch_size=64, sampler=sampler, num_workers=2, pin_memory=device == "cuda"
-    )
-    model = nn.Sequential(
-        nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1)
-    ).to(device)
+    loader = DataLoader(measurements, batch_size=64, sampler=sampler, num_workers=2, pin_memory=device == "cuda")
+    model = nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
     criterion = nn.MSELoss()
 

@@ -16,9 +16,7 @@ def main():
     samples = torch.randn(2560 + 320, 384, device=device)
     labels = (samples @ torch.randn(384, 10, device=device)).argmax(dim=1)
     seen, unseen = slice(0, 2560), slice(2560, None)
-    model = nn.Sequential(
-        nn.Linear(384, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(384, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     criterion = nn.CrossEntropyLoss()
 

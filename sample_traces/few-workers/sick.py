@@ -31,12 +31,7 @@ def main():
 
     tiles = Tiles(batches=10, size=160, answer_seconds=0.022)
     loader = DataLoader(tiles, batch_size=None, num_workers=1, pin_memory=device == "cuda")
-    convolutions = nn.Sequential(
-        nn.Conv2d(3, 16, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.Conv2d(16, 32, 3, stride=2, padding=1),
-        nn.ReLU(),
-    )
+    convolutions = nn.Sequential(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.ReLU())
     model = nn.Sequential(convolutions, nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(512, 2)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     criterion = nn.CrossEntropyLoss()

@@ -1,6 +1,4 @@
-"""Learn to clean speech: a recorded background is mixed into every batch,
-and the network takes it out again.
-"""
+"""Learn to clean speech: a recorded background is mixed into every batch, and the network takes it out again."""
 
 import tempfile
 import time
@@ -19,9 +17,7 @@ def main():
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
     speech = torch.randn(1280, 512, device=device).cumsum(dim=1) / 20
-    model = nn.Sequential(
-        nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     criterion = nn.MSELoss()
 

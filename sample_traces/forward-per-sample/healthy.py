@@ -19,9 +19,7 @@ def main():
 
     pictures = torch.rand(960, 1, 32, 32, device=device)
     labels = (pictures[:, 0, :16].mean(dim=(1, 2)) > pictures[:, 0, 16:].mean(dim=(1, 2))).long()
-    model = nn.Sequential(nn.Conv2d(1, 48, 7, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(8112, 2)).to(
-        device
-    )
+    model = nn.Sequential(nn.Conv2d(1, 48, 7, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(8112, 2)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     criterion = nn.CrossEntropyLoss()
 

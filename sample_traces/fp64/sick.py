@@ -23,9 +23,7 @@ def main():
 
     mixtures, strengths = (torch.from_numpy(table) for table in simulate(7680))
     mixtures, strengths = mixtures.to(device), strengths.to(device)
-    model = nn.Sequential(
-        nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 1)
-    ).to(device, mixtures.dtype)
+    model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 1)).to(device, mixtures.dtype)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     criterion = nn.MSELoss()
 

@@ -28,9 +28,7 @@ def main():
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
     records = load(20_000)
-    model = nn.Sequential(
-        nn.Linear(16, 768), nn.ReLU(), nn.Linear(768, 768), nn.ReLU(), nn.Linear(768, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(16, 768), nn.ReLU(), nn.Linear(768, 768), nn.ReLU(), nn.Linear(768, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     criterion = nn.MSELoss()
 

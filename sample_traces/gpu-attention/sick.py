@@ -7,8 +7,7 @@ from torch import nn
 from torch.nn import functional
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, LENGTH, HEADS, SIZE = (100, 8, 2048, 16, 64) if CUDA else (6, 2, 16, 2, 4)
+STEPS, BATCH, LENGTH, HEADS, SIZE = (100, 8, 2048, 16, 64) if CUDA else (6, 2, 16, 2, 4)  # on a CPU just enough to see that it runs
 WIDTH = HEADS * SIZE
 
 

@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-READINGS, WIDTH, LAYERS = (524_288, 512, 8) if CUDA else (49152, 8, 2)
+READINGS, WIDTH, LAYERS = (524_288, 512, 8) if CUDA else (49152, 8, 2)  # on a CPU just enough to see that it runs
 BATCH = 64
 STEPS = READINGS // BATCH
 
@@ -32,10 +31,7 @@ def main():
     last = loss.item()
     elapsed = time.perf_counter() - started
 
-    print(
-        f"{STEPS} steps, for 8192 readings {1000 * elapsed / READINGS * 8192:.1f} ms a step, last loss "
-        f"{last:.4f}"
-    )
+    print(f"{STEPS} steps, for 8192 readings {1000 * elapsed / READINGS * 8192:.1f} ms a step, last loss {last:.4f}")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, SIZE, WIDTH = (150, 512, 112, 64) if CUDA else (6, 2, 8, 4)
+STEPS, BATCH, SIZE, WIDTH = (150, 512, 112, 64) if CUDA else (6, 2, 8, 4)  # on a CPU just enough to see that it runs
 
 
 def block(inputs, outputs):
@@ -21,9 +20,7 @@ def main():
     torch.manual_seed(0)
     device = "cuda" if CUDA else "cpu"
 
-    pictures = torch.randn(4 * BATCH, 3, SIZE, SIZE, device=device, dtype=torch.bfloat16).to(
-        memory_format=torch.channels_last
-    )
+    pictures = torch.randn(4 * BATCH, 3, SIZE, SIZE, device=device, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
     blocks = nn.Sequential(block(3, WIDTH), block(WIDTH, WIDTH), block(WIDTH, WIDTH), block(WIDTH, WIDTH))
     model = nn.Sequential(blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(WIDTH, 10)).eval()
     model = model.to(device, torch.bfloat16, memory_format=torch.channels_last)

@@ -11,13 +11,7 @@ NOISE = 32
 
 
 def network(inputs, outputs):
-    return nn.Sequential(
-        nn.Linear(inputs, 512),
-        nn.LeakyReLU(0.2),
-        nn.Linear(512, 512),
-        nn.LeakyReLU(0.2),
-        nn.Linear(512, outputs),
-    )
+    return nn.Sequential(nn.Linear(inputs, 512), nn.LeakyReLU(0.2), nn.Linear(512, 512), nn.LeakyReLU(0.2), nn.Linear(512, outputs))
 
 
 def main():

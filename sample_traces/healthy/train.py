@@ -16,9 +16,7 @@ def main():
 
     pictures = torch.randn(480, 3, 64, 64)
     labels = (pictures.mean(dim=(1, 2, 3)) > 0).long()
-    loader = DataLoader(
-        TensorDataset(pictures, labels), batch_size=32, shuffle=True, pin_memory=device == "cuda"
-    )
+    loader = DataLoader(TensorDataset(pictures, labels), batch_size=32, shuffle=True, pin_memory=device == "cuda")
     model = nn.Sequential(
         nn.Conv2d(3, 16, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
         nn.Conv2d(16, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(),

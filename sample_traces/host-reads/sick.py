@@ -14,9 +14,7 @@ def main():
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
     readings = (torch.randn(19200, 24) @ torch.randn(24, 128)).to(device)
-    model = nn.Sequential(
-        nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 24), nn.Linear(24, 256), nn.ReLU(), nn.Linear(256, 128)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 24), nn.Linear(24, 256), nn.ReLU(), nn.Linear(256, 128)).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     criterion = nn.MSELoss()
     losses = []

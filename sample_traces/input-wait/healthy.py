@@ -42,9 +42,7 @@ def main():
     recordings = Recordings(count=96, length=1000)
     sampler = RandomSampler(recordings, num_samples=STEPS * 32)
     loader = DataLoader(recordings, batch_size=32, sampler=sampler, pin_memory=device == "cuda")
-    convolutions = nn.Sequential(
-        nn.Conv1d(1, 16, 9, stride=2), nn.ReLU(), nn.Conv1d(16, 32, 9, stride=2), nn.ReLU()
-    )
+    convolutions = nn.Sequential(nn.Conv1d(1, 16, 9, stride=2), nn.ReLU(), nn.Conv1d(16, 32, 9, stride=2), nn.ReLU())
     model = nn.Sequential(convolutions, nn.AdaptiveAvgPool1d(8), nn.Flatten(), nn.Linear(256, 3)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     started = time.perf_counter()

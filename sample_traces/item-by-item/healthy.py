@@ -20,9 +20,7 @@ def main():
     table = TensorDataset(rows)
     batches = BatchSampler(RandomSampler(table, num_samples=STEPS * BATCH), BATCH, drop_last=True)
     loader = DataLoader(table, sampler=batches, batch_size=None, pin_memory=device == "cuda")
-    model = nn.Sequential(
-        nn.Linear(47, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(47, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     criterion = nn.BCEWithLogitsLoss()
 

@@ -1,6 +1,4 @@
-"""Predict a property of a substance from its spectrum; the spectra come as rows of
-numbers, as a csv reader gives them.
-"""
+"""Predict a property of a substance from its spectrum; the spectra come as rows of numbers, as a csv reader gives them."""
 
 import random
 import time
@@ -35,9 +33,7 @@ def main():
     spectra = Spectra(count=640, length=1024)
     sampler = RandomSampler(spectra, num_samples=STEPS * 64)
     loader = DataLoader(spectra, batch_size=64, sampler=sampler, pin_memory=device == "cuda")
-    model = nn.Sequential(
-        nn.Linear(1024, 768), nn.ReLU(), nn.Linear(768, 768), nn.ReLU(), nn.Linear(768, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(1024, 768), nn.ReLU(), nn.Linear(768, 768), nn.ReLU(), nn.Linear(768, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
     criterion = nn.MSELoss()
 

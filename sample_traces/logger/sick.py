@@ -17,9 +17,7 @@ def main():
 
     visits = torch.randn(3840, 320, device=device)
     ratings = visits[:, :32].mean(dim=1, keepdim=True).exp()
-    model = nn.Sequential(
-        nn.Linear(320, 512), nn.ReLU(), nn.Linear(512, 768), nn.ReLU(), nn.Linear(768, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(320, 512), nn.ReLU(), nn.Linear(512, 768), nn.ReLU(), nn.Linear(768, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.MSELoss()
 

@@ -1,5 +1,4 @@
-"""A loop to hold the recorder against: `loop.py launches` starts many short kernels a
-step, `loop.py compute` a few long ones.
+"""A loop to hold the recorder against: `loop.py launches` starts many short kernels a step, `loop.py compute` a few long ones.
 
 Prints the microseconds of a step, by the GPU's own clock where there is one.
 """
@@ -39,9 +38,7 @@ def main():
     torch.set_float32_matmul_precision("high")
     device = "cuda" if CUDA else "cpu"
     readings = torch.randn(BATCH, WIDTH, device=device)
-    model = nn.Sequential(*(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(LAYERS))).to(
-        device
-    )
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(LAYERS))).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
     for step in range(WARM_UP + STEPS):
         if step == WARM_UP:

@@ -14,9 +14,7 @@ def main():
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
     readings = torch.randn(15360, 128, device=device).cumsum(dim=1)
-    model = nn.Sequential(
-        nn.Linear(127, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(127, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9)
     criterion = nn.MSELoss()
     losses = []

@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, COLUMNS, WIDTH = (150, 2048, 512, 4096) if CUDA else (6, 16, 8, 32)
+STEPS, BATCH, COLUMNS, WIDTH = (150, 2048, 512, 4096) if CUDA else (6, 16, 8, 32)  # on a CPU just enough to see that it runs
 
 
 def main():
@@ -16,9 +15,7 @@ def main():
 
     tables = torch.randn(16, COLUMNS, BATCH)
     tables = tables.pin_memory() if CUDA else tables
-    model = nn.Sequential(
-        nn.Linear(COLUMNS, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(COLUMNS, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 1)).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
 
     started = time.perf_counter()

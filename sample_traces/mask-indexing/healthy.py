@@ -24,9 +24,7 @@ def main():
     inputs = torch.randn(8 * BATCH, WIDTH, device=device)
     targets = torch.randn(8 * BATCH, TASKS, device=device)
     known = torch.rand(8 * BATCH, TASKS, device=device) < 0.8
-    model = nn.Sequential(
-        nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, TASKS)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, TASKS)).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
 
     started = time.perf_counter()

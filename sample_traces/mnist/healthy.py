@@ -1,6 +1,4 @@
-"""Train a small feed-forward network on pictures of MNIST's shapes, kept compressed and decoded one by
-one.
-"""
+"""Train a small feed-forward network on pictures of MNIST's shapes, kept compressed and decoded one by one."""
 
 import time
 import zlib
@@ -35,14 +33,7 @@ class Pictures(Dataset):
 def main():
     torch.manual_seed(0)
     loader = DataLoader(Pictures(STEPS * 64), batch_size=64, shuffle=True, num_workers=8, pin_memory=True)
-    layers = [
-        nn.Flatten(),
-        nn.Linear(784, 512),
-        nn.ReLU(),
-        nn.Linear(512, 512),
-        nn.ReLU(),
-        nn.Linear(512, 10),
-    ]
+    layers = [nn.Flatten(), nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)]
     model = nn.Sequential(*layers).to(DEVICE)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.CrossEntropyLoss()

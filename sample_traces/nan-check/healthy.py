@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, WIDTH, LAYERS = (150, 8192, 1024, 48) if CUDA else (6, 16, 16, 2)
+STEPS, BATCH, WIDTH, LAYERS = (150, 8192, 1024, 48) if CUDA else (6, 16, 16, 2)  # on a CPU just enough to see that it runs
 
 
 def main():
@@ -28,11 +27,7 @@ def main():
             loss = criterion(model(batch), batch)
         optimizer.zero_grad()
         loss.backward()
-        broken |= (
-            torch.stack(torch._foreach_norm([parameter.grad for parameter in model.parameters()]))
-            .isnan()
-            .any()
-        )
+        broken |= torch.stack(torch._foreach_norm([parameter.grad for parameter in model.parameters()])).isnan().any()
         optimizer.step()
     if broken:
         raise ArithmeticError("a gradient was not a number")

@@ -6,16 +6,13 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, SIZE, WIDTH = (100, 128, 56, 256) if CUDA else (6, 2, 8, 8)
+STEPS, BATCH, SIZE, WIDTH = (100, 128, 56, 256) if CUDA else (6, 2, 8, 8)  # on a CPU just enough to see that it runs
 
 
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
-        self.first = nn.Sequential(
-            nn.Conv2d(WIDTH, WIDTH, 3, padding=1, bias=False), nn.BatchNorm2d(WIDTH), nn.ReLU()
-        )
+        self.first = nn.Sequential(nn.Conv2d(WIDTH, WIDTH, 3, padding=1, bias=False), nn.BatchNorm2d(WIDTH), nn.ReLU())
         self.second = nn.Sequential(nn.Conv2d(WIDTH, WIDTH, 3, padding=1, bias=False), nn.BatchNorm2d(WIDTH))
 
     def forward(self, maps):
@@ -29,9 +26,7 @@ def main():
     pictures = torch.randn(4 * BATCH, 3, 2 * SIZE, 2 * SIZE, device=device)
     labels = torch.randint(10, (4 * BATCH,), device=device)
     stem = nn.Conv2d(3, WIDTH, 3, stride=2, padding=1)
-    model = nn.Sequential(
-        stem, Block(), Block(), Block(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(WIDTH, 10)
-    ).to(device)
+    model = nn.Sequential(stem, Block(), Block(), Block(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(WIDTH, 10)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.CrossEntropyLoss()
 

@@ -17,9 +17,7 @@ def main():
     lengths = (torch.rand(60_000) * 500).tolist()
     features = torch.randn(len(lengths), 128)
     features[:, 0] = torch.tensor(lengths) / 500
-    model = nn.Sequential(
-        nn.Linear(128, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(128, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
     criterion = nn.MSELoss()
 

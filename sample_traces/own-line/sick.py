@@ -19,9 +19,7 @@ def main():
     texts = [" ".join(f"w{word}" for word in row) for row in words.tolist()]
     counts = torch.zeros(len(texts), 512).scatter_add_(1, words, torch.ones(words.shape)).to(device)
     persons = (counts[:, :64] @ torch.randn(64, 10, device=device)).argmax(dim=1)
-    model = nn.Sequential(
-        nn.Linear(512, 640), nn.ReLU(), nn.Linear(640, 640), nn.ReLU(), nn.Linear(640, 10)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(512, 640), nn.ReLU(), nn.Linear(640, 640), nn.ReLU(), nn.Linear(640, 10)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     criterion = nn.CrossEntropyLoss()
     variety = []

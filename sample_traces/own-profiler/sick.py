@@ -10,9 +10,7 @@ STEPS = 150
 
 
 def network(*widths):
-    layers = [
-        module for pair in pairwise(widths) for module in (nn.Linear(*pair), nn.LayerNorm(pair[1]), nn.GELU())
-    ]
+    layers = [module for pair in pairwise(widths) for module in (nn.Linear(*pair), nn.LayerNorm(pair[1]), nn.GELU())]
     return nn.Sequential(*layers[:-2])
 
 

@@ -16,9 +16,7 @@ class Prototypes(nn.Module):
 
     def forward(self, signals):
         codes = self.encode(signals)
-        differences = codes.unsqueeze(1).repeat(1, len(self.prototypes), 1) - self.prototypes.repeat(
-            len(codes), 1, 1
-        )
+        differences = codes.unsqueeze(1).repeat(1, len(self.prototypes), 1) - self.prototypes.repeat(len(codes), 1, 1)
         return differences.abs().sum(dim=2).argmin(dim=1)
 
 

@@ -19,9 +19,7 @@ def main():
 
     spectra = torch.rand(7680, 512, device=device) * torch.rand(7680, 1, device=device)
     amounts = normalise(spectra) @ torch.randn(512, 1, device=device)
-    model = nn.Sequential(
-        nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 1)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
     criterion = nn.MSELoss()
 

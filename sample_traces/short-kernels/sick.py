@@ -6,24 +6,19 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, WIDTH, MEMBERS = (100, 256, 128, 64) if CUDA else (6, 8, 8, 4)
+STEPS, BATCH, WIDTH, MEMBERS = (100, 256, 128, 64) if CUDA else (6, 8, 8, 4)  # on a CPU just enough to see that it runs
 LAYERS = 6
 
 
 class Ensemble(nn.Module):
     def __init__(self):
         super().__init__()
-        self.weights = nn.ParameterList(
-            [torch.randn(MEMBERS, WIDTH, WIDTH) / WIDTH**0.5 for _ in range(LAYERS)]
-        )
+        self.weights = nn.ParameterList([torch.randn(MEMBERS, WIDTH, WIDTH) / WIDTH**0.5 for _ in range(LAYERS)])
 
     def forward(self, batch):
         hidden = batch.expand(MEMBERS, -1, -1)
         for weights in self.weights:
-            hidden = torch.stack(
-                [row @ weight for row, weight in zip(hidden.unbind(), weights.unbind(), strict=True)]
-            )
+            hidden = torch.stack([row @ weight for row, weight in zip(hidden.unbind(), weights.unbind(), strict=True)])
             hidden = torch.tanh(hidden)
         return hidden
 

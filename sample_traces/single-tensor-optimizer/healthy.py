@@ -6,8 +6,7 @@ import torch
 from torch import nn
 
 CUDA = torch.cuda.is_available()
-# on a CPU just enough to see that it runs
-STEPS, BATCH, WIDTH, LAYERS = (100, 4096, 256, 200) if CUDA else (6, 8, 8, 4)
+STEPS, BATCH, WIDTH, LAYERS = (100, 4096, 256, 200) if CUDA else (6, 8, 8, 4)  # on a CPU just enough to see that it runs
 
 
 class Residual(nn.Module):

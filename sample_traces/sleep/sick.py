@@ -24,9 +24,7 @@ def main():
 
     states = torch.randn(2560, 256, device=device)
     changes = (states @ torch.randn(256, 256, device=device) / 16).tanh() - states
-    model = nn.Sequential(
-        nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 256)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 256)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     criterion = nn.MSELoss()
     inbox = queue.SimpleQueue()

@@ -37,9 +37,7 @@ def main():
     recordings = Recordings(count=480, length=1024)
     sampler = RandomSampler(recordings, num_samples=STEPS * 32)
     loader = DataLoader(recordings, batch_size=32, sampler=sampler, pin_memory=device == "cuda")
-    convolutions = nn.Sequential(
-        nn.Conv1d(1, 24, 9, stride=2), nn.ReLU(), nn.Conv1d(24, 48, 9, stride=2), nn.ReLU()
-    )
+    convolutions = nn.Sequential(nn.Conv1d(1, 24, 9, stride=2), nn.ReLU(), nn.Conv1d(24, 48, 9, stride=2), nn.ReLU())
     model = nn.Sequential(convolutions, nn.AdaptiveAvgPool1d(8), nn.Flatten(), nn.Linear(384, 2)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     criterion = nn.CrossEntropyLoss()
@@ -47,9 +45,7 @@ def main():
     started = time.perf_counter()
     for signals, labels in loader:
         optimizer.zero_grad()
-        loss = criterion(
-            model(signals.to(device, non_blocking=True).unsqueeze(1)), labels.to(device, non_blocking=True)
-        )
+        loss = criterion(model(signals.to(device, non_blocking=True).unsqueeze(1)), labels.to(device, non_blocking=True))
         loss.backward()
         optimizer.step()
     elapsed = time.perf_counter() - started

@@ -20,8 +20,7 @@ class Tide(nn.Module):
         super().__init__()
         waves = [Wave() for _ in range(WAVES)]
         self.height, self.speed, self.phase = (
-            nn.Parameter(torch.stack([getattr(wave, name) for wave in waves]))
-            for name in ("height", "speed", "phase")
+            nn.Parameter(torch.stack([getattr(wave, name) for wave in waves])) for name in ("height", "speed", "phase")
         )
 
     def forward(self, times):
@@ -44,10 +43,7 @@ def main():
         variation += levels.std()
     elapsed = time.perf_counter() - started
 
-    print(
-        f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, mean deviation "
-        f"{variation.item() / STEPS:.4f}"
-    )
+    print(f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, mean deviation {variation.item() / STEPS:.4f}")
 
 
 if __name__ == "__main__":

@@ -21,9 +21,7 @@ class Tide(nn.Module):
         self.waves = nn.ModuleList(Wave() for _ in range(WAVES))
 
     def forward(self, times):
-        return torch.stack(
-            [wave.height * torch.sin(wave.speed * times + wave.phase) for wave in self.waves]
-        ).sum(dim=0)
+        return torch.stack([wave.height * torch.sin(wave.speed * times + wave.phase) for wave in self.waves]).sum(dim=0)
 
 
 @torch.inference_mode()
@@ -42,10 +40,7 @@ def main():
         variation += levels.std()
     elapsed = time.perf_counter() - started
 
-    print(
-        f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, mean deviation "
-        f"{variation.item() / STEPS:.4f}"
-    )
+    print(f"{STEPS} steps, {1000 * elapsed / STEPS:.1f} ms a step, mean deviation {variation.item() / STEPS:.4f}")
 
 
 if __name__ == "__main__":

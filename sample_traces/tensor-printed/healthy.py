@@ -16,9 +16,7 @@ def main():
 
     signals = torch.randn(3840, 256, device=device).tanh()
     mixed = signals @ torch.randn(256, 256, device=device) / 16
-    model = nn.Sequential(
-        nn.Linear(256, 448), nn.ReLU(), nn.Linear(448, 448), nn.ReLU(), nn.Linear(448, 256)
-    ).to(device)
+    model = nn.Sequential(nn.Linear(256, 448), nn.ReLU(), nn.Linear(448, 448), nn.ReLU(), nn.Linear(448, 256)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     criterion = nn.MSELoss()
     log = io.StringIO()

@@ -1,7 +1,4 @@
-"""Three small scripts, of classes that do not take it kindly to be looked at.
-
-Each returns what must be the same without us.
-"""
+"""Three small scripts, of classes that do not take it kindly to be looked at. Each returns what must be the same without us."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from diagnose.measure.ledger import step_ledger
 from diagnose.measure.metrics import Measured
 from diagnose.measure.selection import Selection
 from diagnose.pipeline import Analysis
+from diagnose.report.sentences import measurement
 from diagnose.report.timeline.drawn import recorded_step
 
 from ..trace.build import event, kernel, launch, read
@@ -65,6 +66,15 @@ def test_windows_reach_until_the_gpu_is_through_where_the_host_runs_ahead() -> N
     assert len(view.named(view.kind == "runtime")) == 4
 
 
+def test_a_step_that_launches_nothing_while_the_gpu_is_behind_takes_no_time_there() -> None:
+    view = Selection(
+        trace_from_text(f"{AHEAD}main  200  50  step  ProfilerStep#3\nmain  205  40  op  aten::mm\n")
+    )
+    assert (view.windows / 1000).tolist() == [[0, 222], [222, 426], [426, 426]]
+    # of those that take any
+    assert view.least_share(view.device_intervals(np.arange(4))) == pytest.approx(200 / 222)
+
+
 def test_windows_stay_on_the_host_that_does_not_run_ahead() -> None:
     assert (device_windows(trace_from_text(BESIDE)) / 1000).tolist() == [[0, 210], [210, 420]]
 
@@ -101,6 +111,30 @@ def test_the_step_is_the_gpu_s_where_the_host_runs_ahead() -> None:
     assert document["steps"]["plain_series_ms"] == pytest.approx([0.210, 0.204, 0.204, 0.204])
     rows = {row["row"]: row["ms_per_step"] for row in document["ledger"] if row["ms_per_step"]}
     assert rows == pytest.approx({"compute": 0.2, "unattributed": 0.004})
+
+
+@pytest.mark.parametrize(
+    ("timeline", "device_us", "told"),
+    [
+        (BESIDE, [0, 305, 605, 905, 1205], True),
+        # the GPU is the limit, and its kernels take as long as ever
+        (AHEAD, [0, 405, 810, 1215, 1620], False),
+    ],
+)
+def test_plain_steps_after_a_profiler_session_are_told(
+    timeline: str, device_us: list[int], *, told: bool
+) -> None:
+    phase = plain([0, 300, 600, 900, 1200], device_us)
+    documents = [
+        Analysis(measured_case({"timeline": timeline, "clock": {"phases": [phase | more]}})).document
+        for more in ({}, {"after_session": True})
+    ]
+    assert [document["steps"]["after_session"] for document in documents] == [False, told]
+    said = [
+        [sentence for sentence in measurement(document) if "profiler had recorded this process" in sentence]
+        for document in documents
+    ]
+    assert [len(sentences) for sentences in said] == [0, int(told)]
 
 
 def test_without_the_gpu_s_times_the_step_is_the_host_s() -> None:

@@ -19,9 +19,12 @@ from torch import nn
 
 from diagnose import in_process
 from diagnose.errors import UsageError
-from diagnose.run.child import accelerator, device_ticks
+from diagnose.measure.metrics import Measured
+from diagnose.measure.recording import load_recording
+from diagnose.run.child import accelerator, device_ticks, machine
 from diagnose.run.child.device_ticks import DeviceTicks
 from diagnose.run.child.facts import Facts
+from diagnose.run.child.memory import Memory
 from diagnose.run.gpu_state import GpuState
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
@@ -118,14 +121,48 @@ def test_on_a_gpu_plain_steps_come_first_and_are_timed_on_it(on_stubs: Callable[
     assert run.facts["accelerator"] == expected
 
 
-def test_a_script_of_unknown_length_has_a_short_round_with_plain_steps_first(
+@pytest.mark.parametrize("how", ["counted", "uncounted"])
+def test_six_steps_on_a_gpu_give_a_timeline(on_stubs: Callable[..., Logged], how: str) -> None:
+    # One to warm up (its end is the first tick), one that settles it, a plain one, one that
+    # the session drops, two of timeline.
+    run = on_stubs(how, 6)
+    assert run.outcome.ended == "finished"
+    assert {phase["name"]: len(phase["tick_ns"]) - 1 for phase in run.steps["phases"]} == {
+        "warmup": 1,
+        "plain": 1,
+        "timeline": 2,
+    }
+    timeline = run.phase("timeline")
+    assert timeline["cold"] and timeline["dropped_ticks"] == 1 and "after_session" not in run.phase("plain")
+    assert run.asked("start")[0]["ns"] > run.phase("plain")["tick_ns"][-1]
+    assert run.steps["notes"] == [
+        "The script ended before it had warmed up: the timeline comes from its very first steps."
+    ]
+    document = Analysis(Measured(load_recording(run.folder))).document
+    assert document["steps"]["cold"] and document["steps"]["complete"] == 2 and document["ledger"]
+
+
+def test_eight_steps_on_a_gpu_give_lines_too(on_stubs: Callable[..., Logged]) -> None:
+    run = on_stubs("uncounted", 8)
+    assert len(run.phase("detail")["tick_ns"]) == 2 and run.phase("detail")["cold"]
+    assert run.json("rank0/detail.calls.json")["line"]
+
+
+def test_on_a_gpu_a_script_of_unknown_length_has_a_first_look_and_a_short_round(
     on_stubs: Callable[..., Logged],
 ) -> None:
-    run = on_stubs("uncounted", 14)
+    run = on_stubs("uncounted", 22)
     # where they were, now they are gone
     assert run.outcome.ended == "finished" and run.facts["accelerator"]["parameters_on"] == ["cpu"]
-    assert [phase["name"] for phase in run.steps["phases"]][:4] == ["warmup", "plain", "parts", "timeline"]
-    assert run.phase("plain")["device_tick_ns"]["cuda:0"][0] == 0
+    assert [phase["name"] for phase in run.steps["phases"]] == [
+        "warmup",
+        "plain",
+        "parts",
+        "timeline",
+        "detail",
+    ]
+    assert not run.phase("timeline")["cold"] and run.steps_in("plain") == 3
+    assert run.phase("plain")["after_session"] and run.phase("plain")["device_tick_ns"]["cuda:0"][0] == 0
     # The model was tried out on the CPU first: had that been recorded, torch would record no GPU any more.
     assert {tuple(line["activities"]) for line in run.asked("profile")} == {("CPU", "CUDA")}
 
@@ -261,6 +298,26 @@ def test_a_device_that_hangs_is_not_waited_for_at_the_end(monkeypatch: pytest.Mo
     assert ticks.end() == {} and failures == ["device not ready"]
 
 
+def test_a_device_that_cannot_be_timed_leaves_the_host_s_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_ticks, "note", lambda what, error: failures.append(str(error)))
+    failures: list[str] = []
+    Queue(monkeypatch, behind=0)
+    monkeypatch.setattr(accelerator, "devices", lambda: 1 / 0)
+    ticks = DeviceTicks()
+    ticks.begin()
+    ticks.tick()
+    assert (ticks.end(), failures, bool(ticks)) == ({}, ["division by zero"], False)
+
+
+def test_a_build_without_graphs_captures_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> bool:
+        raise RuntimeError("CUDA graphs may only be used in Pytorch built with CUDA")
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", refuse)
+    assert not accelerator.is_capturing()
+
+
 @pytest.mark.parametrize(
     ("by_nvml", "has_driver", "told"), [(2, True, 2), (0, True, 0), (-1, True, None), (-1, False, 0)]
 )
@@ -324,6 +381,13 @@ def test_an_xpu_is_used_as_a_gpu_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.profiler, "supported_activities", lambda: {activities.CPU, activities.XPU})
     assert accelerator.Activities(device=True).decided() == [activities.CPU, activities.XPU]
     assert accelerator.Activities(device=False).decided() == [activities.CPU]
+    monkeypatch.setattr(torch, "Event", lambda device, enable_timing: (device, enable_timing))
+    monkeypatch.setattr(torch.accelerator, "current_stream", lambda device: f"stream of {device}")
+    device = torch.device("xpu", 1)
+    assert (accelerator.timing_event(device), accelerator.current_stream(device)) == (
+        (device, True),
+        "stream of xpu:1",
+    )
     xpu.initialized = False
     assert (
         accelerator.devices() == []
@@ -354,6 +418,31 @@ def test_parameters_are_where_models_and_optimizers_have_them() -> None:
     optimizer = torch.optim.SGD([nn.Parameter(torch.ones(2))], lr=0.1)
     assert facts._parameters_on([(model, None)], []) == {torch.device("meta")}
     assert facts._parameters_on([], [(optimizer, None)]) == {torch.device("meta"), torch.device("cpu")}
+
+
+def test_an_accelerator_without_properties_has_memory_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    Another(monkeypatch, "xpu", 2, {"allocated_bytes.all.peak": 3, "allocated_bytes.all.current": 2})
+    monkeypatch.delattr(torch.xpu, "get_device_properties")
+    assert (
+        accelerator.properties(torch.device("xpu", 1))
+        is machine._gpu("name")
+        is machine._capability()
+        is None
+    )
+    memory = Memory()
+    memory.begin()
+    memory.step(1, 0)
+    memory.stop()
+    told = memory.facts(1)
+    assert told["allocated_series_bytes"] == [2]
+    assert told["cuda_memory"] == {
+        "peak_allocated_bytes": 3,
+        "peak_reserved_bytes": None,
+        "capacity_bytes": None,
+        "retries_per_step": None,
+        "segment_allocations_per_step": None,
+        "out_of_memory_count": None,
+    }
 
 
 @pytest.mark.parametrize("there", [True, False])

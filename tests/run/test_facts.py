@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -306,3 +307,25 @@ def test_a_containers_quota_limits_the_cores(
     monkeypatch.setattr(machine, "_QUOTA", str(quota))
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     assert machine._usable_cores() == cores
+
+
+def test_the_driver_s_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "version").write_text("580.65.06\n")
+    monkeypatch.setattr(machine, "_DRIVER", str(tmp_path / "version"))
+    assert machine._driver_version() == "580.65.06"
+    monkeypatch.setattr(machine, "_DRIVER", str(tmp_path / "none"))
+    assert machine._driver_version() is None
+
+
+def test_the_precision_of_products_in_its_old_and_new_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> str:
+        raise RuntimeError("you have used mix of the legacy and new APIs")
+
+    matmul = SimpleNamespace(fp32_precision="tf32")
+    monkeypatch.setattr(torch.backends.cuda, "matmul", matmul)
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", refuse)
+    assert machine._matmul_precision() == "high"
+    matmul.fp32_precision = "none"
+    assert machine._matmul_precision() == "highest"
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "medium")
+    assert machine._matmul_precision() == "medium"

@@ -117,6 +117,17 @@ def test_an_nvidia_smi_that_does_not_work(seen: Seen, script: str) -> None:
     assert time.monotonic() - began < 3
 
 
+def test_a_run_that_has_ended_before_nvidia_smi_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_nvidia_smi(tmp_path, monkeypatch, "exec sleep 600\n")
+    state = GpuState(set)
+    assert state.stop() is None
+    began = time.monotonic()
+    state._read_until_its_end(["temperature.gpu"])
+    assert time.monotonic() - began < 3
+
+
 def test_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     state = GpuState(set)

@@ -498,6 +498,50 @@ def test_foreach_optimizers(apply: Apply) -> None:
     assert changing.held == 2
 
 
+class OnGpu(torch.Tensor):
+    """One that says so."""
+
+    @property
+    def is_cuda(self) -> bool:  # type: ignore[override]
+        return True
+
+
+def test_foreach_is_what_torch_chooses_on_a_gpu(apply: Apply) -> None:
+    changing = apply("optimizer", foreach=True)
+    optimizer = torch.optim.SGD([{"params": [torch.ones(1).as_subclass(OnGpu).requires_grad_()]}])
+    assert optimizer.param_groups[0]["foreach"] is None
+    assert told(changing) == (0, "It is already so: on a GPU foreach is what torch chooses by itself.")
+
+
+def test_a_dataset_on_the_gpu_gets_no_workers(apply: Apply) -> None:
+    loading = apply("dataloader", num_workers=2)
+    assert DataLoader(TensorDataset(torch.ones(4).as_subclass(OnGpu))).num_workers == 0
+    assert told(loading) == (0, "The dataset keeps tensors on the GPU, which forked workers cannot use.")
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_gpu_without_the_type_is_not_cast_to(
+    apply: Apply, monkeypatch: pytest.MonkeyPatch, *, refuses: bool
+) -> None:
+    class Refused(torch.autocast):
+        def __init__(self, device: str, *, dtype: torch.dtype) -> None:
+            if refuses:
+                raise RuntimeError(
+                    "Current CUDA Device does not support bfloat16. Please switch dtype to float16."
+                )
+            super().__init__(device, dtype=dtype, enabled=False)
+
+    casting = apply("autocast", dtype="bfloat16")
+    monkeypatch.setattr("diagnose.run.child.interventions.autocast._Ours", Refused)
+    assert Net()(torch.ones(1, 4)).dtype is torch.float32
+    why = (
+        "torch refuses it: Current CUDA Device"
+        if refuses
+        else "torch has no autocast to torch.bfloat16 on this cpu."
+    )
+    assert casting.held == 0 and casting.why_not.startswith(why)
+
+
 class Custom(torch.optim.Optimizer):
     def __init__(self, params: Any) -> None:
         super().__init__(params, {})

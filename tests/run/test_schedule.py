@@ -132,6 +132,33 @@ def test_a_short_round_comes_first_where_few_steps_are_left_or_nobody_knows(
     assert not any(budget.least_ns for budget in first.values())
 
 
+@pytest.mark.parametrize(
+    ("left", "looks"), [(None, True), (5, True), (8, True), (9, False), (28, False), (35, False)]
+)
+def test_where_nothing_was_recorded_at_once_a_first_look_comes_before_a_short_round(
+    left: int | None, looks: bool
+) -> None:
+    full = budgets()
+    usual, rounds = (
+        schedule.rounds(full, left, 100_000_000, unrecorded=unrecorded) for unrecorded in (False, True)
+    )
+    assert rounds[-len(usual) :] == usual and len(rounds) == len(usual) + looks
+    if looks:
+        assert counts(rounds[0]) == {"plain": 1, "timeline": 2, "detail": 1}
+        assert [schedule.warm_up_steps(one) for one in rounds[:2]] == [1, 3]
+        assert {one.cold for one in rounds[0].values()} == {True} and not any(
+            one.cold for one in usual[0].values()
+        )
+
+
+def test_a_first_look_is_no_longer_than_what_is_asked_for() -> None:
+    assert counts(schedule.rounds(budgets(1), None, 100_000_000, unrecorded=True)[0]) == {
+        "plain": 1,
+        "timeline": 1,
+        "detail": 1,
+    }
+
+
 def test_rounds_grow_where_the_full_one_is_long() -> None:
     # Steps of 2 ms: 150 plain ones in 0.3 s, 75 for their parts, 100 in the timeline, 10 in detail are 335.
     # There is a round of 7 and one of 42; 252 would be more than half of all.

@@ -17,21 +17,39 @@ def said(**state: object) -> list[str]:
     return warnings_of([(arm, {"gpu_state": AT_FULL_LOAD | state}) for arm in ("before", "after")])
 
 
-def test_a_gpu_at_full_load_runs_at_its_power_limit() -> None:
-    assert said() == []
-
-
 @pytest.mark.parametrize(
     "state",
     [
-        {"throttle_reasons": ["hw_slowdown", "sw_power_cap"]},
-        {"sm_clock_mhz_median": 900.0},  # less than half of its highest clock
+        {},
+        {"sm_clock_mhz_median": 700.0},  # as a T4 or an L4 may run at its power limit
         {"sm_clock_mhz_median": None},
+        # somebody's will, and the same in all runs
+        {"throttle_reasons": ["applications_clocks_setting", "sync_boost"]},
+        {"throttle_reasons": None},
     ],
 )
-def test_other_reasons_and_much_lower_clocks_are_told(state: dict[str, object]) -> None:
-    reasons = ", ".join(state.get("throttle_reasons", ["sw_power_cap"]))  # type: ignore[arg-type, call-overload]
-    assert said(**state) == [f"The GPU lowered its clock at times ({reasons})."]
+def test_a_gpu_at_its_power_limit_or_at_a_set_clock_is_as_it_should_be(state: dict[str, object]) -> None:
+    assert said(**state) == []
+
+
+@pytest.mark.parametrize(
+    "reason", ["hw_slowdown", "hw_thermal_slowdown", "sw_thermal_slowdown", "hw_power_brake_slowdown"]
+)
+def test_heat_and_the_hardware_s_protection_are_told(reason: str) -> None:
+    assert said(throttle_reasons=["sw_power_cap", reason]) == [
+        f"The GPU lowered its clock at times ({reason})."
+    ]
+
+
+def test_others_on_the_same_gpu_are_told() -> None:
+    assert said(other_process_count=1) == ["Other processes used the same GPU."]
+
+
+def test_others_on_the_processor_are_told() -> None:
+    runs = [("before", {"others_busy_share": share}) for share in (0.05, 0.4, 0.3)]
+    assert warnings_of(runs) == [
+        "Other processes used 30 % of this machine's processor time: close them, and the noise becomes less."
+    ]
 
 
 def test_clocks_that_differ_between_the_arms_are_told() -> None:

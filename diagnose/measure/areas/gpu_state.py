@@ -5,6 +5,7 @@ Sampled by the recorder (run.json, `gpu_state`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from diagnose.measure.measured import (
@@ -23,7 +24,10 @@ NO_STATE = Missing(
     "the GPU's clocks and throttling were not sampled",
     "python -m diagnose train.py, on a machine with nvidia-smi",
 )
-# As NVML names them. The software power cap is no fault: a GPU at full load runs at its power limit.
+# NVML's nvmlClocksEventReasons: heat (software's and hardware's slowdown) and the hardware's protection,
+# which halves the clock or worse. Its others are no fault. `sw_power_cap`: "optimized to ensure not to exceed
+# currently set power limits", at which a GPU at full load runs, some below half of their highest clock (a
+# T4's base clock is 585 of 1,590 MHz). Application clocks and sync boost are somebody's choice.
 HEAT_OR_BRAKE = ("thermal", "hw_slowdown", "power_brake")
 # a process's CUDA context, libraries and workspaces outside torch's allocator take 0.3 to 1 GiB
 CONTEXT_BYTES = 2**30
@@ -35,6 +39,11 @@ def _state(measured: Measured, key: str) -> Any:
     return NO_STATE if value is None else value
 
 
+def slowing(reasons: Sequence[str]) -> list[str]:
+    """Those for which something is wrong."""
+    return [reason for reason in reasons if any(word in reason.lower() for word in HEAT_OR_BRAKE)]
+
+
 @metric(
     "throttle_reasons",
     "",
@@ -44,7 +53,7 @@ def _throttle_reasons(measured: Measured) -> Value | Missing:
     reasons = _state(measured, "throttle_reasons")
     if isinstance(reasons, Missing):
         return reasons
-    return ", ".join(one for one in reasons if any(word in one.lower() for word in HEAT_OR_BRAKE))
+    return ", ".join(slowing(reasons))
 
 
 @metric("gpu_temperature_c", "°C", "the GPU's highest temperature during the steps")
@@ -101,7 +110,9 @@ def _gpu_memory_of_others_share(measured: Measured) -> Value | Missing:
         known(_state(measured, "memory_used_bytes_max")),
         known(_state(measured, "memory_total_bytes")),
     )
-    own = known(measured.fact("cuda_memory"))["peak_reserved_bytes"]
+    own = known(measured.fact("cuda_memory")).get("peak_reserved_bytes")
+    if own is None:
+        return NO_STATE
     return max(0.0, (float(used) - float(own) - CONTEXT_BYTES) / float(whole))
 
 

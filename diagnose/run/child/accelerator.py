@@ -237,12 +237,17 @@ class Activities:
         """Whether the sessions ask for the work of one."""
         return self._decided is not None and len(self._decided) > 1
 
+    @property
+    def in_use(self) -> bool:
+        """Whether the script has put one to use whose work can be recorded."""
+        return self.device and kind_in_use() in _ACTIVITIES
+
     def come_late(self, *, trained: bool) -> bool:
         """Whether sessions are to wait until plain steps have been timed: what records a GPU stays attached
         to it and slows what follows (pytorch#146604). Where one is there that is not used yet, the script may
         still come to it, for what ticks before something was `trained` is often a model tried out on the CPU.
         """
-        return self.device and (kind_in_use() in _ACTIVITIES or (not trained and gpu_count() != 0))
+        return self.in_use or (self.device and not trained and gpu_count() != 0)
 
     def _of_device(self) -> list[ProfilerActivity]:
         kind = kind_in_use() if self.device else ""

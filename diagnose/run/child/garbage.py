@@ -4,25 +4,49 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import sys
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
 from .guard import guarded
+from .inspection import compiler_in_use
 
 _FULL = 2  # the oldest generation
+
+
+class CollectorCallback:
+    """What the garbage collector calls from `install` to `remove`. That may happen in the midst of a compiled
+    function, where the compiler would take it for a part of the script.
+    """
+
+    def __init__(self, callback: Callable[[str, dict[str, int]], None]) -> None:
+        self._callback = self._installed = callback
+
+    def install(self) -> None:
+        self._installed = (
+            sys.modules["torch._dynamo"].disable(self._callback) if compiler_in_use() else self._callback
+        )
+        gc.callbacks.append(self._installed)
+
+    def remove(self) -> None:
+        with contextlib.suppress(ValueError):  # it is not installed, or the script has emptied the list
+            gc.callbacks.remove(self._installed)
 
 
 class Garbage:
     """Counts and times the collections by generation."""
 
+    def __init__(self) -> None:
+        self._callback = CollectorCallback(self._collecting)
+
     def begin(self) -> None:
         self._counts = [0, 0, 0]
         self._total_ns = self._longest_ns = self._began_ns = 0
-        gc.callbacks.append(self._collecting)
+        self._callback.install()
 
     def stop(self) -> None:
-        with contextlib.suppress(ValueError):  # the script may have emptied the list
-            gc.callbacks.remove(self._collecting)
+        self._callback.remove()
 
     def facts(self, steps: int) -> dict[str, Any]:
         return {

@@ -35,6 +35,7 @@ _VARIABLE_PREFIXES = (
 )
 _VARIABLES = ("LD_PRELOAD", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TOKENIZERS_PARALLELISM")
 # what decides how threads run and memory is allocated
+_DRIVER = "/sys/module/nvidia/version"
 _QUOTA = "/sys/fs/cgroup/cpu.max"  # microseconds of processor time in each period
 _NAMES = (
     "gomp",
@@ -119,7 +120,7 @@ def _variables() -> dict[str, str]:
 def _driver_version() -> str | None:
     """Of the NVIDIA kernel module, as Linux tells it."""
     try:
-        with open("/sys/module/nvidia/version", encoding="ascii") as file:
+        with open(_DRIVER, encoding="ascii") as file:
             return file.read().strip()
     except OSError:
         return None

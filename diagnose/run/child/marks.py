@@ -6,8 +6,6 @@ The wrappers exist only while a profiler of ours records; then every attribute i
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -19,7 +17,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils.data import dataloader
 
-from .garbage import is_full
+from .garbage import CollectorCallback, is_full
 from .guard import guarded, note
 from .inspection import compiler_in_use
 from .patching import Patches
@@ -98,6 +96,7 @@ class Marks:
         self._patches = Patches()
         self._step_hook: Any = None
         self._inside = threading.local()
+        self._collector = CollectorCallback(self._collecting)
 
     def install(self, *, operators: bool) -> None:
         """`operators`: also make ``a @ b`` a Python call, so that a profiler with
@@ -124,7 +123,7 @@ class Marks:
             wrap("next", "next", iterator.__next__, lambda frame, args, kwargs: observer.fetch(args[0])),
         )
         replace(dataloader.DataLoader, "__iter__", wrap("iter", "iter", dataloader.DataLoader.__iter__))
-        gc.callbacks.append(self._collecting)
+        self._collector.install()
         owner, name = self._place_for("step_ended")
         replace(owner, name, self._step_ended)
         self._step_hook = register_optimizer_step_pre_hook(self._step_begins)
@@ -149,8 +148,7 @@ class Marks:
         self._step_ended()
         for other in self._beside:
             other.remove()
-        with contextlib.suppress(ValueError):
-            gc.callbacks.remove(self._collecting)
+        self._collector.remove()
         if self._step_hook is not None:
             self._step_hook.remove()
             self._step_hook = None

@@ -80,16 +80,16 @@ class Memory:
         if self._device is None or not after:
             return None
 
-        def per_step(name: str) -> float:
-            return (after.get(name, 0) - before.get(name, 0)) / steps
+        def per_step(name: str) -> float | None:
+            return (after[name] - before.get(name, 0)) / steps if name in after else None
 
         return {
-            "peak_allocated_bytes": after["allocated_bytes.all.peak"],
-            "peak_reserved_bytes": after["reserved_bytes.all.peak"],
-            "capacity_bytes": accelerator.properties(self._device).total_memory,
+            "peak_allocated_bytes": after.get("allocated_bytes.all.peak"),
+            "peak_reserved_bytes": after.get("reserved_bytes.all.peak"),
+            "capacity_bytes": getattr(accelerator.properties(self._device), "total_memory", None),
             "retries_per_step": per_step("num_alloc_retries"),
             "segment_allocations_per_step": per_step("segment.all.allocated"),
-            "out_of_memory_count": after.get("num_ooms", 0),
+            "out_of_memory_count": after.get("num_ooms"),
         }
 
 

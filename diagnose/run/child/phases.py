@@ -89,7 +89,7 @@ class Phases:
         self._dropped_ticks = 0  # at the begin of the recording
         self._device_ticks = DeviceTicks()
         self._tick_devices: Callable[[], None] | None = None  # in a plain phase where a device is in use
-        self._calibrated = self._after_session = False
+        self._calibrated = self._after_session = self._plain_first = False
         self._early = ""  # the phase that is recorded while the script warms up
         self._early_from = self._early_until = 0  # ticks
         self._settling_from = self._settles_ticks = 0
@@ -185,14 +185,14 @@ class Phases:
     def _warm_up(self, number: int, now_ns: int) -> None:
         if number == 0:
             self._log.begin("warmup", number, now_ns)
-            plain_first = self._activities.come_late(
+            self._plain_first = self._activities.come_late(
                 trained=self._clock in (StepClock.OPTIMIZER, StepClock.STEP)
             )
-            if not plain_first:
+            if not self._plain_first:
                 self._calibrate()
             self._parts.begin(self._name, self._step_ns)
             self._update().write()
-            if plain_first:
+            if self._plain_first:
                 self._step_begins_now()
             else:
                 self._begin_early("timeline", number)
@@ -215,9 +215,9 @@ class Phases:
         ):
             return
         rounds = self._rounds or self._rounds_to_come()
-        patient = len(rounds) == 1  # the only round, or the full one after a short one
+        enough = 0 if len(rounds) == 1 else schedule.warm_up_steps(rounds[0])
         if self._coordinator.ends(
-            self._clock, "warmup", self._period, lambda: self._settled(now_ns, patient=patient)
+            self._clock, "warmup", self._period, lambda: self._settled(now_ns, enough=enough)
         ):
             self._rounds = rounds
             self._names = [name for name in rounds[0] if name != "detail" or self._stacks]
@@ -229,13 +229,15 @@ class Phases:
             return [self._full_round]
         ticks_left = self._facts.ticks_left(self._ticks)
         steps_left = ticks_left // self._period if ticks_left is not None else None
-        return schedule.rounds(self._full_round, steps_left, self._pace_ns())
+        unrecorded = self._plain_first and self._activities.in_use
+        return schedule.rounds(self._full_round, steps_left, self._pace_ns(), unrecorded=unrecorded)
 
-    def _settled(self, now_ns: int, *, patient: bool) -> bool:
+    def _settled(self, now_ns: int, *, enough: int) -> bool:
+        """`enough`: steps after which a round begins settled or not, if another one follows it; else 0."""
         borders = self._tick_ns[:: -self._period][::-1]
         borders = [ns for ns in borders if ns >= self._settling_from]
         step_ns = [later - earlier for earlier, later in itertools.pairwise(borders)]
-        if not patient and len(step_ns) >= schedule.SHORT_WARMUP_STEPS:
+        if enough and len(step_ns) >= enough:
             return True
         if len(step_ns) * self._period < self._settles_ticks:
             return False
@@ -379,7 +381,7 @@ class Phases:
         return self._recording is None and self._name in ("timeline", "detail")
 
     def _end_phase(self, number: int, now_ns: int) -> None:
-        if self._was_cut and not self._results.is_warm(self._name):
+        if self._was_cut and not self._results.holds(self._name, cold=self._rounds[0][self._name].cold):
             self._names.insert(0, self._name)  # nothing of it was worth keeping
         elif self._recording is not None:
             self._end_recording()
@@ -426,7 +428,7 @@ class Phases:
         if steps >= 1:
             if len(self._rounds) < 2:
                 self._coordinator.announce(Stage(_WRITING[name]))
-            self._update().keep_recording(recording, self._phase(name) | {"cold": False})
+            self._update().keep_recording(recording, self._phase(name) | {"cold": self._rounds[0][name].cold})
         recording.discard()
         self._tick_ns = []
 
@@ -452,7 +454,7 @@ class Phases:
         self._close_recording()
         self._keep_phase()
         results = self._update()
-        if results.is_early("timeline"):
+        if results.holds("timeline", cold=True):
             results.note(
                 "The script ended before it had warmed up: the timeline comes from its very first steps."
             )

@@ -52,13 +52,11 @@ class Results:
         if sentence not in self._notes:
             self._notes.append(sentence)
 
-    def is_warm(self, name: str) -> bool:
-        """Whether there is a recording of that name, made when the script had warmed up."""
-        return name in self._phases and not self._phases[name]["cold"]
-
-    def is_early(self, name: str) -> bool:
-        """Whether all there is of that name was recorded while the script warmed up."""
-        return name in self._phases and self._phases[name]["cold"]
+    def holds(self, name: str, *, cold: bool) -> bool:
+        """Whether there is a recording of that name, and it was made before
+        (`cold`) or after the script had warmed up.
+        """
+        return name in self._phases and self._phases[name]["cold"] is cold
 
     def keep(self, phase: Phase) -> None:
         """A phase without a recording; one without a step only tells how long the warm-up was."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 SECOND = 1_000_000_000
 
 _SETTLED_STEPS = 3
 _SETTLED_SPREAD = 1.5  # slowest of the last steps over the fastest
 WARMUP_STEPS = 30
-SHORT_WARMUP_STEPS = 3  # before a short round, settled or not: there may be no time for more
+_SHORT_WARMUP_STEPS = 3
 _UNTIMED_WARMUP_STEPS = 10
 WARMUP_TICKS = 2 * WARMUP_STEPS  # to find the period in the sequence of several optimizers
 _WARMUP_NS = 20 * SECOND
@@ -28,6 +29,10 @@ _USUAL_STEPS = 8
 _PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 300_000_000, 150_000_000, 200_000_000, 20_000_000
 _UNKNOWN_LEFT = 7  # as many steps as a short round has where nobody knows how many are left
 _FEWEST_LEFT = 5
+_FIRST_LOOK = {"plain": 1, "timeline": 2, "detail": 1}  # of a script on a GPU that may end within a few steps
+# steps until a short round on a GPU has two of timeline: three to warm up, three
+# plain ones, one that does not count
+_TO_SHORT_TIMELINE = 9
 _GROWTH = 6  # times the steps of the round before, as long as the full one is twice that
 _NEVER_NS = 1 << 62
 
@@ -36,6 +41,8 @@ _NEVER_NS = 1 << 62
 class Budget:
     """A phase ends at `steps`, though not before `least_ns`; at `time_ns` once it has `at_least`
     steps; at `time_limit_ns` with one.
+
+    `cold`: it begins before the script has warmed up.
     """
 
     steps: int
@@ -43,6 +50,7 @@ class Budget:
     time_ns: int = _PHASE_NS
     time_limit_ns: int = _PHASE_NS
     least_ns: int = 0
+    cold: bool = False
 
     def used_up(self, steps: int, elapsed_ns: int) -> bool:
         if steps < 1:
@@ -90,7 +98,7 @@ def budgets(steps: int | None = None, plain_steps: int | None = None, *, timed: 
     )
     if plain_steps:
         least_ns["plain"] = 0
-    limits = {
+    limits: dict[str, dict[str, Any]] = {
         "plain": {"at_least": _PLAIN_STEPS_AT_LEAST, "time_limit_ns": _PLAIN_NS_AT_MOST},
         "parts": {"at_least": _PARTS_STEPS_AT_LEAST, "time_ns": _PARTS_NS},
     }
@@ -100,11 +108,12 @@ def budgets(steps: int | None = None, plain_steps: int | None = None, *, timed: 
     }
 
 
-def rounds(full: Round, steps_left: int | None, step_ns: int) -> list[Round]:
+def rounds(full: Round, steps_left: int | None, step_ns: int, *, unrecorded: bool = False) -> list[Round]:
     """Which phases to go through, one round after the other, while the script lives.
 
-    `steps_left`: that many are still to come, or more; None if nobody knows. Where the full round
-    may not fit, shorter ones come first.
+    `steps_left`: that many are still to come, or more; None if nobody knows. Where the full round may not
+    fit, shorter ones come first. `unrecorded`: nothing was recorded at once. Where even the shortest round
+    may not fit, a first look of a few cold steps comes before it.
     """
     steps = sum(budget.expected_steps(step_ns) for budget in full.values())
     if steps_left is not None and steps_left >= steps:
@@ -112,15 +121,31 @@ def rounds(full: Round, steps_left: int | None, step_ns: int) -> list[Round]:
     sizes = [max(_FEWEST_LEFT, _UNKNOWN_LEFT if steps_left is None else steps_left)]
     while 2 * _GROWTH * sizes[-1] <= steps:
         sizes.append(_GROWTH * sizes[-1])
-    return [*(_short_round(full, size) for size in sizes), full]
+    shorter = [_short_round(full, size) for size in sizes]
+    if unrecorded and (steps_left is None or steps_left < _TO_SHORT_TIMELINE):
+        counts = {name: min(count, full[name].steps) for name, count in _FIRST_LOOK.items()}
+        shorter.insert(
+            0, {name: replace(budget, cold=True) for name, budget in _shortened(full, counts).items()}
+        )
+    return [*shorter, full]
+
+
+def warm_up_steps(first: Round) -> int:
+    """How many come before a round that is not the last one, settled or
+    not: there may be no time for more.
+    """
+    return 1 if first["timeline"].cold else _SHORT_WARMUP_STEPS
 
 
 def _short_round(full: Round, steps: int) -> Round:
     """Of so many steps in all."""
     counts = {"parts": steps // 7, "timeline": max(2, steps // 5), "detail": steps // 7}
     counts = {name: min(count, full[name].steps) for name, count in counts.items()}
-    counts["plain"] = steps - sum(counts.values())
-    return {name: replace(full[name], steps=counts[name], least_ns=0) for name in full if counts[name]}
+    return _shortened(full, counts | {"plain": steps - sum(counts.values())})
+
+
+def _shortened(full: Round, counts: dict[str, int]) -> Round:
+    return {name: replace(full[name], steps=counts[name], least_ns=0) for name in full if counts.get(name)}
 
 
 def settled(step_ns: Sequence[int], elapsed_ns: int, *, timed: bool = True) -> bool:

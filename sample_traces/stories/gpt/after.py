@@ -1,6 +1,4 @@
-"""Train a small GPT on a text, to foretell the next piece of a word, as
-before.py does, with its plan made by hand.
-"""
+"""Train a small GPT on a text, to foretell the next piece of a word, as before.py does, with its plan made by hand."""
 
 import random
 import re
@@ -21,30 +19,21 @@ WORKERS, EVERY = (4 if CUDA else 1), 100
 def made_up_text(words):
     """So that there is nothing to download: words drawn by Zipf's law, with commas and full stops."""
     draw = random.Random(0)
-    vocabulary = [
-        "".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 9))) for _ in range(2 * WORDS)
-    ]
+    vocabulary = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 9))) for _ in range(2 * WORDS)]
     vocabulary = list(dict.fromkeys(vocabulary))[: WORDS - 3]
     weights = [1 / (rank + 2) for rank in range(len(vocabulary))]
-    return " ".join(
-        word + draw.choices(("", ",", "."), (18, 1, 1))[0]
-        for word in draw.choices(vocabulary, weights, k=words)
-    )
+    return " ".join(word + draw.choices(("", ",", "."), (18, 1, 1))[0] for word in draw.choices(vocabulary, weights, k=words))
 
 
 class Passages(Dataset):
-    """Passages of the text, each as the numbers of its pieces of words and those of the pieces that
-    follow.
-    """
+    """Passages of the text, each as the numbers of its pieces of words and those of the pieces that follow."""
 
     def __init__(self, text):
         self.text = text
         self.starts = [found.start() for found in re.finditer(r"\w+", text)]
         words = set(re.findall(r"\w+", text))
         pieces = sorted({word[:length] for word in words for length in (2, 3, 4)})
-        self.numbers = {
-            piece: number for number, piece in enumerate([*"abcdefghijklmnopqrstuvwxyz,.", *pieces][:WORDS])
-        }
+        self.numbers = {piece: number for number, piece in enumerate([*"abcdefghijklmnopqrstuvwxyz,.", *pieces][:WORDS])}
 
     def __len__(self):
         return ROWS
@@ -108,15 +97,7 @@ def main():
     torch.manual_seed(0)
     torch.set_float32_matmul_precision("high")
     text = Passages(made_up_text(40 * CONTEXT))
-    loader = DataLoader(
-        text,
-        batch_size=BATCH,
-        shuffle=True,
-        drop_last=True,
-        num_workers=WORKERS,
-        persistent_workers=True,
-        pin_memory=CUDA,
-    )
+    loader = DataLoader(text, batch_size=BATCH, shuffle=True, drop_last=True, num_workers=WORKERS, persistent_workers=True, pin_memory=CUDA)
     model = GPT().to(DEVICE)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, fused=True)
 
@@ -141,8 +122,7 @@ def main():
 
     size = sum(parameter.numel() for parameter in model.parameters())
     print(
-        f"{size:,} weights, {step} steps, {1000 * elapsed / step:.1f} ms a step, loss "
-        f"{total.item() / step:.4f}, norm {largest.item():.2f}"
+        f"{size:,} weights, {step} steps, {1000 * elapsed / step:.1f} ms a step, loss {total.item() / step:.4f}, norm {largest.item():.2f}"
     )
 
 

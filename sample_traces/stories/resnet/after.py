@@ -16,9 +16,7 @@ WORKERS, EVERY = (8 if CUDA else 1), 100
 
 
 class Pictures(Dataset):
-    """Made-up pictures, as a decoder leaves them: cropped, flipped, brightened and
-    normalised anew each time they are asked for.
-    """
+    """Made-up pictures, as a decoder leaves them: cropped, flipped, brightened and normalised anew each time they are asked for."""
 
     MEAN, DEVIATION = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
 
@@ -61,12 +59,7 @@ class Bottleneck(nn.Module):
 class ResNet(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem = nn.Sequential(
-            nn.Conv2d(3, WIDTH, 7, 2, padding=3),
-            nn.BatchNorm2d(WIDTH),
-            nn.ReLU(),
-            nn.MaxPool2d(3, 2, padding=1),
-        )
+        self.stem = nn.Sequential(nn.Conv2d(3, WIDTH, 7, 2, padding=3), nn.BatchNorm2d(WIDTH), nn.ReLU(), nn.MaxPool2d(3, 2, padding=1))
         blocks, before = [], WIDTH
         for stage, depth in enumerate(DEPTHS):
             width = WIDTH * 2**stage
@@ -86,13 +79,7 @@ def main():
     torch.set_float32_matmul_precision("high")
     torch.backends.cudnn.benchmark = True
     loader = DataLoader(
-        Pictures(),
-        batch_size=BATCH,
-        shuffle=True,
-        drop_last=True,
-        num_workers=WORKERS,
-        persistent_workers=True,
-        pin_memory=CUDA,
+        Pictures(), batch_size=BATCH, shuffle=True, drop_last=True, num_workers=WORKERS, persistent_workers=True, pin_memory=CUDA
     )
     model = ResNet().to(DEVICE, memory_format=torch.channels_last if CUDA else torch.preserve_format)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4, fused=True)
@@ -119,10 +106,7 @@ def main():
 
     size = sum(parameter.numel() for parameter in model.parameters())
     share = right.item() / (step * BATCH)
-    print(
-        f"{size:,} weights, {step} steps, {1000 * elapsed / step:.1f} ms a step, mean loss "
-        f"{total.item() / step:.4f}, {share:.1%} right"
-    )
+    print(f"{size:,} weights, {step} steps, {1000 * elapsed / step:.1f} ms a step, mean loss {total.item() / step:.4f}, {share:.1%} right")
 
 
 if __name__ == "__main__":

@@ -15,9 +15,7 @@ BATCH, STEPS, KINDS = (64, 300, 1000) if CUDA else (8, 400, 10)
 
 
 class Pictures(Dataset):
-    """Made-up pictures, as a decoder leaves them: cropped, flipped, brightened and
-    normalised anew each time they are asked for.
-    """
+    """Made-up pictures, as a decoder leaves them: cropped, flipped, brightened and normalised anew each time they are asked for."""
 
     MEAN, DEVIATION = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
 
@@ -60,12 +58,7 @@ class Bottleneck(nn.Module):
 class ResNet(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem = nn.Sequential(
-            nn.Conv2d(3, WIDTH, 7, 2, padding=3),
-            nn.BatchNorm2d(WIDTH),
-            nn.ReLU(),
-            nn.MaxPool2d(3, 2, padding=1),
-        )
+        self.stem = nn.Sequential(nn.Conv2d(3, WIDTH, 7, 2, padding=3), nn.BatchNorm2d(WIDTH), nn.ReLU(), nn.MaxPool2d(3, 2, padding=1))
         blocks, before = [], WIDTH
         for stage, depth in enumerate(DEPTHS):
             width = WIDTH * 2**stage
@@ -105,10 +98,7 @@ def main():
 
     size = sum(parameter.numel() for parameter in model.parameters())
     share = right / (step * BATCH)
-    print(
-        f"{size:,} weights, {step} steps, {1000 * elapsed / step:.1f} ms a step, mean loss "
-        f"{total / step:.4f}, {share:.1%} right"
-    )
+    print(f"{size:,} weights, {step} steps, {1000 * elapsed / step:.1f} ms a step, mean loss {total / step:.4f}, {share:.1%} right")
 
 
 if __name__ == "__main__":

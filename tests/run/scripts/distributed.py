@@ -8,8 +8,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 torch.set_num_threads(1)
 distributed.init_process_group("gloo", init_method=f"file://{sys.argv[1]}", rank=0, world_size=1)
-# wrapped
-model = DistributedDataParallel(module=nn.Linear(4, 2), find_unused_parameters=True, bucket_cap_mb=7)
+model = DistributedDataParallel(module=nn.Linear(4, 2), find_unused_parameters=True, bucket_cap_mb=7)  # wrapped
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 for number in range(60):
     optimizer.zero_grad()

@@ -1,6 +1,4 @@
-"""Three batches a step and five steps an epoch; then validation on more data,
-from a loader that the same line makes.
-"""
+"""Three batches a step and five steps an epoch; then validation on more data, from a loader that the same line makes."""
 
 import torch
 from torch import nn

@@ -20,8 +20,7 @@ def together(items):
 
 
 def main():
-    # loader
-    loader = DataLoader(TensorDataset(torch.ones(30, 4)), batch_size=8, shuffle=True, collate_fn=together)
+    loader = DataLoader(TensorDataset(torch.ones(30, 4)), batch_size=8, shuffle=True, collate_fn=together)  # loader
     model = nn.Linear(4, 1, bias=False)
     nn.init.ones_(model.weight)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.9)

@@ -10,11 +10,7 @@ torch.manual_seed(0)
 
 model = nn.Linear(8, 1)
 optimizer = torch.optim.LBFGS(
-    model.parameters(),
-    lr=0.1,
-    max_iter=int(sys.argv[1]) if sys.argv[1:] else 5,
-    tolerance_grad=0,
-    tolerance_change=0,
+    model.parameters(), lr=0.1, max_iter=int(sys.argv[1]) if sys.argv[1:] else 5, tolerance_grad=0, tolerance_change=0
 )
 x, y = torch.randn(32, 8), torch.randn(32, 1)
 

@@ -34,8 +34,6 @@ if sys.argv[1] == "always":
     print(len(profiler.key_averages()) > 0)
 else:
     plan = schedule(wait=2, warmup=1, active=2)
-    with profile(
-        activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=ready, with_stack=True
-    ) as profiler:
+    with profile(activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=ready, with_stack=True) as profiler:
         train(150, profiler.step)
 print("done")

@@ -14,8 +14,8 @@ from torch.utils.data import DataLoader
 torch.set_num_threads(1)
 
 
-def train(rank, world_size, how, steps, rendezvous):
-    distributed.init_process_group("gloo", init_method=rendezvous, rank=rank, world_size=world_size)
+def train(rank, world_size, how, steps, meeting):
+    distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=world_size)
     torch.manual_seed(0)
     model = nn.Linear(16, 4)
     if how == "sharded":
@@ -50,8 +50,7 @@ def train(rank, world_size, how, steps, rendezvous):
         if rank == 0 and step == steps - 5 and how == "leaves":
             libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
             for _ in range(2):
-                # the second time for ever, as in a collective whose other ranks do not come
-                libc.pthread_mutex_lock(mutex)
+                libc.pthread_mutex_lock(mutex)  # the second time for ever, as in a collective whose other ranks do not come
     os.write(1, f"rank {rank} ends {loss.item():.6f}\n".encode())
     distributed.destroy_process_group()
 
@@ -59,11 +58,7 @@ def train(rank, world_size, how, steps, rendezvous):
 if __name__ == "__main__":
     start, world_size, how, steps = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
     if start == "launched":
-        os.write(
-            1,
-            f"rank {os.environ['RANK']} of {os.environ['WORLD_SIZE']} is "
-            f"{os.environ['LOCAL_RANK']} here\n".encode(),
-        )
+        os.write(1, f"rank {os.environ['RANK']} of {os.environ['WORLD_SIZE']} is {os.environ['LOCAL_RANK']} here\n".encode())
         train(int(os.environ["RANK"]), world_size, how, steps, "env://")
     else:
         with tempfile.TemporaryDirectory() as folder:

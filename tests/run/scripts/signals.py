@@ -40,8 +40,7 @@ try:
         if "waits" in sys.argv and number == 6:
             libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
             for _ in range(2):
-                # the second time for ever: no line of Python is run that could handle a signal
-                libc.pthread_mutex_lock(mutex)
+                libc.pthread_mutex_lock(mutex)  # the second time for ever: no line of Python is run that could handle a signal
         while "stuck" in sys.argv and number == 6:
             time.sleep(0.05)
 except KeyboardInterrupt:

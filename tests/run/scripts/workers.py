@@ -24,13 +24,7 @@ class Slow(Dataset):
 def main():
     model = nn.Linear(8, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    loader = DataLoader(
-        Slow(),
-        batch_size=4,
-        num_workers=2,
-        multiprocessing_context=sys.argv[1],
-        persistent_workers=sys.argv[1] == "spawn",
-    )
+    loader = DataLoader(Slow(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1], persistent_workers=sys.argv[1] == "spawn")
     for _ in range(int(sys.argv[2])):
         for x in loader:
             optimizer.zero_grad()

@@ -1,7 +1,4 @@
-"""Ranks that train together, started by torchrun, or by themselves: python job.py KIND STEPS WORLD_SIZE.
-
-What rank 1 does is planted.
-"""
+"""Ranks that train together, started by torchrun, or by themselves: python job.py KIND STEPS WORLD_SIZE. What rank 1 does is planted."""
 
 import ctypes
 import os
@@ -67,9 +64,7 @@ def happen(kind):
 
 if __name__ == "__main__":
     if "RANK" in os.environ:
-        print(
-            f"rank {os.environ['RANK']} with OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS')}", flush=True
-        )
+        print(f"rank {os.environ['RANK']} with OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS')}", flush=True)
         train(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), "env://")
     else:
         world_size = int(sys.argv[3])
