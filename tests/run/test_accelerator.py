@@ -21,6 +21,7 @@ from diagnose import in_process
 from diagnose.errors import UsageError
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import load_recording
+from diagnose.pipeline import Analysis
 from diagnose.run.child import accelerator, device_ticks, machine
 from diagnose.run.child.device_ticks import DeviceTicks
 from diagnose.run.child.facts import Facts
