@@ -24,7 +24,8 @@ from diagnose.commands.targets import COMMANDS, kind_of, traces_in
 from diagnose.document.queries import SEVERITIES, exit_code
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, DiagnoseError, UsageError
 from diagnose.run.settings import Settings
-from diagnose.trace.source import TRACE_SUFFIXES, is_url, shown
+from diagnose.trace.formats import TRACE_SUFFIXES
+from diagnose.trace.source import is_url, shown
 
 _USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from diagnose.errors import UsageError
-from diagnose.trace.foreign_files import SHELL_SCRIPT, START_BYTES, ForeignFile, by_bytes, by_name
-from diagnose.trace.source import TRACE_SUFFIXES, is_url
+from diagnose.trace.formats import TRACE_SUFFIXES
+from diagnose.trace.other_files import SHELL_SCRIPT, START_BYTES, OtherFile, by_bytes, by_name
+from diagnose.trace.source import is_url
 
 Command = Literal["rules", "metrics", "whatif", "verify", "compare", "fleet", "accuracy"]
 Kind = Literal["module", "script", "run", "trace", "traces"] | Command
@@ -166,7 +167,7 @@ def _does_something(path: Path) -> bool:
     return any(isinstance(node, (ast.Import, ast.ImportFrom, ast.Call)) for node in ast.walk(program))
 
 
-def _refusal(target: str, foreign: ForeignFile, saw: str) -> UsageError:
+def _refusal(target: str, foreign: OtherFile, saw: str) -> UsageError:
     return UsageError(
         f"{target} is {foreign.what}, neither a script in Python nor a trace of torch.profiler",
         saw=saw,

@@ -18,7 +18,8 @@ import fsspec  # type: ignore[import-untyped]
 
 from diagnose.errors import UsageError
 from diagnose.ranks.load import RankSource
-from diagnose.trace.source import TRACE_SUFFIXES, is_url, shown
+from diagnose.trace.formats import TRACE_SUFFIXES
+from diagnose.trace.source import is_url, shown
 
 RUN, STEPS = "run.json", "steps.json"  # what tells a run folder and a rank's folder in it
 ENDED = "ended.json"  # how a rank ended

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from diagnose.errors import TraceUnreadable, UsageError
-from diagnose.trace.foreign_files import RECORD_HINT, by_bytes
+from diagnose.trace.formats import START_BYTES
+from diagnose.trace.other_files import RECORD_HINT
 from diagnose.trace.source import Readable, opened, shown
 
 try:  # several times faster, see docs/decisions.md
@@ -29,7 +30,6 @@ BLOCK = 2**20
 _PACKED_BLOCK = 2**13
 # of a compressed file; four bytes of it may become 128 KiB, and zstandard returns all that a piece becomes
 _ZSTD_PIECE = 2**9
-_START = 4096
 
 
 class Content:
@@ -58,8 +58,9 @@ class Content:
     def blocks(self) -> Iterator[bytes]:
         """Everything in the source, uncompressed, in order.
 
-        Raises UsageError if it cannot be opened, TraceUnreadable if it is empty, no JSON by its start, or
-        inflates beyond ``max_bytes``, or from `RATIO_FREE_BYTES` on beyond ``max_ratio`` times what was read.
+        Raises UsageError if it cannot be opened, TraceUnreadable if it is empty, damaged from its start
+        on, or inflates beyond ``max_bytes``, or from `RATIO_FREE_BYTES` on beyond ``max_ratio`` times what
+        was read.
         """
         with opened(self._source) as file:
             yield from self._checked(_Counted(file))
@@ -75,7 +76,6 @@ class Content:
                 saw="nothing in it could be uncompressed",
                 do=RECORD_HINT,
             )
-        _refuse_foreign(start, self.name)
         self._tell(packed)
         yield start
         count = len(start)
@@ -119,7 +119,7 @@ def _start(blocks: Iterator[bytes]) -> bytes:
     start = b""
     for block in blocks:
         start += block
-        if len(start) >= _START:
+        if len(start) >= START_BYTES:
             break
     return start.removeprefix(b"\xef\xbb\xbf")
 
@@ -200,19 +200,3 @@ def _unzstded(packed: _Counted, name: str) -> Iterator[bytes]:
             waiting = frame.unused_data + waiting[_ZSTD_PIECE:] or packed.read(_PACKED_BLOCK)
             if not waiting and not frame.eof:
                 raise EOFError
-
-
-def _refuse_foreign(data: bytes, name: str) -> None:
-    """Raises TraceUnreadable for what does not begin like JSON."""
-    start = data.lstrip()[:64]
-    if foreign := by_bytes(data):
-        what = f"This is {foreign.what}, not a trace of torch.profiler."
-        raise TraceUnreadable(
-            f"{name} cannot be read. {what}", saw=f"it starts with {start[:16]!r}", do=foreign.do
-        )
-    if not start:
-        raise TraceUnreadable(f"{name} holds no JSON.", saw="nothing but blanks at its start", do=RECORD_HINT)
-    if start[:1] not in (b"{", b"["):
-        raise TraceUnreadable(
-            f"{name} is no JSON trace.", saw=f"it starts with {start[:16]!r}", do=RECORD_HINT
-        )

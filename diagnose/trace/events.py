@@ -15,7 +15,6 @@ from diagnose.trace.clock import INVALID, nanoseconds
 from diagnose.trace.collectives import Told, told
 from diagnose.trace.columns import Codes, Computed, Parts, at_rows, integers
 from diagnose.trace.decode import NO_TEXT, Args, Event
-from diagnose.trace.foreign import Others
 from diagnose.trace.nesting import order
 from diagnose.trace.quirks import (
     CPU_TYPE,
@@ -26,6 +25,7 @@ from diagnose.trace.quirks import (
     MTIA_WAITS,
     SYNC_CATEGORY,
 )
+from diagnose.trace.writers import Others
 
 Rows = NDArray[np.int64]
 HOST_KIND_NAMES = ["op", "runtime", "annotation", "mark", "python", "overhead"]

@@ -19,11 +19,11 @@ class Memory:
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
 
-    def watched(self, content: Content, held: Callable[[], int]) -> Iterator[bytes]:
+    def watched(self, content: Content, blocks: Iterator[bytes], held: Callable[[], int]) -> Iterator[bytes]:
         """The content's blocks, as long as ``held`` bytes leave room for the analysis;
         raises TraceUnreadable when they do not.
         """
-        for block in content.blocks():
+        for block in blocks:
             yield block
             if not self._grants(PEAK * held()):
                 needed, allowed = PEAK * held() / 2**20, (self._limit or 0) / 2**20

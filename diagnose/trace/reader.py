@@ -1,32 +1,17 @@
-"""A trace file to typed tables: the one entrance to everything in this package."""
+"""A recording to typed tables: the one entrance to everything in this package."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
-from diagnose.errors import TraceUnreadable
-from diagnose.trace.allocations import memory_table
-from diagnose.trace.batches import Events
-from diagnose.trace.collectives import collective_table
 from diagnose.trace.content import MAX_BYTES, MAX_RATIO, Content
-from diagnose.trace.decode import TraceFile
-from diagnose.trace.device import device_table
-from diagnose.trace.doubts import doubts
-from diagnose.trace.events import Lane, Lanes
-from diagnose.trace.foreign import refuse_foreign
-from diagnose.trace.foreign_files import RECORD_HINT
-from diagnose.trace.host import Threads, host_table, number_threads
-from diagnose.trace.lines import Calls, read_calls
+from diagnose.trace.formats import format_of
 from diagnose.trace.memory import Memory
-from diagnose.trace.quirks import device_type
-from diagnose.trace.schema import InFile, Trace
+from diagnose.trace.schema import Trace
 from diagnose.trace.source import Readable
-from diagnose.trace.steps import find_steps
-from diagnose.trace.waits import wait_table
 
 
 def read_trace(
@@ -36,133 +21,18 @@ def read_trace(
     trusted: bool = False,
     progress: Callable[[Content], None] | None = None,
 ) -> Trace:
-    """The tables of a trace of torch.profiler: plain, gzip or zstd JSON from a path,
+    """The tables of a recording in one of the `diagnose.trace.formats`: plain, gzip or zstd, from a path,
     an open binary file or an fsspec URL.
 
-    ``calls`` is the run folder's detail.calls.json. Times keep the file's full precision (ns; see
-    `diagnose.trace.clock`). The file is decoded a batch at a time; a trace that would take more than
-    ``memory_limit`` bytes (half of what is free, if None) is refused; one that inflates as no recording does
-    is refused too, unless it is ``trusted``. ``progress`` is told while the file is read. Raises
-    TraceUnreadable where nothing can be read, UsageError where the file cannot be opened; what was repaired
-    or lost is told in ``Trace.notes``.
+    ``calls`` is the run folder's detail.calls.json. The file is decoded a batch at a time; a recording that
+    would take more than ``memory_limit`` bytes (half of what is free, if None) is refused; one that inflates
+    as no recording does is refused too, unless it is ``trusted``. ``progress`` is told while the file is
+    read. Raises TraceUnreadable where nothing can be read, UsageError where the file cannot be opened; what
+    was repaired or lost is told in ``Trace.notes``.
     """
     max_bytes, max_ratio = (math.inf, math.inf) if trusted else (MAX_BYTES, MAX_RATIO)
     content = Content(source, max_bytes, max_ratio, progress)
-    lanes, file, notes = _lanes(content, Memory(memory_limit))
-    refuse_foreign(lanes.others, content.name, lanes.count, lanes.host.count, lanes.device.count)
-    host_lane, device_lane, memory_lane = (
-        Lane(lanes.host.parts),
-        Lane(lanes.device.parts),
-        Lane(lanes.memory.parts),
-    )
-    starts = [int(part.start[0]) for part in (host_lane, device_lane) if len(part)]
-    if not starts:
-        raise TraceUnreadable(f"No event in {content.name} has a usable time.", do=RECORD_HINT)
-    if dropped := host_lane.dropped + device_lane.dropped + memory_lane.dropped:
-        notes.append(f"{dropped:,} events without a usable time were left out.")
-
-    first = min(starts)
-    origin_ns = first + _base_ns(file)
-    for part in (host_lane, device_lane, memory_lane):
-        part.start -= first
-    threads = number_threads(host_lane, lanes.host)
-    host = host_table(
-        host_lane, lanes.host, threads, lanes.others.thread_names, _calls(calls, origin_ns, threads, notes)
-    )
-    collective = device_lane.take("collective")
-    device = device_table(device_lane, lanes.device, host, collective)
-    steps = find_steps(host.table, device, host.borders)
-    return Trace(
-        source=content.name,
-        host=host.table,
-        device=device,
-        steps=steps.table,
-        step_source=steps.source,
-        training_thread=steps.training_thread,
-        threads=host.threads,
-        origin_ns=origin_ns,
-        waits=wait_table(lanes.waits, first, host.table),
-        memory=memory_table(memory_lane),
-        collectives=collective_table(collective, list(lanes.device.collectives)),
-        info=_info(file)
-        | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
-        notes=(*notes, *steps.notes, *doubts(host.table, device, steps.table)),
-        in_file=_in_file(first, threads, lanes),
-    )
-
-
-def _in_file(first_ns: int, threads: Threads, lanes: Lanes) -> InFile:
-    device_tracks = lanes.device.tracks
-    shared = Counter((ordinal, stream) for ordinal, stream, _, _ in device_tracks)
-    return InFile(
-        first_ns,
-        host=dict(enumerate(threads.tracks)),
-        device={
-            (ordinal, stream): (pid, tid)
-            for ordinal, stream, pid, tid in device_tracks
-            if shared[ordinal, stream] == 1
-        },
-        pids=frozenset(
-            {pid for pid, _ in threads.tracks} | {pid for _, _, pid, _ in device_tracks} | lanes.others.pids
-        ),
-    )
-
-
-def _lanes(content: Content, memory: Memory) -> tuple[Lanes, TraceFile, list[str]]:
-    """The file's events sorted into lanes, its top level, and sentences on what was lost."""
-    lanes = Lanes()
-    events = Events(memory.watched(content, lambda: lanes.nbytes + events.waiting))
-    for batch in events.batches():
-        lanes.add(batch)
-    if events.file.events is None:
-        start = content.start[:60].decode("utf-8", "replace")
-        raise TraceUnreadable(
-            f"{content.name} is JSON, but no trace: it has no traceEvents.",
-            saw=f"it starts with {start!r}",
-            do=RECORD_HINT,
-        )
-    notes = (
-        ["The compressed file is cut off or damaged: what came before that was read."]
-        if content.cut_off
-        else []
-    )
-    return lanes, events.file, notes + events.damage
-
-
-def _base_ns(file: TraceFile) -> int:
-    base = file.baseTimeNanoseconds
-    return base if isinstance(base, int) else 0
-
-
-def _calls(path: Path | None, origin_ns: int, threads: Threads, notes: list[str]) -> Calls:
-    if path is None:
-        return Calls()
-    try:
-        return read_calls(
-            path, origin_ns, {tid: number for number, tid in reversed(list(enumerate(threads.recorded)))}
-        )
-    except (OSError, ValueError) as error:
-        notes.append(
-            f"The calls of the detail phase could not be read ({error}); source lines come from marks and "
-            "stacks alone."
-        )
-        return Calls()
-
-
-def _info(file: TraceFile) -> dict[str, Any]:
-    """The file's top-level fields that it has; computeProperties is what
-    early torch 1.9 called deviceProperties.
-    """
-    fields = zip(file.__struct_encode_fields__, file.__struct_fields__, strict=True)
-    info = {
-        key: getattr(file, field)
-        for key, field in fields
-        if field != "events" and getattr(file, field) is not None
-    }
-    if "computeProperties" in info:
-        info.setdefault("deviceProperties", info.pop("computeProperties"))
-    properties = info.get("deviceProperties")
-    info["deviceProperties"] = (
-        [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else []
-    )
-    return info
+    blocks = content.blocks()
+    first = next(blocks)  # never empty: see `Content.blocks`
+    reader = format_of(first, content.name).reader
+    return reader.read(content, chain([first], blocks), Memory(memory_limit), calls)

@@ -11,7 +11,6 @@ from typing import IO
 
 from diagnose.errors import DiagnoseError, UsageError
 
-TRACE_SUFFIXES = (".json", ".json.gz", ".json.zst")
 Source = str | Path  # a URL is text: a Path would collapse its slashes
 Readable = str | os.PathLike[str] | IO[bytes]
 

@@ -86,7 +86,7 @@ def bomb(block: bytes, count: int, head: bytes = b"") -> io.BytesIO:
 @pytest.mark.parametrize("filler", [b"\x00", b" ", b"a"])
 def test_a_bomb_without_json_is_refused_by_its_first_block(filler: bytes) -> None:
     with pytest.raises(TraceUnreadable, match="JSON"):
-        everything(bomb(filler * 2**20, 64))
+        read_trace(bomb(filler * 2**20, 64))
 
 
 def test_a_bomb_that_starts_like_a_trace_is_refused_by_ratio(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.columns import integers
 from diagnose.trace.decode import Event
-from diagnose.trace.foreign_files import RECORD_HINT
+from diagnose.trace.other_files import RECORD_HINT
 
 
 class Others:
@@ -63,7 +63,7 @@ _WRITERS: dict[str, tuple[str, Callable[[Others], bool]]] = {
 _UNREADABLE_DEVICES = ("Ascend's msprof",)
 
 
-def refuse_foreign(seen: Others, name: str, count: int, host_count: int, device_count: int) -> None:
+def refuse_other_writers(seen: Others, name: str, count: int, host_count: int, device_count: int) -> None:
     """Raises TraceUnreadable unless torch.profiler wrote the events; the counts are of all
     and of those that have its categories.
     """

@@ -25,7 +25,7 @@ _NOTEBOOK = (
 _SHOWS = "Name the trace or the run folder that it was made of."
 
 
-class ForeignFile(NamedTuple):
+class OtherFile(NamedTuple):
     """`begins`: a regular expression for its first bytes; empty where they tell nothing."""
 
     what: str
@@ -34,80 +34,80 @@ class ForeignFile(NamedTuple):
     suffixes: tuple[str, ...] = ()
 
 
-SHELL_SCRIPT = ForeignFile("a shell script", _STARTS, b"", (".sh", ".bash", ".zsh", ".slurm", ".sbatch"))
+SHELL_SCRIPT = OtherFile("a shell script", _STARTS, b"", (".sh", ".bash", ".zsh", ".slurm", ".sbatch"))
 
 # The first that fits is the one.
-FOREIGN_FILES = (
-    ForeignFile("an Nsight Compute report", _PROFILED, rb"NVR\0", (".ncu-rep", ".nsight-cuprof-report")),
-    ForeignFile(
+OTHER_FILES = (
+    OtherFile("an Nsight Compute report", _PROFILED, rb"NVR\0", (".ncu-rep", ".nsight-cuprof-report")),
+    OtherFile(
         "a table or log of Nsight Compute", _PROFILED, rb'\s*("ID","Process ID"|==(PROF|WARNING|ERROR)== )'
     ),
-    ForeignFile(
+    OtherFile(
         "an Nsight Systems export (an SQLite database)", _PROFILED, rb"SQLite format 3", (".sqlite", ".nvvp")
     ),
-    ForeignFile("an Nsight Systems recording", _PROFILED, rb"QDSTRM", (".nsys-rep", ".qdrep", ".qdstrm")),
-    ForeignFile("a table of Nsight Systems", _PROFILED, rb'\s*"?(Time ?\(%\)|Start ?\((ns|us|ms|s)\))"?,'),
-    ForeignFile(
+    OtherFile("an Nsight Systems recording", _PROFILED, rb"QDSTRM", (".nsys-rep", ".qdrep", ".qdstrm")),
+    OtherFile("a table of Nsight Systems", _PROFILED, rb'\s*"?(Time ?\(%\)|Start ?\((ns|us|ms|s)\))"?,'),
+    OtherFile(
         "a profile of TensorFlow or JAX (XPlane)",
         _PROFILED,
         rb"\n.{1,24}(/host:|/device:|Task Environment)",
         (".xplane.pb",),
     ),
-    ForeignFile(
+    OtherFile(
         "a trace in Perfetto's own format",
         RECORD_HINT,
         rb"\n.{0,400}\x82Gzv\xb2\x8dB\xba",
         (".pftrace", ".perfetto-trace"),
     ),
-    ForeignFile("an event file of TensorBoard", _PROFILED, rb".{12}\x09.{8}\x1a.brain\.Event:"),
-    ForeignFile("a profile of cProfile", _PROFILED, rb"\{[)\xa9]\x03", (".prof", ".pstats")),
-    ForeignFile("a recording of Linux perf", _PROFILED, rb"PERFILE2"),
-    ForeignFile(
+    OtherFile("an event file of TensorBoard", _PROFILED, rb".{12}\x09.{8}\x1a.brain\.Event:"),
+    OtherFile("a profile of cProfile", _PROFILED, rb"\{[)\xa9]\x03", (".prof", ".pstats")),
+    OtherFile("a recording of Linux perf", _PROFILED, rb"PERFILE2"),
+    OtherFile(
         "a checkpoint of torch.save",
         _LOADS,
         rb"PK\x03\x04.{26}[^/]{1,99}/data\.pkl",
         (".pt", ".pth", ".ckpt"),
     ),
-    ForeignFile("a checkpoint of torch.save", _LOADS, rb"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19\."),
-    ForeignFile("a Python pickle", _LOADS, rb"\x80[\x02-\x05]", (".pkl", ".pickle")),
-    ForeignFile("an HDF5 file", _LOADS, rb"\x89HDF", (".h5", ".hdf5")),
-    ForeignFile("a numpy array", _LOADS, rb"\x93NUMPY", (".npy", ".npz")),
-    ForeignFile("a file of weights", _LOADS, b"", (".safetensors", ".onnx")),
-    ForeignFile("a zip archive", _UNPACK, rb"PK\x03\x04", (".zip",)),
-    ForeignFile("a tar archive", _UNPACK, rb".{257}ustar", (".tar",)),
-    ForeignFile("an archive", _UNPACK, rb"(BZh[1-9]|\xfd7zXZ\0|7z\xbc\xaf)", (".bz2", ".xz", ".7z")),
-    ForeignFile(
+    OtherFile("a checkpoint of torch.save", _LOADS, rb"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19\."),
+    OtherFile("a Python pickle", _LOADS, rb"\x80[\x02-\x05]", (".pkl", ".pickle")),
+    OtherFile("an HDF5 file", _LOADS, rb"\x89HDF", (".h5", ".hdf5")),
+    OtherFile("a numpy array", _LOADS, rb"\x93NUMPY", (".npy", ".npz")),
+    OtherFile("a file of weights", _LOADS, b"", (".safetensors", ".onnx")),
+    OtherFile("a zip archive", _UNPACK, rb"PK\x03\x04", (".zip",)),
+    OtherFile("a tar archive", _UNPACK, rb".{257}ustar", (".tar",)),
+    OtherFile("an archive", _UNPACK, rb"(BZh[1-9]|\xfd7zXZ\0|7z\xbc\xaf)", (".bz2", ".xz", ".7z")),
+    OtherFile(
         "an image",
         _SHOWS,
         rb"(\x89PNG\r|\xff\xd8\xff|GIF8[79]a|RIFF.{4}WEBP|II\*\0|MM\0\*)",
         (".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".svg"),
     ),
-    ForeignFile("a PDF document", _SHOWS, rb"%PDF-", (".pdf",)),
-    ForeignFile(
+    OtherFile("a PDF document", _SHOWS, rb"%PDF-", (".pdf",)),
+    OtherFile(
         "an HTML or XML document", _SHOWS, rb"\s*<(!doctype|html|\?xml|svg)", (".html", ".htm", ".xml")
     ),
-    ForeignFile("a notebook", _NOTEBOOK, rb'\s*\{\s*"(cells"\s*:\s*\[|nbformat)', (".ipynb",)),
-    ForeignFile(
+    OtherFile("a notebook", _NOTEBOOK, rb'\s*\{\s*"(cells"\s*:\s*\[|nbformat)', (".ipynb",)),
+    OtherFile(
         "a text in Python's own notation (single quotes)",
         "Write it as JSON, with json.dump.",
         rb"\s*(\[\s*)?\{'",
     ),
     SHELL_SCRIPT,
-    ForeignFile("a YAML file", _READS, b"", (".yaml", ".yml")),
-    ForeignFile("a TOML file", _READS, b"", (".toml",)),
-    ForeignFile("a configuration file", _READS, b"", (".ini", ".cfg", ".conf")),
-    ForeignFile("a file of JSON lines", _READS, b"", (".jsonl", ".ndjson")),
-    ForeignFile("a table", _READS, b"", (".csv", ".tsv", ".parquet")),
+    OtherFile("a YAML file", _READS, b"", (".yaml", ".yml")),
+    OtherFile("a TOML file", _READS, b"", (".toml",)),
+    OtherFile("a configuration file", _READS, b"", (".ini", ".cfg", ".conf")),
+    OtherFile("a file of JSON lines", _READS, b"", (".jsonl", ".ndjson")),
+    OtherFile("a table", _READS, b"", (".csv", ".tsv", ".parquet")),
 )
-_BEGINS = [(re.compile(one.begins, re.DOTALL | re.IGNORECASE), one) for one in FOREIGN_FILES if one.begins]
+_BEGINS = [(re.compile(one.begins, re.DOTALL | re.IGNORECASE), one) for one in OTHER_FILES if one.begins]
 
 
-def by_bytes(start: bytes) -> ForeignFile | None:
+def by_bytes(start: bytes) -> OtherFile | None:
     """What a file is that begins like this; None if nothing tells."""
     start = start[:START_BYTES]
     return next((one for begins, one in _BEGINS if begins.match(start)), None)
 
 
-def by_name(name: str) -> ForeignFile | None:
+def by_name(name: str) -> OtherFile | None:
     """What a file is that is called so; None if nothing tells."""
-    return next((one for one in FOREIGN_FILES if name.lower().endswith(one.suffixes)), None)
+    return next((one for one in OTHER_FILES if name.lower().endswith(one.suffixes)), None)

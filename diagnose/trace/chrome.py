@@ -1,0 +1,149 @@
+"""Chrome traces, as torch.profiler writes them, to typed tables. A reader: see `diagnose.trace.formats`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from diagnose.errors import TraceUnreadable
+from diagnose.trace.allocations import memory_table
+from diagnose.trace.batches import Events
+from diagnose.trace.collectives import collective_table
+from diagnose.trace.content import Content
+from diagnose.trace.decode import TraceFile
+from diagnose.trace.device import device_table
+from diagnose.trace.doubts import doubts
+from diagnose.trace.events import Lane, Lanes
+from diagnose.trace.host import Threads, host_table, number_threads
+from diagnose.trace.lines import Calls, read_calls
+from diagnose.trace.memory import Memory
+from diagnose.trace.other_files import RECORD_HINT
+from diagnose.trace.quirks import device_type
+from diagnose.trace.schema import InFile, Trace
+from diagnose.trace.steps import find_steps
+from diagnose.trace.waits import wait_table
+from diagnose.trace.writers import refuse_other_writers
+
+
+def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path | None) -> Trace:
+    """See `diagnose.trace.formats.Reader`. Times keep the file's full precision (`diagnose.trace.clock`)."""
+    lanes, file, notes = _lanes(content, blocks, memory)
+    refuse_other_writers(lanes.others, content.name, lanes.count, lanes.host.count, lanes.device.count)
+    host_lane, device_lane, memory_lane = (
+        Lane(lanes.host.parts),
+        Lane(lanes.device.parts),
+        Lane(lanes.memory.parts),
+    )
+    starts = [int(part.start[0]) for part in (host_lane, device_lane) if len(part)]
+    if not starts:
+        raise TraceUnreadable(f"No event in {content.name} has a usable time.", do=RECORD_HINT)
+    if dropped := host_lane.dropped + device_lane.dropped + memory_lane.dropped:
+        notes.append(f"{dropped:,} events without a usable time were left out.")
+
+    first = min(starts)
+    origin_ns = first + _base_ns(file)
+    for part in (host_lane, device_lane, memory_lane):
+        part.start -= first
+    threads = number_threads(host_lane, lanes.host)
+    host = host_table(
+        host_lane, lanes.host, threads, lanes.others.thread_names, _calls(calls, origin_ns, threads, notes)
+    )
+    collective = device_lane.take("collective")
+    device = device_table(device_lane, lanes.device, host, collective)
+    steps = find_steps(host.table, device, host.borders)
+    return Trace(
+        source=content.name,
+        host=host.table,
+        device=device,
+        steps=steps.table,
+        step_source=steps.source,
+        training_thread=steps.training_thread,
+        threads=host.threads,
+        origin_ns=origin_ns,
+        waits=wait_table(lanes.waits, first, host.table),
+        memory=memory_table(memory_lane),
+        collectives=collective_table(collective, list(lanes.device.collectives)),
+        info=_info(file)
+        | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
+        notes=(*notes, *steps.notes, *doubts(host.table, device, steps.table)),
+        in_file=_in_file(first, threads, lanes),
+    )
+
+
+def _in_file(first_ns: int, threads: Threads, lanes: Lanes) -> InFile:
+    device_tracks = lanes.device.tracks
+    shared = Counter((ordinal, stream) for ordinal, stream, _, _ in device_tracks)
+    return InFile(
+        first_ns,
+        host=dict(enumerate(threads.tracks)),
+        device={
+            (ordinal, stream): (pid, tid)
+            for ordinal, stream, pid, tid in device_tracks
+            if shared[ordinal, stream] == 1
+        },
+        pids=frozenset(
+            {pid for pid, _ in threads.tracks} | {pid for _, _, pid, _ in device_tracks} | lanes.others.pids
+        ),
+    )
+
+
+def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[Lanes, TraceFile, list[str]]:
+    """The file's events sorted into lanes, its top level, and sentences on what was lost."""
+    lanes = Lanes()
+    events = Events(memory.watched(content, blocks, lambda: lanes.nbytes + events.waiting))
+    for batch in events.batches():
+        lanes.add(batch)
+    if events.file.events is None:
+        start = content.start[:60].decode("utf-8", "replace")
+        raise TraceUnreadable(
+            f"{content.name} is JSON, but no trace: it has no traceEvents.",
+            saw=f"it starts with {start!r}",
+            do=RECORD_HINT,
+        )
+    notes = (
+        ["The compressed file is cut off or damaged: what came before that was read."]
+        if content.cut_off
+        else []
+    )
+    return lanes, events.file, notes + events.damage
+
+
+def _base_ns(file: TraceFile) -> int:
+    base = file.baseTimeNanoseconds
+    return base if isinstance(base, int) else 0
+
+
+def _calls(path: Path | None, origin_ns: int, threads: Threads, notes: list[str]) -> Calls:
+    if path is None:
+        return Calls()
+    try:
+        return read_calls(
+            path, origin_ns, {tid: number for number, tid in reversed(list(enumerate(threads.recorded)))}
+        )
+    except (OSError, ValueError) as error:
+        notes.append(
+            f"The calls of the detail phase could not be read ({error}); source lines come from marks and "
+            "stacks alone."
+        )
+        return Calls()
+
+
+def _info(file: TraceFile) -> dict[str, Any]:
+    """The file's top-level fields that it has; computeProperties is what
+    early torch 1.9 called deviceProperties.
+    """
+    fields = zip(file.__struct_encode_fields__, file.__struct_fields__, strict=True)
+    info = {
+        key: getattr(file, field)
+        for key, field in fields
+        if field != "events" and getattr(file, field) is not None
+    }
+    if "computeProperties" in info:
+        info.setdefault("deviceProperties", info.pop("computeProperties"))
+    properties = info.get("deviceProperties")
+    info["deviceProperties"] = (
+        [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else []
+    )
+    return info
