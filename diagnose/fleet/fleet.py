@@ -48,7 +48,7 @@ def analyse_fleet(
     """
     job, readings = job_of_futures(client, _reduced(client, ranks, summaries, reading, tell))
     chosen = job.state(job.representative).source
-    one = next(one for one in ranks if one.name == chosen)
+    one = next(rank for rank in ranks if rank.name == chosen)
     document, picture = _result(client.submit(analysed, one, job, reading, pure=False))
     return Fleet(job, readings, document, picture)
 
@@ -81,8 +81,8 @@ def _reduced(
     for done, _ in enumerate(as_completed(futures), 1):
         tell(done)
     return [
-        one if one.status == "finished" else _alone(client, rank, one, how)
-        for rank, one in zip(ranks, futures, strict=True)
+        future if future.status == "finished" else _alone(client, rank, future, how)
+        for rank, future in zip(ranks, futures, strict=True)
     ]
 
 

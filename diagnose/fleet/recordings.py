@@ -54,7 +54,7 @@ def fleet_ranks(target: str) -> list[RankSource]:
         saw = f"{len(found)} other files" if found else "nothing there"
         do = f"name a folder or a pattern of {', '.join(TRACE_SUFFIXES)} files, or of run folders"
         raise UsageError(f"no traces at {shown(target)}", saw=saw, do=do)
-    root = os.path.commonpath([os.path.dirname(one) for one in (*folders, *traces)])
+    root = os.path.commonpath([os.path.dirname(folder) for folder in (*folders, *traces)])
 
     def source(of: str) -> str | Path:
         return files.unstrip_protocol(of) if is_url(target) else Path(of)
@@ -64,7 +64,7 @@ def fleet_ranks(target: str) -> list[RankSource]:
         for one, rank in folders.items()
     ]
     return sorted(
-        [*ranks, *(RankSource(source(one), os.path.relpath(one, root)) for one in traces)],
+        [*ranks, *(RankSource(source(trace), os.path.relpath(trace, root)) for trace in traces)],
         key=lambda one: one.name,
     )
 

@@ -116,8 +116,8 @@ def _why_unwritten(packed: bytes, where: str) -> str:
 def merged(parts: Sequence[Ranks]) -> Ranks:
     """The ranks of all parts, in their order."""
     return Ranks(
-        tuple(one for part in parts for one in part.summaries),
-        tuple(one for part in parts for one in part.readings),
+        tuple(summary for part in parts for summary in part.summaries),
+        tuple(reading for part in parts for reading in part.readings),
     )
 
 
@@ -134,8 +134,8 @@ def job_and_readings(ranks: Ranks) -> tuple[Job, tuple[Reading, ...]]:
 
 
 def _notes(readings: Sequence[Reading]) -> list[str]:
-    failed = [(one.name, one.error) for one in readings if one.error]
-    unwritten = [(one.name, one.unwritten) for one in readings if one.unwritten]
+    failed = [(reading.name, reading.error) for reading in readings if reading.error]
+    unwritten = [(reading.name, reading.unwritten) for reading in readings if reading.unwritten]
     said = (
         ("could not be read and are left out", failed),
         ("have no summary in a file, as it could not be written; this report needs none", unwritten),

@@ -143,9 +143,10 @@ def _tensors(shapes: str, dtypes: str) -> list[Tensor | None] | None:
     given, types = _shapes(shapes), _loaded(dtypes)
     if not given or not isinstance(types, list) or len(types) != len(given):
         return None
-    formats = [FORMATS.get(one) if isinstance(one, str) else None for one in types]
+    formats = [FORMATS.get(type_) if isinstance(type_, str) else None for type_ in types]
     return [
-        (shape, one) if shape is not None and one else None for shape, one in zip(given, formats, strict=True)
+        (shape, format) if shape is not None and format else None
+        for shape, format in zip(given, formats, strict=True)
     ]
 
 
@@ -238,7 +239,7 @@ def _added_product(sides: int) -> _Count:
 def _linear(tensors: list[Tensor | None], output: Shape | None) -> Work:
     x, weight = _first(tensors, 2)
     _fits(len(x[0]) >= 1 and len(weight[0]) == 2)
-    bias = [one for one in tensors[2:3] if one]
+    bias = [tensor for tensor in tensors[2:3] if tensor]
     rows: Tensor = ((prod(x[0][:-1]), x[0][-1]), x[1])
     return _product(rows, (weight[0][::-1], weight[1]), bias)
 
@@ -305,7 +306,7 @@ def _elementwise(inputs: int, number_format: str = "") -> _Count:
     """
 
     def count(tensors: list[Tensor | None], output: Shape | None) -> Work:
-        read = [one for one in tensors[:inputs] if one]
+        read = [tensor for tensor in tensors[:inputs] if tensor]
         _fits(bool(read) and tensors[0] is not None)
         result = _broadcast(*(shape for shape, _ in read))
         return _work(0, *read, (result, number_format or read[0][1]))
@@ -317,11 +318,11 @@ def _rowwise(tensors: list[Tensor | None], output: Shape | None) -> Work:
     """Normalisations and softmax, forward and backward: the inputs once,
     and a result like the first of them.
     """
-    return _work(0, *_first(tensors, 1), *(one for one in tensors[1:] if one), *_first(tensors, 1))
+    return _work(0, *_first(tensors, 1), *(tensor for tensor in tensors[1:] if tensor), *_first(tensors, 1))
 
 
 def _where(tensors: list[Tensor | None], output: Shape | None) -> Work:
-    read = [one for one in tensors[:3] if one]
+    read = [tensor for tensor in tensors[:3] if tensor]
     _fits(len(read) == 3)
     return _work(0, *read, (_broadcast(*(shape for shape, _ in read)), read[1][1]))
 

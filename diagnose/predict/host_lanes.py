@@ -64,7 +64,7 @@ def add_host(
         mine = calls[
             (tid[calls] == block.lane) & (start[calls] >= block.begin_ns) & (start[calls] < block.end_ns)
         ]
-        waited = sorted({one.gap for one in blocks if one.gap >= 0}) if block.lane == main else []
+        waited = sorted({block.gap for block in blocks if block.gap >= 0}) if block.lane == main else []
         first, last = _chain(
             builder, block, mine.tolist(), start, by_row, {gap: gaps[gap] for gap in waited}, nodes
         )

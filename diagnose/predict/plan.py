@@ -57,7 +57,7 @@ def assess(
     """
     proven_ms = proven_ms or {}
     causes = better_explained(findings, measured)
-    assessed = [_assessed(one, causes.get(one.rule.id), measured, prediction) for one in findings]
+    assessed = [_assessed(finding, causes.get(finding.rule.id), measured, prediction) for finding in findings]
     assessed = [
         replace(one, group="minor") if one.group and proven_ms.get(one.finding.rule.id, 1.0) <= 0 else one
         for one in assessed

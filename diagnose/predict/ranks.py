@@ -25,7 +25,7 @@ class Ranks:
 
     def __init__(self, replays: Sequence[Replay], collectives: Sequence[Rows]) -> None:
         for what, counts in (
-            ("steps", [one.graph.step_count for one in replays]),
+            ("steps", [replay.graph.step_count for replay in replays]),
             ("collectives", [len(rows) for rows in collectives]),
         ):
             if len(set(counts)) != 1 or not counts[0]:
@@ -33,18 +33,20 @@ class Ranks:
                     "the ranks cannot be replayed together",
                     saw=f"{what} by rank: {', '.join(map(str, counts))}",
                 )
-        durations = np.concatenate([one.durations_ns for one in replays])
+        durations = np.concatenate([replay.durations_ns for replay in replays])
         # Numbers of lanes, calls and device rows, of each rank behind those of the ranks before it.
         self._first = {
-            "event": np.cumsum([0, *(len(one.durations_ns) for one in replays)]),
-            "lane": np.cumsum([0, *(one.graph.edges.lane.max(initial=0) + 1 for one in replays)]),
-            "wait": np.cumsum([0, *(one.graph.edges.wait.max(initial=0) + 1 for one in replays)]),
+            "event": np.cumsum([0, *(len(replay.durations_ns) for replay in replays)]),
+            "lane": np.cumsum([0, *(replay.graph.edges.lane.max(initial=0) + 1 for replay in replays)]),
+            "wait": np.cumsum([0, *(replay.graph.edges.wait.max(initial=0) + 1 for replay in replays)]),
         }
         meetings = np.stack(
             [self._numbered(rank, "event", rows) for rank, rows in enumerate(collectives)], axis=1
         )
-        edges = [self._edges(rank, one.graph.edges) for rank, one in enumerate(replays)]
-        self.replay = Replay(_joined([one.graph for one in replays], edges, meetings, durations), durations)
+        edges = [self._edges(rank, replay.graph.edges) for rank, replay in enumerate(replays)]
+        self.replay = Replay(
+            _joined([replay.graph for replay in replays], edges, meetings, durations), durations
+        )
 
     def step_ns(self, edits: Sequence[Sequence[Edit]]) -> float:
         """A steady step of the whole job, ns; ``edits``: those of each rank."""

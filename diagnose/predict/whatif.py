@@ -109,7 +109,8 @@ def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
     rows_now_ms = ledger_after(prediction)
     return Answer(
         asked=tuple(
-            Asked(one, _now_ms(one, prediction.measured, rows_now_ms), _is_fix(one)) for one in questions
+            Asked(question, _now_ms(question, prediction.measured, rows_now_ms), _is_fix(question))
+            for question in questions
         ),
         recorded_ms=prediction.measured.number("step_ms"),
         now_ms=prediction.recorded_ms,
@@ -150,10 +151,14 @@ def what_if_together(questions: Sequence[Question], predictions: Sequence[Predic
         if not any(by_rank):
             changes_of([question], predictions[0])  # says why
     made = [[change for change in by_rank if change] for by_rank in zip(*changes, strict=True)]
-    ranks = Ranks([one.replay for one in predictions], [collectives_in(one) for one in predictions])
-    edits = [one.steady(changes)[0] for one, changes in zip(predictions, made, strict=True)]
+    ranks = Ranks(
+        [prediction.replay for prediction in predictions],
+        [collectives_in(prediction) for prediction in predictions],
+    )
+    edits = [prediction.steady(changes)[0] for prediction, changes in zip(predictions, made, strict=True)]
     alone = tuple(
-        (one.recorded_ms, one.step_ms(changes)) for one, changes in zip(predictions, made, strict=True)
+        (prediction.recorded_ms, prediction.step_ms(changes))
+        for prediction, changes in zip(predictions, made, strict=True)
     )
     return Together(ranks.step_ns([()] * len(predictions)) / 1e6, ranks.step_ns(edits) / 1e6, alone)
 

@@ -42,14 +42,14 @@ def job_of(summaries: Iterable[RankSummary]) -> Job:
         raise DiagnoseError(
             "no rank of the job could be read", do="analyse one of the traces by itself to see why"
         )
-    world_size = max(len(ranks), *(one.world_size for one in ranks), *(one.rank + 1 for one in ranks))
+    world_size = max(len(ranks), *(rank.world_size for rank in ranks), *(rank.rank + 1 for rank in ranks))
     together = aligned(ranks)
     if silent := [one for one in together.left_out if not len(one.collectives)]:
         notes.append(f"No collective was recorded in the steps of rank {names_of(silent)}: not compared.")
     if unlike := [one for one in together.left_out if len(one.collectives)]:
         other = (
             "other steps, or other collectives,"
-            if all(one.numbered for one in ranks)
+            if all(rank.numbered for rank in ranks)
             else "other collectives"
         )
         notes.append(
@@ -65,8 +65,8 @@ def job_of(summaries: Iterable[RankSummary]) -> Job:
         cause = None
     return Job(
         world_size=world_size,
-        ranks=tuple(_state(one, delays) for one in ranks),
-        missing=tuple(sorted(set(range(world_size)) - {one.rank for one in ranks})),
+        ranks=tuple(_state(rank, delays) for rank in ranks),
+        missing=tuple(sorted(set(range(world_size)) - {rank.rank for rank in ranks})),
         duplicates=duplicates,
         step_count=delays.step_count,
         matched=together.rows.shape[1],
@@ -90,8 +90,8 @@ def _by_rank(summaries: list[RankSummary]) -> tuple[list[RankSummary], tuple[int
 
     Those that do not tell get the numbers left over, by source.
     """
-    told = [one for one in summaries if one.rank >= 0]
-    untold = sorted((one for one in summaries if one.rank < 0), key=lambda one: one.source)
+    told = [summary for summary in summaries if summary.rank >= 0]
+    untold = sorted((summary for summary in summaries if summary.rank < 0), key=lambda one: one.source)
     notes = []
     if untold:
         free = (
@@ -144,7 +144,7 @@ class _Delays:
 
     def __init__(self, together: Aligned, world_size: int) -> None:
         self.together = together
-        self.position = {one.rank: at for at, one in enumerate(together.summaries)}
+        self.position = {summary.rank: at for at, summary in enumerate(together.summaries)}
         self._is_whole = len(together.summaries) == world_size
         steps = together.steps
         counted = _counted(steps)
@@ -227,7 +227,7 @@ class _Delays:
         """Of the steps that some rank holds up, those in which no rank's input was larger, and that of half
         of the ranks smaller; None where the recordings do not tell how large inputs were.
         """
-        inputs = np.stack([_inputs(one, self._numbers) for one in self.together.summaries])
+        inputs = np.stack([_inputs(summary, self._numbers) for summary in self.together.summaries])
         held_up = [(self.position[rank], step) for step, rank in enumerate(self._holders) if rank is not None]
         known = [(at, step) for at, step in held_up if (inputs[:, step] >= 0).all()]
         largest = [
@@ -260,8 +260,8 @@ class _Delays:
         collective, shape (ranks, collectives).
         """
         spent = [
-            _spent_ns(one, row, own)
-            for one, own in zip(self.together.summaries, self.together.rows, strict=True)
+            _spent_ns(summary, row, own)
+            for summary, own in zip(self.together.summaries, self.together.rows, strict=True)
         ]
         return np.stack(spent)[:, self._columns]
 
@@ -291,7 +291,7 @@ class _Delays:
             kinds=self.together.of_meeting("kind")[self._columns][columns].tolist(),
             spent_ns={row: np.nan_to_num(self._spent_ns(row)[:, columns]) for row in self._rows},
         )
-        legs, ranks = critical_path(step), [one.rank for one in self.together.summaries]
+        legs, ranks = critical_path(step), [summary.rank for summary in self.together.summaries]
         whole_ms = (step.over_ns - legs[0].begin_ns) / 1e6
         return JobStep(
             int(self._numbers[chosen]), whole_ms, path_parts(legs, step, ranks), passages(legs, step, ranks)
@@ -301,7 +301,12 @@ class _Delays:
     def _rows(self) -> list[str]:
         """The rows of the ledger that any rank spends time in."""
         return sorted(
-            {str(name) for one in self.together.summaries for name in one.collectives if name not in COLUMNS}
+            {
+                str(name)
+                for summary in self.together.summaries
+                for name in summary.collectives
+                if name not in COLUMNS
+            }
         )
 
     def collectives(self) -> tuple[CollectiveKind, ...]:

@@ -62,7 +62,7 @@ def meetings(
 
 def _on_one_host(together: Aligned, there: np.ndarray) -> np.ndarray:
     """Whether the ranks of each column have one host; False where it is not known."""
-    names = [one.host for one in together.summaries]
+    names = [summary.host for summary in together.summaries]
     numbers = np.array([names.index(name) if name else -1 for name in names])[:, None]
     lowest, highest = (
         reduced(np.where(there, numbers, other), axis=0)

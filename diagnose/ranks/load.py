@@ -46,14 +46,16 @@ def read_job(ranks: Sequence[RankSource], **reading: Any) -> tuple[Job, RankSour
     """
     summaries: list[RankSummary] = []
     notes = []
-    for one in ranks:
+    for rank in ranks:
         try:
-            summaries.append(summary_of(Measured(one.recording(**reading)), rank=one.rank, source=one.name))
+            summaries.append(
+                summary_of(Measured(rank.recording(**reading)), rank=rank.rank, source=rank.name)
+            )
         except DiagnoseError as error:
-            notes.append(f"{one.name} could not be read and is left out: {error.what}")
+            notes.append(f"{rank.name} could not be read and is left out: {error.what}")
     job = job_of(summaries)
     chosen = job.state(job.representative).source
-    return replace(job, notes=(*job.notes, *notes)), next(one for one in ranks if one.name == chosen)
+    return replace(job, notes=(*job.notes, *notes)), next(rank for rank in ranks if rank.name == chosen)
 
 
 def measured_rank(source: Source | Sequence[Source], **reading: Any) -> tuple[Measured, Source]:

@@ -78,7 +78,7 @@ class Aligned:
         Of those without it the time tells.
         """
         told = self.of_meeting("step")
-        if all(one.numbered for one in self.summaries):
+        if all(summary.numbered for summary in self.summaries):
             return told
         steps = self.summaries[0].steps
         arrival = self._column("arrival_ns") - np.round(self.offset_ns).astype(np.int64)[:, None]
@@ -140,7 +140,7 @@ def aligned(summaries: Sequence[RankSummary]) -> Aligned:
 
     Needs one summary at least.
     """
-    meetings = [_meetings(one) for one in summaries]
+    meetings = [_meetings(summary) for summary in summaries]
     groups = [_group(summaries, members, tables) for members, tables in _by_group(meetings)]
     clocks, joined = _one_clock(groups)
     compared = _few_enough(joined, len(clocks))
@@ -151,8 +151,8 @@ def aligned(summaries: Sequence[RankSummary]) -> Aligned:
         rows=_side_by_side(compared, kept),
         offset_ns=offset - offset[0],
         error_ns=np.array([clocks[at][1] for at in kept]),
-        unmatched=sum(one.unmatched for one in groups),
-        left_out=tuple(one for at, one in enumerate(summaries) if at not in clocks),
+        unmatched=sum(group.unmatched for group in groups),
+        left_out=tuple(summary for at, summary in enumerate(summaries) if at not in clocks),
         notes=_notes(compared, kept, len(joined)),
     )
     return together if len(compared) < 2 else _in_order(together)
@@ -235,16 +235,16 @@ def _one_clock(groups: Sequence[_Group]) -> tuple[dict[int, tuple[float, float]]
 
 def _few_enough(groups: Sequence[_Group], rank_count: int) -> Sequence[_Group]:
     """The first groups, as many as fit into memory; one at least."""
-    cells = np.cumsum([rank_count * one.rows.shape[1] for one in groups])
+    cells = np.cumsum([rank_count * group.rows.shape[1] for group in groups])
     return groups[: max(1, int((cells <= MOST_CELLS).sum()))]
 
 
 def _side_by_side(groups: Sequence[_Group], kept: Sequence[int]) -> np.ndarray:
     """The collectives of all groups, shape (ranks, collectives), -1 where a rank is not in the group."""
     parts = []
-    for one in groups:
-        rows = np.full((len(kept), one.rows.shape[1]), -1)
-        rows[np.searchsorted(kept, one.ranks)] = one.rows
+    for group in groups:
+        rows = np.full((len(kept), group.rows.shape[1]), -1)
+        rows[np.searchsorted(kept, group.ranks)] = group.rows
         parts.append(rows)
     return np.concatenate(parts, axis=1)
 
@@ -276,9 +276,9 @@ def _in_order(together: Aligned) -> Aligned:
 
 def _usual(meetings: Sequence[pd.DataFrame]) -> int:
     """The first rank that recorded as many collectives as most ranks: one that lost some is no reference."""
-    counts = Counter(len(one) for one in meetings if len(one))
+    counts = Counter(len(meeting) for meeting in meetings if len(meeting))
     most = max(counts, key=lambda count: (counts[count], count), default=0)
-    return [len(one) for one in meetings].index(most)
+    return [len(meeting) for meeting in meetings].index(most)
 
 
 def _step_ns(summary: RankSummary) -> float:
@@ -387,4 +387,4 @@ def _causal_share(mine: pd.DataFrame, others: pd.DataFrame, offset_ns: float) ->
 
 def names_of(summaries: Iterable[RankSummary]) -> str:
     """Ranks for a sentence: ``3 (rank3.json), 5 (rank5.json)``."""
-    return ", ".join(f"{one.rank} ({one.source})" for one in summaries)
+    return ", ".join(f"{summary.rank} ({summary.source})" for summary in summaries)

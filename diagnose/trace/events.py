@@ -151,11 +151,11 @@ class DeviceColumns:
         kind[np.isin(name, [self.names.get(one, -1) for one in MTIA_COPIES])] = MEMCPY
         copies = np.flatnonzero(kind == MEMCPY)
         told = [(events[row].name, args[row].kind, args[row].direction) for row in copies.tolist()]
-        correlation = integers([one.correlation for one in args])
+        correlation = integers([arg.correlation for arg in args])
         pids, tids = [event.pid for event in events], [event.tid for event in events]
         device, stream = (
-            _known([one.device for one in args], lambda: pids),
-            _known([one.stream for one in args], lambda: tids),
+            _known([arg.device for arg in args], lambda: pids),
+            _known([arg.stream for arg in args], lambda: tids),
         )
         self.tracks.update(zip(device.tolist(), stream.tolist(), pids, tids, strict=True))
         self.parts.add(
@@ -167,14 +167,14 @@ class DeviceColumns:
             correlation=correlation if (correlation >= 0).all() else correlations(args),
             # without a correlation it is not the op's, see `correlations`
             external=np.where(correlation >= 0, external_ids(args), -1),
-            bytes=_known([one.bytes for one in args], lambda: [one.size for one in args]),
+            bytes=_known([arg.bytes for arg in args], lambda: [arg.size for arg in args]),
             copy=at_rows(copies, self.copies.of(told, len(told)), count),
             collective=self._collectives(args),
         )
 
     def _collectives(self, args: Sequence[Args]) -> NDArray[Any]:
         """What is told of each event as a collective, as a number; -1 for most events, which are none."""
-        rows = np.array([row for row, one in enumerate(args) if one.collective is not None], dtype=np.int64)
+        rows = np.array([row for row, arg in enumerate(args) if arg.collective is not None], dtype=np.int64)
         return at_rows(
             rows, self.collectives.of([told(args[row]) for row in rows.tolist()], len(rows)), len(args)
         )
@@ -189,20 +189,20 @@ class MemoryColumns:
 
     def add(self, events: Sequence[Event]) -> None:
         args = [event.args or NO_ARGS for event in events]
-        is_cpu = integers([one.device_type for one in args]) == CPU_TYPE
+        is_cpu = integers([arg.device_type for arg in args]) == CPU_TYPE
         device, allocated, reserved = (
             np.maximum(integers(column), -1)
             for column in (
-                [one.device_id for one in args],
-                [one.allocated for one in args],
-                [one.reserved for one in args],
+                [arg.device_id for arg in args],
+                [arg.allocated for arg in args],
+                [arg.reserved for arg in args],
             )
         )
         self.parts.add(
             start=nanoseconds([event.ts for event in events]),
             dur=np.zeros(len(events), dtype=np.int8),  # of an instant
             device=np.where(is_cpu, -1, device),
-            change=integers([one.change for one in args]),
+            change=integers([arg.change for arg in args]),
             allocated=allocated,
             reserved=reserved,
         )
@@ -210,12 +210,12 @@ class MemoryColumns:
 
 def correlations(args: Sequence[Args]) -> Rows:
     """The correlation id, -1 if none. Some ROCm builds write it as External id, and no correlation."""
-    return _known([one.correlation for one in args], lambda: [one.external_id for one in args])
+    return _known([arg.correlation for arg in args], lambda: [arg.external_id for arg in args])
 
 
 def external_ids(args: Sequence[Args]) -> Rows:
     """The number that joins an op with what it caused, -1 if none."""
-    return _known([one.external_id for one in args], lambda: [one.external_id_old for one in args])
+    return _known([arg.external_id for arg in args], lambda: [arg.external_id_old for arg in args])
 
 
 def _known(values: Sequence[object], others: Callable[[], Sequence[object]]) -> Rows:

@@ -32,10 +32,10 @@ def wait_table(events: Sequence[Event], origin: int, host: pd.DataFrame) -> pd.D
         "start_ns": start[rows] - origin,
         "dur_ns": dur[rows],
         "kind": categorical(np.array([kinds.index(kind) for kind in kind_of], dtype=np.int32), kinds),
-        "device": integers([one.device for one in args]),
-        "stream": integers([one.stream for one in args]),
-        "on_stream": integers([one.wait_on_stream for one in args]),
-        "record": looked_up(integers([one.wait_on_record for one in args]), correlation, runtime),
-        "call": looked_up(integers([one.correlation for one in args]), correlation, runtime),
+        "device": integers([arg.device for arg in args]),
+        "stream": integers([arg.stream for arg in args]),
+        "on_stream": integers([arg.wait_on_stream for arg in args]),
+        "record": looked_up(integers([arg.wait_on_record for arg in args]), correlation, runtime),
+        "call": looked_up(integers([arg.correlation for arg in args]), correlation, runtime),
     }
     return table(WAITS, values)

@@ -101,7 +101,7 @@ def _link(measured: Measured, rank_count: int) -> float:
 )
 def _link_share_reached(measured: Measured) -> Value | Missing:
     kinds = measured.job.collectives if measured.job is not None else ()
-    judged = [one for one in kinds if one.kind in LINK_KINDS and one.on_one_host]
+    judged = [kind for kind in kinds if kind.kind in LINK_KINDS and kind.on_one_host]
     reached = [(one.best_gb_per_s, one.size) for one in judged if one.size and one.best_gb_per_s]
     if not reached:
         return NO_HOST_RANKS

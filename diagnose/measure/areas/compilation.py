@@ -66,7 +66,7 @@ def _graph_breaks(measured: Measured) -> list[FactPlace] | Missing:
         return breaks
     between = _graph_break_ms(measured)
     ms = between / len(breaks) if between is not None and breaks else between
-    return [FactPlace(one["file"], one["line"], "", 1.0, ms) for one in breaks]
+    return [FactPlace(graph_break["file"], graph_break["line"], "", 1.0, ms) for graph_break in breaks]
 
 
 @metric("graph_break_reason", "", "why torch.compile broke the graph, the commonest reason")

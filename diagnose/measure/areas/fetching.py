@@ -56,14 +56,14 @@ def _slow_item(measured: Measured) -> list[LineTime]:
     if lines and lines[0].share >= MOST_OF_FETCH:
         return lines[:1]
     by_function: dict[tuple[str, str], list[LineTime]] = defaultdict(list)
-    for one in lines:
-        if not _reads_file(one):
-            by_function[one.file, one.function].append(one)
+    for line in lines:
+        if not _reads_file(line):
+            by_function[line.file, line.function].append(line)
     return max(by_function.values(), key=_fetch_share, default=lines[:1])
 
 
 def _fetch_share(lines: list[LineTime]) -> float:
-    return sum(one.share for one in lines)
+    return sum(line.share for line in lines)
 
 
 def _reads_file(line: LineTime) -> bool:
@@ -122,7 +122,7 @@ def _item_conversions(measured: Measured) -> list[FactPlace] | Missing:
 )
 def _item_conversions_part(measured: Measured) -> Value | Missing:
     converting, lines = known(_fetch_lines(measured, CONVERTS_ITEM)), known(_fetch_lines(measured))
-    whole = sum(one.share for one in lines)
+    whole = sum(line.share for line in lines)
     return sum(one.share for one in converting) / whole if whole else 0.0
 
 

@@ -138,9 +138,9 @@ def _gpu_holds_data(measured: Measured) -> Value | Missing:
     if not facts:
         return NO_FACTS
     devices = {
-        str(one.get("device"))
-        for one in [*(facts.get("models") or []), *(facts.get("optimizers") or [])]
-        if one.get("device")
+        str(fact.get("device"))
+        for fact in [*(facts.get("models") or []), *(facts.get("optimizers") or [])]
+        if fact.get("device")
     }
     return bool(devices - {"cpu", "meta"}) or gpu_bytes(measured) > 0
 
@@ -168,7 +168,7 @@ def _device_asked_for(measured: Measured) -> Value | Missing:
 def _models_on_cpu(measured: Measured) -> list[FactPlace] | Missing:
     models = known(measured.fact("models"))
     return [
-        FactPlace(one["file"], one["line"], one["function"], 0.0, None)
-        for one in models
-        if one.get("device") == "cpu"
+        FactPlace(model["file"], model["line"], model["function"], 0.0, None)
+        for model in models
+        if model.get("device") == "cpu"
     ]

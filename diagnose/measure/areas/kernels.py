@@ -111,7 +111,7 @@ def _gpu_capability(measured: Measured) -> Value | Missing:
     ):  # AMD's numbers mean something else
         return unknown
     devices = trace.info.get("deviceProperties") or []
-    known = [one for one in devices if isinstance(one, dict) and "computeMajor" in one]
+    known = [device for device in devices if isinstance(device, dict) and "computeMajor" in device]
     return float(f"{known[0]['computeMajor']}.{known[0].get('computeMinor', 0)}") if known else unknown
 
 

@@ -86,7 +86,7 @@ def _out_of_memory_count(measured: Measured) -> Value | Missing:
     counts += [] if isinstance(in_plain_phase, Missing) else [in_plain_phase]
     return (
         int(max(known_ones))
-        if (known_ones := [one for one in counts if one is not None])
+        if (known_ones := [count for count in counts if count is not None])
         else known(in_plain_phase)
     )
 

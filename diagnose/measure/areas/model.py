@@ -210,6 +210,6 @@ def _conv_norm_pair_count(measured: Measured) -> Value | Missing:
     models = measured.fact("models")
     if isinstance(models, Missing):
         return models
-    counts = [one.get("conv_norm_pair_count") for one in models]
+    counts = [model.get("conv_norm_pair_count") for model in models]
     known = [int(count) for count in counts if count is not None]
     return sum(known) if known else Missing("pairs of convolution and normalisation were not looked for")

@@ -71,7 +71,9 @@ def _large_tables(view: Selection) -> set[Shape]:
     looked_up = view.named(view.name_matches(EMBEDDING_OP))
     product = view.named(view.name_matches(MATMUL_OP))
     texts = view.host["shapes"].array
-    used = {shape_of(one) for text in set(texts[product].tolist()) for one in input_shapes(text)}
+    used = {
+        shape_of(input_shape) for text in set(texts[product].tolist()) for input_shape in input_shapes(text)
+    }
     tables: set[Shape] = set()
     for text in set(texts[looked_up].tolist()):
         table, indices = [*map(shape_of, input_shapes(text)[:2]), (), ()][:2]
@@ -173,11 +175,11 @@ class Growth(NamedTuple):
 def _growth(text: str) -> Growth:
     """Appending along a dimension other than a picture's channels, which dense networks grow on purpose."""
     shapes = input_shapes(text)
-    parts = [shape_of(one) for one in shapes[0]] if shapes and isinstance(shapes[0], list) else []
-    if len(parts) < 2 or not all(parts) or len({len(one) for one in parts}) > 1:
+    parts = [shape_of(shape) for shape in shapes[0]] if shapes and isinstance(shapes[0], list) else []
+    if len(parts) < 2 or not all(parts) or len({len(part) for part in parts}) > 1:
         return Growth(0, 0)
     differing = [index for index, sizes in enumerate(zip(*parts, strict=True)) if len(set(sizes)) > 1]
-    sizes = [math.prod(one) for one in parts]
+    sizes = [math.prod(part) for part in parts]
     grows = sizes[0] >= sum(sizes[1:]) and not (len(parts[0]) >= 4 and differing == [1])
     return Growth(sizes[0], sum(sizes)) if grows else Growth(0, 0)
 

@@ -212,7 +212,7 @@ def _line_of_the_slow_step(measured: Measured) -> tuple[str, int, str]:
         return NO_LINE
     slowest = view.host_windows[[int(np.argmax(took))]]
     there, all_there = (
-        {(one.file, one.line, one.function): one for one in _times_in(view, span)}
+        {(line.file, line.line, line.function): line for line in _times_in(view, span)}
         for span in (slowest, view.host_span)
     )
     for key, one in there.items():

@@ -240,7 +240,9 @@ def _python_lines(measured: Measured) -> list[LineTime] | Missing:
     own = _own_python(view)
     part = total(own) / python if python else 0.0
     lines = line_times(view, _own_calls(view), own)
-    return sorted((replace(one, share=one.typical_share * part) for one in lines), key=lambda one: -one.share)
+    return sorted(
+        (replace(line, share=line.typical_share * part) for line in lines), key=lambda one: -one.share
+    )
 
 
 def short_callee(callee: str) -> str:
@@ -288,7 +290,7 @@ def _steps_marked(measured: Measured) -> Value | Missing:
 def _dominant_line(measured: Measured) -> list[FactPlace] | Missing:
     lines = _python_lines(measured)
     return (
-        lines if isinstance(lines, Missing) else [one.place(measured.row_ms("python")) for one in lines[:1]]
+        lines if isinstance(lines, Missing) else [line.place(measured.row_ms("python")) for line in lines[:1]]
     )
 
 
@@ -313,7 +315,7 @@ def _other_python(measured: Measured) -> list[FactPlace] | Missing:
         return NO_CALLS_SEEN
     python, whole_ms = total(view.ledger.rows.get("python", NO_INTERVALS)), measured.row_ms("python")
     left = (total(_own_python(view)) / python if python else 0.0) - (lines[0].share if lines else 0.0)
-    named = [one.place(whole_ms) for one in lines[1:]]
+    named = [line.place(whole_ms) for line in lines[1:]]
     elsewhere_ms = left * whole_ms - sum(place.ms_per_step or 0.0 for place in named)
     return [*named, FactPlace("", -1, "", 0.0, max(elsewhere_ms, 0.0))]
 

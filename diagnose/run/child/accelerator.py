@@ -253,4 +253,8 @@ class Activities:
         kind = kind_in_use() if self.device else ""
         if kind not in _ACTIVITIES:
             return []
-        return [one for one in torch.profiler.supported_activities() if one.name == _ACTIVITIES[kind]]
+        return [
+            supported_activity
+            for supported_activity in torch.profiler.supported_activities()
+            if supported_activity.name == _ACTIVITIES[kind]
+        ]

@@ -285,9 +285,9 @@ def compiled_model_class() -> type | None:
         return None
     modules = [found for found in gc.get_objects() if issubclass(type(found), torch.nn.Module)]
     compiled = (
-        type(one)
-        for one in modules
-        if isinstance(one, _compiled_module_class()) or vars(one).get("_compiled_call_impl")
+        type(module)
+        for module in modules
+        if isinstance(module, _compiled_module_class()) or vars(module).get("_compiled_call_impl")
     )
     return next(compiled, None)
 

@@ -66,7 +66,7 @@ def _graph_breaks(places: Places) -> Counter[_Row]:
 def _recompiles() -> Counter[_Row]:
     """By the frame that had to be compiled again, and why: the guard that failed first."""
     metrics: list[Any] = getattr(_dynamo(), "get_compilation_metrics", list)()
-    told = [one for one in metrics if getattr(one, "recompile_reason", None)]
+    told = [metric for metric in metrics if getattr(metric, "recompile_reason", None)]
     if told:
         return Counter(
             (_shortened(one.recompile_reason), one.co_filename or "", one.co_firstlineno or -1)

@@ -43,7 +43,7 @@ class Evaluations:
         self._version, self._count = -1, 0
         try:
             self._parameter = next(
-                one for group in optimizer.param_groups for one in group["params"] if one.requires_grad
+                param for group in optimizer.param_groups for param in group["params"] if param.requires_grad
             )
         except Exception:  # none, or an optimizer that keeps them in a form of its own
             self._parameter = None

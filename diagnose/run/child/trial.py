@@ -159,7 +159,10 @@ class Trial:
             "batch_size": max(self._hashes.sizes, key=self._hashes.sizes.count, default=None),
             "losses": self._losses.facts(1)["losses"] if self._tick_ns else None,
             "outputs": self._outputs.seen or None,
-            "interventions": [{"held": one.held, "why_not": one.why_not} for one in self._interventions],
+            "interventions": [
+                {"held": intervention.held, "why_not": intervention.why_not}
+                for intervention in self._interventions
+            ],
             "peak_allocated_bytes": accelerator.peaks("allocated_bytes.all.peak"),
             "peak_reserved_bytes": accelerator.peaks("reserved_bytes.all.peak"),
             "peak_resident_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,

@@ -68,7 +68,7 @@ def is_last(job: JobFolder) -> bool:
     while others := [
         one for one in job.out.glob(".launchers-*") if one != _here(job) and not (one / _OVER).exists()
     ]:
-        signs = {one: _read_sign(one) for one in others}
+        signs = {other: _read_sign(other) for other in others}
         if any(sign != seen.get(one, sign) for one, sign in signs.items()):
             return False  # that machine will report
         if time.monotonic() >= deadline:

@@ -53,8 +53,8 @@ def together(ranks: Sequence[Left]) -> Left:
 
 def _fix(of_ranks: Sequence[Left]) -> Left:
     return {
-        "held": sum(one["held"] for one in of_ranks),
-        "why_not": next((one["why_not"] for one in of_ranks if one["why_not"]), ""),
+        "held": sum(of_rank["held"] for of_rank in of_ranks),
+        "why_not": next((of_rank["why_not"] for of_rank in of_ranks if of_rank["why_not"]), ""),
     }
 
 
