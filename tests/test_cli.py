@@ -15,8 +15,8 @@ from typing import Any
 import fsspec
 import pytest
 
-from diagnose import pipeline as analysis
 from diagnose import pipeline
+from diagnose import pipeline as analysis
 from diagnose.commands import main as cli
 from diagnose.commands import targets
 from diagnose.commands import verify as verifying
