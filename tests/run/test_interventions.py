@@ -1221,7 +1221,8 @@ def test_arguments_of_distributed_data_parallel(apply: Apply, process_group: Non
     assert (model.gradient_as_bucket_view, model.bucket_bytes_cap) == (True, 1 << 20)
     parallel(Net(), gradient_as_bucket_view=True, bucket_cap_mb=1)
     assert changed.held == 2
-    unknown = apply("ddp", magic=True)
+    unknown = apply("ddp", static_graph=True)
+    unknown.wanted["magic"] = True  # as an argument that this torch does not have yet
     parallel(Net())
     assert (unknown.held, "magic" in unknown.why_not) == (0, True)
 
