@@ -8,6 +8,9 @@ DiagnoseError                exit 1   our own failure
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 EXIT_OK = 0
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
@@ -60,3 +63,15 @@ class ScriptFailed(DiagnoseError):
     """The user's script failed by itself; its own traceback has been shown."""
 
     exit_code = EXIT_SCRIPT_FAILED
+
+
+def known_name(name: str, valid: Iterable[str], where: str) -> str:
+    """The name; raises DiagnoseError with the nearest valid one if it is none of them."""
+    valid = list(valid)
+    if name in valid:
+        return name
+    near = difflib.get_close_matches(name, valid, n=1)
+    raise DiagnoseError(
+        f"{where}: {name!r} is unknown",
+        do=f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(sorted(valid))}",
+    )

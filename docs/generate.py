@@ -8,6 +8,8 @@ from pathlib import Path
 
 from diagnose.document.schema import json_schema
 from diagnose.document.text import code, prose
+from diagnose.fixes.all import FIXES
+from diagnose.fixes.fix import TOLERANCE, Argument, Fix
 from diagnose.judge.rules import load_rules
 from diagnose.measure.metrics import METRICS
 from diagnose.report.blocks import unpadded_table
@@ -48,9 +50,38 @@ def _answer(row: dict[str, object]) -> str:
     return ": ".join(filter(None, [rules, prose(str(row.get("how", "")))]))
 
 
+def automatic_fixes() -> str:
+    """What `verify --try` takes and the rules' `intervention` names."""
+    intro = (
+        "What `verify` makes by itself, inside the process of a trial: the `intervention` of a rule, or one "
+        "named on the command line, as in `python -m diagnose verify RUN --try dataloader:num_workers=2`. "
+        "Of a *tuned* number the best is searched for. "
+        f"Losses may deviate by {TOLERANCE:.0%} where nothing else is said. "
+        "Where `fixes.diff` cannot hold the fix, the reason is given. "
+        "Written by `make docs` from `diagnose/fixes/all.py`."
+    )
+    rows = [
+        (code(fix.name), _what(fix), ", ".join(map(_argument, fix.arguments)), prose(fix.by_hand) or "patch")
+        for fix in FIXES.values()
+    ]
+    head = ("Fix", "What it does", "Arguments", "In `fixes.diff`")
+    return "\n\n".join(["# Automatic fixes", intro, unpadded_table(head, rows)]) + "\n"
+
+
+def _what(fix: Fix) -> str:
+    return (
+        fix.what if fix.tolerance == TOLERANCE else f"{fix.what}; losses may deviate by {fix.tolerance:.0%}"
+    )
+
+
+def _argument(argument: Argument) -> str:
+    return code(argument.name) + (" (tuned)" if argument.largest else "")
+
+
 PAGES = {
     ROOT / "docs" / "tables.md": tables,
     ROOT / "docs" / "coverage.md": coverage,
+    ROOT / "docs" / "fixes.md": automatic_fixes,
     ROOT / "docs" / "report.schema.json": lambda: (
         json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
     ),

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.run.settings import Target
-from diagnose.run.trial import Job, TrialSettings
 from diagnose.verify import statistics
 from diagnose.verify.lengths import fitted
 from diagnose.verify.paired import Arm, TrialRunner
 from diagnose.verify.store import Store
+from diagnose.verify.trial import Job, TrialSettings
 
 PRECISION = 0.05
 # of the steps timed in each run: shorter than those of `verify`, for there are more duels

@@ -31,11 +31,11 @@ from diagnose.judge.rules import load_rules
 from diagnose.measure.recording import load_recording
 from diagnose.report.accuracy import HEADERS, accuracy_rows, in_sum
 from diagnose.report.verification import losses, verdict
-from diagnose.run.trial import TrialSettings
 from diagnose.verify import statistics
 from diagnose.verify.accuracy import pairs_of
 from diagnose.verify.paired import RunFailed, TrialRunner
 from diagnose.verify.store import Store
+from diagnose.verify.trial import TrialSettings
 from sample_traces.conductor import diagnosed, recorded
 from sample_traces.duels import PRECISION as UNCHANGED_PRECISION
 from sample_traces.duels import arm, compare_arms

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import tomllib
 from typing import Any
 
 import pytest
 
 from diagnose.errors import DiagnoseError
-from diagnose.judge.rules import INTERVENTIONS, load_rules, parse_rule, rules_folder
-from diagnose.measure.metrics import METRICS
-from diagnose.run.child.interventions import INTERVENTIONS as CHILD_INTERVENTIONS
-from diagnose.run.child.interventions import build
-from diagnose.run.child.places import Places
+from diagnose.judge.rules import load_rules, parse_rule, rules_folder
 
 GOOD = tomllib.loads((rules_folder() / "input-wait-no-workers.toml").read_text(encoding="utf-8"))
 
@@ -60,16 +55,3 @@ def test_refines_names_a_ledger_row_or_a_rule(tmp_path: Any) -> None:
 def test_every_rule_has_cases_beside_it() -> None:
     for rule_id in load_rules():
         assert (rules_folder() / f"{rule_id}.cases.toml").exists()
-
-
-def test_every_automatic_fix_can_be_made_with_the_arguments_its_rule_gives() -> None:
-    for name, fix in CHILD_INTERVENTIONS.items():
-        taken = set(inspect.signature(fix).parameters) - {"sites"}
-        # those take anything and say themselves what they know
-        assert taken == set(INTERVENTIONS[name]) or taken == {"wanted"}, name
-    assert set(INTERVENTIONS) == set(CHILD_INTERVENTIONS)
-    for rule in load_rules().values():
-        if rule.fix.intervention:
-            arguments = {name: 2 if value in METRICS else value for name, value in rule.fix.arguments.items()}
-            spec = {"name": rule.fix.intervention, "arguments": arguments, "sites": []}
-            assert len(build([spec], Places("/job", "/job"))) == 1  # raises TypeError for an unknown argument

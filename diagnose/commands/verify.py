@@ -17,8 +17,8 @@ from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
 from diagnose.run.settings import FEWEST_STEPS, Target
 
 if TYPE_CHECKING:
-    from diagnose.run.trial import Job
     from diagnose.verify.candidates import Candidate
+    from diagnose.verify.trial import Job
     from diagnose.verify.verification import Verification, VerifyOptions
 
 FILE = "verify.json"
@@ -193,7 +193,7 @@ def job_of(record: dict[str, Any], facts: dict[str, Any]) -> Job:
     """The recorded run's script. Raises UsageError if it is no longer there."""
     from diagnose.run.job.torchrun import was_started_by_torchrun, without_launcher
     from diagnose.run.target import check
-    from diagnose.run.trial import Job
+    from diagnose.verify.trial import Job
 
     target = Target(record["target"], bool(record["module"]), tuple(record["argv"][1:]))
     cwd = Path(record["cwd"])

@@ -18,7 +18,7 @@ from diagnose.document.text import quantity
 from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding
-from diagnose.judge.rules import Fix, Rule, filled, placeholders
+from diagnose.judge.rules import Advice, Rule, filled, placeholders
 from diagnose.measure.endings import about_ranks
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
@@ -263,7 +263,7 @@ def _fix(finding: Finding, measured: Measured, sources: Sources, found: Mapping[
     }
 
 
-def _arguments(fix: Fix, value_of: Callable[[str], Any]) -> dict[str, Any] | None:
+def _arguments(fix: Advice, value_of: Callable[[str], Any]) -> dict[str, Any] | None:
     """The intervention's arguments with metrics replaced by their values; None where one of them is
     unknown.
     """

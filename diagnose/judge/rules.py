@@ -6,16 +6,16 @@ and fails with the nearest valid one.
 
 from __future__ import annotations
 
-import difflib
 import re
 import string
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from diagnose.errors import DiagnoseError
+from diagnose.errors import DiagnoseError, known_name
+from diagnose.fixes import all as fixes
 from diagnose.measure.areas.user_code import CallTime
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import FACT_SELECTORS
@@ -33,49 +33,6 @@ BECAUSE = {
     "unblock": "the work stays, the host only stops waiting for it",
     "fuse": "the GPU's work stays, the host launches it at once",
     "overlap": "loading as measured, beside the step as recorded, on the cores there are",
-}
-# The fixes that a rerun can make by itself, one class each in
-# `diagnose.run.child.interventions`, with the arguments they take.
-INTERVENTIONS: dict[str, tuple[str, ...]] = {
-    "affinity": ("cores",),
-    "allocator": ("library",),
-    "anomaly_mode_off": (),
-    "autocast": ("dtype",),
-    "backend_flags": (
-        "allow_tf32",
-        "cudnn_benchmark",
-        "cudnn_sdp",
-        "flash_sdp",
-        "math_sdp",
-        "matmul_precision",
-        "mem_efficient_sdp",
-    ),
-    "channels_last": (),
-    "compile": ("backend", "mode"),
-    "dataloader": ("batch_size", "num_workers", "persistent_workers", "pin_memory", "prefetch_factor"),
-    "ddp": ("bucket_cap_mb", "find_unused_parameters", "gradient_as_bucket_view", "static_graph"),
-    "empty_cache_off": (),
-    "expandable_segments": (),
-    "fold_conv_norm": (),
-    "gc_freeze": (),
-    "inference_mode": (),
-    "launch_blocking_off": (),
-    "non_blocking": (),
-    "optimizer": ("foreach", "fused"),
-    "own_profiler_off": (),
-    "threads": ("count",),
-    "zero_grad": (),
-}
-# Without any of its arguments these would change nothing.
-NEED_ARGUMENTS = {
-    "affinity",
-    "allocator",
-    "autocast",
-    "backend_flags",
-    "dataloader",
-    "ddp",
-    "optimizer",
-    "threads",
 }
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 # What a `because` may name instead of saying it again.
@@ -96,14 +53,16 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Fix:
-    """``how`` may hold ``{metric}`` names; ``otherwise`` is said instead where one of them is unknown.
+class Advice:
+    """What a rule's ``[fix]`` says.
+
+    ``how`` may hold ``{metric}`` names; ``otherwise`` is said instead where one of them is unknown.
 
     ``call``: the function whose call in the script the remedy changes (``DataLoader``,
     ``zero_grad``); empty if there is no such call. ``before``, ``after``: the same few lines of code
     without and with the remedy; both or neither. ``after`` may hold ``{metric}`` names too.
-    ``intervention``: the fix's automatic form (`diagnose.run.child.interventions`), empty if it has
-    none; its ``arguments`` are values or the names of metrics.
+    ``intervention``: the automatic fix that makes it (`diagnose.fixes.all`), empty if there is none; its
+    ``arguments`` are values or the names of metrics.
     """
 
     title: str
@@ -150,7 +109,7 @@ class Rule:
     references: tuple[str, ...]
     when: tuple[Condition, ...]
     selector: str
-    fix: Fix
+    fix: Advice
     saving: Saving
 
 
@@ -177,7 +136,7 @@ def load_rules(*folders: Path) -> dict[str, Rule]:
         _add_events(data[path.stem], path.stem, selectors)
     rules = {rule_id: parse_rule(table, rule_id) for rule_id, table in data.items()}
     for rule in rules.values():
-        _known(rule.refines, [WHOLE_STEP, *TITLES, *rules], f"{rule.id}: refines")
+        known_name(rule.refines, [WHOLE_STEP, *TITLES, *rules], f"{rule.id}: refines")
     return rules
 
 
@@ -203,7 +162,7 @@ def _add_events(data: Mapping[str, Any], where: str, taken: set[str]) -> None:
     _keys(events, {"calls", "meaning"}, {"time"}, where)
     calls = events["calls"]
     pattern = calls if isinstance(calls, str) else "|".join(calls)
-    time = _known(events.get("time", "exposed"), get_args(CallTime), f"{where}: time")
+    time = known_name(events.get("time", "exposed"), get_args(CallTime), f"{where}: time")
     name = culprits.get("selector", "")
     if name in taken:
         raise DiagnoseError(f"{where}: two kinds of events are called {name}", do="choose another name")
@@ -242,14 +201,16 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
     _keys(data["culprits"], {"selector"}, set(), f"{where}: [culprits]")
     return Rule(
         id=data["id"],
-        status=_known(data["status"], STATUSES, f"{where}: status"),
+        status=known_name(data["status"], STATUSES, f"{where}: status"),
         refines=data["refines"],
         symptom=data["symptom"].strip(),
         why=data["why"].strip(),
         innocent=data.get("innocent", "").strip(),
         references=tuple(data["references"]),
         when=tuple(_condition(one, where) for one in data["when"]),
-        selector=_known(data["culprits"]["selector"], [*SELECTORS, *FACT_SELECTORS], f"{where}: selector"),
+        selector=known_name(
+            data["culprits"]["selector"], [*SELECTORS, *FACT_SELECTORS], f"{where}: selector"
+        ),
         fix=_fix(data["fix"], where),
         saving=_saving(data["saving"], where),
     )
@@ -258,18 +219,18 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
 def _condition(data: Mapping[str, Any], where: str) -> Condition:
     _keys(data, {"metric", "op", "value", "because"}, set(), f"{where}: [[when]]")
     return Condition(
-        metric=_known(data["metric"], METRICS, f"{where}: metric"),
-        op=_known(data["op"], OPS, f"{where}: op"),
+        metric=known_name(data["metric"], METRICS, f"{where}: metric"),
+        op=known_name(data["op"], OPS, f"{where}: op"),
         value=data["value"],
         because=REASONS.get(data["because"], data["because"].strip()),
     )
 
 
-def _fix(data: Mapping[str, Any], where: str) -> Fix:
+def _fix(data: Mapping[str, Any], where: str) -> Advice:
     optional = {"intervention", "arguments", "caution", "otherwise", "call", "before", "after"}
     _keys(data, {"title", "how", "safety"}, optional, f"{where}: [fix]")
     if "intervention" in data:
-        check_intervention(data["intervention"], data.get("arguments", {}), where)
+        fixes.check(data["intervention"], data.get("arguments", {}), where)
     if placeholders(data["how"]) and "otherwise" not in data:
         raise DiagnoseError(
             f"{where}: [fix] 'otherwise' is missing",
@@ -278,12 +239,12 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
     if ("before" in data) != ("after" in data):
         raise DiagnoseError(f"{where}: [fix] has only one of 'before' and 'after'")
     for name in placeholders(data["how"]):
-        _known(name, METRICS, f"{where}: {{{name}}} in fix.how")
-    return Fix(
+        known_name(name, METRICS, f"{where}: {{{name}}} in fix.how")
+    return Advice(
         title=data["title"],
         how=data["how"].strip(),
         otherwise=data.get("otherwise", "").strip(),
-        safety=_known(data["safety"], SAFETIES, f"{where}: safety"),
+        safety=known_name(data["safety"], SAFETIES, f"{where}: safety"),
         intervention=data.get("intervention", ""),
         caution=data.get("caution", "").strip(),
         call=data.get("call", ""),
@@ -291,19 +252,6 @@ def _fix(data: Mapping[str, Any], where: str) -> Fix:
         after=data.get("after", "").strip("\n"),
         arguments=data.get("arguments", {}),
     )
-
-
-def check_intervention(name: str, arguments: Collection[str], where: str) -> None:
-    """Raises DiagnoseError if there is no such fix, if it takes no argument of such
-    a name, or needs one and gets none.
-    """
-    _known(name, INTERVENTIONS, f"{where}: intervention")
-    for argument in arguments:
-        _known(argument, INTERVENTIONS[name], f"{where}: argument of {name}")
-    if name in NEED_ARGUMENTS and not arguments:
-        raise DiagnoseError(
-            f"{where}: {name} needs arguments", do=f"it takes {', '.join(INTERVENTIONS[name])}"
-        )
 
 
 def _saving(data: Mapping[str, Any], where: str) -> Saving:
@@ -316,7 +264,7 @@ def _saving(data: Mapping[str, Any], where: str) -> Saving:
         )
     ratio = data.get("ratio", LEFT[data["edit"]][0] if data["edit"] in LEFT else 0.0)
     if isinstance(ratio, str):
-        _known(ratio, METRICS, f"{where}: ratio")
+        known_name(ratio, METRICS, f"{where}: ratio")
     usual = (
         LEFT[data["edit"]][1:]
         if not given and data["edit"] in LEFT
@@ -333,8 +281,8 @@ def _saving(data: Mapping[str, Any], where: str) -> Saving:
                 do="between = [best, worst]",
             )
     return Saving(
-        edit=_known(data["edit"], EDITS, f"{where}: edit"),
-        scope=_known(data["scope"], SCOPES, f"{where}: scope"),
+        edit=known_name(data["edit"], EDITS, f"{where}: edit"),
+        scope=known_name(data["scope"], SCOPES, f"{where}: scope"),
         ratio=ratio,
         between=None if between is None else (float(between[0]), float(between[1])),
         because=data.get("because", BECAUSE.get(data["edit"], "")).strip(),
@@ -343,7 +291,7 @@ def _saving(data: Mapping[str, Any], where: str) -> Saving:
 
 
 def _formats(names: Sequence[str], where: str) -> tuple[str, str]:
-    now, then = (_known(name, FORMATS, f"{where}: formats") for name in names)
+    now, then = (known_name(name, FORMATS, f"{where}: formats") for name in names)
     return now, then
 
 
@@ -366,15 +314,4 @@ def _keys(data: Mapping[str, Any], required: set[str], optional: set[str], where
     for key in required - set(data):
         raise DiagnoseError(f"{where}: {key!r} is missing")
     for key in set(data) - required:
-        _known(key, required | optional, f"{where}: key")
-
-
-def _known(name: str, valid: Collection[str] | Iterable[str], where: str) -> str:
-    valid = list(valid)
-    if name in valid:
-        return name
-    near = difflib.get_close_matches(name, valid, n=1)
-    raise DiagnoseError(
-        f"{where}: {name!r} is unknown",
-        do=f"did you mean {near[0]!r}?" if near else f"valid: {', '.join(sorted(valid))}",
-    )
+        known_name(key, required | optional, f"{where}: key")

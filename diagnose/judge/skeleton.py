@@ -42,7 +42,7 @@ selector = "{selector}"           # TODO: the events to blame; each selector giv
 title = "TODO: what to do, as an order"
 how   = "TODO: how, with `code`. A metric's name in braces is filled in; an `otherwise` is then needed for where it is unknown."
 # call = "TODO"                         # the function whose call in the script changes, if it is one; `Optimizer` for any of them
-# intervention = "TODO"                 # how `verify` can make the fix by itself: see INTERVENTIONS in diagnose/judge/rules.py
+# intervention = "TODO"                 # the automatic fix that `verify` can try: see docs/fixes.md
 # arguments = {{ TODO = 2 }}            # for it: values, or the names of metrics
 safety = "manual"                       # exact: same results; numerics: last digits; manual: only the author can judge
 before = """

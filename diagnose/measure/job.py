@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import median
 
 
 @dataclass(frozen=True)
@@ -147,8 +146,3 @@ class Job:
         if found is None:
             raise KeyError(rank)
         return found
-
-    def median_ms(self, row: str) -> float:
-        """A row of the ledger, median of the ranks but the late one; nan if there are none."""
-        others = [state.rows_ms.get(row, 0.0) for state in self.ranks if state.rank != self.late_rank]
-        return median(others) if others else math.nan

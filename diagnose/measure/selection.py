@@ -162,15 +162,5 @@ _OWN_TIME: dict[str, Callable[[Selection, Rows], Intervals]] = {
 
 
 def ledger_row(row: str) -> Callable[[Selection, Rows], Intervals]:
-    """The stake is a row of the ledger, whole."""
+    """The attributed time is a row of the ledger, whole."""
     return lambda view, rows: view.ledger.rows.get(row, NO_INTERVALS)
-
-
-def in_ledger_rows(*rows: str) -> Callable[[Selection, Rows], Intervals]:
-    """The stake is the events' own time as far as the ledger files it under these rows."""
-
-    def attributed(view: Selection, events: Rows) -> Intervals:
-        filed = [view.ledger.rows.get(row, NO_INTERVALS) for row in rows]
-        return intersect(view.host_intervals(events), union(np.concatenate(filed)))
-
-    return attributed

@@ -75,11 +75,6 @@ def changed_ledger(
     return _adding_up(rows_ms, sum(then.rows_ms.values()) - sum(change.average_ms for change in changes))
 
 
-def replayed_rows_ms(prediction: Prediction, changes: Iterable[Change] = ()) -> dict[str, float]:
-    """The rows of the ledger of the replayed steps alone, ms of the plain step."""
-    return dict(replayed(prediction, changes).rows_ms)
-
-
 def replayed(prediction: Prediction, changes: Iterable[Change] = ()) -> Replayed:
     """The steps with all these changes made."""
     return replayed_with(prediction, *prediction.steady(changes))
@@ -114,21 +109,17 @@ def _adding_up(rows_ms: dict[str, float], step_ms: float) -> dict[str, float]:
     return {row: ms * scale for row, ms in positive_ms.items()}
 
 
-def replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit]) -> Trace:
-    """The recording as the edits leave it: every round of the replay, one after another;
-    the steady ones are its complete step.
-
-    A row keeps the label it has in the recording's table.
-    """
-    return _replayed_trace(view, replay, edits, replay.rounds_ns(edits))
-
-
 def moments_of_last_round(replay: Replay, replayed: Replayed, lane: int) -> Moved:
     """From recorded moments of a thread, ns, to those of the last round."""
     return _moments(replay, replayed.edits, lane, replayed.rounds_ns[-1:])[0]
 
 
 def _replayed_trace(view: Selection, replay: Replay, edits: Sequence[Edit], rounds_ns: np.ndarray) -> Trace:
+    """The recording as the edits leave it: every round of the replay, one after another;
+    the steady ones are its complete step.
+
+    A row keeps the label it has in the recording's table.
+    """
     begin_ns, end_ns = map(round, replay.steady_ns(rounds_ns))
     rows = _host_rows(view, replay)
     steps = view.trace.steps.iloc[:1].assign(start_ns=begin_ns, end_ns=end_ns, complete=True)

@@ -50,16 +50,6 @@ def roofline_ns(work: Work, peaks: Peaks, number_format: str) -> float | None:
     return None if computing is None else max(computing, work.moved_bytes / peaks.bandwidth_bytes_per_s * 1e9)
 
 
-def achieved_share(dur_ns: float, work: Work, peaks: Peaks, number_format: str) -> float | None:
-    """How much of what the GPU can do at most a kernel of ``dur_ns`` did; None if that is not known.
-
-    Above 1 where the kernel does less than the operator's plain formula (Winograd convolutions, causal
-    attention), where a cache holds the data, or where the computing format is not the given one.
-    """
-    least = roofline_ns(work, peaks, number_format)
-    return None if least is None or dur_ns <= 0 else least / dur_ns
-
-
 def retimed_ns(
     dur_ns: float, work: Work, peaks: Peaks, from_format: str, to_format: str
 ) -> tuple[float, float] | None:

@@ -11,11 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.errors import DiagnoseError, UsageError
-from diagnose.judge.rules import check_intervention
-from diagnose.run.trial import Spec
-
-# Arguments with a number that is searched for: the rule's own is where the search begins.
-TUNED = ("num_workers", "prefetch_factor", "batch_size")
+from diagnose.fixes.all import FIXES, Spec, check
+from diagnose.fixes.fix import Argument, Where
 
 
 @dataclass(frozen=True)
@@ -42,13 +39,13 @@ class Candidate:
         }
 
     @property
-    def tuned(self) -> str | None:
-        """The argument with a number to search for."""
-        return next((name for name in TUNED if isinstance(self.arguments.get(name), int)), None)
+    def tuned(self) -> Argument | None:
+        """The argument with a number to search for; its own is where the search starts."""
+        return FIXES[self.intervention].tuned(self.arguments)
 
     def with_number(self, number: int) -> Candidate:
         assert self.tuned is not None
-        return replace(self, arguments=self.arguments | {self.tuned: number})
+        return replace(self, arguments=self.arguments | {self.tuned.name: number})
 
 
 def candidates(
@@ -71,15 +68,16 @@ def candidates(
 
 def _candidate(finding: dict[str, Any], cwd: Path, allowed: Collection[str]) -> Candidate:
     fix = finding["fix"]
-    # there the blamed line is the call
-    places = finding["culprits"] if fix["intervention"] == "non_blocking" else fix["call_sites"]
-    sites = tuple((str(cwd / site["file"]), site["line"]) for site in places)
+    automatic = FIXES.get(fix["intervention"])
+    sites = fix["call_sites"]
+    if automatic is not None and automatic.where is Where.BLAMED_LINE:
+        sites = sites or finding["culprits"]
     return Candidate(
         rule=finding["rule"],
         title=fix["title"],
         intervention=fix["intervention"],
         arguments=dict(fix["arguments"] or {}),
-        sites=sites,
+        sites=tuple((str(cwd / site["file"]), site["line"]) for site in sites if site["file"]),
         safety=fix["safety"],
         why_not=_why_not(fix, allowed),
         predicted_ms=finding["saving"]["predicted_ms"],
@@ -87,7 +85,7 @@ def _candidate(finding: dict[str, Any], cwd: Path, allowed: Collection[str]) -> 
 
 
 def _why_not(fix: dict[str, Any], allowed: Collection[str]) -> str:
-    if not fix["intervention"]:
+    if fix["intervention"] not in FIXES:
         return "a change of the script that no tool can make"
     if fix["arguments"] is None:
         return "the numbers it needs cannot be told from this recording"
@@ -112,7 +110,7 @@ def by_hand(given: str) -> Candidate:
         except (ValueError, SyntaxError):
             arguments[key] = value
     try:
-        check_intervention(name, arguments, f"--try {given}")
+        check(name, arguments, f"--try {given}")
     except DiagnoseError as error:
         raise UsageError(error.what, do=error.do) from error
     return Candidate("", given, name, arguments, (), "manual")

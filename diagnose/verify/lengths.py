@@ -8,9 +8,9 @@ from typing import Any
 
 from diagnose.errors import DiagnoseError
 from diagnose.run.settings import FEWEST_STEPS
-from diagnose.run.trial import TrialSettings
 from diagnose.verify.measured_savings import REFUTED
 from diagnose.verify.timing import Trial, step_ms
+from diagnose.verify.trial import TrialSettings
 
 # Of one run: steps that are not timed (and whose batches are hashed), and steps that are.
 UNTIMED_S, UNTIMED_STEPS = 0.5, (3, 20)

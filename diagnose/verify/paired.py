@@ -17,10 +17,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from diagnose import __version__
-from diagnose.run.trial import Job, Spec, TrialSettings, run_trial
+from diagnose.fixes.all import Spec
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms
+from diagnose.verify.trial import Job, TrialSettings, run_trial
 
 ORDER = ("AB", "BA")  # of the runs in a pair, in turns
 FEWEST_PAIRS = 2  # of which a comparison can be made at all

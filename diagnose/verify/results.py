@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from diagnose.fixes.fix import TOLERANCE
 from diagnose.verify.timing import Trial
 
-# How far losses may deviate, relative to the larger of the loss and 1 % of the first one. A fix in 16 bits
-# rounds each value to 2^-8 (bfloat16's 8 bits of significand); the others reorder sums of float32 or round to
-# TF32's 2^-11. Training amplifies both.
-TOLERANCES = {"autocast": 0.05}
-TOLERANCE = 0.01
-FLOOR = 0.01
+FLOOR = 0.01  # of the first loss: one that has become small counts as much
 
 Agreement = Literal["same", "close", "differ", "other_data", "unsteady", "unknown"]
 
@@ -30,11 +25,6 @@ class Results:
     compared: int
     deviation: float | None
     tolerance: float
-
-
-def tolerance_of(interventions: Iterable[str]) -> float:
-    """For these fixes together."""
-    return max((TOLERANCES.get(name, TOLERANCE) for name in interventions), default=TOLERANCE)
 
 
 def results(before: Trial, again: Trial, after: Trial, tolerance: float = TOLERANCE) -> Results:

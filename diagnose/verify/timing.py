@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-Trial = dict[str, Any]  # what `diagnose.run.trial.run_trial` returns
+Trial = dict[str, Any]  # what `diagnose.verify.trial.run_trial` returns
 
 BATCH = 5  # steps that MSER-5 averages over
 MANY_STEPS = 10 * BATCH  # from which there are enough such averages

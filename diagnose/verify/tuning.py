@@ -10,7 +10,6 @@ from dataclasses import dataclass
 # a smaller number within this share of the best time is the better one:
 # workers and prefetched batches cost memory
 KNEE = 0.02
-LARGEST = {"prefetch_factor": 64, "batch_size": 2**20}
 MOST_VALUES = 6
 
 

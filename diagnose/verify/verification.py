@@ -4,7 +4,6 @@ each gains, what they gain together.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -15,13 +14,14 @@ import numpy as np
 
 from diagnose import __version__
 from diagnose.errors import DiagnoseError
-from diagnose.run.trial import Job, run_trial
+from diagnose.fixes.all import tolerance_of
 from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.lengths import fitted, settings_for
 from diagnose.verify.paired import Arm, Interrupted, Outcome, RunFailed, Runner, TrialRunner, ending
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
+from diagnose.verify.trial import Job, run_trial
 
 SCHEMA = 1
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
@@ -225,7 +225,7 @@ class Verifier:
         tried.change = asdict(outcome.comparison)
         # `step_ms` leaves out the first step, and counts from 0
         tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
-        tolerance = results.tolerance_of(one.intervention for one in fixes)
+        tolerance = tolerance_of(one.intervention for one in fixes)
         compared = results.results(self._reference, self._first, outcome.after[0], tolerance)
         tried.results = asdict(compared)
         tried.memory = _memory(outcome)
@@ -239,7 +239,7 @@ class Verifier:
 
     def _with_best_number(self, one: Candidate, tried: FixResult, deadline: float) -> Candidate:
         argument = one.tuned
-        assert argument is not None
+        assert argument is not None and argument.largest is not None
         measured: dict[int, list[float]] = {}
 
         def measured_ms(number: int) -> float | None:
@@ -248,15 +248,17 @@ class Verifier:
                 if time.monotonic() > deadline and measured:
                     return None
                 try:
-                    run = self._runner.once(arm, f"{one.title}: {argument}={number}", f"tuning {attempt}")
+                    run = self._runner.once(
+                        arm, f"{one.title}: {argument.name}={number}", f"tuning {attempt}"
+                    )
                 except RunFailed:  # out of memory, most likely
                     return None
                 ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
                 measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
             return min(measured[number])  # what disturbs a run only makes it longer
 
-        largest = tuning.LARGEST.get(argument, max(1, len(os.sched_getaffinity(0))))
-        curve = tuning.search(argument, one.arguments[argument], largest, measured_ms, self._spread)
+        start, largest = one.arguments[argument.name], argument.largest()
+        curve = tuning.search(argument.name, start, largest, measured_ms, self._spread)
         if curve is None:
             return one
         tried.curve = asdict(curve)

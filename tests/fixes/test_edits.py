@@ -5,9 +5,9 @@ import textwrap
 
 import pytest
 
-from diagnose.fixes.patch.edits import BY_HAND, KINDS, patched
+from diagnose.fixes.all import FIXES
+from diagnose.fixes.patch.changes import patched
 from diagnose.fixes.patch.script import ANYWHERE, NoPatch
-from diagnose.judge.rules import INTERVENTIONS
 
 WORKERS = {"num_workers": 2, "persistent_workers": True}
 
@@ -30,10 +30,10 @@ def refusal(source, intervention, arguments=None, *, line=1):
 
 
 def test_every_intervention_is_patched_or_has_a_reason():
-    assert {*KINDS, *BY_HAND} == set(INTERVENTIONS)
-    assert not set(KINDS) & set(BY_HAND)
-    for name, reason in BY_HAND.items():
-        assert refusal("x = 1\n", name) == reason
+    for name, fix in FIXES.items():
+        assert bool(fix.patch) != bool(fix.by_hand)
+        if fix.by_hand:
+            assert refusal("x = 1\n", name) == fix.by_hand
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,18 @@ def test_a_loader_gets_workers(call, expected):
         assert "which may hold `" in refusal(call, "dataloader", WORKERS)
     else:
         assert edited(call, "dataloader", WORKERS) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("DataLoader(data, 64)", "DataLoader(data, 128)"),
+        ("DataLoader(data, batch_size=64)", "DataLoader(data, batch_size=128)"),
+        ("DataLoader(data)", "DataLoader(data, batch_size=128)"),
+    ],
+)
+def test_a_loader_gets_larger_batches(call, expected):
+    assert edited(call, "dataloader", {"batch_size": 128}) == expected
 
 
 @pytest.mark.parametrize("line", range(1, 7))

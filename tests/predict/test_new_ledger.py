@@ -15,7 +15,7 @@ import pytest
 from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording, load_recording
-from diagnose.predict.new_ledger import ledger_after, replayed_rows_ms, replayed_trace
+from diagnose.predict.new_ledger import ledger_after, replayed, replayed_with
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import ROUNDS, Edit
 from diagnose.trace.schema import Trace
@@ -101,7 +101,7 @@ def test_without_any_gpu_event_it_is_still_the_ledger_of_the_gpu(step: Predictio
 def test_what_is_gone_is_not_queued() -> None:
     # A kernel starts 1 after its launch call; without kernels that is Python's time.
     trace = trace_from_text(repeated(HOST_BOUND, 100, before=1))
-    then_ms = replayed_rows_ms(predicted(trace), [Change((Edit(events=kernels(trace)),))])
+    then_ms = replayed(predicted(trace), [Change((Edit(events=kernels(trace)),))]).rows_ms
     assert us(then_ms) == {"launch_bound": 11, "python": 89}
 
 
@@ -116,10 +116,10 @@ def test_a_call_that_no_longer_waits_is_no_sync() -> None:
     trace = trace_from_text(repeated(text, 100, before=1))
     prediction = predicted(trace)
     waits = Change((Edit(unblocked=calls(trace, "cudaStreamSynchronize")),))
-    now_ms = replayed_rows_ms(prediction)
+    now_ms = replayed(prediction).rows_ms
     assert now_ms["host_sync"] * 1000 > 5
     assert (now_ms["host_sync"] + now_ms["launch_bound"]) * 1000 == pytest.approx(11)
-    assert us(replayed_rows_ms(prediction, [waits])) == {
+    assert us(replayed(prediction, [waits]).rows_ms) == {
         "compute": 30,
         "launch_bound": 11,
         "python": 58,
@@ -155,9 +155,9 @@ def test_what_happens_inside_a_wait_is_stretched_with_it() -> None:
     trace = trace_from_text(repeated(DEVICE_SYNC + "main 46 11 op aten::add", 100, before=1))
     prediction = predicted(trace)
     halved = [Edit(events=kernels(trace), event_ratio=0.5)]
-    replayed = replayed_trace(prediction.measured.timeline, prediction.replay, halved)  # type: ignore[arg-type]
-    inside = replayed.host[replayed.host["name"] == "aten::add"]
-    begin_ns = replayed.host[replayed.host["name"] == "cudaDeviceSynchronize"]["start_ns"].to_numpy()
+    host = replayed_with(prediction, halved, prediction.recorded_ms).view.host
+    inside = host[host["name"] == "aten::add"]
+    begin_ns = host[host["name"] == "cudaDeviceSynchronize"]["start_ns"].to_numpy()
     assert (inside["start_ns"].to_numpy() - begin_ns).tolist() == [9000] * 3 * ROUNDS  # 5 + 11 * 20 / 55
     assert inside["dur_ns"].tolist() == [4000] * 3 * ROUNDS
 
@@ -204,7 +204,7 @@ def test_the_replay_of_steps_like_each_other_has_the_ledger_of_the_recording(tex
     # But for the first step: what follows a wait before it counts as launch-bound, not as host sync.
     every = {BLOCKING_COPY: 200, TWO_STREAMS: 120, BACKWARD: 120}.get(text, 100)
     prediction = predicted(trace_from_text(repeated(text, every, before=1)))
-    assert replayed_rows_ms(prediction) == pytest.approx(recorded(prediction), abs=0.025 * every / 1000)
+    assert replayed(prediction).rows_ms == pytest.approx(recorded(prediction), abs=0.025 * every / 1000)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -224,7 +224,7 @@ def test_the_rows_add_up_to_the_step_whatever_is_changed(seed: int) -> None:
 def recorded(prediction: Prediction, names: Iterable[str] = ()) -> dict[str, float]:
     ledger = prediction.measured.ledger
     assert ledger is not None
-    return {row: prediction.measured.row_ms(row) for row in names or replayed_rows_ms(prediction)}
+    return {row: prediction.measured.row_ms(row) for row in names or replayed(prediction).rows_ms}
 
 
 def largest_difference(prediction: Prediction) -> float:

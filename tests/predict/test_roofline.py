@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.predict.flops import Work
-from diagnose.predict.roofline import Peaks, achieved_share, known_peaks, peaks_of, retimed_ns, roofline_ns
+from diagnose.predict.roofline import Peaks, known_peaks, peaks_of, retimed_ns, roofline_ns
 
 TRACES = Path(__file__).parents[3] / "shared" / "traces" / "MANIFEST.csv"
 UNKNOWN = {
@@ -99,14 +99,6 @@ def test_a_matrix_product_at_the_roofline():
 def test_the_roofline_of_a_format_without_a_peak_is_unknown():
     assert roofline_ns(COMPUTE, GPU, "fp16") is None
     assert roofline_ns(MEMORY, GPU, "fp16") == pytest.approx(1e6)  # no arithmetic: no peak needed
-
-
-def test_the_share_achieved():
-    assert achieved_share(2e6, COMPUTE, GPU, "fp32") == pytest.approx(0.5)
-    assert achieved_share(2e6, MEMORY, GPU, "fp32") == pytest.approx(0.5)
-    assert achieved_share(2e6, COMPUTE, GPU, "fp16") is None
-    assert achieved_share(0, COMPUTE, GPU, "fp32") is None
-    assert achieved_share(2e6, Work(0, {}), GPU, "fp32") == 0
 
 
 def test_a_kernel_at_the_peak_takes_at_least_the_roofline_of_the_other_format():

@@ -29,7 +29,7 @@ from diagnose.run.child.memory import Memory
 from diagnose.run.gpu_state import GpuState
 from diagnose.run.launch import launch
 from diagnose.run.settings import Settings, Target
-from diagnose.run.trial import Job, TrialSettings, run_trial
+from diagnose.verify.trial import Job, TrialSettings, run_trial
 
 from .running import SCRIPTS, Recorded
 

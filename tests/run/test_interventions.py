@@ -22,12 +22,12 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 
-from diagnose.run import intervention_environment
+from diagnose.fixes import environment
+from diagnose.fixes.all import FIXES, environment_of, for_child
 from diagnose.run.child.clock import Clock
-from diagnose.run.child.interventions import INTERVENTIONS, Intervention, build
+from diagnose.run.child.interventions import Intervention, build
 from diagnose.run.child.interventions.startup import BEFORE
 from diagnose.run.child.places import Places
-from diagnose.run.intervention_environment import environment_of
 
 from .running import SCRIPTS
 
@@ -103,7 +103,7 @@ def apply() -> Iterator[Apply]:
 
     def install(name: str, *lines: int, **arguments: Any) -> Intervention:
         spec = {"name": name, "arguments": arguments, "sites": [[__file__, line] for line in lines]}
-        (intervention,) = build([spec], Places(HERE, HERE))
+        (intervention,) = build([for_child(spec)], Places(HERE, HERE))
         intervention.install()
         installed.append(intervention)
         return intervention
@@ -171,7 +171,7 @@ print(json.dumps([[each.held, each.why_not] for each in found]))
 """
     variables = {**os.environ, "PYTHONPATH": ROOT, **(environment or {})}
     clean = {name: value for name, value in variables.items() if value is not None}
-    command = [sys.executable, "-c", code, json.dumps(specs)]
+    command = [sys.executable, "-c", code, json.dumps([for_child(spec) for spec in specs])]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=clean)
     assert run.stderr == ""
     *output, told = run.stdout.splitlines()
@@ -182,9 +182,10 @@ def told(intervention: Intervention) -> tuple[int, str]:
     return intervention.held, intervention.why_not
 
 
-def test_an_unknown_name_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        build([{"name": "magic", "arguments": {}, "sites": []}], Places(HERE, HERE))
+def test_an_unknown_class_is_an_error() -> None:
+    for unknown in ("magic:Wand", "loader:Wand"):
+        with pytest.raises((ImportError, AttributeError)):
+            build([{"class": unknown, "arguments": {}, "sites": []}], Places(HERE, HERE))
 
 
 # loaders
@@ -1174,8 +1175,8 @@ def test_the_process_is_bound_to_cores(apply: Apply) -> None:
 @pytest.fixture
 def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only folder that is searched for allocators; empty."""
-    monkeypatch.setattr(intervention_environment, "_FOLDERS", (str(tmp_path),))
-    monkeypatch.setattr(intervention_environment.ctypes.util, "find_library", lambda name: None)
+    monkeypatch.setattr(environment, "_FOLDERS", (str(tmp_path),))
+    monkeypatch.setattr(environment.ctypes.util, "find_library", lambda name: None)
     return tmp_path
 
 
@@ -1264,7 +1265,8 @@ def test_arguments_of_distributed_data_parallel(apply: Apply, process_group: Non
     assert (model.gradient_as_bucket_view, model.bucket_bytes_cap) == (True, 1 << 20)
     parallel(Net(), gradient_as_bucket_view=True, bucket_cap_mb=1)
     assert changed.held == 2
-    unknown = apply("ddp", magic=True)
+    unknown = apply("ddp", static_graph=True)
+    unknown.wanted["magic"] = True  # as an argument that this torch does not have yet
     parallel(Net())
     assert (unknown.held, "magic" in unknown.why_not) == (0, True)
 
@@ -1337,9 +1339,9 @@ def test_every_fix_at_once_leaves_a_script_whole(flags: None, compiler: Any, app
         "threads": {"count": torch.get_num_threads()},
     }
     plain = losses()
-    everything = [apply(name, **arguments.get(name, {})) for name in INTERVENTIONS]
+    everything = [apply(name, **arguments.get(name, {})) for name in FIXES]
     assert losses() == pytest.approx(plain, rel=0.05)
-    assert {name for name, each in zip(INTERVENTIONS, everything, strict=True) if each.held} == {
+    assert {name for name, each in zip(FIXES, everything, strict=True) if each.held} == {
         *("autocast", "backend_flags", "compile", "optimizer", "zero_grad")
     }
     assert all(each.held or each.why_not.endswith(".") for each in everything)

@@ -33,6 +33,14 @@ def test_what_has_an_automatic_form_is_tried_where_it_is_made() -> None:
     assert one.spec == {"name": "gc_freeze", "arguments": {}, "sites": [["/job/train.py", 3]]}
 
 
+@pytest.mark.parametrize("intervention", ["inference_mode", "non_blocking"])
+def test_a_fix_of_the_blamed_line_is_tried_where_its_patch_would_be(intervention: str) -> None:
+    given = finding(intervention=intervention)
+    given["culprits"] = [{"file": "model.py", "line": 7}, {"file": "", "line": 0}]
+    given["fix"]["call_sites"] = []
+    assert chosen(given)[0].sites == (("/job/model.py", 7),)
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -57,9 +65,13 @@ def test_only_one_of_the_plan() -> None:
 
 def test_a_number_can_be_searched_for() -> None:
     one = by_hand("dataloader:num_workers=2,persistent_workers=True")
-    assert one.tuned == "num_workers"
+    assert one.tuned is not None and one.tuned.name == "num_workers"
     assert one.with_number(4).arguments == {"num_workers": 4, "persistent_workers": True}
     assert by_hand("gc_freeze").tuned is None
+
+
+def test_a_fix_with_a_default_needs_no_argument() -> None:
+    assert by_hand("autocast").arguments == {}
 
 
 @pytest.mark.parametrize(

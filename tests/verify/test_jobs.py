@@ -17,12 +17,12 @@ import pytest
 from diagnose.commands.verify import facts_of, job_of
 from diagnose.pipeline import analyse
 from diagnose.run.settings import Target
-from diagnose.run.trial import Job, TrialSettings, run_trial
 from diagnose.verify.candidates import candidates
 from diagnose.verify.paired import Arm, RunFailed, TrialRunner
 from diagnose.verify.results import data_differ
 from diagnose.verify.store import Store
 from diagnose.verify.timing import step_ms
+from diagnose.verify.trial import Job, TrialSettings, run_trial
 from tests.run.conftest import assert_no_process_left
 
 SCRIPTS = Path(__file__).parent / "scripts"

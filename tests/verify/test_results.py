@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from diagnose.verify.results import data_differ, results, tolerance_of
+from diagnose.fixes.all import tolerance_of
+from diagnose.verify.results import data_differ, results
 
 
 def trial(losses=None, outputs=None, hashes=("a", "b")) -> dict:

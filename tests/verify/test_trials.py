@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from diagnose.run.settings import Target
-from diagnose.run.trial import Job, TrialSettings, run_trial
 from diagnose.verify.paired import Arm, RunFailed, TrialRunner
 from diagnose.verify.results import data_differ, results
 from diagnose.verify.statistics import verdict
 from diagnose.verify.store import Store
+from diagnose.verify.trial import Job, TrialSettings, run_trial
 
 SCRIPTS = Path(__file__).parent / "scripts"
 WORKERS = {"name": "dataloader", "arguments": {"num_workers": 2}, "sites": []}

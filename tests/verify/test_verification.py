@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from diagnose.errors import DiagnoseError
+from diagnose.fixes.all import Spec
 from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
-from diagnose.run.trial import Job, Spec, TrialSettings
 from diagnose.verify.candidates import Candidate
+from diagnose.verify.trial import Job, TrialSettings
 from diagnose.verify.verification import Verification, Verifier, VerifyOptions
 
 STEPS = {"plain_ms": {"median": 10.0, "mad": 0.1}, "timeline_ms": None, "ticks_per_step": 1}

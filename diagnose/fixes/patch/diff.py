@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diagnose.errors import DiagnoseError
-from diagnose.fixes.patch.edits import ALREADY_SO, changes
+from diagnose.fixes.patch.changes import ALREADY_SO, changes
 from diagnose.fixes.patch.file import EditedFile
 from diagnose.fixes.patch.script import ANYWHERE, NoPatch
 from diagnose.fixes.patch.sites import Finding, Site, name_in, sites_of

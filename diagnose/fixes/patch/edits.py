@@ -1,13 +1,15 @@
-"""What each intervention changes in the source, at the call whose line is known (`rules.INTERVENTIONS`)."""
+"""What each automatic fix changes in the source, at the call whose line is known: the functions that
+`diagnose.fixes.all` names. They raise NoPatch with the reason where they cannot.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
-from typing import Any
 
 import libcst as cst
 
+from diagnose.fixes.fix import SEE, Arguments, Fix
 from diagnose.fixes.patch.arguments import (
     NOT_GIVEN,
     NOWHERE,
@@ -18,19 +20,23 @@ from diagnose.fixes.patch.arguments import (
     without_argument,
 )
 from diagnose.fixes.patch.script import Change, NoPatch, Script, name_of
-from diagnose.fixes.patch.settings import setting_changes
-
-Arguments = Mapping[str, Any]
 
 # Where torch takes an argument by position too.
-LOADER_POSITIONS = {"num_workers": 5, "pin_memory": 7, "timeout": 9, "multiprocessing_context": 11}
-FOREACH_POSITIONS = {"Adadelta": 5, "Adamax": 5, "ASGD": 6, "Adagrad": 6, "RMSprop": 7}
+LOADER_POSITIONS = {
+    "batch_size": 1,
+    "num_workers": 5,
+    "pin_memory": 7,
+    "timeout": 9,
+    "multiprocessing_context": 11,
+}
+FOREACH_POSITIONS = {"Adadelta": 5, "Adamax": 5, "ASGD": 6, "Adagrad": 6, "RMSprop": 8}
 # a DataLoader without workers refuses them
 NEED_WORKERS = ("persistent_workers", "prefetch_factor", "timeout", "multiprocessing_context")
 WITH_FUSED = {"SGD", "Adam", "AdamW", "Adagrad"}
 WITH_FOREACH = WITH_FUSED | {"Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"}
 MOST_DDP_POSITIONS = 5  # of those further back the order differs between versions
 DEFAULTS = {
+    "batch_size": 1,
     "num_workers": 0,
     "persistent_workers": False,
     "pin_memory": False,
@@ -42,44 +48,9 @@ DEFAULTS = {
     "gradient_as_bucket_view": False,
     "static_graph": False,
 }
-ALREADY_SO = "it is already so"
-SEE = "see the snippet in the report"
-ENVIRONMENT = "it is an environment variable of the run: no line of the script changes"
-BY_HAND = {
-    "affinity": "it is how the script is started: no line of it changes",
-    "allocator": ENVIRONMENT,
-    "autocast": f"it goes around the forward: {SEE}",
-    "channels_last": f"it changes where the model is built and what it is fed: {SEE}",
-    "compile": f"it changes where the model is built: {SEE}",
-    "empty_cache_off": f"the call goes: {SEE}",
-    "expandable_segments": ENVIRONMENT,
-    "fold_conv_norm": f"it changes where the model is built: {SEE}",
-    "gc_freeze": f"it goes before the training loop: {SEE}",
-    "launch_blocking_off": ENVIRONMENT,
-    "own_profiler_off": f"the profiler's own lines go: {SEE}",
-}
 
 
-def patched(source: str, line: int, intervention: str, arguments: Arguments) -> str:
-    """The source with the fix made at a line. Raises NoPatch with the reason."""
-    script = Script(source)
-    return script.changed(changes(script, line, intervention, arguments))
-
-
-def changes(script: Script, line: int, intervention: str, arguments: Arguments) -> list[Change]:
-    """What the fix changes; a line of `ANYWHERE` stands for all calls of the file.
-
-    Raises NoPatch with the reason.
-    """
-    if intervention not in KINDS:
-        raise NoPatch(BY_HAND.get(intervention, f"it is made by hand: {SEE}"))
-    found = KINDS[intervention](script, line, arguments)
-    if not found:
-        raise NoPatch(ALREADY_SO)
-    return found
-
-
-def _dataloader(script: Script, line: int, arguments: Arguments) -> list[Change]:
+def dataloader(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
     return [change for call in _calls(script, {"DataLoader"}, line) for change in _of_loader(call, arguments)]
 
 
@@ -101,7 +72,7 @@ def _of_loader(call: cst.Call, arguments: Arguments) -> list[Change]:
     return workers + (_dropped(call, NEED_WORKERS, LOADER_POSITIONS) if workers else []) + rest
 
 
-def _optimizer(script: Script, line: int, arguments: Arguments) -> list[Change]:
+def optimizer(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
     called = f"an optimizer of torch's that takes {' and '.join(f'`{name}`' for name in arguments)}"
     calls = _calls(script, WITH_FUSED if "fused" in arguments else WITH_FOREACH, line, called)
     return [change for call in calls for change in _of_optimizer(call, arguments)]
@@ -118,14 +89,14 @@ def _of_optimizer(call: cst.Call, arguments: Arguments) -> list[Change]:
     return found + (_dropped(call, ["foreach"], positions) if found and arguments.get("fused") else [])
 
 
-def _ddp(script: Script, line: int, arguments: Arguments) -> list[Change]:
+def ddp(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
     calls = _calls(script, {"DistributedDataParallel", "DDP"}, line)
     if any(sum(arg.keyword is None for arg in call.args) > MOST_DDP_POSITIONS for call in calls):
         raise NoPatch("the call gives too many arguments by position")
     return [change for call in calls for change in _set(call, arguments, {})]
 
 
-def _zero_grad(script: Script, line: int, arguments: Arguments) -> list[Change]:
+def zero_grad(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
     calls = [
         call
         for call in _calls(script, {"zero_grad"}, line)
@@ -134,7 +105,7 @@ def _zero_grad(script: Script, line: int, arguments: Arguments) -> list[Change]:
     return [change for call in calls for change in _dropped(call, ["set_to_none"], {"set_to_none": 0})]
 
 
-def _non_blocking(script: Script, line: int, arguments: Arguments) -> list[Change]:
+def non_blocking(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
     return [change for call in _calls(script, {"to", "cuda"}, line) for change in _of_copy(call)]
 
 
@@ -147,7 +118,7 @@ def _of_copy(call: cst.Call) -> list[Change]:
     return _set(call, {"non_blocking": True}, {})
 
 
-def _anomaly_mode_off(script: Script, line: int, arguments: Arguments) -> list[Change]:
+def anomaly_mode_off(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
     calls = _calls(script, {"set_detect_anomaly", "detect_anomaly"}, line)
     switches = [call for call in calls if name_of(call) == "set_detect_anomaly"]
     blocks = [call for call in calls if name_of(call) == "detect_anomaly"]
@@ -158,7 +129,7 @@ def _anomaly_mode_off(script: Script, line: int, arguments: Arguments) -> list[C
     ]
 
 
-def _inference_mode(script: Script, line: int, arguments: Arguments) -> list[Change]:
+def inference_mode(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
     if not (calls := script.calls({"no_grad"}, line)):
         raise NoPatch(f"there is no `torch.no_grad()` at that line to replace: {SEE}")
     return [_called_instead(script, call, "inference_mode", "") for call in calls]
@@ -215,16 +186,3 @@ def _called_instead(script: Script, call: cst.Call, name: str, argument: str) ->
         raise NoPatch(f"`torch.{name}` would have to be imported first")
     args = [cst.Arg(cst.parse_expression(argument))] if argument else []
     return Change(call, "function", name, lambda node: node.with_changes(func=func, args=args))
-
-
-KINDS: dict[str, Callable[[Script, int, Arguments], list[Change]]] = {
-    "anomaly_mode_off": _anomaly_mode_off,
-    "backend_flags": setting_changes,
-    "dataloader": _dataloader,
-    "ddp": _ddp,
-    "inference_mode": _inference_mode,
-    "non_blocking": _non_blocking,
-    "optimizer": _optimizer,
-    "threads": setting_changes,
-    "zero_grad": _zero_grad,
-}

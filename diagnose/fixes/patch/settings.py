@@ -4,25 +4,14 @@ else one is added below the imports.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import libcst as cst
 
+from diagnose.fixes.fix import Arguments, Fix
 from diagnose.fixes.patch.arguments import code_of, literal
 from diagnose.fixes.patch.script import ANYWHERE, Change, NoPatch, Script, binds_torch
 
-# What sets each argument of an intervention: attributes that are assigned to, or functions that are called.
-SETTINGS = {
-    "allow_tf32": ("torch.backends.cuda.matmul.allow_tf32", "torch.backends.cudnn.allow_tf32"),
-    "count": ("torch.set_num_threads()",),
-    "cudnn_benchmark": ("torch.backends.cudnn.benchmark",),
-    "cudnn_sdp": ("torch.backends.cuda.enable_cudnn_sdp()",),
-    "flash_sdp": ("torch.backends.cuda.enable_flash_sdp()",),
-    "math_sdp": ("torch.backends.cuda.enable_math_sdp()",),
-    "matmul_precision": ("torch.set_float32_matmul_precision()",),
-    "mem_efficient_sdp": ("torch.backends.cuda.enable_mem_efficient_sdp()",),
-}
 # The older and the newer way to set the same thing: the later line counts, or torch refuses both.
 RIVALS = {
     "torch.set_float32_matmul_precision()": "torch.backends.cuda.matmul.allow_tf32",
@@ -30,31 +19,32 @@ RIVALS = {
 }
 
 
-def setting_changes(script: Script, line: int, arguments: Mapping[str, Any]) -> list[Change]:
+def setting_changes(script: Script, line: int, fix: Fix, arguments: Arguments) -> list[Change]:
     """Raises NoPatch for a setting that the script makes in several places,
     or where ``torch`` has another name.
     """
-    for name in set(arguments) - set(SETTINGS):
+    settings = {argument.name: argument.settings for argument in fix.arguments}
+    for name in set(arguments) - set(settings):
         raise NoPatch(f"no line of code is known for `{name}`")
     return [
         change
         for name, value in arguments.items()
-        for target in SETTINGS[name]
-        for change in _one(script, target, value)
+        for setting in settings[name]
+        for change in _changes(script, setting, value)
     ]
 
 
-def _one(script: Script, target: str, value: Any) -> list[Change]:
+def _changes(script: Script, target: str, value: Any) -> list[Change]:
     rivals = _values(script, RIVALS[target]) if target in RIVALS else []
     if rivals:
         raise NoPatch(f"line {script.line(rivals[0])} decides the same by `{RIVALS[target]}`")
     values = _values(script, target)
     if not values:
         return [_inserted(script, target, value)]
-    if all(_same(literal(one), value) for one in values):
+    if all(_same(literal(found), value) for found in values):
         return []
     if len(values) > 1:
-        lines = ", ".join(str(script.line(one)) for one in values)
+        lines = ", ".join(str(script.line(found)) for found in values)
         raise NoPatch(
             f"the script sets it in several places (lines {lines}): which one counts cannot be told"
         )

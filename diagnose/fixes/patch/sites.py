@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from diagnose.fixes.patch.edits import BY_HAND, SEE
+from diagnose.fixes.all import FIXES
+from diagnose.fixes.fix import SEE, Fix, Where
 from diagnose.fixes.patch.script import ANYWHERE, NoPatch
 
-AT_THE_BLAMED_LINE = ("inference_mode", "non_blocking")  # the line that costs is itself the call to change
-# without a known line, all their calls in the files concerned
-IN_THE_FILE = ("anomaly_mode_off", "ddp", "optimizer")
-OF_THE_PROCESS = ("backend_flags", "threads")  # set once, in the file that sets it already or is run
 # What `verify` says of a fix that is not worth making. One about which it could not tell is still in.
 MEASURED = {
     "failed": "the script failed with it",
@@ -39,23 +36,20 @@ def sites_of(finding: Finding, script: str) -> list[Site]:
 
     Raises NoPatch with the reason if there are none.
     """
-    _check(finding)
-    fix, blamed = finding["fix"], [_site(one) for one in finding["culprits"]]
-    known = [_site(one) for one in fix.get("call_sites", [])]
-    if fix["intervention"] in OF_THE_PROCESS:
-        found = [Site((known[0].file if known else script), ANYWHERE, "")]
-    elif fix["intervention"] in AT_THE_BLAMED_LINE:
-        found = known or blamed
-    elif fix["intervention"] in IN_THE_FILE:
-        found = known or [
-            Site(file, ANYWHERE, "") for file in dict.fromkeys([script, *(one.file for one in blamed)])
-        ]
-    else:
-        found = known
-    found = [one for one in dict.fromkeys(found) if one.file]
-    if not found:
+    where = _checked(finding).where
+    blamed = [_site(culprit) for culprit in finding["culprits"]]
+    sites = [_site(call) for call in finding["fix"].get("call_sites", [])]
+    if where is Where.PROCESS:
+        sites = [Site((sites[0].file if sites else script), ANYWHERE, "")]
+    elif where is Where.BLAMED_LINE:
+        sites = sites or blamed
+    elif where is Where.FILE:
+        files = dict.fromkeys([script, *(site.file for site in blamed)])
+        sites = sites or [Site(file, ANYWHERE, "") for file in files]
+    sites = [site for site in dict.fromkeys(sites) if site.file]
+    if not sites:
         raise NoPatch("where the script makes the call is not known")
-    return found
+    return sites
 
 
 def name_in(folder: Path, file: str) -> str:
@@ -66,17 +60,17 @@ def name_in(folder: Path, file: str) -> str:
         raise NoPatch("the file is not below the folder that the script runs in") from None
 
 
-def _check(finding: Finding) -> None:
-    """Raises NoPatch for a fix that is not made at a line, or is not worth making."""
-    fix, verdict = finding["fix"], finding["saving"].get("verdict")
-    if not fix.get("intervention"):
-        raise NoPatch(f"it is made by hand: {SEE}")
-    if fix["intervention"] in BY_HAND:
-        raise NoPatch(BY_HAND[fix["intervention"]])
+def _checked(finding: Finding) -> Fix:
+    """The finding's automatic fix. Raises NoPatch if it is not made at a line, or is not worth making."""
+    advice, verdict = finding["fix"], finding["saving"].get("verdict")
+    fix = FIXES.get(advice.get("intervention", ""))
+    if fix is None or fix.by_hand:
+        raise NoPatch(fix.by_hand if fix else f"it is made by hand: {SEE}")
     if verdict not in WORTH_MAKING:
         raise NoPatch(MEASURED.get(verdict, f"measured: {verdict}"))
-    if fix.get("arguments", {}) is None:
+    if advice.get("arguments", {}) is None:
         raise NoPatch("the value to set cannot be told from this recording")
+    return fix
 
 
 def _site(place: dict[str, Any]) -> Site:

@@ -22,13 +22,8 @@ SMALL_COPY_BYTES = 64 * 1024
 ROUND_TRIP_BYTES = 1024
 
 
-@selector(
-    "blocking_htod",
-    "waits of the host for a copy to the GPU to finish",
-    needs="device",
-    attributed=lambda view, rows: view.sync_idle(rows),
-)
 def blocking_htod(view: Selection) -> Rows:
+    """Waits of the host for a copy to the GPU to finish."""
     return view.syncs_below(np.fromiter(view.copies_by_call, np.int64))
 
 

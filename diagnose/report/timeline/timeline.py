@@ -103,14 +103,6 @@ def write_picture(picture: dict[str, Any], path: Path) -> None:
     )
 
 
-def read_picture(path: Path) -> dict[str, Any]:
-    """Raises OSError or ValueError for a file that holds no picture."""
-    loaded = json.loads(gzip.decompress(path.read_bytes()))
-    if not isinstance(loaded, dict):
-        raise ValueError(f"{path} holds no picture")
-    return loaded
-
-
 # ---- versions
 
 

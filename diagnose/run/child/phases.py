@@ -46,10 +46,6 @@ _TEXTS = {
 }
 _FIRST_LOOK = "taking a first look, in case the script ends soon"  # the short round
 _WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
-_THEIRS_RUNS = (
-    "The script's own profiler runs all the time, so nothing could be recorded beside it: switch "
-    "it off and run again."
-)
 _a_profiler_runs = torch.autograd._profiler_enabled
 
 

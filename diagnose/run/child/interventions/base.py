@@ -28,6 +28,11 @@ class Sites:
         return (place.file, place.line) in self._lines
 
 
+def given(**arguments: Any) -> dict[str, Any]:
+    """Those that are not None."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
 class Intervention:
     """One fix. It never breaks the script: where it cannot be applied, the
     call is made as the script made it.

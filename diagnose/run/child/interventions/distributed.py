@@ -6,19 +6,33 @@ from typing import Any
 
 from torch.nn.parallel import DistributedDataParallel
 
-from .base import Sites
+from .base import Sites, given
 from .constructors import ConstructorIntervention
 
 
 class DistributedArguments(ConstructorIntervention):
-    """Keyword arguments of DistributedDataParallel: gradient_as_bucket_view, static_graph,
-    find_unused_parameters, bucket_cap_mb.
-    """
+    """How gradients are put together and sent."""
 
     idle = "No DistributedDataParallel was made there."
 
-    def __init__(self, sites: Sites, **wanted: Any) -> None:
-        super().__init__(sites, wanted)
+    def __init__(
+        self,
+        sites: Sites,
+        *,
+        bucket_cap_mb: int | None = None,
+        find_unused_parameters: bool | None = None,
+        gradient_as_bucket_view: bool | None = None,
+        static_graph: bool | None = None,
+    ) -> None:
+        super().__init__(
+            sites,
+            given(
+                bucket_cap_mb=bucket_cap_mb,
+                find_unused_parameters=find_unused_parameters,
+                gradient_as_bucket_view=gradient_as_bucket_view,
+                static_graph=static_graph,
+            ),
+        )
 
     def install(self) -> None:
         self.patches.replace(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.backends import ContextProp
 
-from .base import Intervention, Sites
+from .base import Intervention, Sites, given
 
 
 class _Flag(NamedTuple):
@@ -44,8 +44,28 @@ _SETTERS = [
 class BackendFlags(Intervention):
     """Keeps them as wanted, and knows what they would be without us."""
 
-    def __init__(self, sites: Sites, **wanted: Any) -> None:
+    def __init__(
+        self,
+        sites: Sites,
+        *,
+        allow_tf32: bool | None = None,
+        cudnn_benchmark: bool | None = None,
+        cudnn_sdp: bool | None = None,
+        flash_sdp: bool | None = None,
+        math_sdp: bool | None = None,
+        matmul_precision: str | None = None,
+        mem_efficient_sdp: bool | None = None,
+    ) -> None:
         super().__init__(sites)
+        wanted = given(
+            allow_tf32=allow_tf32,
+            cudnn_benchmark=cudnn_benchmark,
+            cudnn_sdp=cudnn_sdp,
+            flash_sdp=flash_sdp,
+            math_sdp=math_sdp,
+            matmul_precision=matmul_precision,
+            mem_efficient_sdp=mem_efficient_sdp,
+        )
         self._flags = {name: _FLAGS[name] for name in wanted}
         self._wanted = {flag: wanted[name] for name, flags in self._flags.items() for flag in flags}
         self._own: dict[_Flag, Any] = {}  # the script's values

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, IterableDataset, dataloader
 
 from .. import accelerator
 from ..loaders import uses_worker_info
-from .base import Sites
+from .base import Sites, given
 from .constructors import ConstructorIntervention
 
 _ONLY_WITH_WORKERS = {
@@ -44,14 +44,16 @@ class LoaderArguments(ConstructorIntervention):
         prefetch_factor: int | None = None,
         batch_size: int | None = None,
     ) -> None:
-        asked = {
-            "batch_size": batch_size,
-            "num_workers": num_workers,
-            "persistent_workers": persistent_workers,
-            "pin_memory": pin_memory,
-            "prefetch_factor": prefetch_factor,
-        }
-        super().__init__(sites, {name: value for name, value in asked.items() if value is not None})
+        super().__init__(
+            sites,
+            given(
+                batch_size=batch_size,
+                num_workers=num_workers,
+                persistent_workers=persistent_workers,
+                pin_memory=pin_memory,
+                prefetch_factor=prefetch_factor,
+            ),
+        )
         self._made_persistent: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def install(self) -> None:

@@ -1,6 +1,6 @@
 """Fixes that have to be in the environment before Python starts.
 
-`run/intervention_environment.py` puts them there; here is seen what came of it.
+`fixes/environment.py` puts them there; here is seen what came of it.
 """
 
 from __future__ import annotations

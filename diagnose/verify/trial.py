@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from diagnose.run.intervention_environment import environment_of
+from diagnose.fixes.all import Spec, environment_of, for_child
 from diagnose.run.job.results import left_in
 from diagnose.run.job.torchrun import (
     LostRank,
@@ -25,8 +25,6 @@ from diagnose.run.job.torchrun import (
 )
 from diagnose.run.launch import Run, command, tidy
 from diagnose.run.settings import RunOutcome, Target
-
-Spec = dict[str, Any]  # of an intervention: its name, arguments and sites
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,7 @@ class TrialSettings:
     timeout_s: float | None = None
 
 
-def run_trial(
-    job: Job, interventions: Sequence[Spec], settings: TrialSettings, folder: Path
-) -> dict[str, Any]:
+def run_trial(job: Job, fixes: Sequence[Spec], settings: TrialSettings, folder: Path) -> dict[str, Any]:
     """Run it once, in `folder`, and return what trial.json says (docs/architecture.md) with its
     end, `gpu_state`, `others_busy_share`.
 
@@ -73,14 +69,14 @@ def run_trial(
     folder = folder.resolve()  # the script runs in another folder, and may change it
     folder.mkdir(parents=True, exist_ok=True)
     trial = {key: value for key, value in asdict(settings).items() if key != "timeout_s"}
-    trial |= {"interventions": list(interventions), "by_torchrun": job.ranks > 0}
+    trial |= {"interventions": [for_child(fix) for fix in fixes], "by_torchrun": job.ranks > 0}
     plan = {"folder": str(folder), "script_folder": job.script_folder, "cwd": job.cwd, "trial": trial}
     logs, printed = folder / "torchrun", folder / "printed.txt"
     target = started_by_torchrun(job.target, job.ranks, logs) if job.ranks else job.target
     run = Run(
         command(target, job.python),
         plan,
-        _environment(job, interventions),
+        _environment(job, fixes),
         timeout_s=settings.timeout_s,
         watches_gpu=job.device != "cpu",
         prints_to=printed,
@@ -140,11 +136,11 @@ def _own_s() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def _environment(job: Job, interventions: Sequence[Spec]) -> dict[str, str]:
+def _environment(job: Job, fixes: Sequence[Spec]) -> dict[str, str]:
     """Names in sets and dictionaries hash alike in all runs; the fixes' own variables come on top."""
     own = {**(without_launcher(os.environ) if job.ranks else os.environ), **job.environment}
     environment: dict[str, str | None] = {"PYTHONHASHSEED": "0", **own}
     if job.device == "cpu":
         environment["CUDA_VISIBLE_DEVICES"] = ""
-    environment |= environment_of(list(interventions), own)
+    environment |= environment_of(fixes, own)
     return {name: value for name, value in environment.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Forward ↔ backward, and what waits for what on the GPU."""
+"""What waits for what on the GPU."""
 
 from __future__ import annotations
 
@@ -6,57 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.trace.links import forward_rows
 from diagnose.trace.reader import read_trace
-from diagnose.trace.schema import WAITS, Trace
+from diagnose.trace.schema import WAITS
 from tests.trace.build import Json, event, launch, read
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "traces"
-
-
-def forwards(trace: Trace) -> dict[str, str]:
-    """The name of each backward op's forward op, by its own name."""
-    names = trace.host["name"].tolist()
-    return {
-        names[row]: names[forward]
-        for row, forward in enumerate(forward_rows(trace.host).tolist())
-        if forward >= 0
-    }
-
-
-def backward(name: str, ts: float, sequence: int) -> Json:
-    return event(f"autograd::engine::evaluate_function: {name}", ts, 5, tid=2, Sequence_number=sequence)
-
-
-def test_a_backward_op_belongs_to_the_last_forward_op_with_its_number() -> None:
-    trace = read(
-        # makes no node: it only sees the number that comes next
-        event("aten::view", 0, 2, Sequence_number=4),
-        event("aten::linear", 5, 20, Sequence_number=4),
-        event("aten::addmm", 6, 10, Sequence_number=4),
-        event("aten::relu", 30, 5, Sequence_number=5),
-        backward("ReluBackward0", 50, 5),
-        backward("AddmmBackward0", 60, 4),
-        backward("OldBackward0", 70, 3),  # its forward was before the recording
-        event("aten::add", 80, 5, Sequence_number=4),  # a later op does not count
-        event("torch::autograd::AccumulateGrad", 90, 5, tid=2),
-    )
-    assert forwards(trace) == {
-        "autograd::engine::evaluate_function: ReluBackward0": "aten::relu",
-        "autograd::engine::evaluate_function: AddmmBackward0": "aten::addmm",
-    }
-
-
-def test_numbers_that_come_again_in_the_next_step_belong_to_it() -> None:
-    trace = read(
-        event("aten::mm", 0, 2, Sequence_number=1), backward("A", 10, 1),
-        event("aten::bmm", 20, 2, Sequence_number=1), backward("B", 30, 1), backward("before", -5, 1),
-    )  # fmt: skip
-    assert list(forwards(trace).values()) == ["aten::mm", "aten::bmm"]
-
-
-def test_without_numbers_nothing_is_linked() -> None:
-    assert forward_rows(read(event("aten::mm", 0)).host).tolist() == [-1]
 
 
 def sync(name: str, ts: float, correlation: int, stream: int, **args: int) -> Json:
