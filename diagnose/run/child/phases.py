@@ -32,6 +32,7 @@ from .results import Results
 from .shared_state import Stage
 from .step_clock import StepClock
 from .ticks import TickLog
+from .warm_up import WarmUp
 
 _NEVER = 1 << 62
 # at least between two samples of plain steps: reading the kernel's files costs a step some 10 µs in its midst
@@ -75,8 +76,7 @@ class Phases:
         self._ticks = 0
         self._period = 1
         self._step_ns = 0  # how long one took lately; 0 before the first
-        self._sources: list[int] = []
-        self._classes: list[type] = []
+        self._warm = WarmUp()
         self._name = "warmup"
         self._first_tick = 0
         self._tick_ns: list[int] = []
@@ -88,8 +88,6 @@ class Phases:
         self._calibrated = self._after_session = self._plain_first = False
         self._early = ""  # the phase that is recorded while the script warms up
         self._early_from = self._early_until = 0  # ticks
-        self._settling_from = self._settles_ticks = 0
-        self._is_warm = False  # steps have taken the same time before
         # the tick and the time from which the phase's end is considered
         self._next_tick, self._next_ns = (0, 0)
         # until then plain ticks are only written down, and no sample is taken
@@ -160,8 +158,7 @@ class Phases:
             if self._name == "plain":
                 self._look_around(number, now_ns)
         if self._name == "warmup":
-            self._sources.append(id(source))
-            self._classes.append(type(source))
+            self._warm.add(source)
             self._warm_up(number, now_ns)
         elif (number - self._first_tick) % self._period == 0 and self._is_used_up(number, now_ns):
             self._end_phase(number, now_ns)
@@ -205,16 +202,12 @@ class Phases:
         )
 
     def _settle(self, number: int, now_ns: int) -> None:
-        self._period = self._find_period()
-        if (number + 1) % self._period or (
-            len(self._sources) < 2 * len(set(self._sources)) and number < schedule.WARMUP_TICKS
-        ):
+        self._period = self._warm.period()
+        if not self._warm.may_end(number, self._period):
             return
         rounds = self._rounds or self._rounds_to_come()
         enough = 0 if len(rounds) == 1 else schedule.warm_up_steps(rounds[0])
-        if self._coordinator.ends(
-            self._clock, "warmup", self._period, lambda: self._settled(now_ns, enough=enough)
-        ):
+        if self._coordinator.ends(self._clock, "warmup", self._period, lambda: self._settled(enough)):
             self._rounds = rounds
             self._names = [name for name in rounds[0] if name != "detail" or self._stacks]
             self._begin(self._names.pop(0), number, now_ns)
@@ -228,28 +221,16 @@ class Phases:
         unrecorded = self._plain_first and self._activities.in_use
         return schedule.rounds(self._full_round, steps_left, self._pace_ns(), unrecorded=unrecorded)
 
-    def _settled(self, now_ns: int, *, enough: int) -> bool:
-        """`enough`: steps after which a round begins settled or not, if another one follows it; else 0."""
-        borders = self._tick_ns[:: -self._period][::-1]
-        borders = [ns for ns in borders if ns >= self._settling_from]
-        step_ns = [later - earlier for earlier, later in itertools.pairwise(borders)]
-        if enough and len(step_ns) >= enough:
-            return True
-        if len(step_ns) * self._period < self._settles_ticks:
-            return False
-        if self._is_warm or self._ticks > schedule.WARMUP_STEPS * self._period:
-            return bool(step_ns)
-        self._is_warm = schedule.settled(
-            step_ns, now_ns - self._tick_ns[0], timed=not self._coordinator.spread
-        )
-        return self._is_warm
+    def _settled(self, enough: int) -> bool:
+        timed = not self._coordinator.spread
+        return self._warm.is_over(self._tick_ns, self._ticks, self._period, enough=enough, timed=timed)
 
     def _settle_from_here(self, paused_ns: int) -> None:
         """Steps count again from now on; after a pause only when the batches are used up
         that workers have loaded meanwhile.
         """
-        self._settling_from = self._step_begins_now()
-        self._settles_ticks = self._facts.batches_ahead() if paused_ns > self._pace_ns() else 0
+        now_ns = self._step_begins_now()
+        self._warm.count_from(now_ns, self._facts.batches_ahead() if paused_ns > self._pace_ns() else 0)
 
     def _step_begins_now(self) -> int:
         """What we did since the last tick belongs to no step."""
@@ -257,17 +238,12 @@ class Phases:
         self._log.move_last(now_ns)
         return now_ns
 
-    def _find_period(self) -> int:
-        """By optimizer; by optimizer class for scripts that make new ones all the time."""
-        found = schedule.period(self._sources)
-        return found if found > 1 else schedule.period(self._classes)
-
     def _begin_early(self, name: str, number: int) -> None:
         """Record at once: the script may end before it has warmed up."""
         if self._foreign.active:
             return
         ticks = schedule.EARLY_STEPS[name] * (
-            min(len(set(self._sources)), 16) if name == "timeline" else self._period
+            min(self._warm.source_count, 16) if name == "timeline" else self._period
         )
         self._early, self._early_from, self._early_until = name, number, number + ticks
         self._start(Recording(self._marks, self._foreign, self._activities, stacks=name == "detail"), number)
@@ -298,7 +274,7 @@ class Phases:
         name, self._early = self._early, ""
         recording, self._recording = self._recording, None
         assert recording is not None
-        self._period = self._find_period()
+        self._period = self._warm.period()
         tick_ns = self._tick_ns[-(number - self._early_from + 1) :]
         synchronize(self._activities.device)
         recording.stop()
@@ -470,7 +446,7 @@ class Phases:
 
     def _close_early(self) -> None:
         """Between two ticks: what is recorded of a whole step is kept."""
-        if self._ticks - 1 - self._early_from >= self._find_period():
+        if self._ticks - 1 - self._early_from >= self._warm.period():
             self._keep_early(self._ticks - 1)
         elif self._recording is not None:
             self._recording.discard()

@@ -1,0 +1,58 @@
+"""Whether a script has warmed up: how many ticks make a step, and whether steps take the same time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from . import schedule
+
+
+class WarmUp:
+    """Told of every tick while the script warms up; asked before each round of phases."""
+
+    def __init__(self) -> None:
+        self._sources: list[int] = []
+        self._classes: list[type] = []
+        self._from_ns = 0  # earlier steps do not count
+        self._least_ticks = 0
+        self._is_over = False  # steps have taken the same time before
+
+    def add(self, source: object) -> None:
+        """A tick, and what it came from: an optimizer, a graph, a word for the clock."""
+        self._sources.append(id(source))
+        self._classes.append(type(source))
+
+    @property
+    def source_count(self) -> int:
+        return len(set(self._sources))
+
+    def period(self) -> int:
+        """Ticks a step: by optimizer; by optimizer class for scripts that make new ones all the time."""
+        by_source = schedule.period(self._sources)
+        return by_source if by_source > 1 else schedule.period(self._classes)
+
+    def may_end(self, number: int, period: int) -> bool:
+        """Whether a step ends with this tick, and every source has come twice (or long has passed)."""
+        seen_twice = len(self._sources) >= 2 * self.source_count or number >= schedule.WARMUP_TICKS
+        return (number + 1) % period == 0 and seen_twice
+
+    def count_from(self, now_ns: int, least_ticks: int) -> None:
+        """Steps count again from now on, when at least so many ticks have passed."""
+        self._from_ns, self._least_ticks = now_ns, least_ticks
+
+    def is_over(self, tick_ns: Sequence[int], ticks: int, period: int, *, enough: int, timed: bool) -> bool:
+        """``tick_ns``: of the warm-up in progress; ``ticks``: since the recording began; ``enough``: steps
+        after which a round begins settled or not, if another one follows it, else 0; ``timed``: whether
+        time may decide, which machines do not share.
+        """
+        borders = [ns for ns in tick_ns[::-period][::-1] if ns >= self._from_ns]
+        step_ns = [later - earlier for earlier, later in itertools.pairwise(borders)]
+        if enough and len(step_ns) >= enough:
+            return True
+        if len(step_ns) * period < self._least_ticks:
+            return False
+        if self._is_over or ticks > schedule.WARMUP_STEPS * period:
+            return bool(step_ns)
+        self._is_over = schedule.settled(step_ns, tick_ns[-1] - tick_ns[0], timed=timed)
+        return self._is_over
