@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
 
     def advice(self, unknown: str) -> str:
         """What to do about an argument that is not ours."""
-        if near := difflib.get_close_matches(unknown.partition("=")[0], self.flags, n=1):
+        if near := difflib.get_close_matches(unknown.partition("=")[0], self.flags, n=1, cutoff=0.7):
             return f"did you mean {near[0]}?"
         if not self.command:
             return "options of the script stand after the script; see --help"
