@@ -88,7 +88,7 @@ def test_a_failure_of_ours_shows_its_traceback_where_the_message_says_so(
 def test_an_option_that_only_scripts_have_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--plain-steps", "3", name]) == 2
     err = capsys.readouterr().err
-    assert "unrecognized arguments: --plain-steps=3" in err and f"{name} --help" in err
+    assert "unrecognized arguments: --plain-steps=3" in err and "did you mean --help" not in err
 
 
 @pytest.mark.parametrize(
