@@ -42,6 +42,7 @@ test: lint
 
 lint: $(ENVIRONMENT)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 fuzz: $(ENVIRONMENT)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from diagnose.commands.launching import RECORDING
 from diagnose.commands.main import parse
+from diagnose.commands.record import RECORDING
 from diagnose.document.queries import recorded_nothing, to_json
 from diagnose.errors import EXIT_FAILURE, EXIT_SCRIPT_FAILED, DiagnoseError
 from diagnose.pipeline import analysis_of

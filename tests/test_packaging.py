@@ -32,11 +32,18 @@ def installed(wheel, tmp_path_factory):
     return lambda *command: run(*command, cwd=elsewhere, env=os.environ | {"PYTHONPATH": str(site)})
 
 
-def test_every_rule_is_in_the_wheel(wheel):
+def test_every_rule_is_in_the_wheel_and_no_case(wheel):
     names = {
         Path(name).name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("diagnose/_rules/")
     }
-    assert names == {path.name for path in (ROOT / "rules").iterdir()}
+    assert names == {
+        path.name for path in (ROOT / "rules").iterdir() if not path.name.endswith(".cases.toml")
+    }
+
+
+def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel):
+    tops = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert tops == {"diagnose", wheel.name.removesuffix("-py3-none-any.whl") + ".dist-info"}
 
 
 def test_templates_scripts_and_tables_are_in_the_wheel(wheel):

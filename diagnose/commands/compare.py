@@ -11,43 +11,73 @@ import re
 from pathlib import Path
 from typing import Any
 
-from diagnose.commands.options import Parser
+from diagnose.commands.newest import newest_runs
+from diagnose.commands.options import (
+    WRITES_NOTHING,
+    Parser,
+    add_format_options,
+    add_reading_options,
+    reading_limits,
+)
+from diagnose.commands.outputs import RUNS, say
 from diagnose.commands.targets import kind_of
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from diagnose.trace.source import is_url, shown
 
 REPORT = "report.json"
-_USAGE = "python -m diagnose compare A B [options]"
+_USAGE = "python -m diagnose compare [A [B]] [options]"
 _DESCRIPTION = """\
-What changed from run A to run B: the step, the parts of its ledger, the findings, the lines and operators that cost more or less.
+What changed from run A to run B: the step, the parts of its ledger, the findings, and the lines and
+operators that cost more or less.
 
-A and B are run folders, report.json files or traces. What has no report yet is analysed, and nothing is written. A change that may be
-noise is called so: one run each tells only so much.
+A and B are run folders, report.json files or traces. Without B it is the newest run below ./diagnosis,
+and without A as well the one before that. What has no report yet is analysed, and nothing is written.
+A change that may be noise is called so: one run each tells only so much.
 """
 _EPILOG = """\
 examples:
+  python -m diagnose compare
   python -m diagnose compare diagnosis/20261121-070000 diagnosis/20261121-081500
   python -m diagnose compare main/report.json branch/report.json --format markdown > comment.md
   python -m diagnose compare before.pt.trace.json.gz after.pt.trace.json.gz --fail-on slower
 
-exit codes: 0 compared, 1 failure of diagnose, 2 wrong usage or unreadable file, 4 --fail-on slower and B is slower beyond noise
+exit codes: 0 compared, 1 failure of diagnose, 2 wrong usage or unreadable file,
+            4 --fail-on slower and B is slower beyond noise
 """
 
 
-def answer(options: argparse.Namespace) -> int:
-    """Say on stdout what changed between the two runs that the command line names."""
-    given = parser().parse_args(options.args)
-    if given.a is None or given.b is None:
-        raise UsageError("compare needs two runs", do=_USAGE)
+def run(options: argparse.Namespace) -> int:
+    """Say on stdout what changed between the two runs."""
+    a, b = _pair(options)
     from diagnose.compare.comparison import compare
 
-    documents = [_document(target, options) for target in (given.a, given.b)]
-    comparison = compare(documents[0], documents[1], (shown(given.a), shown(given.b)))
-    _say(comparison, "json" if options.json or given.json else given.format)
-    return EXIT_FINDINGS if given.fail_on == comparison["verdict"] else EXIT_OK
+    documents = [_document(target, options) for target in (a, b)]
+    comparison = compare(documents[0], documents[1], (shown(a), shown(b)))
+    _print(comparison, options.format)
+    return EXIT_FINDINGS if options.fail_on == comparison["verdict"] else EXIT_OK
 
 
-def _say(comparison: dict[str, Any], form: str) -> None:
+def _pair(options: argparse.Namespace) -> tuple[str, str]:
+    """The run before and the run after; says which they are where they were not named."""
+    if options.b is not None:
+        return options.a, options.b
+    runs = newest_runs()
+    named = [] if options.a is None else [options.a]
+    if len(named) + len(runs) < 2:
+        raise UsageError(
+            f"compare needs two runs, and below ./{RUNS} there is {'one' if runs else 'none'}",
+            do=f"{_USAGE}; `python -m diagnose train.py` records a run",
+        )
+    a, b = (str(run) for run in (*named, *reversed(runs[: 2 - len(named)])))
+    if Path(b).resolve() in (Path(a).resolve(), Path(a).resolve().parent):
+        raise UsageError(
+            f"{a} is the newest run itself", do="name both runs, or none for the two newest: " + _USAGE
+        )
+    say(f"A is {shown(a)}, B is {b}, the newest run", options)
+    return a, b
+
+
+def _print(comparison: dict[str, Any], form: str) -> None:
     from diagnose.document.queries import to_json
     from diagnose.report.comparison import comparison_markdown, print_comparison
     from diagnose.report.whatif import stdout_console
@@ -80,7 +110,7 @@ def _document(target: str, options: argparse.Namespace) -> dict[str, Any]:
 
     with reading_progress(quiet=options.quiet) as progress:
         source = target if is_url(target) else Path(target)
-        return analyse(source, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress)
+        return analyse(source, **reading_limits(options), progress=progress)
 
 
 def _is_report(target: str) -> bool:
@@ -105,29 +135,27 @@ def _read(path: Path) -> dict[str, Any]:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read", saw=str(error), do=again) from error
-    found = problems(document) if isinstance(document, dict) else [f"a {type(document).__name__}"]
-    if found:
-        raise UsageError(f"{path} is no result document", saw=found[0], do=again)
+    wrong = problems(document) if isinstance(document, dict) else [f"a {type(document).__name__}"]
+    if wrong:
+        raise UsageError(f"{path} is no result document", saw=wrong[0], do=again)
     return document
 
 
-def parser() -> argparse.ArgumentParser:
-    options = Parser(
-        prog="python -m diagnose compare", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG
-    )
-    add = options.add_argument
+def parser() -> Parser:
+    parser = Parser("compare", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
+    add = parser.add_argument
     add("a", metavar="A", nargs="?", help="the run before")
     add("b", metavar="B", nargs="?", help="the run after")
-    add(
-        "--format",
-        choices=("text", "markdown"),
-        default="text",
-        help="markdown: a page for a pull request (default text)",
-    )
-    add("--json", action="store_true", help="the comparison as a document, on one line")
     add(
         "--fail-on",
         choices=("slower",),
         help="exit with 4 if B is slower beyond noise, for CI (what cannot be told is not slower)",
     )
-    return options
+    add_reading_options(parser)
+    parser.refuse("--out", WRITES_NOTHING)
+    add_format_options(
+        parser,
+        ("text", "markdown", "json"),
+        "text, json, or markdown: a page for a pull request (default text)",
+    )
+    return parser

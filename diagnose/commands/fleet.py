@@ -8,8 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diagnose.commands.options import Parser, add_output_options, byte_count, positive_number, with_format
-from diagnose.document.queries import SEVERITIES
+from diagnose.commands.options import (
+    Parser,
+    add_fail_on,
+    add_out_option,
+    add_reading_options,
+    add_report_formats,
+    positive_number,
+    reading_limits,
+)
+from diagnose.commands.outputs import open_output, out_folder
 from diagnose.errors import UsageError
 from diagnose.trace.source import is_url
 
@@ -20,47 +28,45 @@ SUMMARIES = "summaries"
 EVERY_S = 5  # between lines of progress
 _USAGE = "python -m diagnose fleet TRACES [options]"
 _DESCRIPTION = """\
-Analyse the traces of one job's ranks, thousands if need be, on a Dask cluster: who holds the others up, and why.
+Analyse the traces of one job's ranks, thousands if need be, on a Dask cluster: who holds the others up,
+and why.
 
-TRACES is a folder with all below it, a pattern in quotes, or the URL of either, wherever fsspec reads. What lies there are traces, one a
-rank, or run folders of `diagnose`. Each rank is read by one worker, which reduces it to a small summary (a Parquet file); no trace leaves
-its worker. The report is about the rank that holds the others up.
+TRACES is a folder with all below it, a pattern in quotes, or the URL of either, wherever fsspec reads. It
+holds traces, one a rank, or run folders of `diagnose`. Each rank is read by one worker, which reduces it to
+a small summary (a Parquet file); no trace leaves its worker. The report is about the rank that holds the
+others up.
 """
 _EPILOG = """\
 examples:
-  python -m diagnose fleet traces/                                 on this machine, a worker for each core
+  python -m diagnose fleet traces/                   on this machine, a worker for each core
   python -m diagnose fleet 's3://bucket/job-17/*/rank*.json.gz' --workers 8
-  python -m diagnose fleet '/shared/job-17/node*'                   run folders that diagnose recorded, one a machine
-  python -m diagnose fleet s3://bucket/job-17 --scheduler tcp://10.0.0.1:8786 --summaries s3://bucket/job-17-summaries
+  python -m diagnose fleet '/shared/job-17/node*'    run folders that diagnose recorded, one a machine
+  python -m diagnose fleet s3://bucket/job-17 --scheduler tcp://10.0.0.1:8786 --summaries s3://bucket/small
 
-exit codes: 0 report written, 1 failure of diagnose, 2 wrong usage, no readable trace, or no Dask, 4 --fail-on, 130 interrupted
+exit codes: 0 report written, 1 failure of diagnose, 2 wrong usage, no readable trace, or no Dask,
+            4 --fail-on, 130 interrupted
 """
 
 
-def given(options: argparse.Namespace) -> argparse.Namespace:
-    """What the command line asks for. Raises UsageError."""
-    asked = with_format(parser().parse_args(options.args))
-    for name in ("out", "memory_limit", "fail_on"):  # they may stand before the command as well
-        if getattr(asked, name) is None:
-            setattr(asked, name, getattr(options, name))
-    if asked.format == "text":
-        asked.format = options.format
-    asked.quiet |= options.quiet
-    asked.trusted |= options.trusted
-    if asked.traces is None:
+def run(options: argparse.Namespace) -> int:
+    """Analyse the fleet, write the report of the rank that matters."""
+    if options.traces is None:
         raise UsageError("TRACES is missing", do=f"a folder, a pattern or a URL: {_USAGE}")
-    if asked.scheduler and asked.workers:
+    if options.scheduler and options.workers:
         raise UsageError(
             "--scheduler and --workers are two things",
             do="a running cluster has the workers it has: leave --workers out",
         )
-    return asked
+    from diagnose.document.queries import exit_code
+
+    with out_folder(options.out) as out, open_output(options) as output:
+        document = _report_into(out, options)
+        output.add(document)
+        return exit_code(document, options.fail_on)
 
 
-def answer(asked: argparse.Namespace, out: Path) -> Document:
-    """Analyse the fleet, write the report of the rank that matters into `out`,
-    print its summary; the result document.
-    """
+def _report_into(out: Path, options: argparse.Namespace) -> Document:
+    """Write the reports into `out`, print the summary; the result document."""
     from diagnose.fleet.cluster import cluster
     from diagnose.fleet.fleet import analyse_fleet
     from diagnose.fleet.recordings import fleet_ranks
@@ -69,21 +75,20 @@ def answer(asked: argparse.Namespace, out: Path) -> Document:
     from diagnose.report.progress import Progress
     from diagnose.report.terminal import print_summary
 
-    say = Progress(quiet=asked.quiet)
-    ranks = fleet_ranks(asked.traces)
-    summaries = asked.summaries or str(out.resolve() / SUMMARIES)
-    limits = {"memory_limit": asked.memory_limit, "trusted": asked.trusted}
-    with cluster(asked.scheduler, asked.workers) as client:
+    say = Progress(quiet=options.quiet)
+    ranks = fleet_ranks(options.traces)
+    summaries = options.summaries or str(out.resolve() / SUMMARIES)
+    with cluster(options.scheduler, options.workers) as client:
         say(
             f"reading {_number(len(ranks), 'rank')} on {_number(len(client.nthreads()), 'worker')}",
             client.dashboard_link,
         )
         if not is_url(summaries):
             _make_folder(Path(summaries))
-        fleet = analyse_fleet(client, ranks, summaries, limits, _told(say, len(ranks)))
+        fleet = analyse_fleet(client, ranks, summaries, reading_limits(options), _told(say, len(ranks)))
     # not the trace as their source: it stays where it is
     document = written(fleet.document, fleet.picture, out, out)
-    print_summary(document, out, stderr_console(quiet=asked.quiet))
+    print_summary(document, out, stderr_console(quiet=options.quiet))
     return document
 
 
@@ -127,9 +132,9 @@ def _told(
     return tell
 
 
-def parser() -> argparse.ArgumentParser:
-    options = Parser(prog="python -m diagnose fleet", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
-    add = options.add_argument
+def parser() -> Parser:
+    parser = Parser("fleet", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
+    add = parser.add_argument
     add("traces", metavar="TRACES", nargs="?", help="a folder, a pattern, or the URL of either")
     add(
         "--scheduler",
@@ -143,19 +148,13 @@ def parser() -> argparse.ArgumentParser:
         type=positive_number(int),
         help="processes on this machine (default: one a core)",
     )
-    add("--out", type=Path, metavar="FOLDER", help="a new folder for the report (default diagnosis/<time>)")
+    add_out_option(parser)
     add(
         "--summaries",
         metavar="WHERE",
         help="a folder or URL that every worker can write summaries to (default FOLDER/summaries)",
     )
-    add("--memory-limit", type=byte_count, metavar="SIZE", help="refuse a trace that takes more: 8G, 500M")
-    add(
-        "--no-size-limit",
-        dest="trusted",
-        action="store_true",
-        help="trust the traces: read all that they inflate to",
-    )
-    add("--fail-on", choices=SEVERITIES, metavar="SEVERITY", help="exit with 4 for a finding that severe")
-    add_output_options(add)
-    return options
+    add_reading_options(parser)
+    add_report_formats(parser)
+    add_fail_on(parser)
+    return parser

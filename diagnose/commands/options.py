@@ -1,43 +1,143 @@
-"""Parts that the command lines are made of."""
+"""What the command lines have in common: how they are read, and the options that several of them take."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
+from diagnose.document.queries import SEVERITIES
 from diagnose.errors import UsageError
 
-FORMATS = ("text", "json", "github", "sarif")
+REPORT_FORMATS = ("text", "json", "github", "sarif")
+FORMATS = (*REPORT_FORMATS, "markdown")
+# Why a command refuses an option that others take.
+WRITES_NOTHING = "its answer goes to stdout: leave the option out, and add > FILE to keep the answer"
+READS_NO_TRACE = "it reads no trace: leave the option out"
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes no abbreviations, keeps the lines of its texts, and raises UsageError."""
+    """Of a command, or of the first one, which has no name.
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **given)
+    Takes no abbreviations, keeps the lines of its texts, and raises UsageError.
+    """
+
+    def __init__(self, command: str = "", **texts: Any) -> None:
+        super().__init__(
+            prog=f"python -m diagnose {command}".rstrip(),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            **texts,
+        )
+        self.command = command
+        self.formats: tuple[str, ...] = ()
+        add = self.add_argument_group("for every command").add_argument
+        add("--quiet", action="store_true", help="say nothing but errors and the result")
+        add("--debug", action="store_true", help="show tracebacks of diagnose itself")
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """Whether a value follows, by the option."""
+        return {flag: action.nargs != 0 for action in self._actions for flag in action.option_strings}
+
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """The options; `--help` and `--version` exit. Raises UsageError."""
+        options, unknown = self.parse_known_args(argv)
+        if unknown:
+            raise UsageError(f"unrecognized arguments: {' '.join(unknown)}", do=self.advice(unknown[0]))
+        if self.formats:
+            self._agree_on_format(options)
+        return options
+
+    def advice(self, unknown: str) -> str:
+        """What to do about an argument that is not ours."""
+        if near := difflib.get_close_matches(unknown.partition("=")[0], self.flags, n=1, cutoff=0.7):
+            return f"did you mean {near[0]}?"
+        if not self.command:
+            return "options of the script stand after the script; see --help"
+        return f"{self.prog} --help; a script called {self.command} is ./{self.command}"
+
+    def refuse(self, flag: str, why: str) -> None:
+        """Say in words why this command does not take an option that others do."""
+        what = f"{self.command} has no {flag}"
+        self.add_argument(
+            flag, action=_Refuse, nargs="?", help=argparse.SUPPRESS, const=UsageError(what, do=why)
+        )
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, do=f"{self.prog} --help")
 
+    def _agree_on_format(self, options: argparse.Namespace) -> None:
+        if options.json and options.format not in ("text", "json"):
+            raise UsageError(
+                f"--json and --format {options.format} are two things", do="leave one of them out"
+            )
+        if options.format not in self.formats:
+            raise UsageError(
+                f"{self.command or 'a report'} has no --format {options.format}", do=f"{self.prog} --help"
+            )
+        options.format = "json" if options.json else options.format
+        options.json = options.format == "json"
 
-def add_output_options(add: Any) -> None:
-    """What goes to stdout, and whether anything is said on stderr;
-    `with_format` makes one of the first two.
-    """
-    formats = "the result on stdout as well: json, github, sarif"
-    add("--format", choices=FORMATS, default="text", metavar="FORMAT", help=formats)
-    add("--json", action="store_true", help="short for --format json")
-    add("--quiet", action="store_true", help="say nothing but errors")
+
+class _Refuse(argparse.Action):
+    def __call__(self, *given: object) -> NoReturn:
+        raise self.const
 
 
-def with_format(given: argparse.Namespace) -> argparse.Namespace:
-    """`format` and `json` agree. Raises UsageError where they were given and do not."""
-    if given.json and given.format not in ("text", "json"):
-        raise UsageError(f"--json and --format {given.format} are two things", do="leave one of them out")
-    given.format = "json" if given.json else given.format
-    given.json = given.format == "json"
-    return given
+# ---- options of several commands
+
+
+def add_format_options(parser: Parser, formats: tuple[str, ...], meaning: str) -> None:
+    """What programs read on stdout."""
+    parser.formats = formats
+    parser.add_argument("--format", choices=FORMATS, default="text", metavar="FORMAT", help=meaning)
+    parser.add_argument("--json", action="store_true", help="short for --format json")
+
+
+def add_report_formats(parser: Parser) -> None:
+    add_format_options(parser, REPORT_FORMATS, "the result on stdout as well: json, github, sarif")
+
+
+def add_out_option(parser: Parser) -> None:
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="a new folder for the report (default diagnosis/<time>)"
+    )
+
+
+def add_reading_options(parser: Parser) -> None:
+    """How much of a trace is read; `reading_limits` has them as the readers take them."""
+    parser.add_argument(
+        "--memory-limit",
+        type=byte_count,
+        metavar="SIZE",
+        help="refuse a trace above 8G, 500M … (default half the free)",
+    )
+    parser.add_argument(
+        "--no-size-limit",
+        dest="trusted",
+        action="store_true",
+        help="trust a trace: read all that it inflates to",
+    )
+
+
+def reading_limits(options: argparse.Namespace) -> dict[str, Any]:
+    return {"memory_limit": options.memory_limit, "trusted": options.trusted}
+
+
+def add_fail_on(parser: Parser) -> None:
+    parser.add_argument(
+        "--fail-on",
+        choices=SEVERITIES,
+        metavar="SEVERITY",
+        help="exit with 4 for a finding from low, medium or high on",
+    )
+
+
+# ---- values of options
 
 
 def with_ratio(given: str) -> tuple[str, float]:

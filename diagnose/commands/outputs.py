@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diagnose.commands.options import reading_limits
 from diagnose.errors import UsageError
 from diagnose.run.record import numbered
 from diagnose.trace.source import Source
@@ -20,6 +21,9 @@ from diagnose.trace.source import Source
 if TYPE_CHECKING:
     from diagnose.document.queries import Document
     from diagnose.report.formats import Output
+
+
+RUNS = Path("diagnosis")  # where runs are kept unless --out says otherwise
 
 
 @contextmanager
@@ -36,7 +40,7 @@ def out_folder(wanted: Path | None, in_place: Path | None = None) -> Iterator[Pa
             f"--out {wanted} exists and is not an empty folder",
             do="name a new folder; nothing is ever overwritten",
         )
-    out = wanted or fresh_folder(Path("diagnosis") / time.strftime("%Y%m%d-%H%M%S"))
+    out = wanted or fresh_folder(RUNS / time.strftime("%Y%m%d-%H%M%S"))
     is_ours = not out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -74,9 +78,7 @@ def report_into(
     if brief:
         Progress(quiet=options.quiet)(f"analysing {brief}")
     with reading_progress(quiet=options.quiet) as progress:
-        document = report(
-            source, out, memory_limit=options.memory_limit, trusted=options.trusted, progress=progress
-        )
+        document = report(source, out, **reading_limits(options), progress=progress)
     (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
     return document
 
@@ -91,6 +93,12 @@ def open_output(options: argparse.Namespace, *, after_script: bool = False) -> I
         yield output
     finally:
         output.close()
+
+
+def say(text: str, options: argparse.Namespace) -> None:
+    """A line about what is done, on stderr."""
+    if not options.quiet:
+        print(f"diagnose: {text}", file=sys.stderr, flush=True)
 
 
 def failed(message: str, exit_code: int, options: argparse.Namespace | None) -> int:

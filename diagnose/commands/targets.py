@@ -1,4 +1,4 @@
-"""What a target is: a script, a trace, a folder of traces, a run folder or one of our own commands."""
+"""What a target is: a script, a trace, a folder of traces or a run folder."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import re
 import traceback
 import warnings
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from diagnose.errors import UsageError
 from diagnose.trace.formats import TRACE_SUFFIXES
 from diagnose.trace.other_files import SHELL_SCRIPT, START_BYTES, OtherFile, by_bytes, by_name
 from diagnose.trace.source import is_url
 
-Command = Literal["rules", "metrics", "whatif", "verify", "compare", "fleet", "accuracy"]
-Kind = Literal["module", "script", "run", "trace", "traces"] | Command
-COMMANDS: tuple[Command, ...] = get_args(Command)
+Kind = Literal["module", "script", "run", "trace", "traces"]
 SCRIPT_SUFFIXES = (".py", ".pyw", ".pyc", ".pyz")
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # by gzip or zstd
 _OTHER_LANGUAGES = {
@@ -41,19 +40,23 @@ _OTHER_LANGUAGES = {
 _LONGEST_SCRIPT = 2**24  # bytes
 
 
-def kind_of(target: str, *, module: bool = False) -> Kind:
-    """What the target is. Raises UsageError if it is nothing we can work on."""
+def kind_of(target: str, *, module: bool = False, commands: Iterable[str] = ()) -> Kind:
+    """What the target is. Raises UsageError if it is nothing we can work on.
+
+    `commands`: what may have been meant as well where there is no such file.
+    """
     if module:
         return "module"
-    if command := next((one for one in COMMANDS if one == target), None):
-        return command
     if is_url(target):
         return "trace"
     path = Path(target)
     if path.is_dir():
         return _kind_of_folder(path)
     if not path.exists():
-        raise UsageError(f"there is no {target}", saw=f"working directory {Path.cwd()}", do=_nearest(path))
+        others = () if "/" in target else commands
+        raise UsageError(
+            f"there is no {target}", saw=f"working directory {Path.cwd()}", do=_nearest(path, others)
+        )
     return _kind_of_file(path, target)
 
 
@@ -175,8 +178,10 @@ def _refusal(target: str, foreign: OtherFile, saw: str) -> UsageError:
     )
 
 
-def _nearest(path: Path) -> str:
+def _nearest(path: Path, commands: Iterable[str]) -> str:
     folder = path.parent
-    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return f"did you mean {folder / near[0]}?" if near else "check the path"
+    meant = {name: name for name in commands}
+    if folder.is_dir():
+        meant |= {entry.name: str(folder / entry.name) for entry in folder.iterdir()}
+    near = difflib.get_close_matches(path.name, meant, n=1)
+    return f"did you mean {meant[near[0]]}?" if near else "check the path"

@@ -12,7 +12,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diagnose.commands.options import Parser, add_output_options, with_format
+from diagnose.commands.newest import newest_run
+from diagnose.commands.options import (
+    Parser,
+    add_fail_on,
+    add_reading_options,
+    add_report_formats,
+    reading_limits,
+)
 from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
 from diagnose.run.settings import FEWEST_STEPS, Target
 
@@ -23,100 +30,93 @@ if TYPE_CHECKING:
 
 FILE = "verify.json"
 _BY_HAND = "make the change, record it again, and `compare` the two folders"
-_USAGE = "python -m diagnose verify RUN [options]"
+_USAGE = "python -m diagnose verify [RUN] [options]"
 _DESCRIPTION = """\
 Try the fixes of a recorded run on its script, and measure what each gains.
 
-The script is run again and again in fresh processes, as it is and with a fix made inside the process, without a profiler, and stopped
-after some steps. Its source is not touched; but what the script itself writes, it writes each time: let that not be what you want to keep.
+Without RUN it is the newest run below ./diagnosis. Its script is run again and again in fresh processes,
+as it is and with a fix made inside the process, without a profiler, and stopped after some steps.
+Your script really runs: it will overwrite its own outputs each time. Its source is not touched.
 What was measured goes into the run's report; fixes.diff beside it holds the changes as a patch.
 """
 _EPILOG = """\
 examples:
-  python -m diagnose verify diagnosis/20261121-070000
+  python -m diagnose verify
   python -m diagnose verify diagnosis/20261121-070000 --allow numerics --budget 30m
   python -m diagnose verify diagnosis/20261121-070000 --only input-wait-no-workers --precision 1%
   python -m diagnose verify diagnosis/20261121-070000 --try dataloader:num_workers=2 --try gc_freeze
 
-exit codes: 0 done, 1 the script could not be run again, 2 wrong usage, 130 interrupted (the same command goes on from there)
+exit codes: 0 done, 1 the script could not be run again, 2 wrong usage, 4 --fail-on,
+            130 interrupted (the same command goes on from there)
 """
 
 
-def answer(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Verify what the command line names."""
-    given = with_format(parser().parse_args(options.args))
-    given.fail_on, given.after_script = options.fail_on, False
-    if given.format == "text":
-        given.format = options.format
-    given.quiet |= options.quiet
-    if given.run is None:
-        raise UsageError("RUN is missing", do=f"a run folder, as diagnose leaves it: {_USAGE}")
-    run = Path(given.run).resolve()
-    if not (run / "run.json").is_file():
-        raise UsageError(f"{run} is no run folder", do="record the script first: python -m diagnose train.py")
-    return verify(run, given)
+    folder = Path(options.run or newest_run(options, "RUN", _USAGE)).resolve()
+    if not (folder / "run.json").is_file():
+        raise UsageError(
+            f"{folder} is no run folder", do="record the script first: python -m diagnose train.py"
+        )
+    return verify(folder, options)
 
 
-def verify_recorded(run: Path, options: argparse.Namespace) -> int:
+def verify_recorded(folder: Path, options: argparse.Namespace) -> int:
     """The same for the first command's --verify, which has only some of our options."""
-    given = parser().parse_args([str(run)])
-    given.after_script = True
-    for name in ("allow", "precision", "budget", "format", "quiet", "fail_on"):
-        setattr(given, name, getattr(options, name))
-    return verify(run, given)
+    ours = parser().parse([str(folder)])
+    shared = vars(options).keys() & vars(ours).keys() - {"steps"}  # those of a recording are others
+    for name in shared:
+        setattr(ours, name, getattr(options, name))
+    return verify(folder, ours, after_script=True)
 
 
-def verify(run: Path, given: argparse.Namespace) -> int:
+def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = False) -> int:
     """Try the fixes of the run's plan, write its reports anew, say what came of it; the exit code."""
     from diagnose.document.queries import exit_code
     from diagnose.pipeline import analyse, report
     from diagnose.report.console import stderr_console
+    from diagnose.report.formats import Output
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.verify.candidates import by_hand, candidates
     from diagnose.verify.verification import Verifier, earlier
 
-    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     if record.get("in_process"):
         raise UsageError("a block that recorded itself cannot be started from outside", do=_BY_HAND)
-    facts = facts_of(run)
-    _check_machines(record, facts, run)
-    cwd = Path(record["cwd"])
-    document = analyse(run)
-    chosen: list[Candidate] = [by_hand(one) for one in given.by_hand]
-    if given.only or not chosen:
-        chosen = [*candidates(_planned_without_proof(document), cwd, given.allow, given.only), *chosen]
-    if not any(not one.why_not for one in chosen):
-        if not given.quiet:
+    facts = facts_of(folder)
+    _check_machines(record, facts, folder)
+    limits = reading_limits(options)
+    output = Output(options.format, options.fail_on, after_script=after_script)
+    document = analyse(folder, **limits)
+    chosen: list[Candidate] = [by_hand(fix) for fix in options.by_hand]
+    if options.only or not chosen:
+        found = candidates(_worth_trying(document), Path(record["cwd"]), options.allow, options.only)
+        chosen = [*found, *chosen]
+    if all(candidate.why_not for candidate in chosen):
+        if not options.quiet:
             _say_nothing_to_try(chosen)
-        _print(document, given)
-        return exit_code(document, given.fail_on)
-    before = [] if given.fresh else earlier(document["verification"])
-    with verify_progress(quiet=given.quiet) as progress:
-        prover = Verifier(
+        output.add(document)
+        output.close()
+        return exit_code(document, options.fail_on)
+    with verify_progress(quiet=options.quiet) as progress:
+        verifier = Verifier(
             job_of(record, facts),
             document,
-            run / "verify",
-            _wanted(given),
+            folder / "verify",
+            _verify_options(options),
             progress,
-            lambda proof: _save(proof, run),
-            before,
+            lambda verification: _save(verification, folder),
+            [] if options.fresh else earlier(document["verification"]),
         )
-        proof = prover.prove(chosen)
-    document = report(run, run)
-    print_verification(document, run, stderr_console(quiet=given.quiet))
-    if given.apply and not proof.interrupted:
+        verification = verifier.prove(chosen)
+    document = report(folder, folder, **limits)
+    print_verification(document, folder, stderr_console(quiet=options.quiet))
+    if options.apply and not verification.interrupted:
         _apply(document)
-    _print(document, given)
-    return EXIT_INTERRUPTED if proof.interrupted else exit_code(document, given.fail_on)
-
-
-def _print(document: dict[str, Any], given: argparse.Namespace) -> None:
-    from diagnose.report.formats import Output
-
-    output = Output(given.format, given.fail_on, after_script=given.after_script)
     output.add(document)
     output.close()
+    return EXIT_INTERRUPTED if verification.interrupted else exit_code(document, options.fail_on)
 
 
 def _apply(document: dict[str, Any]) -> None:
@@ -137,24 +137,24 @@ def _apply(document: dict[str, Any]) -> None:
         print("diagnose: no fix was measured to be faster, so nothing was changed", file=sys.stderr)
 
 
-def _planned_without_proof(document: dict[str, Any]) -> list[dict[str, Any]]:
+def _worth_trying(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The plan's findings, what can be tried although it stands behind them, and what an
     earlier verification took out of the plan.
     """
     from diagnose.document.queries import automatic, planned
     from diagnose.verify.measured_savings import REFUTED
 
-    refuted = [one for one in document["findings"] if one["saving"]["verdict"] in REFUTED]
-    found = {one["rule"]: one for one in (*planned(document), *automatic(document), *refuted)}
-    return list(found.values())
+    refuted = [finding for finding in document["findings"] if finding["saving"]["verdict"] in REFUTED]
+    findings = (*planned(document), *automatic(document), *refuted)
+    return list({finding["rule"]: finding for finding in findings}.values())
 
 
 def _say_nothing_to_try(chosen: list[Candidate]) -> None:
     print(
         "diagnose: there is no fix to try" + (":" if chosen else ", for the plan is empty"), file=sys.stderr
     )
-    for one in chosen:
-        print(f"  {one.rule}: {one.why_not}", file=sys.stderr)
+    for candidate in chosen:
+        print(f"  {candidate.rule}: {candidate.why_not}", file=sys.stderr)
 
 
 def facts_of(run: Path) -> dict[str, Any]:
@@ -217,21 +217,21 @@ def _python(record: dict[str, Any]) -> str:
     return recorded if Path(recorded).is_file() else sys.executable
 
 
-def _wanted(given: argparse.Namespace) -> VerifyOptions:
+def _verify_options(options: argparse.Namespace) -> VerifyOptions:
     from diagnose.verify.verification import VerifyOptions
 
     return VerifyOptions(
-        precision=given.precision, budget_s=given.budget, steps=given.steps, fresh=given.fresh
+        precision=options.precision, budget_s=options.budget, steps=options.steps, fresh=options.fresh
     )
 
 
-def _save(proof: Verification, run: Path) -> None:
+def _save(verification: Verification, folder: Path) -> None:
     from diagnose.document.queries import to_json, write_text
 
     try:
-        write_text(to_json(proof.document(), indent=1), run / FILE)
+        write_text(to_json(verification.document(), indent=1), folder / FILE)
     except OSError as error:
-        raise DiagnoseError(f"{run / FILE} could not be written", saw=str(error)) from error
+        raise DiagnoseError(f"{folder / FILE} could not be written", saw=str(error)) from error
 
 
 def percentage(given: str) -> float:
@@ -261,7 +261,7 @@ def step_count(given: str) -> int:
     return int(given)
 
 
-def add_options(add: Any, *, shown: bool = True) -> None:
+def add_verify_options(parser: Parser, *, shown: bool = True) -> None:
     """Those that the first command has as well, beside --verify; `--help` there leaves them to ours."""
     helps = {
         "--allow": "also try fixes that change the last digits of results",
@@ -269,16 +269,17 @@ def add_options(add: Any, *, shown: bool = True) -> None:
         "--budget": "stop after 90s, 10m, 1h … (default 10m)",
     }
     said = {flag: help if shown else argparse.SUPPRESS for flag, help in helps.items()}
+    add = parser.add_argument
     add("--allow", choices=("numerics",), action="append", default=[], help=said["--allow"])
     add("--precision", type=percentage, default=0.02, metavar="SHARE", help=said["--precision"])
     add("--budget", type=duration, default=600.0, metavar="TIME", help=said["--budget"])
 
 
-def parser() -> argparse.ArgumentParser:
-    options = Parser(prog="python -m diagnose verify", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
-    add = options.add_argument
-    add("run", metavar="RUN", nargs="?", help="a run folder")
-    add_options(add)
+def parser() -> Parser:
+    parser = Parser("verify", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
+    add = parser.add_argument
+    add("run", metavar="RUN", nargs="?", help="a run folder (default: the newest below ./diagnosis)")
+    add_verify_options(parser)
     add(
         "--only",
         metavar="RULE",
@@ -303,5 +304,8 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--fresh", action="store_true", help="forget earlier runs instead of going on from them")
     add("--apply", action="store_true", help="then change the script's files: what was measured to be faster")
-    add_output_options(add)
-    return options
+    add_reading_options(parser)
+    parser.refuse("--out", "what was measured goes into the run's own folder: leave the option out")
+    add_report_formats(parser)
+    add_fail_on(parser)
+    return parser

@@ -9,7 +9,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diagnose.commands.options import Parser, positive_number, with_ratio
+from diagnose.commands.newest import newest_run
+from diagnose.commands.options import (
+    WRITES_NOTHING,
+    Parser,
+    add_format_options,
+    add_reading_options,
+    positive_number,
+    reading_limits,
+    with_ratio,
+)
 from diagnose.commands.targets import kind_of, traces_in
 from diagnose.errors import EXIT_OK, UsageError
 from diagnose.trace.source import Source, is_url, shown
@@ -17,16 +26,17 @@ from diagnose.trace.source import Source, is_url, shown
 if TYPE_CHECKING:
     from diagnose.predict.whatif import Question
 
-_USAGE = "python -m diagnose whatif RUN_OR_TRACE CHANGE …"
+_USAGE = "python -m diagnose whatif [RUN_OR_TRACE] CHANGE …"
 _DESCRIPTION = """\
 What a step would take with changes made, predicted by replaying the recorded steps.
 
-NAME is a row of the report's ledger (python, forward, exposed_copies …), a rule (`python -m diagnose rules`) or a selector
-(`python -m diagnose metrics` lists host_reads_ms for host_reads).
+Without RUN_OR_TRACE it is the newest run below ./diagnosis. NAME is a row of the report's ledger (python,
+forward, exposed_copies …), a rule (`python -m diagnose rules`) or a selector (`python -m diagnose metrics`
+lists host_reads_ms for host_reads).
 """
 _EPILOG = """\
 examples:
-  python -m diagnose whatif diagnosis/20261121-070000 --remove host_reads python
+  python -m diagnose whatif --remove host_reads python
   python -m diagnose whatif diagnosis/20261121-070000 --workers 4 --shrink forward=0.5
   python -m diagnose whatif trace.json.gz --scale-kernels 'gemm|conv=0.5' --unblock host_sync
 
@@ -34,13 +44,11 @@ exit codes: 0 answered, 1 nothing can be predicted from this recording, 2 wrong 
 """
 
 
-def answer(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Answer on stdout what the steps of a recording would take with changes made."""
-    given = parser().parse_args(options.args)
-    if given.target is None:
-        raise UsageError("RUN_OR_TRACE is missing", do=f"it comes before the changes: {_USAGE}")
-    ranks = kind_of(given.target) == "traces"  # a folder with a trace for each rank of one job
-    sources: list[Source] = [*traces_in(Path(given.target))] if ranks else [_recording(given.target)]
+    target = _target(options)
+    ranks = kind_of(target) == "traces"  # a folder with a trace for each rank of one job
+    sources: list[Source] = [*traces_in(Path(target))] if ranks else [_recording(target)]
     from diagnose.measure.measured import Measured
     from diagnose.measure.recording import load_recording
     from diagnose.predict.prediction import Prediction
@@ -56,8 +64,8 @@ def answer(options: argparse.Namespace) -> int:
         whatif_json,
     )
 
-    questions = checked(_questions(given))
-    limits = {"memory_limit": options.memory_limit, "trusted": options.trusted}
+    questions = checked(_questions(options))
+    limits = reading_limits(options)
     with reading_progress(quiet=options.quiet) as progress:
         if ranks:
             predictions = [
@@ -71,24 +79,37 @@ def answer(options: argparse.Namespace) -> int:
             what_if_together(questions, predictions), [Path(source).name for source in sources]
         )
     else:
-        document = whatif_document(what_if(questions, predictions[0]), shown(given.target))
-    if options.json or given.json:
+        document = whatif_document(what_if(questions, predictions[0]), shown(target))
+    if options.json:
         print(whatif_json(document), flush=True)
     else:
         (print_ranks if ranks else print_whatif)(document, stdout_console())
     return EXIT_OK
 
 
-def _questions(given: argparse.Namespace) -> list[Question]:
+def _target(options: argparse.Namespace) -> str:
+    """What the command line names, else the newest run."""
+    if options.target is not None:
+        return options.target
+    swallowed = [name for name in (*options.remove, *options.unblock) if is_url(name) or Path(name).exists()]
+    if swallowed:
+        raise UsageError(
+            f"RUN_OR_TRACE is missing: {shown(swallowed[0])} was taken as a NAME",
+            do=f"it comes before the changes: {_USAGE}",
+        )
+    return str(newest_run(options, "RUN_OR_TRACE", _USAGE))
+
+
+def _questions(options: argparse.Namespace) -> list[Question]:
     """What is asked, in the order of the options in --help."""
     from diagnose.predict.whatif import Question
 
     questions = [
-        *(Question("remove", name) for name in given.remove),
-        *(Question("shrink", name, ratio) for name, ratio in given.shrink),
-        *(Question("unblock", name) for name in given.unblock),
-        *([Question("workers", str(given.workers))] if given.workers else []),
-        *(Question("scale_kernels", pattern, ratio) for pattern, ratio in given.scale_kernels),
+        *(Question("remove", name) for name in options.remove),
+        *(Question("shrink", name, ratio) for name, ratio in options.shrink),
+        *(Question("unblock", name) for name in options.unblock),
+        *([Question("workers", str(options.workers))] if options.workers else []),
+        *(Question("scale_kernels", pattern, ratio) for pattern, ratio in options.scale_kernels),
     ]
     if not questions:
         raise UsageError(
@@ -108,9 +129,9 @@ def _recording(target: str) -> Source:
     return target if is_url(target) else Path(target)
 
 
-def parser() -> argparse.ArgumentParser:
-    options = Parser(prog="python -m diagnose whatif", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
-    add = options.add_argument
+def parser() -> Parser:
+    parser = Parser("whatif", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
+    add = parser.add_argument
     several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
     add(
         "target",
@@ -135,5 +156,7 @@ def parser() -> argparse.ArgumentParser:
         **several,
         help="so do kernels of such names (a regular expression)",
     )
-    add("--json", action="store_true", help="the answer as a document, on one line")
-    return options
+    add_reading_options(parser)
+    parser.refuse("--out", WRITES_NOTHING)
+    add_format_options(parser, ("text", "json"), "text, or json: the answer as a document (default text)")
+    return parser

@@ -7,10 +7,9 @@ number in `schema`. Times are ms of a plain step unless a key says otherwise.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
-from typing_extensions import TypedDict
 
 Scalar = bool | int | float | str | None
 Severity = Literal["low", "medium", "high"]

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 import msgspec.inspect
-from typing_extensions import get_type_hints
 
 from diagnose.document.model import Report
 from diagnose.document.queries import Document, to_json

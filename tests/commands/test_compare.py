@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,13 @@ from diagnose.document.queries import to_json, write_text
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from diagnose.pipeline import analyse
 
-SAMPLES = Path(__file__).parents[1] / "sample_traces"
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
 SICK, HEALTHY = (str(SAMPLES / "host-reads" / twin) for twin in ("sick", "healthy"))
 TRACE = str(SAMPLES / "host-reads" / "sick" / "rank0" / "timeline.pt.trace.json.gz")
 
 
 def answered(*argv: str) -> int:
-    return comparing.answer(
-        argparse.Namespace(args=list(argv), json=False, memory_limit=None, trusted=False, quiet=False)
-    )
+    return comparing.run(comparing.parser().parse(argv))
 
 
 def document(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:

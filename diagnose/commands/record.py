@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diagnose.commands import verify as verifying
-from diagnose.commands.outputs import failed, open_output, out_folder, report_into
+from diagnose.commands.outputs import failed, open_output, out_folder, report_into, say
+from diagnose.commands.verify import verify_recorded
 from diagnose.document.queries import Document, exit_code, recorded_nothing
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_SCRIPT_FAILED, DiagnoseError
 from diagnose.run.settings import Settings, Target
@@ -45,18 +45,14 @@ def record(options: argparse.Namespace) -> int:
     )
     target = Target(options.target, options.module, tuple(options.args))
 
-    def say(text: str) -> None:
-        if not options.quiet:
-            print(f"diagnose: {text}", file=sys.stderr, flush=True)
-
     if peers is not None:
-        run_on_if_recorded(peers, options.out, target, settings, say)
+        run_on_if_recorded(peers, options.out, target, settings, partial(say, options=options))
     progress = RecordingProgress(Progress(quiet=options.quiet or (peers is not None and not peers.leads)))
     with _run_folder(options.out, peers, target) as (out, job):
         if job is not None:
             outlive_the_script()
         outcome = launch(target, settings, out, progress, job)
-        if job is not None and not is_over(job, outcome, say):
+        if job is not None and not is_over(job, outcome, partial(say, options=options)):
             return outcome.as_exit_code
         script_code = {
             "crashed": EXIT_SCRIPT_FAILED,
@@ -109,7 +105,7 @@ def _report_recorded(out: Path, options: argparse.Namespace, *, verified: bool) 
             output.add(document)
             return exit_code(document, options.fail_on)
         try:
-            return verifying.verify_recorded(out, options)  # its document is the one that counts
+            return verify_recorded(out, options)  # its document is the one that counts
         except DiagnoseError:
             output.add(document)
             raise

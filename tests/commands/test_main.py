@@ -20,21 +20,15 @@ from diagnose import pipeline as analysis
 from diagnose.commands import main as cli
 from diagnose.commands import targets
 from diagnose.commands import verify as verifying
+from diagnose.commands.table import COMMANDS
 from diagnose.document.queries import to_json
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
 from diagnose.run import launch as launching
 from diagnose.run.settings import RunOutcome, Settings, Target
 from diagnose.run.stage import Stage
+from tests.report import documents
 
-from .report import documents
-
-ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(autouse=True)
-def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+ROOT = Path(__file__).parents[2]
 
 
 # ---- what belongs to whom
@@ -126,9 +120,6 @@ FILES: dict[str, bytes] = {
         ("./rules", "script"),
         ("train", "script"),
         ("package", "script"),
-        ("rules", "rules"),
-        ("metrics", "metrics"),
-        ("compare", "compare"),
         ("empty.json", "trace"),
         ("trace.json", "trace"),
         ("trace.json.gz", "trace"),
@@ -385,7 +376,7 @@ def verifiable(
     document = analysed["*"] | {"verification": None}
     document["run"]["cwd"] = str(work_folder)
     document["findings"][0]["fix"]["arguments"] = {}
-    monkeypatch.setattr(analysis, "analyse", lambda source: document)
+    monkeypatch.setattr(analysis, "analyse", lambda source, **limits: document)
     return document
 
 
@@ -411,13 +402,13 @@ def test_with_verify_only_the_verified_document_is_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     given: list[Any] = []
-    monkeypatch.setattr(verifying, "verify", lambda run, options: given.append(options) or 4)
+    monkeypatch.setattr(verifying, "verify", lambda run, options, **how: given.append(options) or 4)
     assert cli.main(["--verify", "--json", "--quiet", "--fail-on", "high", "--budget", "90s", script]) == 4
     assert capsys.readouterr().out == ""
     (options,) = given
     assert (options.format, options.quiet, options.fail_on, options.budget) == ("json", True, "high", 90.0)
 
-    def fails(run: Path, options: Any) -> int:
+    def fails(run: Path, options: Any, **how: Any) -> int:
         raise DiagnoseError("The script could not be run again")
 
     monkeypatch.setattr(verifying, "verify", fails)
@@ -605,11 +596,12 @@ def test_an_unknown_rule_is_said_with_the_nearest(
 
 
 def run(*argv: str) -> subprocess.CompletedProcess[str]:
-    """`python -m diagnose`, and afterwards on stderr which of the heavy modules were imported."""
+    """`python -m diagnose`, and afterwards on stderr what was imported beside the standard library and us."""
     script = (
         "import atexit, runpy, sys\n"
-        "heavy = ('torch', 'pandas', 'numpy', 'rich', 'tensorboard', 'tabulate', 'msgspec')\n"
-        "atexit.register(lambda: print('imported:', *(name for name in heavy if name in sys.modules), "
+        "before = set(sys.modules)\n"  # a .pth file of the environment may import something
+        "def ours(): return {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "atexit.register(lambda: print('imported:', *sorted(ours() - sys.stdlib_module_names - {'diagnose'}), "
         "file=sys.stderr))\n"
         "runpy.run_module('diagnose', run_name='__main__', alter_sys=True)"
     )
@@ -623,9 +615,18 @@ def run(*argv: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("argv", "code"), [(["--help"], 0), (["--version"], 0), (["--oops"], 2), (["missing.py"], 2), ([], 2)]
+    ("argv", "code"),
+    [
+        (["--help"], 0),
+        *(([command, "--help"], 0) for command in COMMANDS),
+        (["--version"], 0),
+        (["--oops"], 2),
+        (["rules", "--oops"], 2),
+        (["missing.py"], 2),
+        ([], 2),
+    ],
 )
-def test_what_needs_no_analysis_imports_nothing_heavy(argv: list[str], code: int) -> None:
+def test_what_needs_no_analysis_imports_only_the_standard_library(argv: list[str], code: int) -> None:
     done = run(*argv)
     assert done.returncode == code
     assert done.stderr.splitlines()[-1].strip() == "imported:"

@@ -55,12 +55,6 @@ def array() -> bytes:
     return file.getvalue()
 
 
-@pytest.fixture(autouse=True)
-def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 BY_BYTES = {
     "ncu-rep": (b"NVR\0" + bytes(40), "an Nsight Compute report"),
     "ncu-csv": (NCU_CSV.encode(), "a table or log of Nsight Compute"),
