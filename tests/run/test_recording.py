@@ -203,3 +203,13 @@ def test_facts_of_a_training_loop(run_script: Run) -> None:
     )
     assert facts["forward"]["backward_count"] == facts["forward"]["count"]
     assert facts["own_profiler_share"] == 0
+
+
+@pytest.mark.parametrize(("version", "recorded"), [("2.7.1+cu126", False), ("2.8.0", True)])
+def test_a_torch_whose_stacks_crash_scripts_records_none(
+    run_script: Run, version: str, *, recorded: bool
+) -> None:
+    """pytorch#151625: before 2.8 objects are freed twice when a recording with stacks ends."""
+    run = run_script("older_torch", version)
+    assert ("detail" in {phase["name"] for phase in run.steps["phases"]}) is recorded
+    assert any("pytorch#151625" in note for note in run.steps["notes"]) is not recorded

@@ -27,7 +27,7 @@ from .marks import Marks
 from .other_profilers import OtherProfilers
 from .parts import Parts
 from .processor import TICK, TICK_ENDS
-from .recorder import Recording, mark_tick
+from .recorder import STACKS_CRASH, Recording, mark_tick, stacks_are_safe
 from .results import Results
 from .shared_state import Stage
 from .step_clock import StepClock
@@ -102,6 +102,8 @@ class Phases:
             activities=activities,
             thread=threading.current_thread().name,
         )
+        if not stacks_are_safe():
+            self._results.note(STACKS_CRASH)
         self._log = TickLog(folder)
         parts.processor.forget()
         coordinator.announce(Stage(_TEXTS["warmup"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -29,6 +30,17 @@ def _all_threads() -> Any:
 
 
 _ALL_THREADS = _all_threads()
+_STACKS_SAFE = (2, 8)
+STACKS_CRASH = (
+    "Source lines come from marks alone: before torch 2.8 a recording with stacks can crash the script "
+    "(pytorch#151625)."
+)
+
+
+def stacks_are_safe() -> bool:
+    """False where torch may free Python objects twice when a recording with stacks ends."""
+    numbers = re.match(r"(\d+)\.(\d+)", torch.__version__)
+    return numbers is None or (int(numbers[1]), int(numbers[2])) >= _STACKS_SAFE
 
 
 @contextlib.contextmanager
