@@ -1,31 +1,31 @@
-"""How often the diagnosis of the samples is right (`make accuracy`): Markdown on
-stdout, with --write in docs/accuracy.md.
+"""How often the diagnosis of the samples is right: Markdown on stdout, with --write in docs/accuracy.md.
 
-    python -m sample_traces.accuracy [--live] [--write] [--recordings FOLDER]
+    python -m benchmarks accuracy [--live] [--write] [--recordings FOLDER]
 
-Reads the recordings beside the scripts, or those in FOLDER (as `sample_traces/gpu.py` leaves them); --live
+Reads the recordings beside the scripts, or those in FOLDER (as `gpu` leaves them); --live
 runs every script afresh. Recordings of each GPU have a part of the page of their own.
 """
 
-import argparse
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import ROOT
+from benchmarks.options import parser
+from benchmarks.pages import on_machine, write_part
+from benchmarks.record import PATTERNS, device, run_recorder
+from benchmarks.samples import FOLDER, SAMPLES, Sample, advised, is_recorded, samples_for
+from benchmarks.side_by_side import mapped
+from benchmarks.tables import table
 from diagnose.pipeline import analyse
-from sample_traces.pages import on_machine, write_part
-from sample_traces.record import PATTERNS, device, run_recorder
-from sample_traces.samples import FOLDER, SAMPLES, Sample, advised, is_recorded, samples_for
-from sample_traces.side_by_side import mapped
-from sample_traces.tables import table
 
-PAGE = FOLDER.parent / "docs" / "accuracy.md"
+PAGE = ROOT / "docs" / "accuracy.md"
 HEADING = "# How often the diagnosis is right"
 PREDICTABLE = 0.05  # self-replay error
 TARGET = {"recall": 0.95, "precision": 0.95, "first": 0.9}
@@ -235,9 +235,8 @@ def page(
     machines = Counter(answer.on for answer in answers)
     parts = [
         on_machine(HEADING, gpu),
-        "Written by `make accuracy` from the recordings of the scripts in `sample_traces/`: "
-        + "; ".join(f"{count} on {on}" for on, count in machines.items())
-        + ".",
+        "Written by `python -m benchmarks accuracy --write` from the recordings of the scripts in "
+        "`sample_traces/`: " + "; ".join(f"{count} on {on}" for on, count in machines.items()) + ".",
         "*True*: the planted disease, or one that `expected.toml` lists as true of the script as well. "
         "*Recall*: planted diseases named.",
         "The rules were written with these scripts at hand: on scripts they have never seen they will "
@@ -373,22 +372,18 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "–"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m sample_traces.accuracy")
-    parser.add_argument(
+def main(arguments: Sequence[str]) -> None:
+    options = parser("accuracy", __doc__)
+    options.add_argument(
         "--live", action="store_true", help="run every script afresh instead of reading its recording"
     )
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(FOLDER.parent)}")
-    parser.add_argument(
+    options.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    options.add_argument(
         "--recordings", type=Path, default=FOLDER, help="where the recordings are, if not beside the scripts"
     )
-    options = parser.parse_args()
-    answers = live_answers() if options.live else answers_of(options.recordings)
-    for heading, written in pages(answers, options.recordings).items():
+    given = options.parse_args(arguments)
+    answers = live_answers() if given.live else answers_of(given.recordings)
+    for heading, written in pages(answers, given.recordings).items():
         print(written, end="")
-        if options.write:
+        if given.write:
             write_part(PAGE, heading, written)
-
-
-if __name__ == "__main__":
-    main()

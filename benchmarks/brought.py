@@ -12,7 +12,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from sample_traces.conductor import called
+from benchmarks.tasks import called
 
 BROUGHT = ("msgspec", "libcst")
 INSTALL_S = 120.0

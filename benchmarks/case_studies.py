@@ -1,36 +1,37 @@
-"""Stories of real models: an ordinary script with ordinary mistakes, what the report
+"""Case studies of real models: an ordinary script with ordinary mistakes, what the report
 says of it, and what doing that gains.
 
-    python -m sample_traces.storytelling --out FOLDER [--budget 400s] [story …]
+    python -m benchmarks case-studies --out FOLDER [--budget 400s] [study …]
 
 ``stories/<name>/before.py`` has the mistakes that mistakes.toml lists, ``after.py`` is the same job without
-them, made by hand. Four pieces each: before.py is recorded; its plan is verified, and what proves faster
+them, made by hand. Four tasks each: before.py is recorded; its plan is verified, and what proves faster
 written into a copy of the script (`verify --allow numerics
 --apply`); that copy and after.py are held against before.py, run in turns; and after.py is recorded. The
-story told of them holds nothing but what these runs left.
+study told of them holds nothing but what these runs left.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import paired, tasks
+from benchmarks.options import parser
+from benchmarks.samples import FOLDER
+from benchmarks.tables import table
+from benchmarks.tasks import ALL_DONE, SOME_FAILED, diagnosed
 from diagnose.document.text import ms, share, signed_span
 from diagnose.report.verification import verdict
 from diagnose.verify.paired import RunFailed
-from sample_traces import conductor, duels
-from sample_traces.conductor import ALL_DONE, SOME_FAILED, diagnosed
-from sample_traces.samples import FOLDER, tomllib
-from sample_traces.tables import table
 
-STORIES = FOLDER / "stories"
-RECORDING_S, VERIFY_S, DUEL_S = 600.0, 400.0, 90.0
+CASE_STUDIES = FOLDER / "stories"
+RECORDING_S, VERIFY_S, COMPARISON_S = 600.0, 400.0, 90.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Story:
+class CaseStudy:
     """``also``: rules that are true of before.py as well."""
 
     name: str
@@ -55,7 +56,7 @@ class Story:
     also: tuple[str, ...]
 
     def script(self, name: str) -> Path:
-        return STORIES / self.name / f"{name}.py"
+        return CASE_STUDIES / self.name / f"{name}.py"
 
     def line_number(self, line: str) -> int:
         """In before.py. Raises ValueError unless it is there once."""
@@ -65,66 +66,66 @@ class Story:
         return lines.index(line) + 1
 
 
-def stories() -> list[Story]:
-    return [_read(file) for file in sorted(STORIES.glob("*/mistakes.toml"))]
+def all_case_studies() -> list[CaseStudy]:
+    return [_read(file) for file in sorted(CASE_STUDIES.glob("*/mistakes.toml"))]
 
 
-def _read(file: Path) -> Story:
+def _read(file: Path) -> CaseStudy:
     known = tomllib.loads(file.read_text(encoding="utf-8"))
     mistakes = (
         Mistake(one["what"], tuple(one["rules"]), one.get("line", ""), one.get("needs", ""))
         for one in known["mistake"]
     )
-    return Story(file.parent.name, tuple(mistakes), tuple(known["also"]))
+    return CaseStudy(file.parent.name, tuple(mistakes), tuple(known["also"]))
 
 
-# ---- the runs. FOLDER/<story>/ holds what is told of; FOLDER/<story>/work/ the copies
+# ---- the runs. FOLDER/<study>/ holds what is told of; FOLDER/<study>/work/ the copies
 # of the script and their run folders
 
 
-def recorded(story: Story, part: str, out: Path, seconds: float = RECORDING_S) -> str:
+def recorded(study: CaseStudy, part: str, out: Path, seconds: float = RECORDING_S) -> str:
     """Record "before" or "after", and keep the recording and what is said of it.
 
     Raises RuntimeError if it fails.
     """
-    folder = _work(story, part, out)
+    folder = _work(study, part, out)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    shutil.copy(story.script(part), folder)
-    conductor.recorded("--out", "run", f"{part}.py", cwd=folder, seconds=seconds, judged=True)
-    _keep_recording(story, part, out)
-    _keep_reports(story, part, out)
+    shutil.copy(study.script(part), folder)
+    tasks.recorded("--out", "run", f"{part}.py", cwd=folder, seconds=seconds, judged=True)
+    _keep_recording(study, part, out)
+    _keep_reports(study, part, out)
     document = json.loads((folder / "run" / "report.json").read_text(encoding="utf-8"))
     return f"{ms(document['steps']['plain_ms']['median'])} a step; {len(document['plan'])} fixes in the plan"
 
 
-def verified(story: Story, out: Path, seconds: float = RECORDING_S, budget_s: float = VERIFY_S) -> str:
+def verified(study: CaseStudy, out: Path, seconds: float = RECORDING_S, budget_s: float = VERIFY_S) -> str:
     """Verify the plan of before.py, recorded first if its run folder is not here, and
     write what proves faster into the copy.
     """
-    folder = _work(story, "before", out)
+    folder = _work(study, "before", out)
     if not (folder / "run" / "report.json").is_file() or _was_elsewhere(folder):
-        recorded(story, "before", out)
-    shutil.copy(story.script("before"), folder / "before.py")  # an interrupted call may have changed it
+        recorded(study, "before", out)
+    shutil.copy(study.script("before"), folder / "before.py")  # an interrupted call may have changed it
     options = [
         "--quiet",
         "--allow",
         "numerics",
         "--precision",
-        str(duels.PRECISION),
+        str(paired.PRECISION),
         "--budget",
         f"{budget_s:.0f}s",
         "--apply",
     ]
     said = diagnosed("verify", "run", *options, cwd=folder, seconds=seconds)
-    told = _told(story, out)
+    told = _told(study, out)
     shutil.copy(folder / "before.py", told / "applied.py")
-    _keep_reports(story, "before", out)
+    _keep_reports(study, "before", out)
     for name in ("verify.json", "fixes.diff"):
         if (folder / "run" / name).is_file():
             shutil.copy(folder / "run" / name, told / name)
     (told / "applied.txt").write_text(said.stderr, encoding="utf-8")
-    tried = _tried(story, out)
+    tried = _tried(study, out)
     unmeasured = sum(one["state"] == "no_time" for one in tried)
     return (
         f"{len(tried)} fixes, {sum(one['verdict'] == 'faster' for one in tried)} faster, {unmeasured} for "
@@ -132,43 +133,43 @@ def verified(story: Story, out: Path, seconds: float = RECORDING_S, budget_s: fl
     )
 
 
-def held(story: Story, out: Path, budget_s: float = DUEL_S) -> str:
+def held(study: CaseStudy, out: Path, budget_s: float = COMPARISON_S) -> str:
     """What `verify --apply` wrote, and after.py, against before.py."""
-    document = _document(story, "before", out)
+    document = _document(study, "before", out)
     if document is None:
         raise RuntimeError("before.py was not recorded")
     step_ms = document["steps"]["plain_ms"]["median"]
-    changed = {"after": story.script("after")}
-    if _was_changed(story, out):
-        changed["applied"] = _told(story, out) / "applied.py"
+    changed = {"after": study.script("after")}
+    if _was_changed(study, out):
+        changed["applied"] = _told(study, out) / "applied.py"
     results = {}
     for name, script in changed.items():
-        results[name] = duels.compare_arms(
-            story.script("before"), script.resolve(), step_ms, _work(story, "duel", out) / name, budget_s
+        results[name] = paired.compare_arms(
+            study.script("before"), script.resolve(), step_ms, _work(study, "compared", out) / name, budget_s
         )
-    (_told(story, out) / "duels.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
-    return "; ".join(f"{name}: {duels.in_words(one)}" for name, one in results.items())
+    (_told(study, out) / "duels.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
+    return "; ".join(f"{name}: {paired.in_words(one)}" for name, one in results.items())
 
 
-def _was_changed(story: Story, out: Path) -> bool:
-    applied = _told(story, out) / "applied.py"
-    return applied.is_file() and applied.read_bytes() != story.script("before").read_bytes()
+def _was_changed(study: CaseStudy, out: Path) -> bool:
+    applied = _told(study, out) / "applied.py"
+    return applied.is_file() and applied.read_bytes() != study.script("before").read_bytes()
 
 
-def _keep_recording(story: Story, part: str, out: Path) -> None:
+def _keep_recording(study: CaseStudy, part: str, out: Path) -> None:
     """`python -m diagnose` makes all reports of it again, anywhere."""
-    run, kept = _work(story, part, out) / "run", _told(story, out) / part
+    run, kept = _work(study, part, out) / "run", _told(study, out) / part
     shutil.rmtree(kept, ignore_errors=True)
     for source in [*run.glob("rank*/*"), run / "run.json"]:
         (kept / source.relative_to(run)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, kept / source.relative_to(run))
 
 
-def _keep_reports(story: Story, part: str, out: Path) -> None:
+def _keep_reports(study: CaseStudy, part: str, out: Path) -> None:
     """Those that were written: without a verification it is report.json."""
     for name in ("report.json", "report.md", "report.html"):
-        if (_work(story, part, out) / "run" / name).is_file():
-            shutil.copy(_work(story, part, out) / "run" / name, _told(story, out) / f"{part}.{name}")
+        if (_work(study, part, out) / "run" / name).is_file():
+            shutil.copy(_work(study, part, out) / "run" / name, _told(study, out) / f"{part}.{name}")
 
 
 def _was_elsewhere(folder: Path) -> bool:
@@ -178,51 +179,51 @@ def _was_elsewhere(folder: Path) -> bool:
     )
 
 
-def _told(story: Story, out: Path) -> Path:
-    return out / story.name
+def _told(study: CaseStudy, out: Path) -> Path:
+    return out / study.name
 
 
-def _work(story: Story, part: str, out: Path) -> Path:
-    return (_told(story, out) / "work" / part).resolve()
+def _work(study: CaseStudy, part: str, out: Path) -> Path:
+    return (_told(study, out) / "work" / part).resolve()
 
 
-def _document(story: Story, part: str, out: Path) -> dict[str, Any] | None:
-    file = _told(story, out) / f"{part}.report.json"
+def _document(study: CaseStudy, part: str, out: Path) -> dict[str, Any] | None:
+    file = _told(study, out) / f"{part}.report.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
-def _tried(story: Story, out: Path) -> list[dict[str, Any]]:
-    file = _told(story, out) / "verify.json"
+def _tried(study: CaseStudy, out: Path) -> list[dict[str, Any]]:
+    file = _told(study, out) / "verify.json"
     return json.loads(file.read_text(encoding="utf-8"))["tried"] if file.is_file() else []
 
 
-# ---- the story
+# ---- the study
 
 
-def told(story: Story, out: Path) -> str:
-    """The story in Markdown, below a heading of the second level; what was not
+def told(study: CaseStudy, out: Path) -> str:
+    """The study in Markdown, below a heading of the second level; what was not
     run yet is left out, and said to be.
     """
-    before = _document(story, "before", out)
+    before = _document(study, "before", out)
     if before is None:
-        return f"## {story.name}\n\nNot recorded yet."
+        return f"## {study.name}\n\nNot recorded yet."
     parts = [
-        f"## {story.name}",
-        _about(story, before),
+        f"## {study.name}",
+        _about(study, before),
         f"What the report says of `before.py`: **{before['verdict']}**",
         _plan(before),
         "Its mistakes, and what the report makes of each:",
-        table(("mistake", "where", "in the report"), list(_mistakes(story, before))),
-        _unplanted(story, before),
+        table(("mistake", "where", "in the report"), list(_mistakes(study, before))),
+        _unplanted(study, before),
         "What making the fixes gives, each script run in turns with `before.py`:",
-        table(("script", "step of `before.py`", "its step", "change"), list(_changes(story, out))),
-        _predicted(story, out, before),
+        table(("script", "step of `before.py`", "its step", "change"), list(_changes(study, out))),
+        _predicted(study, out, before),
     ]
     return "\n\n".join(part.strip() for part in parts if part)
 
 
-def _about(story: Story, before: dict[str, Any]) -> str:
-    first = story.script("before").read_text(encoding="utf-8").partition("\n")[0].strip('"')
+def _about(study: CaseStudy, before: dict[str, Any]) -> str:
+    first = study.script("before").read_text(encoding="utf-8").partition("\n")[0].strip('"')
     environment = before["run"]["environment"]
     return (
         f"{first} (torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, "
@@ -261,11 +262,11 @@ def _span(saving: dict[str, Any] | None) -> str:
     return signed_span(saving["low"], saving["high"]) if saving else "–"
 
 
-def _mistakes(story: Story, before: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _mistakes(study: CaseStudy, before: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """A row each; those that need a GPU only where there was one."""
     places = {row["rule"]: (number, row["where"]) for number, row in enumerate(before["plan"], 1)}
-    for one in story.mistakes:
-        where = f"before.py:{story.line_number(one.line)}" if one.line else ""
+    for one in study.mistakes:
+        where = f"before.py:{study.line_number(one.line)}" if one.line else ""
         named = [rule for rule in one.rules if rule in places]
         if named:
             number, said = places[named[0]]
@@ -306,38 +307,38 @@ def _group(finding: dict[str, Any], groups: dict[str, str]) -> str:
     )
 
 
-def _unplanted(story: Story, before: dict[str, Any]) -> str:
-    known = {rule for one in story.mistakes for rule in one.rules} | set(story.also)
+def _unplanted(study: CaseStudy, before: dict[str, Any]) -> str:
+    known = {rule for one in study.mistakes for rule in one.rules} | set(study.also)
     others = [f"`{row['rule']}`" for row in before["plan"] if row["rule"] not in known]
     return f"In the plan and not known to be true of the script: {', '.join(others)}." if others else ""
 
 
-def _changes(story: Story, out: Path) -> Iterator[tuple[str, ...]]:
-    results = _duels(story, out)
+def _changes(study: CaseStudy, out: Path) -> Iterator[tuple[str, ...]]:
+    results = _comparisons(study, out)
     words = {"applied": "with what `verify --apply` wrote", "after": "`after.py`, made by hand"}
     for name, title in words.items():
         one = results.get(name)
         if one:
             steps = [ms(one[key]) if key in one else "–" for key in ("before_ms", "after_ms")]
-            yield title, *steps, duels.in_words(one)
+            yield title, *steps, paired.in_words(one)
         elif (
             name == "applied"
-            and (_told(story, out) / "applied.py").is_file()
-            and not _was_changed(story, out)
+            and (_told(study, out) / "applied.py").is_file()
+            and not _was_changed(study, out)
         ):
             yield title, "–", "–", "nothing was written: no fix that it can write proved faster"
         else:
             yield title, "–", "–", "not run yet"
 
 
-def _duels(story: Story, out: Path) -> dict[str, Any]:
-    file = _told(story, out) / "duels.json"
+def _comparisons(study: CaseStudy, out: Path) -> dict[str, Any]:
+    file = _told(study, out) / "duels.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
-def _predicted(story: Story, out: Path, before: dict[str, Any]) -> str:
+def _predicted(study: CaseStudy, out: Path, before: dict[str, Any]) -> str:
     """The plan's own prediction against after.py, as shares: the runs were not made at the same time."""
-    after = _duels(story, out).get("after", {})
+    after = _comparisons(study, out).get("after", {})
     if not before["plan"] or "change" not in after or before["plan"][-1]["step_ms_after"] is None:
         return ""
     foretold = before["plan"][-1]["step_ms_after"] / before["steady_step_ms"]
@@ -348,42 +349,36 @@ def _predicted(story: Story, out: Path, before: dict[str, Any]) -> str:
     )
 
 
-def numbers(story: Story, out: Path) -> dict[str, Any]:
+def numbers(study: CaseStudy, out: Path) -> dict[str, Any]:
     """The same for programs: the plan of before.py, what was tried, and the changes to the scripts."""
-    before = _document(story, "before", out)
+    before = _document(study, "before", out)
     return {
-        "story": story.name,
+        "study": study.name,
         "plan": before["plan"] if before else None,
-        "tried": _tried(story, out),
-        "duels": _duels(story, out),
+        "tried": _tried(study, out),
+        "duels": _comparisons(study, out),
     }
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     from diagnose.commands.verify import duration
 
-    parser = argparse.ArgumentParser(
-        prog="python -m sample_traces.storytelling", description=(__doc__ or "").partition("\n")[0]
-    )
-    parser.add_argument("names", nargs="*", metavar="story", help="only these")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument(
+    options = parser("case-studies", __doc__)
+    options.add_argument("names", nargs="*", metavar="study", help="only these")
+    options.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    options.add_argument(
         "--budget", type=duration, default=VERIFY_S, metavar="TIME", help="for verifying each (default 400s)"
     )
-    given = parser.parse_args()
+    given = options.parse_args(arguments)
     failed = False
-    for story in [one for one in stories() if one.name in given.names or not given.names]:
+    for study in [one for one in all_case_studies() if one.name in given.names or not given.names]:
         try:
-            recorded(story, "before", given.out)
-            verified(story, given.out, budget_s=given.budget)
-            held(story, given.out, given.budget)
-            recorded(story, "after", given.out)
+            recorded(study, "before", given.out)
+            verified(study, given.out, budget_s=given.budget)
+            held(study, given.out, given.budget)
+            recorded(study, "after", given.out)
         except (RuntimeError, RunFailed) as error:
-            print(f"{story.name}: {error}", file=sys.stderr)
+            print(f"{study.name}: {error}", file=sys.stderr)
             failed = True
-        print(told(story, given.out), end="\n\n")
+        print(told(study, given.out), end="\n\n")
     return SOME_FAILED if failed else ALL_DONE
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,11 +1,17 @@
-"""What the rules say of traces that others recorded: `make corpus TRACES=folder` writes docs/corpus.md."""
+"""What the rules say of traces that others recorded, into docs/corpus.md.
+
+python -m benchmarks corpus FOLDER
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import ROOT
+from benchmarks.options import parser
 from diagnose.document import text
 from diagnose.document.queries import in_group, planned
 from diagnose.document.text import code, prose
@@ -14,7 +20,7 @@ from diagnose.pipeline import analyse
 from diagnose.report.blocks import table
 from diagnose.report.findings import where
 
-PAGE = Path(__file__).parent / "corpus.md"
+PAGE = ROOT / "docs" / "corpus.md"
 FIRST = 3
 
 
@@ -68,9 +74,8 @@ def page(rows: list[tuple[str, str, str]]) -> str:
         f"The first {FIRST} findings on each of {len(rows)} traces that others recorded (public "
         "repositories, "
         "all kinds of hardware and "
-        "versions of torch). Written by `make corpus`; a test keeps it current. A lone trace knows less than "
-        "a run: what needs facts "
-        "of the run abstains here."
+        "versions of torch). Written by `python -m benchmarks corpus`; a test keeps it current. A lone trace "
+        "knows less than a run: what needs facts of the run abstains here."
     )
     found_by_trace = table(("Trace", "Most of a step", "Found"), rows)
     return "\n\n".join(["# What the rules say of traces that others recorded", intro, found_by_trace]) + "\n"
@@ -98,9 +103,12 @@ def read(path: Path) -> tuple[str, str, str]:
         return refusal(path, error)
 
 
-if __name__ == "__main__":
-    paths = sorted(Path(sys.argv[1]).glob("*.gz"))
+def main(arguments: Sequence[str]) -> None:
+    options = parser("corpus", __doc__)
+    options.add_argument("traces", type=Path, metavar="FOLDER", help="of *.gz")
+    folder = options.parse_args(arguments).traces
+    paths = sorted(folder.glob("*.gz"))
     if not paths:
-        sys.exit(f"no traces in {sys.argv[1]}")
+        sys.exit(f"no traces in {folder}")
     PAGE.write_text(page([read(path) for path in paths]), encoding="utf-8")
     print(f"{PAGE}: {len(paths)} traces")

@@ -1,7 +1,7 @@
 """The first minutes on a GPU: eleven questions, a process each, whose answers
 decide what recordings are worth there.
 
-    python -m sample_traces.first_light --out FOLDER [question …]
+    python -m benchmarks first-light --out FOLDER [question …]
 
 FOLDER/answers.jsonl holds an answer a line, the last of a question counts; small traces lie beside it. In the
 order of what goes wrong if the answer is not what the recorder takes for granted.
@@ -9,16 +9,16 @@ order of what goes wrong if the answer is not what the recorder takes for grante
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sample_traces.conductor import TRACEBACK_CHARACTERS, called, environment_here
+from benchmarks.options import parser
+from benchmarks.tasks import TRACEBACK_CHARACTERS, called, environment_here
 
 ANSWERS = "answers.jsonl"
 ANSWER = "ANSWER "
@@ -58,12 +58,12 @@ QUESTIONS = (
 def answered(question: Question, folder: Path, seconds: float) -> str:
     """Ask, write the answer down, and return it as a line. Raises RuntimeError if there is none."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "sample_traces.questions", question.asks, str(folder.resolve())]
+    command = [sys.executable, "-m", "benchmarks.questions", question.asks, str(folder.resolve())]
     began = time.monotonic()
     done = called(
         command,
         Path.cwd(),
-        environment_here() | question.variables,
+        {**environment_here(), **question.variables},
         min(seconds, question.guess_s + MARGIN_S),
     )
     line = next((line for line in done.stdout.splitlines() if line.startswith(ANSWER)), None)
@@ -94,7 +94,7 @@ def answers(folder: Path) -> dict[str, Any]:
 
 def page(folder: Path) -> str:
     """Every question and its answer, in Markdown."""
-    from sample_traces import questions
+    from benchmarks import questions
 
     found = answers(folder)
     parts = ["# First light"]
@@ -110,15 +110,13 @@ def page(folder: Path) -> str:
     return "\n\n".join(parts)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m sample_traces.first_light", description=(__doc__ or "").partition("\n")[0]
-    )
-    parser.add_argument(
+def main(arguments: Sequence[str]) -> int:
+    options = parser("first-light", __doc__)
+    options.add_argument(
         "names", nargs="*", metavar="question", help=f"only these: {', '.join(one.name for one in QUESTIONS)}"
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    given = parser.parse_args()
+    options.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    given = options.parse_args(arguments)
     failed = False
     for question in [one for one in QUESTIONS if one.name in given.names or not given.names]:
         try:
@@ -129,7 +127,3 @@ def main() -> int:
             print(f"{question.name}: {error}", file=sys.stderr, flush=True)
             failed = True
     return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,8 @@
-"""What a fleet costs a rank, for few ranks and for many (`make bench-fleet TRACES=folder`),
+"""What a fleet costs a rank, for few ranks and for many,
 and whether the late rank is found.
 
-python -m tests.benchmarks.fleet FOLDER_OF_RANK_TRACES
-python -m tests.benchmarks.fleet FOLDER_OF_RANK_TRACES --ranks 10000 [--collectives 100]
+    python -m benchmarks fleet FOLDER_OF_RANK_TRACES
+    python -m benchmarks fleet FOLDER_OF_RANK_TRACES --ranks 10000 [--collectives 100]
 
 The ranks are synthetic: made from a real job's (`PATTERN` in the folder) by shifting and stretching times,
 one of them planted to wait longer for its batches. Each size is analysed on a cluster of its own on this
@@ -12,7 +12,6 @@ as workers would reduce them: what it costs to compare so many ranks with each o
 
 from __future__ import annotations
 
-import argparse
 import platform
 import resource
 import tempfile
@@ -24,6 +23,9 @@ from typing import Any
 
 import psutil
 
+from benchmarks.options import parser
+from benchmarks.rank_set import STEPS, simulated, template, write_set
+from benchmarks.rank_summaries import RankSummaries, RankTimes, made_summary
 from diagnose.fleet.cluster import cluster
 from diagnose.fleet.fleet import analyse_fleet, job_of_futures
 from diagnose.fleet.recordings import fleet_ranks
@@ -32,8 +34,6 @@ from diagnose.measure.job import Job
 from diagnose.pipeline import written
 from diagnose.ranks.load import RankSource
 from diagnose.ranks.summary import RankSummary
-from tests.fleet.rank_set import STEPS, simulated, template, write_set
-from tests.fleet.rank_summaries import RankSummaries, RankTimes, made_summary
 
 PATTERN = "param-dlrm-r*.json.gz"
 SIZES = (8, 64, 256)
@@ -246,26 +246,20 @@ def _machine() -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        usage="python -m tests.benchmarks.fleet FOLDER [--ranks N] [--collectives N]"
-    )
-    parser.add_argument("folder", type=Path, help=f"where {PATTERN} are the traces of one job's ranks")
-    parser.add_argument("--ranks", type=int, help="compare so many ranks, by summaries alone")
-    parser.add_argument(
+def main(arguments: Sequence[str]) -> None:
+    options = parser("fleet", __doc__)
+    options.add_argument("folder", type=Path, help=f"where {PATTERN} are the traces of one job's ranks")
+    options.add_argument("--ranks", type=int, help="compare so many ranks, by summaries alone")
+    options.add_argument(
         "--collectives",
         type=int,
         default=1,
         help="with --ranks: of a step, at least (default: as in the traces)",
     )
-    asked = parser.parse_args()
+    asked = options.parse_args(arguments)
     paths = sorted(asked.folder.glob(PATTERN))
     if not paths:
         raise SystemExit(f"no {PATTERN} in {asked.folder}")
     print(_machine(), flush=True)
     for line in _summary_lines(paths, asked.ranks, asked.collectives) if asked.ranks else _lines(paths):
         print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main()

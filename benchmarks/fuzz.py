@@ -1,8 +1,8 @@
 """Damaged and hostile traces by the thousand: each ends in a document whose ledger
 adds up, or in one refusal in words.
 
-    python tests/fuzz.py --count 20000 --seed 1      (or: make fuzz)
-    python tests/fuzz.py --seed 1 --only 4711        one mutant again, with its traceback
+    python -m benchmarks fuzz --count 20000 --seed 1
+    python -m benchmarks fuzz --seed 1 --only 4711        one mutant again, with its traceback
 
 Mutant number n of a seed is always the same for the same corpus: small traces of the bundled samples, of
 ``../shared/traces`` where that is there, and synthetic ones.
@@ -10,11 +10,9 @@ Mutant number n of a seed is always the same for the same corpus: small traces o
 
 from __future__ import annotations
 
-import argparse
 import functools
 import resource
 import signal
-import sys
 import tempfile
 import time
 import traceback
@@ -27,20 +25,19 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import diagnose.pipeline
+from benchmarks.mutants import Json, corpus, mutant
+from benchmarks.options import parser
 from diagnose.document.queries import to_json
 from diagnose.document.schema import problems
 from diagnose.errors import TraceUnreadable, UsageError
+from diagnose.judge.rules import load_rules
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.pipeline import Analysis
 from diagnose.report.markdown import markdown
 from diagnose.report.page import page
 from diagnose.trace.intervals import total
-from tests.mutants import Json, corpus, mutant
 
 MAX_SECONDS = 20  # of the processor
 MAX_MEMORY = 3 * 2**30
@@ -90,7 +87,7 @@ def _judge(seed: int, numbers: Sequence[int]) -> list[Verdict]:
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGPROF, _too_slow)
     # a third of the time of a small trace
-    diagnose.pipeline.load_rules = functools.cache(diagnose.pipeline.load_rules)
+    setattr(diagnose.pipeline, "load_rules", functools.cache(load_rules))  # noqa: B010
     traces = corpus()
     with tempfile.TemporaryDirectory() as folder:
         return [_verdict(traces, seed, number, Path(folder)) for number in numbers]
@@ -126,12 +123,12 @@ def verdicts(seed: int, count: int) -> Iterator[Verdict]:
                 yield Verdict(first, "failed", f"the process died on one of {numbers}")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=None, help="default: the time, printed")
-    parser.add_argument("--only", type=int, default=None, help="the number of one mutant")
-    options = parser.parse_args(argv)
+def main(arguments: Sequence[str]) -> int:
+    parsed = parser("fuzz", __doc__)
+    parsed.add_argument("--count", type=int, default=1000)
+    parsed.add_argument("--seed", type=int, default=None, help="default: the time, printed")
+    parsed.add_argument("--only", type=int, default=None, help="the number of one mutant")
+    options = parsed.parse_args(arguments)
     seed = int(time.time()) if options.seed is None else options.seed
     if options.only is not None:
         with tempfile.TemporaryDirectory() as folder:
@@ -148,7 +145,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     told = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
     print(f"seed {seed}: {told} in {time.monotonic() - start:.0f} s")
     return 1 if counts["failed"] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

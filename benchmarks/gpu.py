@@ -1,9 +1,9 @@
 """Everything that is to be measured on a machine with a GPU, in one go, as far as the time goes.
 
-    python -m sample_traces.gpu --out FOLDER [--pack FILE] [--budget SECONDS] [--only 'stor*' …]
-    python -m sample_traces.gpu --tables FOLDER [--pack FILE]    what was measured as tables, anywhere
-    python -m sample_traces.gpu --write FOLDER [--pack FILE]     … in docs/accuracy.md, anywhere
-    python -m sample_traces.gpu --keep FOLDER [--pack FILE]      the recordings of samples that need
+    python -m benchmarks gpu --out FOLDER [--pack FILE] [--budget SECONDS] [--only 'stor*' …]
+    python -m benchmarks gpu --tables FOLDER [--pack FILE]    what was measured as tables, anywhere
+    python -m benchmarks gpu --write FOLDER [--pack FILE]     … in docs/accuracy.md, anywhere
+    python -m benchmarks gpu --keep FOLDER [--pack FILE]      the recordings of samples that need
     a GPU beside their scripts, anywhere
 
 Run the first again with the same FOLDER, or on another machine with the same pack, to go on where it stopped;
@@ -18,23 +18,24 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from sample_traces import pack
-from sample_traces.brought import provide
-from sample_traces.conductor import RECORDS, conduct, summary
-from sample_traces.machine import in_words, machine, obstacles, shortcomings
+from benchmarks import ROOT, pack
+from benchmarks.brought import provide
+from benchmarks.machine import in_words, machine, obstacles, shortcomings
+from benchmarks.options import parser
+from benchmarks.tasks import RECORDS, run_tasks, summary
 
 CANNOT = 2
 UNLIMITED_S = 1e9
 PACKAGES = "packages"
-WHEELS = Path(__file__).parent.parent / "wheels"
+WHEELS = ROOT / "wheels"
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str]) -> int:
     started = time.monotonic()
     given = _parsed(arguments)
     if given.out is not None and (wrong := provide(given.wheels, given.out / PACKAGES)):
@@ -51,44 +52,40 @@ def main(arguments: list[str] | None = None) -> int:
         return CANNOT
 
 
-def _parsed(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m sample_traces.gpu",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    what = parser.add_mutually_exclusive_group(required=True)
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    options = parser("gpu", __doc__)
+    what = options.add_mutually_exclusive_group(required=True)
     what.add_argument("--out", type=Path, metavar="FOLDER", help="measure")
     for name in ("--tables", "--write", "--keep"):
         what.add_argument(name, type=Path, metavar="FOLDER", help="of what was measured")
-    parser.add_argument(
+    options.add_argument(
         "--pack",
         type=Path,
         metavar="FILE",
-        help="a .tar.gz to go on from, and to keep all results in after every piece",
+        help="a .tar.gz to go on from, and to keep all results in after every task",
     )
-    parser.add_argument(
+    options.add_argument(
         "--budget", type=float, default=UNLIMITED_S, metavar="SECONDS", help="end before this time is over"
     )
-    parser.add_argument(
+    options.add_argument(
         "--only",
         nargs="+",
         default=["*"],
         metavar="PIECES",
-        help="only pieces so named: 'samples/mnist/*', 'stor*'",
+        help="only tasks so named: 'samples/mnist/*', 'stor*'",
     )
-    parser.add_argument(
+    options.add_argument(
         "--wheels",
         type=Path,
         default=WHEELS,
         metavar="FOLDER",
         help="of packages that are missing (default wheels/)",
     )
-    parser.add_argument("--rehearse", action="store_true", help="without a GPU, with what shows on a CPU")
-    given = parser.parse_args(arguments)
+    options.add_argument("--rehearse", action="store_true", help="without a GPU, with what shows on a CPU")
+    given = options.parse_args(arguments)
     folder = given.out or given.tables or given.write or given.keep
     if given.pack is not None and given.pack.resolve().is_relative_to(folder.resolve()):
-        parser.error(f"--pack: a pack of {folder} lies outside it")
+        options.error(f"--pack: a pack of {folder} lies outside it")
     return given
 
 
@@ -105,27 +102,25 @@ def _measured(given: argparse.Namespace, ends_at: float) -> int:
     if given.pack is not None:
         print(f"{given.pack}: {pack.take_up(given.pack, given.out)} files taken up", flush=True)
 
-    from sample_traces.stages import all_pieces
+    from benchmarks.stages import all_tasks
 
     device = "cpu" if given.rehearse else "cuda"
-    pieces = [
-        piece
-        for piece in all_pieces(given.out, device)
-        if any(fnmatch(str(piece), one) for one in given.only)
+    tasks = [
+        task for task in all_tasks(given.out, device) if any(fnmatch(str(task), one) for one in given.only)
     ]
-    if not pieces:
-        print(f"no piece is called {' or '.join(given.only)}", file=sys.stderr)
+    if not tasks:
+        print(f"no task is called {' or '.join(given.only)}", file=sys.stderr)
         return CANNOT
-    conducted = conduct(pieces, given.out, ends_at - time.monotonic(), _packing(given.pack, given.out))
-    print(f"\n{summary(conducted)}")
-    if conducted.left:
+    outcome = run_tasks(tasks, given.out, ends_at - time.monotonic(), _packing(given.pack, given.out))
+    print(f"\n{summary(outcome)}")
+    if outcome.left:
         print("to go on: the same command again")
-    print(f"tables, on any machine: python -m sample_traces.gpu --tables {given.out}")
-    return conducted.exit_code
+    print(f"tables, on any machine: python -m benchmarks gpu --tables {given.out}")
+    return outcome.exit_code
 
 
 def _packing(file: Path | None, out: Path) -> Callable[[], None]:
-    """What is done after each piece; a file that is too large is named once."""
+    """What is done after each task; a file that is too large is named once."""
     named: set[str] = set()
 
     def packed() -> None:
@@ -144,7 +139,7 @@ def _claimed(out: Path, known: dict[str, Any], file: Path | None = None) -> str:
 
     Raises OSError, ValueError for a pack that cannot be read.
     """
-    from sample_traces.results import MACHINE, machine_of
+    from benchmarks.results import MACHINE, machine_of
 
     begun = {("folder", out): machine_of(out)} if (out / MACHINE).is_file() else {}
     if file is not None and (told := pack.told_by(file, MACHINE)) is not None:
@@ -172,8 +167,8 @@ def _with_others(first: dict[str, Any], others: Iterable[dict[str, Any]]) -> dic
 
 
 def _written(given: argparse.Namespace) -> int:
-    from sample_traces.accuracy import PAGE
-    from sample_traces.results import keep_recordings, machine_of, write_page, write_tables
+    from benchmarks.accuracy import PAGE
+    from benchmarks.results import keep_recordings, machine_of, write_page, write_tables
 
     folder = given.tables or given.write or given.keep
     try:
@@ -190,7 +185,3 @@ def _written(given: argparse.Namespace) -> int:
         print(f"{folder} holds nothing to write: {error}", file=sys.stderr)
         return CANNOT
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

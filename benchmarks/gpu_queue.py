@@ -1,7 +1,8 @@
-"""Steps of a simulated GPU with a launch queue, and what the analysis says of them (`make
-bench-queue`). Nothing here ran on a GPU.
+"""Steps of a simulated GPU with a launch queue, and what the analysis says of them.
 
-    python -m tests.benchmarks.gpu_queue [--quick]
+Nothing here ran on a GPU.
+
+    python -m benchmarks gpu-queue [--quick]
 
 A host launches kernels one after the other; the GPU takes them from a queue of 1,024, and a launch into a
 full queue waits. Some scripts wait for the GPU at each step's end. What a run would have recorded of that
@@ -12,17 +13,17 @@ where the GPU is, if nothing is said where the host is, or if there is a caution
 
 from __future__ import annotations
 
-import argparse
 import io
 import itertools
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.options import parser
 from diagnose.document.headline import caution_about
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
@@ -220,7 +221,7 @@ def said_of(job: Job) -> Said:
         "",
     )
     sums_up = abs(sum(row["ms_per_step"] for row in document["ledger"]) / said.step_ms - 1) < 1e-6
-    return Said(*list(vars(said).values())[:-1], wrong="; ".join(_wrong(job, said, sums_up=sums_up)))
+    return replace(said, wrong="; ".join(_wrong(job, said, sums_up=sums_up)))
 
 
 def _wrong(job: Job, said: Said, *, sums_up: bool) -> Iterator[str]:
@@ -247,12 +248,10 @@ def grid(
         yield Job(count, long_us, launch_us, waits, noise=NOISE)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a small grid")
-    jobs = list(grid(*QUICK) if parser.parse_args().quick else grid())
+def main(arguments: Sequence[str]) -> None:
+    options = parser("gpu-queue", __doc__)
+    options.add_argument("--quick", action="store_true", help="a small grid")
+    jobs = list(grid(*QUICK) if options.parse_args(arguments).quick else grid())
     said = [said_of(job) for job in jobs]
     header = (
         "kernels",
@@ -287,7 +286,3 @@ def main() -> None:
         f"\nSynthetic: {len(said)} cells, {sum(bool(one.wrong) for one in said)} wrong, the largest error of "
         f"a step {100 * worst:.1f} %."
     )
-
-
-if __name__ == "__main__":
-    main()

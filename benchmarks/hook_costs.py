@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.samples import FOLDER
+from benchmarks.tables import table
+from benchmarks.tasks import called, recorded
 from diagnose.measure.recording import load_recording
 from diagnose.run.launch import _with_hooks
 from diagnose.run.settings import Settings
-from sample_traces.conductor import called, recorded
-from sample_traces.samples import FOLDER
-from sample_traces.tables import table
 
 LOOP = FOLDER / "loops" / "loop.py"
 KINDS = {"launches": "many short launches", "compute": "few long kernels"}
@@ -41,7 +41,9 @@ def costs(kind: str, seconds: float, enough_s: float) -> dict[str, Any]:
     ends_at, enough_at = began + seconds, began + enough_s
     with tempfile.TemporaryDirectory() as name:
         phases = _phases(kind, Path(name) / "recorded", seconds)
-        plain, hooked, ratios = [], [], []
+        plain: list[float] = []
+        hooked: list[float] = []
+        ratios: list[float] = []
         longest_s = 0.0
         while len(ratios) < QUARTETS and (
             not ratios or time.monotonic() + longest_s < min(ends_at, enough_at)

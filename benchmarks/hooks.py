@@ -1,7 +1,7 @@
 """What the idle hooks cost: a plain script against the same script in its
 plain phase, interleaved A B B A runs.
 
-    python -m tests.benchmarks.hooks [quartets]
+    python -m benchmarks hooks [--quartets N]
 
 Prints what a step costs more with our hooks, in µs and as a ratio, for a step of some 0.4 ms and one of
 some 2 ms: in wall time and in the training thread's own processor time, which other programs on the
@@ -17,10 +17,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.options import parser
 from diagnose.run.child.shared_state import SharedState
 from diagnose.run.launch import _with_hooks
 from diagnose.run.settings import Settings
@@ -43,7 +44,8 @@ for x, y in torch.utils.data.DataLoader(data, batch_size=32):
     loss.item()
     wall.append(time.perf_counter())
     processor.append(time.thread_time())
-for times in wall, processor:  # of steps that belong to the plain phase: warm-up takes fewer than 40, and half of all are plain
+for times in wall, processor:
+    # of steps that belong to the plain phase: warm-up takes fewer than 40, and half of all are plain
     print(statistics.median(later - earlier for earlier, later in zip(times[40:200], times[41:201])))
 """
 WIDTHS = (256, 4096)  # of the layer between
@@ -102,10 +104,8 @@ def _rows(runs: list[list[tuple[float, ...]]]) -> Iterator[list[str]]:
         ]
 
 
-def main(quartets: int) -> None:
-    for row in measured_costs(quartets):
+def main(arguments: Sequence[str]) -> None:
+    options = parser("hooks", __doc__)
+    options.add_argument("--quartets", type=int, default=5, metavar="N", help="of runs (default 5)")
+    for row in measured_costs(options.parse_args(arguments).quartets):
         print(" · ".join(row), flush=True)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)

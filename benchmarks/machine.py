@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sample_traces.brought import BROUGHT
+from benchmarks.brought import BROUGHT
 
 # pyproject.toml's, as they are imported; a test holds the two together. The second ones
 # are for what the samples do not touch.

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+from benchmarks import ROOT
+
 MAX_EVENTS = 150  # of a trace that mutants are made from
 Json = dict[str, Any]
 Random = random.Random
@@ -54,17 +55,16 @@ def _synthetic() -> Json:
 
     for step in range(3):
         at, n = 1000.0 * step, 10 * step
+        matrices: Json = {
+            "Sequence number": step,
+            "Input Dims": [[8, 8], [8, 8]],
+            "Input type": ["float", "float"],
+        }
         add("user_annotation", f"ProfilerStep#{step}", at, 1000)
         add("user_annotation", f"diagnose::tick|{step}", at + 999, 0.5)
         add("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, 100)
         add("user_annotation", "diagnose::forward|/job/train.py|12|main", at + 100, 300)
-        add(
-            "cpu_op",
-            "aten::mm",
-            at + 110,
-            50,
-            **{"Sequence number": step, "Input Dims": [[8, 8], [8, 8]], "Input type": ["float", "float"]},
-        )
+        add("cpu_op", "aten::mm", at + 110, 50, **matrices)
         add("cuda_runtime", "cudaLaunchKernel", at + 120, 5, correlation=n + 1)
         add("kernel", "sgemm_128x64_nn", at + 140, 300, 7, 0, device=0, stream=7, correlation=n + 1)
         add("cuda_runtime", "cudaMemcpyAsync", at + 200, 20, correlation=n + 2)

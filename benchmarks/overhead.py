@@ -1,27 +1,27 @@
 """What the profiler costs a recorded event: where the constants of
 `diagnose/measure/distortion.py` come from.
 
-    python -m sample_traces.overhead [--recordings FOLDER]
+    python -m benchmarks overhead [--recordings FOLDER]
 
 Compares the phases of the bundled recordings: whole steps of the timeline with plain steps; rows of the
 detail phase's ledger with the same rows of the plain step. Costs are fitted by least absolute deviations, so
 that steps which something else disturbed hardly count.
 """
 
-import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.options import parser
+from benchmarks.samples import FOLDER, SAMPLES, is_recorded
+from benchmarks.side_by_side import mapped
+from benchmarks.tables import table
 from diagnose.measure.distortion import EventCosts, RecordedEvents
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.measure.selection import Selection
-from sample_traces.samples import FOLDER, SAMPLES, is_recorded
-from sample_traces.side_by_side import mapped
-from sample_traces.tables import table
 
 KINDS = {
     "Python frame": EventCosts(frame=1.0, other=0.0, first_frame=0.0, first_other=0.0),
@@ -131,12 +131,12 @@ def event_costs(folder: Path) -> str:
     return costs + "\n" + "\n\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m sample_traces.overhead")
-    parser.add_argument(
+def main(arguments: Sequence[str]) -> None:
+    options = parser("overhead", __doc__)
+    options.add_argument(
         "--recordings", type=Path, default=FOLDER, help="where the recordings are, if not beside the scripts"
     )
-    print(event_costs(parser.parse_args().recordings))
+    print(event_costs(options.parse_args(arguments).recordings))
 
 
 def _spread(slowed: list[Slowed], costs_us: dict[str, float]) -> str:
@@ -152,7 +152,3 @@ def _spread(slowed: list[Slowed], costs_us: dict[str, float]) -> str:
 
 def _shown(costs_us: dict[str, float], kind: str) -> str:
     return f"{costs_us[kind]:.2f}" if kind in costs_us else "–"
-
-
-if __name__ == "__main__":
-    main()

@@ -21,7 +21,7 @@ COMPRESSION = 1  # recordings are packed already
 
 def parts_of(pack: Path) -> list[Path]:
     """Those that there are, the first one first."""
-    found = []
+    found: list[Path] = []
     while _part(pack, len(found) + 1).is_file():
         found.append(_part(pack, len(found) + 1))
     return found

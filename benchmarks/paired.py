@@ -19,7 +19,7 @@ from diagnose.verify.paired import Arm, TrialRunner
 from diagnose.verify.store import Store
 
 PRECISION = 0.05
-# of the steps timed in each run: shorter than those of `verify`, for there are more duels
+# of the steps timed in each run: shorter than those of `verify`, for there are more comparisons
 RUN_MS, FEWEST_STEPS, MOST_STEPS = (600, 20, 300)
 UNTIMED_STEPS, TIMEOUT_S = 10, 300
 

@@ -1,5 +1,7 @@
 """The pictures in README.md and the docs, from the bundled recordings as a
-browser shows them (`make pictures`).
+browser shows them.
+
+    python -m benchmarks pictures
 
 Needs Chromium (Debian: `apt-get install chromium`).
 """
@@ -13,31 +15,34 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks import ROOT
+from benchmarks.options import parser
+from benchmarks.samples import FOLDER
 from diagnose.pipeline import report
 
-FOLDER = Path(__file__).parent / "pictures"
-SAMPLES = Path(__file__).parent.parent / "sample_traces"
+PICTURES = ROOT / "docs" / "pictures"
 RUNS = {"sick": "input-wait/sick", "healthy": "input-wait/healthy"}  # name in the pictures → recording
 WIDTH, HEIGHT = 1200, 900
 STARTS_S = 60
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
+    parser("pictures", __doc__).parse_args(arguments)
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("chromium is not installed")
-    FOLDER.mkdir(exist_ok=True)
+    PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         runs = Path(folder) / "diagnosis"
         for name, sample in RUNS.items():
-            shutil.copytree(SAMPLES / sample, runs / name)
+            shutil.copytree(FOLDER / sample, runs / name)
             report(runs / name, runs / name)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(
@@ -52,8 +57,8 @@ def main() -> None:
 def _photograph_report(page: Any, run: Path) -> None:
     page.goto((run / "report.html").as_uri())
     page.wait_for_selector("canvas")
-    page.screenshot(path=FOLDER / "report.png")
-    page.locator("section", has=page.locator("canvas")).first.screenshot(path=FOLDER / "step.png")
+    page.screenshot(path=PICTURES / "report.png")
+    page.locator("section", has=page.locator("canvas")).first.screenshot(path=PICTURES / "step.png")
 
 
 def _photograph_tab(page: Any, address: str) -> None:
@@ -62,7 +67,7 @@ def _photograph_tab(page: Any, address: str) -> None:
     tab.get_by_role("radio", name="sick").check()
     tab.locator("h1", has_text="nothing loads ahead").wait_for()
     tab.locator("canvas").first.wait_for()
-    page.screenshot(path=FOLDER / "tensorboard.png")
+    page.screenshot(path=PICTURES / "tensorboard.png")
 
 
 @contextmanager
@@ -102,7 +107,3 @@ def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
         except OSError:
             time.sleep(0.2)
     sys.exit("TensorBoard does not answer")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,22 +1,27 @@
-"""How well savings are predicted (`make prediction-accuracy`): Markdown on
-stdout, with --write in docs/accuracy.md.
+"""How well savings are predicted: Markdown on stdout, with --write in docs/accuracy.md.
 
-    python -m sample_traces.prediction [--traces FOLDER] [--write]
+    python -m benchmarks prediction [--traces FOLDER] [--write]
 
 Predicts the healthy twin of every sample from the recording of the sick script alone, and pairs in
 FOLDER that others recorded before and after a change. Replays every complete step of the training
 traces in FOLDER as it was recorded.
 """
 
-import argparse
 import csv
 import sys
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks import ROOT
+from benchmarks.options import parser
+from benchmarks.pages import write_part
+from benchmarks.samples import FOLDER, SAMPLES, Sample, is_recorded
+from benchmarks.side_by_side import mapped
+from benchmarks.tables import table
 from diagnose.document.text import share
 from diagnose.errors import DiagnoseError
 from diagnose.judge.findings import judge
@@ -28,10 +33,6 @@ from diagnose.predict.device_lanes import QUEUED_NS, device_lanes
 from diagnose.predict.edits import events_of, unblocked
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.saving import range_ms, saving_of
-from sample_traces.pages import write_part
-from sample_traces.samples import FOLDER, SAMPLES, Sample, is_recorded, tomllib
-from sample_traces.side_by_side import mapped
-from sample_traces.tables import table
 
 PAGE = FOLDER.parent / "docs" / "accuracy.md"
 MISSES = FOLDER / "misses.toml"
@@ -321,8 +322,8 @@ def part(traces: Path | None) -> str:
     """The page's part on predictions."""
     sections = [
         HEADING,
-        "Written by `make prediction-accuracy`. The step of the healthy twin, predicted from the "
-        "recording of "
+        "Written by `python -m benchmarks prediction --write`. The step of the healthy twin, "
+        "predicted from the recording of "
         "the sick script alone, "
         "against the plain steps of its own recording, made minutes apart on a machine that others used too. "
         "*Error*: of the "
@@ -347,20 +348,14 @@ def part(traces: Path | None) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
+def main(arguments: Sequence[str]) -> None:
+    options = parser("prediction", __doc__)
+    options.add_argument(
         "--traces", type=Path, help="folder of traces that others recorded, with READINGS.csv"
     )
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(FOLDER.parent)}")
-    options = parser.parse_args()
-    written = part(options.traces)
+    options.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    given = options.parse_args(arguments)
+    written = part(given.traces)
     print(written)
-    if options.write:
+    if given.write:
         write_part(PAGE, HEADING, written)
-
-
-if __name__ == "__main__":
-    main()

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -190,7 +191,7 @@ def sessions(keep: Path) -> Answer:
     for idle_s in (0, 0, 3, 3, 0) if CUDA else (0, 0):
         time.sleep(idle_s)
         steps_ms: list[float] = []
-        events = recorded(lambda steps_ms=steps_ms: _six_steps(product, steps_ms))
+        events = recorded(partial(_six_steps, product, steps_ms))
         calls, ran = launches(events), {correlation(kernel): kernel for kernel in of(events, "kernel")}
         late_us = sorted(
             ran[correlation(call)]["ts"] - call["ts"] for call in calls if correlation(call) in ran
@@ -349,14 +350,13 @@ def kernel_names(keep: Path) -> Answer:
         torch.backends.cudnn.allow_tf32 = precision == "high"
         for size in (512, 4096, 8192) if CUDA else (512,):
             factor = square(size, dtype)
-            answer[f"{label} product of {size}"] = _kernels(lambda factor=factor: factor @ factor)
+            answer[f"{label} product of {size}"] = _kernels(partial(torch.matmul, factor, factor))
         for layout in (torch.contiguous_format, torch.channels_last) if CUDA else ():
-            convolution = nn.Conv2d(64, 64, 3, padding=1).to(DEVICE, dtype).to(memory_format=layout)
+            convolution = nn.Conv2d(64, 64, 3, padding=1).to(DEVICE, dtype)
+            convolution.to(memory_format=layout)  # type: ignore[call-overload]
             maps = torch.randn(32, 64, 56, 56, device=DEVICE, dtype=dtype).to(memory_format=layout)
             order = "channels last" if layout is torch.channels_last else "channels first"
-            answer[f"{label} convolution, {order}"] = _kernels(
-                lambda convolution=convolution, maps=maps: convolution(maps)
-            )
+            answer[f"{label} convolution, {order}"] = _kernels(partial(convolution, maps))
     return answer
 
 

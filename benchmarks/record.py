@@ -1,5 +1,6 @@
-"""Record every sample that this machine can show again (`make samples`), or those named on the
-command line: record.py input-wait/sick …
+"""Record every sample that this machine can show again, or those that are named.
+
+    python -m benchmarks record [input-wait/sick …]
 
 A recording is taken only from a quiet moment. The folders of the machine it ran on are taken out: the
 script's own becomes /sample, those of Python and of this project become /python, the user's becomes /home.
@@ -13,17 +14,20 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from benchmarks import ROOT
+from benchmarks.machine import cpu_name
+from benchmarks.options import parser
+from benchmarks.samples import SAMPLES, Sample, samples_for
+from benchmarks.tasks import recorded
+from benchmarks.torch_patterns import said_by_torch
 from diagnose.measure.recording import Recording, load_recording
-from sample_traces.conductor import recorded
-from sample_traces.machine import cpu_name
-from sample_traces.samples import FOLDER, SAMPLES, Sample, samples_for
-from sample_traces.torch_patterns import said_by_torch
 
 STEPS = 2
 PLAIN_STEPS = 20
@@ -125,7 +129,7 @@ def neutral(source: Path, sample: Sample, out: Path) -> bytes:
         .replace(str(sample.script.parent), "/sample")
         .replace(platform.release(), "kernel")
     )
-    for folder in (sys.prefix, sys.base_prefix, str(FOLDER.parent)):
+    for folder in (sys.prefix, sys.base_prefix, str(ROOT)):
         text = text.replace(folder, "/python")
     text = re.sub(r'"host_name": "[^"]*"', '"host_name": "sample"', text)
     # a folder that torch names after the user
@@ -143,10 +147,11 @@ def device_name() -> str:
     return f"{torch.cuda.get_device_name()}, {cores}" if device() == "cuda" else cores
 
 
-def main(names: list[str]) -> int:
-    """Record the samples named (`input-wait/sick`, or a whole case) or all that this machine
-    can show; 1 if any could not be kept.
-    """
+def main(arguments: Sequence[str]) -> int:
+    """1 if any could not be kept."""
+    options = parser("record", __doc__)
+    options.add_argument("names", nargs="*", metavar="sample", help="only these: a case, or one script of it")
+    names = options.parse_args(arguments).names
     print(f"torch {version('torch')}, Python {platform.python_version()}, {device_name()}")
     failed = False
     for sample in (
@@ -158,7 +163,3 @@ def main(names: list[str]) -> int:
             print(error, file=sys.stderr, flush=True)
             failed = True
     return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,6 +1,6 @@
 """`python -m diagnose` as far as the recording; what is made of it can be made anywhere.
 
-    python -m sample_traces.recorder --out RUN [--judged] [options of `python -m
+    python -m benchmarks.recorder --out RUN [--judged] [options of `python -m
     diagnose`] script.py [its arguments]
 
 --judged, which comes first, leaves report.json as well, and none of the other reports.

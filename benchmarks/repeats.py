@@ -1,7 +1,7 @@
 """How often `compare` sees a change where nothing changed: bundled scripts recorded again
 and again, every two runs compared.
 
-    python -m tests.benchmarks.repeats [runs of each script]
+    python -m benchmarks repeats [--runs N]
 
 Prints the verdicts by script, and how far the fastest and the slowest of its runs are apart.
 """
@@ -13,13 +13,15 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.options import parser
+from benchmarks.samples import FOLDER
 from diagnose.compare.comparison import compare
 from diagnose.document.queries import step_ms
 from diagnose.pipeline import analyse
-from sample_traces.samples import FOLDER
 
 SCRIPTS = (
     "input-wait/sick.py",
@@ -39,7 +41,10 @@ def recorded(script: Path, out: Path) -> dict[str, Any]:
     return analyse(out)
 
 
-def main(runs: int) -> None:
+def main(arguments: Sequence[str]) -> None:
+    options = parser("repeats", __doc__)
+    options.add_argument("--runs", type=int, default=5, metavar="N", help="of each script (default 5)")
+    runs = options.parse_args(arguments).runs
     print("| script | verdicts of two runs | slowest ÷ fastest run |\n|---|---|---:|")
     with tempfile.TemporaryDirectory() as folder:
         for name in SCRIPTS:
@@ -53,7 +58,3 @@ def main(runs: int) -> None:
                 f"{count} {verdict.replace('_', ' ')}" for verdict, count in verdicts.most_common()
             )
             print(f"| `{name}` | {told} | {max(steps) / min(steps):.2f} |", flush=True)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)

@@ -1,15 +1,15 @@
-"""What predicting costs (`make bench-replay TRACES=folder`): a replay of one edit in ms, the whole
-plan as a ratio to reading the trace.
+"""What predicting costs: a replay of one edit in ms, the whole plan as a ratio to reading the trace.
 
-python tests/benchmarks/replay.py TRACE...
+    python -m benchmarks replay TRACE...
 """
 
-import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.options import parser
 from diagnose.errors import DiagnoseError
 from diagnose.judge.findings import judge
 from diagnose.judge.rules import load_rules
@@ -54,11 +54,13 @@ def line(path: Path) -> tuple[float, float, str] | None:
     return read_s, plan_s, f"{said}; plan ÷ reading {plan_s / read_s:.2f}"
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
+    options = parser("replay", __doc__)
+    options.add_argument("traces", nargs="+", type=Path, metavar="TRACE")
     read_s = plan_s = 0.0
-    for name in sys.argv[1:]:
+    for path in options.parse_args(arguments).traces:
         try:
-            found = line(Path(name))
+            found = line(path)
         except DiagnoseError:
             continue
         if found:
@@ -68,7 +70,3 @@ def main() -> None:
         f"all: plan ÷ reading {plan_s / read_s:.2f} (target 1); an edit of {TARGET_EVENTS:,} events is to "
         f"take {TARGET_MS} ms at most"
     )
-
-
-if __name__ == "__main__":
-    main()

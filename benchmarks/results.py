@@ -1,4 +1,4 @@
-"""What the pieces left, as tables: a document for people, one for programs, and parts of
+"""What the tasks left, as tables: a document for people, one for programs, and parts of
 docs/accuracy.md named after the GPU.
 
 Needs no GPU: the folder may have been brought from elsewhere.
@@ -17,26 +17,26 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import case_studies, first_light, hook_costs, verified
+from benchmarks.accuracy import HEADING as RULES
+from benchmarks.accuracy import Answer, answers_of, torch_answers
+from benchmarks.accuracy import page as rules_page
+from benchmarks.machine import in_words as machine_in_words
+from benchmarks.overhead import event_costs
+from benchmarks.pages import on_machine, write_part
+from benchmarks.paired import in_words
+from benchmarks.prediction import HEADING as PREDICTIONS
+from benchmarks.prediction import Pair, pairs_part, sample_pairs
+from benchmarks.record import PATTERNS, size_of, why_too_large
+from benchmarks.samples import FOLDER, SAMPLES, is_recorded
+from benchmarks.tables import table
+from benchmarks.tasks import records
 from diagnose.measure.recording import load_recording
 from diagnose.report.verification import verdict
-from sample_traces import first_light, hook_costs, storytelling, verified
-from sample_traces.accuracy import HEADING as RULES
-from sample_traces.accuracy import Answer, answers_of, torch_answers
-from sample_traces.accuracy import page as rules_page
-from sample_traces.conductor import records
-from sample_traces.duels import in_words
-from sample_traces.machine import in_words as machine_in_words
-from sample_traces.overhead import event_costs
-from sample_traces.pages import on_machine, write_part
-from sample_traces.prediction import HEADING as PREDICTIONS
-from sample_traces.prediction import Pair, pairs_part, sample_pairs
-from sample_traces.record import PATTERNS, size_of, why_too_large
-from sample_traces.samples import FOLDER, SAMPLES, is_recorded
-from sample_traces.tables import table
 
 MACHINE = "machine.json"
 COMMAND = "make gpu-page"
-COSTS, STORIES = "# What the recorder costs", "# Stories of real models"
+COSTS, CASE_STUDIES = "# What the recorder costs", "# Case studies of real models"
 
 
 def machine_of(out: Path) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def parts(results: Results) -> dict[str, str]:
         PREDICTIONS: _predictions,
         verified.HEADING: _verified,
         COSTS: _costs,
-        STORIES: _stories,
+        CASE_STUDIES: _case_studies,
     }
     made = {}
     for heading, make in makers.items():
@@ -106,8 +106,8 @@ def write_page(out: Path, page: Path) -> list[str]:
     results = Results(out)
     if results.machine["gpu"] is None:
         raise ValueError(
-            f"{out} was recorded without a GPU: make accuracy, make prediction-accuracy and make "
-            "verify-samples write those parts"
+            f"{out} was recorded without a GPU: the benchmarks accuracy, prediction and verified "
+            "write those parts"
         )
     made = parts(results)
     for heading, part in made.items():
@@ -139,7 +139,7 @@ def _rules(results: Results) -> str:
     samples = [answer.sample for answer in results.answers]
     said = torch_answers(results.out, samples)
     return rules_page(results.answers, said, results.machine["gpu"], samples).replace(
-        "`make accuracy`", f"`{COMMAND}`"
+        "`python -m benchmarks accuracy --write`", f"`{COMMAND}`"
     )
 
 
@@ -195,20 +195,20 @@ def _costs(results: Results) -> str:
     try:
         parts.append(
             "What the profiler costs a recorded event, fitted "
-            f"(`sample_traces/overhead.py`):\n\n{event_costs(results.out)}"
+            f"(`python -m benchmarks overhead`):\n\n{event_costs(results.out)}"
         )
     except ValueError as error:
         parts.append(f"What the profiler costs a recorded event cannot be told: {error}.")
     return "\n\n".join(parts)
 
 
-def _stories(results: Results) -> str:
+def _case_studies(results: Results) -> str:
     words = (
         f"Written by `{COMMAND}` on {machine_in_words(results.machine)}: `sample_traces/stories/`; no "
         "rule was tuned on them."
     )
-    told = [storytelling.told(story, results.out / "stories") for story in storytelling.stories()]
-    return "\n\n".join([on_machine(STORIES, results.machine["gpu"]), words, *told])
+    told = [case_studies.told(study, results.out / "stories") for study in case_studies.all_case_studies()]
+    return "\n\n".join([on_machine(CASE_STUDIES, results.machine["gpu"]), words, *told])
 
 
 def _cost_of_diseases(out: Path) -> str:
@@ -257,7 +257,9 @@ def _numbers(results: Results) -> dict[str, Any]:
         "verified": results.saved("verified"),
         "unchanged": results.saved("unchanged"),
         "costs": results.saved("costs"),
-        "stories": [storytelling.numbers(story, out / "stories") for story in storytelling.stories()],
+        "stories": [
+            case_studies.numbers(study, out / "stories") for study in case_studies.all_case_studies()
+        ],
         "torch_patterns": [
             str(sample) for sample in SAMPLES if (out / sample.case / sample.name / PATTERNS).is_file()
         ],

@@ -1,7 +1,7 @@
 """Runs every shape of script in shapes.toml under the command, and plants faults: what was
 recorded, and how the script fared.
 
-    python -m tests.benchmarks.robustness [--write] [--faults EVERY]
+    python -m benchmarks robustness [--write] [--faults EVERY]
 
 Prints the tables of docs/robustness.md, or writes them there. ``--faults``: of all functions of ours that run
 inside a script every n-th is made to raise (1: all, about 20 minutes).
@@ -9,22 +9,22 @@ inside a script every n-th is made to raise (1: all, about 20 minutes).
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks import ROOT
+from benchmarks.hooks import measured_costs
+from benchmarks.options import parser
 from diagnose.report.blocks import table
 
-from .hooks import measured_costs
-
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "robustness.md"
 SCRIPTS = ROOT / "tests" / "run" / "scripts"
 PHASES = ("plain", "parts", "timeline", "detail")
@@ -151,7 +151,7 @@ def page(every: int) -> str:
     costs = measured_costs(quartets=5)
     parts = [
         "# What a script has to bear, and what is recorded of it",
-        "Written by `make robustness`, which runs all of this anew.",
+        "Written by `python -m benchmarks robustness --write`, which runs all of this anew.",
         "## Shapes of scripts",
         ABOUT_SHAPES,
         table(
@@ -173,17 +173,13 @@ def page(every: int) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+def main(arguments: Sequence[str]) -> None:
+    options = parser("robustness", __doc__)
     options.add_argument("--write", action="store_true")
     options.add_argument("--faults", type=int, default=4, metavar="EVERY")
-    given = options.parse_args()
+    given = options.parse_args(arguments)
     made = page(given.faults)
     if given.write:
         PAGE.write_text(made, encoding="utf-8")
     else:
         print(made)
-
-
-if __name__ == "__main__":
-    main()

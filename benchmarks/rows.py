@@ -1,6 +1,6 @@
 """How near the ledger's rows are to a timer: small scripts timed bare and, in turns with that, recorded.
 
-    python -m tests.benchmarks.rows [name …]
+    python -m benchmarks rows [name …]
 
 A script times its own ranges with nothing of ours in the process. Those in which it had to wait for a core do
 not count, where the kernel tells; a range is the median of the others. All scripts compute with one thread,
@@ -11,18 +11,20 @@ the row of the ledger that the range is, or of the line that it is alone on.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sample_traces.tables import table
+from benchmarks import ROOT
+from benchmarks.options import parser
+from benchmarks.tables import table
 
 SKIPPED = 30  # steps of a bare run
 DELAYED_SHARE = 0.02  # of a range, from which it does not count
@@ -39,7 +41,8 @@ torch.manual_seed(0)
 torch.set_num_threads(1)
 STEPS = int(sys.argv[1])
 TIMES = {}
-KERNEL = os.open("/proc/thread-self/schedstat", os.O_RDONLY) if os.path.exists("/proc/thread-self/schedstat") else -1
+SCHEDSTAT = "/proc/thread-self/schedstat"
+KERNEL = os.open(SCHEDSTAT, os.O_RDONLY) if os.path.exists(SCHEDSTAT) else -1
 
 
 def delay():
@@ -144,7 +147,7 @@ Times = dict[str, list[tuple[int, int, int]]]
 def times_of(script: Path, *command: str) -> Times:
     """What the script timed itself, run by this command."""
     file = script.with_suffix(".json")
-    environment = {**os.environ, "TIMES": str(file), "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "TIMES": str(file), "PYTHONPATH": str(ROOT)}
     subprocess.run(
         [sys.executable, *command], cwd=script.parent, env=environment, capture_output=True, check=True
     )
@@ -229,11 +232,11 @@ def _mark(timed: float, said: float) -> str:
     return "" if is_near(timed, said) else "off"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.rows")
-    parser.add_argument("names", nargs="*", default=list(SCRIPTS), help=f"which of: {', '.join(SCRIPTS)}")
-    parser.add_argument("--steps", type=int, default=400, help="of a bare run")
-    chosen = parser.parse_args()
+def main(arguments: Sequence[str]) -> None:
+    options = parser("rows", __doc__)
+    options.add_argument("names", nargs="*", default=list(SCRIPTS), help=f"which of: {', '.join(SCRIPTS)}")
+    options.add_argument("--steps", type=int, default=400, help="of a bare run")
+    chosen = options.parse_args(arguments)
     found = []
     for name in chosen.names:
         with tempfile.TemporaryDirectory() as folder:
@@ -267,7 +270,3 @@ def main() -> None:
     ):
         near = sum(is_near(ms, one.said) for ms, one in zip(times, found, strict=True))
         print(f"{near} of {len(found)} within {NEAR_SHARE:.0%} or {NEAR_MS} ms of what a timer says {what}.")
-
-
-if __name__ == "__main__":
-    main()

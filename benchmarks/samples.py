@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import ROOT
 from diagnose.document import text
 from diagnose.document.queries import place
 
-FOLDER = Path(__file__).parent
+FOLDER = ROOT / "sample_traces"
 
 
 @dataclass(frozen=True)

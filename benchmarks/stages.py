@@ -1,10 +1,10 @@
-"""What is to be done on a machine with a GPU, in the order of what is learned in a minute: stages of pieces.
+"""What is to be done on a machine with a GPU, in the order of what is learned in a minute: stages of tasks.
 
 Each leaves a file or a folder:
 
 OUT/first-light/              answers on which all others rest
 OUT/<case>/<script>/          recordings, to be copied beside the scripts
-OUT/stories/<story>/          reports, plans and duels of the real models
+OUT/stories/<study>/          reports, plans and comparisons of the real models
 OUT/verified/<case>.json      what a fix gained, then how it stands against the healthy twin
 OUT/unchanged/<case>.json     a healthy script against itself
 OUT/costs/<loop>.json         what the recorder costs
@@ -20,12 +20,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from diagnose.measure.recording import Recording, load_recording
-from diagnose.report.verification import verdict
-from sample_traces import first_light, hook_costs, storytelling
-from sample_traces.conductor import Piece, diagnosed, recorded
-from sample_traces.duels import in_words
-from sample_traces.record import (
+from benchmarks import case_studies, first_light, hook_costs
+from benchmarks.paired import in_words
+from benchmarks.record import (
     PATTERNS,
     keep,
     keep_patterns,
@@ -34,13 +31,16 @@ from sample_traces.record import (
     size_of,
     why_too_large,
 )
-from sample_traces.samples import SAMPLES, Sample, is_recorded
-from sample_traces.verified import Verified, against_itself, against_twin, automatic, verified
+from benchmarks.samples import SAMPLES, Sample, is_recorded
+from benchmarks.tasks import Task, diagnosed, recorded
+from benchmarks.verified import Verified, against_itself, against_twin, automatic, verified
+from diagnose.measure.recording import Recording, load_recording
+from diagnose.report.verification import verdict
 
 # Guesses, before one was timed.
 RECORDING_S, COSTS_S, VERIFY_S, TWIN_S, UNCHANGED_S, PATTERNS_S = 15.0, 75.0, 110.0, 100.0, 70.0, 60.0
 VERIFY_BUDGET_S, TWIN_BUDGET_S, UNCHANGED_BUDGET_S = 75.0, 75.0, 50.0
-STORY_S, STORY_DUELS_S = 90.0, 200.0
+STUDY_S, STUDY_COMPARISONS_S = 90.0, 200.0
 UNCHANGED_CASES = 8
 AT_ONCE = 6  # of torch's patterns, which are not timed
 # One of each kind of finding, whose effect is a matter of arithmetic: what is wrong with these is wrong with
@@ -66,7 +66,7 @@ WITHOUT_SAMPLE = ("expandable_segments", "launch_blocking_off", "zero_grad", "gc
 TRIED_ON = {"cuda": "single-tensor-optimizer", "cpu": "row-loop"}
 
 
-def all_pieces(out: Path, device: str) -> list[Piece]:
+def all_tasks(out: Path, device: str) -> list[Task]:
     """For "cuda"; for "cpu" the same with what shows there, to rehearse."""
     of_device = [sample for sample in SAMPLES if (sample.needs == "gpu") == (device == "cuda")]
     pairs = [sample for case in PAIRS[device] for sample in of_device if sample.case == case]
@@ -90,15 +90,15 @@ def all_pieces(out: Path, device: str) -> list[Piece]:
         *(_patterns(case, out) for case in dict.fromkeys(sample.case for sample in of_device)),
         *(_recording("cpu-samples", sample, out) for sample in others),
         *(_verifying("cpu-verify", sick, out) for sick in automatic(device) if sick not in of_device),
-        *(piece for story in storytelling.stories() for piece in _story(story, out / "stories")),
+        *(task for study in case_studies.all_case_studies() for task in _case_study(study, out / "stories")),
     ]
 
 
 # ---- first light
 
 
-def _question(question: first_light.Question, out: Path) -> Piece:
-    return Piece(
+def _question(question: first_light.Question, out: Path) -> Task:
+    return Task(
         "first-light",
         question.name,
         question.guess_s,
@@ -113,7 +113,7 @@ def folder_of(sample: Sample, out: Path) -> Path:
 # ---- samples
 
 
-def _recording(stage: str, sample: Sample, out: Path) -> Piece:
+def _recording(stage: str, sample: Sample, out: Path) -> Task:
     def record(seconds: float) -> str:
         with TemporaryDirectory() as folder:
             run = Path(folder) / "run"
@@ -126,7 +126,7 @@ def _recording(stage: str, sample: Sample, out: Path) -> Piece:
         said = f"{size // 1000} kB, {said}"
         return f"{said}; not to be committed: {too_large}" if too_large else said
 
-    return Piece(stage, str(sample), RECORDING_S, record)
+    return Task(stage, str(sample), RECORDING_S, record)
 
 
 def device_events(recording: Recording) -> str:
@@ -137,7 +137,7 @@ def device_events(recording: Recording) -> str:
     return "no timeline" if timeline is None else f"{len(timeline.device)} events of the GPU"
 
 
-def _patterns(case: str, out: Path) -> Piece:
+def _patterns(case: str, out: Path) -> Task:
     """What torch's own matcher says of a case's scripts, side by side."""
 
     def judge(seconds: float) -> str:
@@ -151,39 +151,39 @@ def _patterns(case: str, out: Path) -> Piece:
             "scripts judged"
         )
 
-    return Piece("patterns", case, PATTERNS_S, judge)
+    return Task("patterns", case, PATTERNS_S, judge)
 
 
-# ---- stories
+# ---- case studies
 
 
-def _story(story: storytelling.Story, out: Path) -> list[Piece]:
+def _case_study(study: case_studies.CaseStudy, out: Path) -> list[Task]:
     return [
-        Piece(
+        Task(
             "stories",
-            f"{story.name}/before",
-            STORY_S,
-            lambda seconds: storytelling.recorded(story, "before", out, seconds),
+            f"{study.name}/before",
+            STUDY_S,
+            lambda seconds: case_studies.recorded(study, "before", out, seconds),
         ),
-        Piece(
+        Task(
             "story-verify",
-            story.name,
-            storytelling.VERIFY_S + 40,
-            lambda seconds: storytelling.verified(
-                story, out, seconds, min(storytelling.VERIFY_S, max(10.0, seconds - 40))
+            study.name,
+            case_studies.VERIFY_S + 40,
+            lambda seconds: case_studies.verified(
+                study, out, seconds, min(case_studies.VERIFY_S, max(10.0, seconds - 40))
             ),
         ),
-        Piece(
+        Task(
             "story-duels",
-            story.name,
-            STORY_DUELS_S,
-            lambda seconds: storytelling.held(story, out, min(storytelling.DUEL_S, seconds / 3)),
+            study.name,
+            STUDY_COMPARISONS_S,
+            lambda seconds: case_studies.held(study, out, min(case_studies.COMPARISON_S, seconds / 3)),
         ),
-        Piece(
+        Task(
             "stories",
-            f"{story.name}/after",
-            STORY_S,
-            lambda seconds: storytelling.recorded(story, "after", out, seconds),
+            f"{study.name}/after",
+            STUDY_S,
+            lambda seconds: case_studies.recorded(study, "after", out, seconds),
         ),
     ]
 
@@ -191,7 +191,7 @@ def _story(story: storytelling.Story, out: Path) -> list[Piece]:
 # ---- fixes
 
 
-def _verifying(stage: str, sick: Sample, out: Path) -> Piece:
+def _verifying(stage: str, sick: Sample, out: Path) -> Task:
     def verify(seconds: float) -> str:
         with TemporaryDirectory() as folder:
             found = verified(sick, Path(folder), min(VERIFY_BUDGET_S, seconds / 2), seconds)
@@ -201,10 +201,10 @@ def _verifying(stage: str, sick: Sample, out: Path) -> Piece:
         )
         return verdict(found.tried) if isinstance(found, Verified) else found
 
-    return Piece(stage, sick.case, VERIFY_S, verify)
+    return Task(stage, sick.case, VERIFY_S, verify)
 
 
-def _twin(sick: Sample, out: Path) -> Piece:
+def _twin(sick: Sample, out: Path) -> Task:
     def hold(seconds: float) -> str:
         file = out / "verified" / f"{sick.case}.json"
         known = json.loads(file.read_text(encoding="utf-8"))
@@ -215,10 +215,10 @@ def _twin(sick: Sample, out: Path) -> Piece:
         _save(asdict(found), file)
         return found.twin_verdict
 
-    return Piece("twins", sick.case, TWIN_S, hold)
+    return Task("twins", sick.case, TWIN_S, hold)
 
 
-def _without_sample(device: str, out: Path) -> Piece:
+def _without_sample(device: str, out: Path) -> Task:
     """Remedies that no sample is cured by, on a sample that needs none of them:
     do they take hold, and harm nothing?
     """
@@ -235,7 +235,7 @@ def _without_sample(device: str, out: Path) -> Piece:
         _save(proof, out / "without-sample.json")
         return "; ".join(f"{one['intervention']}: {verdict(one)}" for one in proof["tried"])
 
-    return Piece("remedies", sick.case, 2 * VERIFY_S, hold)
+    return Task("remedies", sick.case, 2 * VERIFY_S, hold)
 
 
 def _healthy(samples: Iterable[Sample]) -> list[Sample]:
@@ -243,7 +243,7 @@ def _healthy(samples: Iterable[Sample]) -> list[Sample]:
     return [sample for sample in samples if sample.name == "healthy"][::3]
 
 
-def _unchanged(sample: Sample, out: Path) -> Piece:
+def _unchanged(sample: Sample, out: Path) -> Task:
     def hold(seconds: float) -> str:
         with TemporaryDirectory() as folder:
             result = against_itself(
@@ -252,16 +252,16 @@ def _unchanged(sample: Sample, out: Path) -> Piece:
         _save({"case": sample.case, **result}, out / "unchanged" / f"{sample.case}.json")
         return in_words(result)
 
-    return Piece("unchanged", sample.case, UNCHANGED_S, hold)
+    return Task("unchanged", sample.case, UNCHANGED_S, hold)
 
 
-def _costs(kind: str, out: Path) -> Piece:
+def _costs(kind: str, out: Path) -> Task:
     def measure(seconds: float) -> str:
         result = hook_costs.costs(kind, seconds, COSTS_S)
         _save(result, out / "costs" / f"{kind}.json")
         return f"{result['hooked_us'] / result['plain_us']:.3f} of the step with the hooks idle"
 
-    return Piece("costs", kind, COSTS_S, measure)
+    return Task("costs", kind, COSTS_S, measure)
 
 
 def _save(result: dict[str, Any], file: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from sample_traces.samples import FOLDER, SAMPLES
+from benchmarks.samples import FOLDER, SAMPLES
 
 README = FOLDER / "README.md"
 BEGIN, END = "<!-- cases: written by `make docs` from each expected.toml -->\n\n", "\n<!-- end of cases -->"

@@ -1,7 +1,7 @@
-"""Pieces of work, one after the other, as far as the time goes. What was done is written down, so
+"""Tasks, one after the other, as far as the time goes. What was done is written down, so
 that the next call goes on from there.
 
-A piece that fails costs only itself. It is tried again by the next call, after all that was not tried yet.
+A task that fails costs only itself. It is tried again by the next call, after all that was not tried yet.
 One that is still at work when the time is over is ended, with all that it started.
 """
 
@@ -18,17 +18,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-RECORDS = "pieces"
+from benchmarks import ROOT
+
+RECORDS = "pieces"  # the folder's name in results that were brought from a GPU
 TRACEBACK_CHARACTERS = 1500
-SAID_CHARACTERS = 600  # of a piece's line, on the screen
-LONGEST_S = 1200.0  # of a piece, where there is all the time in the world
-TO_END_S = 3.0  # that a piece is given to end by itself, before it is ended
+SAID_CHARACTERS = 600  # of a task's line, on the screen
+LONGEST_S = 1200.0  # of a task, where there is all the time in the world
+TO_END_S = 3.0  # that a task is given to end by itself, before it is ended
 
 ALL_DONE, SOME_FAILED, SOME_LEFT = 0, 1, 3  # exit codes; 2 is wrong usage
 
 
 @dataclass(frozen=True)
-class Piece:
+class Task:
     """``do`` is given the seconds it may take and returns, in a line, what came of
     it; whatever it raises is its failure.
 
@@ -46,7 +48,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Record:
-    """How a piece went: ``said`` is its line, or why it failed."""
+    """How a task went: ``said`` is its line, or why it failed."""
 
     stage: str
     name: str
@@ -59,13 +61,13 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Conducted:
-    """All pieces by how they stand after a call. ``stages``: in their order."""
+class Outcome:
+    """All tasks by how they stand after a call. ``stages``: in their order."""
 
     stages: list[str]
     done: list[Record]
     failed: list[Record]
-    left: list[Piece]
+    left: list[Task]
 
     @property
     def exit_code(self) -> int:
@@ -73,58 +75,58 @@ class Conducted:
 
 
 class OutOfTime(BaseException):
-    """The time is over. Not an Exception, so that what a piece does about
+    """The time is over. Not an Exception, so that what a task does about
     its own failures does not hold it up.
     """
 
 
-def conduct(
-    pieces: Sequence[Piece], out: Path, seconds: float, after_each: Callable[[], object] = lambda: None
-) -> Conducted:
-    """Do what is not done yet, in the pieces' order; of those that take too long
+def run_tasks(
+    tasks: Sequence[Task], out: Path, seconds: float, after_each: Callable[[], object] = lambda: None
+) -> Outcome:
+    """Do what is not done yet, in the tasks' order; of those that take too long
     for the time left, none is started.
     """
     ends_at = time.monotonic() + seconds
     known = {str(record): record for record in records(out)}
-    tried = [piece for piece in pieces if str(piece) in known and not known[str(piece)].ok]
-    for piece in [*(piece for piece in pieces if str(piece) not in known), *tried]:
+    tried = [task for task in tasks if str(task) in known and not known[str(task)].ok]
+    for task in [*(task for task in tasks if str(task) not in known), *tried]:
         left_s = ends_at - time.monotonic()
-        if left_s >= expected_s(piece, known.values()):
-            known[str(piece)] = _done(piece, min(left_s, LONGEST_S))
-            _keep(known[str(piece)], out)
+        if left_s >= expected_s(task, known.values()):
+            known[str(task)] = _done(task, min(left_s, LONGEST_S))
+            _keep(known[str(task)], out)
             after_each()
-    mine = [(piece, known.get(str(piece))) for piece in pieces]
-    return Conducted(
-        list(dict.fromkeys(piece.stage for piece in pieces)),
+    mine = [(task, known.get(str(task))) for task in tasks]
+    return Outcome(
+        list(dict.fromkeys(task.stage for task in tasks)),
         [record for _, record in mine if record and record.ok],
         [record for _, record in mine if record and not record.ok],
-        [piece for piece, record in mine if not record],
+        [task for task, record in mine if not record],
     )
 
 
-def expected_s(piece: Piece, known: Iterable[Record]) -> float:
+def expected_s(task: Task, known: Iterable[Record]) -> float:
     """As long as the longest of its stage so far, and as it was given itself when it failed;
     another's failure says nothing of it.
     """
     took = [
         record.seconds
         for record in known
-        if str(record) == str(piece) or (record.stage == piece.stage and record.ok)
+        if str(record) == str(task) or (record.stage == task.stage and record.ok)
     ]
-    return max(took, default=piece.guess_s)
+    return max(took, default=task.guess_s)
 
 
-def _done(piece: Piece, left_s: float) -> Record:
+def _done(task: Task, left_s: float) -> Record:
     started = time.monotonic()
     try:
         with _ended_after(left_s):
-            ok, said = True, piece.do(max(1.0, left_s - TO_END_S))
+            ok, said = True, task.do(max(1.0, left_s - TO_END_S))
     except OutOfTime:
         _end_children()
         ok, said = False, f"ended after {left_s:.0f} s, when the time was over"
     except Exception as error:
         ok, said = False, f"{type(error).__name__}: {error}"[-TRACEBACK_CHARACTERS:]
-    record = Record(piece.stage, piece.name, ok, said, round(time.monotonic() - started, 1))
+    record = Record(task.stage, task.name, ok, said, round(time.monotonic() - started, 1))
     print(
         f"{record}: {'' if ok else 'FAILED: '}{said[:SAID_CHARACTERS]} ({record.seconds:.0f} s)", flush=True
     )
@@ -150,7 +152,7 @@ def _ended_after(seconds: float) -> Iterator[None]:
 
 
 def _end_children() -> None:
-    """What the piece started goes with it."""
+    """What the task started goes with it."""
     import psutil
 
     for child in psutil.Process().children(recursive=True):
@@ -159,7 +161,7 @@ def _end_children() -> None:
 
 
 def records(out: Path) -> list[Record]:
-    """Of all pieces that were ever tried with this folder. A file that cannot be read counts for nothing."""
+    """Of all tasks that were ever tried with this folder. A file that cannot be read counts for nothing."""
     found = []
     for file in sorted((out / RECORDS).glob("*/*.json")):
         try:
@@ -175,15 +177,15 @@ def _keep(record: Record, out: Path) -> None:
     file.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
 
 
-def summary(conducted: Conducted) -> str:
+def summary(outcome: Outcome) -> str:
     """What is done, what failed and why, what is left and about how long it takes."""
     lines = []
-    for stage in conducted.stages:
+    for stage in outcome.stages:
         done, failed = (
-            [one for one in some if one.stage == stage] for some in (conducted.done, conducted.failed)
+            [one for one in some if one.stage == stage] for some in (outcome.done, outcome.failed)
         )
-        left = [piece for piece in conducted.left if piece.stage == stage]
-        left_s = sum(expected_s(piece, done) for piece in left)
+        left = [task for task in outcome.left if task.stage == stage]
+        left_s = sum(expected_s(task, done) for task in left)
         about = f" (at most about {left_s / 60:.0f} minutes)" if left else ""
         spent = sum(record.seconds for record in [*done, *failed])
         lines.append(
@@ -191,7 +193,7 @@ def summary(conducted: Conducted) -> str:
         )
     lines += [
         f"failed: {record}: {record.said.strip().splitlines()[-1] if record.said.strip() else ''}"
-        for record in conducted.failed
+        for record in outcome.failed
     ]
     return "\n".join(lines)
 
@@ -245,7 +247,7 @@ def recorded(
 ) -> subprocess.CompletedProcess[str]:
     """The same as far as the recording: no report, or with ``judged`` report.json only (`recorder.py`)."""
     return _of_this_tree(
-        "sample_traces.recorder", *["--judged"][: int(judged)], *arguments, cwd=cwd, seconds=seconds
+        "benchmarks.recorder", *["--judged"][: int(judged)], *arguments, cwd=cwd, seconds=seconds
     )
 
 
@@ -263,5 +265,5 @@ def _of_this_tree(
 
 def environment_here() -> dict[str, str]:
     """Ours, with this source tree on Python's path."""
-    paths = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

@@ -1,6 +1,6 @@
 """What reading and judging a trace costs, as ratios from one run; every measurement in a fresh process.
 
-    python tests/benchmarks/trace.py [--size MB] [--alone]
+    python -m benchmarks trace [--size MB] [--alone]
 
 For the largest traces at hand, and for one made larger by repeating its steps with times and ids shifted (10
 MB, 100 MB, 1 GB; ``--size`` is the largest): the bare msgspec decode of the bytes into the reader's own
@@ -10,7 +10,6 @@ the same file. It and what else inflates gzip are installed into an environment 
 
 from __future__ import annotations
 
-import argparse
 import gc
 import gzip
 import importlib
@@ -23,11 +22,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from benchmarks import ROOT
+from benchmarks.options import parser
+
 RECORDED = ROOT.parent / "shared" / "traces"
 SAMPLE = ROOT / "sample_traces" / "healthy" / "train" / "rank0" / "timeline.pt.trace.json.gz"
 REPEATED = "hta-dfindex-v100.json.gz"  # the largest of them with several marked steps
@@ -109,7 +110,7 @@ def measured(what: str, path: Path, *more: str, python: Path | None = None) -> t
     """Seconds and peak memory (MB) of one of the functions above in a fresh process; NaN where it cannot
     run.
     """
-    command = [str(python or sys.executable), __file__, "--measure", what, str(path), *more]
+    command = [str(python or sys.executable), "-m", "benchmarks.trace", what, str(path), *more]
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
@@ -259,8 +260,14 @@ def _inflated_size(packed: Path) -> int:
         return int.from_bytes(file.read(), "little")
 
 
-def main(largest_mb: int, with_others: bool) -> None:
-    python = others_python() if with_others else None
+def main(arguments: Sequence[str]) -> None:
+    options = parser("trace", __doc__)
+    options.add_argument(
+        "--size", type=int, default=1000, metavar="MB", help="the largest repeated file (1000)"
+    )
+    options.add_argument("--alone", action="store_true", help="install nothing to compare with")
+    given = options.parse_args(arguments)
+    python = None if given.alone else others_python()
     print(f"Start of a process and imports, beside all below: {measured('start', ROOT)[0]:.2f} s\n")
     columns = (
         "file",
@@ -277,7 +284,7 @@ def main(largest_mb: int, with_others: bool) -> None:
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     inflation, seconds_by_size = [], []
     with tempfile.TemporaryDirectory() as name:
-        for title, plain, packed in files(Path(name), largest_mb):
+        for title, plain, packed in files(Path(name), given.size):
             size = plain.stat().st_size / 1e6
             bare, (whole, _), (_, peak) = (
                 measured("decode", plain)[0],
@@ -285,8 +292,18 @@ def main(largest_mb: int, with_others: bool) -> None:
                 measured("report", plain),
             )
             peer = peer_load(python, plain)
-            row = (title, f"{size:.0f}", f"{bare:.2f}", f"{size / bare:.0f}", f"{whole:.2f}", f"{whole / bare:.2f}", f"{peak:.0f}",
-                   f"{peak / size:.2f}", f"{peer:.1f}", f"{peer / whole:.1f}")  # fmt: skip
+            row = (
+                title,
+                f"{size:.0f}",
+                f"{bare:.2f}",
+                f"{size / bare:.0f}",
+                f"{whole:.2f}",
+                f"{whole / bare:.2f}",
+                f"{peak:.0f}",
+                f"{peak / size:.2f}",
+                f"{peer:.1f}",
+                f"{peer / whole:.1f}",
+            )
             print("| " + " | ".join(row) + " |", flush=True)
             if packed is None:
                 seconds_by_size.append((size, whole))
@@ -322,16 +339,5 @@ def _print_exponent(points: list[tuple[float, float]]) -> None:
         )
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        _measure(sys.argv[2], Path(sys.argv[3]), *sys.argv[4:])
-    else:
-        parser = argparse.ArgumentParser(
-            description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        parser.add_argument(
-            "--size", type=int, default=1000, metavar="MB", help="the largest repeated file (1000)"
-        )
-        parser.add_argument("--alone", action="store_true", help="install nothing to compare with")
-        options = parser.parse_args()
-        main(options.size, not options.alone)
+if __name__ == "__main__":  # one measurement, in this process
+    _measure(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])

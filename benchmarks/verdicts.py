@@ -1,21 +1,21 @@
-"""How often a duel's verdict is wrong: simulated duels with a planted effect,
+"""How often a comparison's verdict is wrong: simulated comparisons with a planted effect,
 through all looks, as Markdown tables.
 
-    python tests/benchmarks/verdicts.py [duels]
+    python -m benchmarks verdicts [--count N]
 
-One table for duels of up to 32 pairs and one for a budget that ends at 8: effect × noise → share of each
-verdict, mean pairs run, share of duels whose interval covers the planted effect.
+One table for comparisons of up to 32 pairs and one for a budget that ends at 8: effect × noise → share of
+each verdict, mean pairs run, share of comparisons whose interval covers the planted effect.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 
+from benchmarks.options import parser
 from diagnose.verify.statistics import LOOKS, Comparison, Verdict, comparison, is_clear, verdict
 
 PRECISION = 0.02
@@ -33,7 +33,7 @@ class Noise:
     tails: bool = False  # Student's t with 3 degrees of freedom × sigma instead of the normal: variance × 3
 
     def logs(self, shape: tuple[int, int], random: np.random.Generator) -> np.ndarray:
-        """Duels × runs in the order in which they are made."""
+        """Comparisons × runs in the order in which they are made."""
         plain = random.standard_t(3, shape) if self.tails else random.standard_normal(shape)
         walked = np.cumsum(random.standard_normal(shape), axis=1)
         burst = np.where(random.random(shape) < self.bursts, np.log1p(random.uniform(0.1, 0.4, shape)), 0.0)
@@ -52,14 +52,16 @@ NOISES = {
 
 @dataclass(frozen=True)
 class Ended:
-    """A duel's last comparison."""
+    """A comparison's last comparison."""
 
     verdict: Verdict
     comparison: Comparison
     pairs: int  # run
 
 
-def duels(effect: float, noise: Noise, count: int, budget: int = LOOKS[-1], seed: int = 0) -> Iterator[Ended]:
+def simulated(
+    effect: float, noise: Noise, count: int, budget: int = LOOKS[-1], seed: int = 0
+) -> Iterator[Ended]:
     random = np.random.default_rng(seed)
     runs = np.exp(noise.logs((count, LOOKS[-1] * 2), random)).reshape(count, LOOKS[-1], 2) * STEP_MS
     runs[:, 1::2] = runs[:, 1::2, ::-1]  # A B, B A, A B, …
@@ -68,7 +70,7 @@ def duels(effect: float, noise: Noise, count: int, budget: int = LOOKS[-1], seed
 
 def compare_arms(a_ms: np.ndarray, b_ms: np.ndarray, budget: int) -> Ended:
     for pairs in (look for look in LOOKS if look <= budget):
-        said = comparison(a_ms[:pairs], b_ms[:pairs])
+        said = comparison(a_ms[:pairs].tolist(), b_ms[:pairs].tolist())
         if is_clear(said, PRECISION):
             break
     return Ended(verdict(said, PRECISION), said, pairs)
@@ -95,22 +97,21 @@ def table(count: int, budget: int) -> Iterator[str]:
     yield "|---:|---|" + "---:|" * (len(verdicts) + 2)
     for effect in EFFECTS:
         for name, noise in NOISES.items():
-            ended = list(duels(effect, noise, count, budget))
-            shares = [share(ended, lambda one, word=word: one.verdict == word) for word in verdicts]
+            ended = list(simulated(effect, noise, count, budget))
+            shares = [float(np.mean([one.verdict == word for one in ended])) for word in verdicts]
             pairs, covered = (
-                np.mean([one.pairs for one in ended]),
-                share(ended, lambda one, planted=effect: covers(one, planted)),
+                float(np.mean([one.pairs for one in ended])),
+                float(np.mean([covers(one, effect) for one in ended])),
             )
             cells = [f"{100 * effect:+.0f} %", name, *map(percent, shares), f"{pairs:.1f}", percent(covered)]
             yield f"| {' | '.join(cells)} |"
 
 
-def main(count: int) -> None:
+def main(arguments: Sequence[str]) -> None:
+    options = parser("verdicts", __doc__)
+    options.add_argument("--count", type=int, default=1000, metavar="N", help="of a row (default 1000)")
+    count = options.parse_args(arguments).count
     for budget in (LOOKS[-1], 8):
-        print(f"\nUp to {budget} pairs, precision {100 * PRECISION:.0f} %, {count} duels a row:\n")
+        print(f"\nUp to {budget} pairs, precision {100 * PRECISION:.0f} %, {count} comparisons a row:\n")
         for line in table(count, budget):
             print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

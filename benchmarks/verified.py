@@ -1,16 +1,14 @@
-"""What the samples' fixes gain when they are made (`make verify-samples`): Markdown on
-stdout, with --write in docs/accuracy.md.
+"""What the samples' fixes gain when they are made: Markdown on stdout, with --write in docs/accuracy.md.
 
-    python -m sample_traces.verified [--write] [--budget 90s] [case …]
+    python -m benchmarks verified [--write] [--budget 90s] [case …]
 
 Each sick script whose fix has an automatic form is recorded, and its fix verified. Then the sick script with
 the fix is held against the healthy twin, run in turns. With --unchanged N, healthy scripts are held N times
-against themselves: what is said of no change at all. `sample_traces/gpu.py` does the same in pieces.
+against themselves: what is said of no change at all. `gpu` does the same in tasks.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -24,6 +22,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import in_words, machine
+from benchmarks.options import parser
+from benchmarks.pages import on_machine, write_part
+from benchmarks.paired import PRECISION as UNCHANGED_PRECISION
+from benchmarks.paired import arm, compare_arms
+from benchmarks.prediction import PAGE
+from benchmarks.samples import SAMPLES, Sample, is_recorded, samples_for
+from benchmarks.tables import table
+from benchmarks.tasks import diagnosed, recorded
 from diagnose.commands.verify import duration
 from diagnose.document.text import share
 from diagnose.errors import DiagnoseError
@@ -36,14 +43,6 @@ from diagnose.verify import statistics
 from diagnose.verify.accuracy import pairs_of
 from diagnose.verify.paired import RunFailed, TrialRunner
 from diagnose.verify.store import Store
-from sample_traces.conductor import diagnosed, recorded
-from sample_traces.duels import PRECISION as UNCHANGED_PRECISION
-from sample_traces.duels import arm, compare_arms
-from sample_traces.machine import in_words, machine
-from sample_traces.pages import on_machine, write_part
-from sample_traces.prediction import PAGE
-from sample_traces.samples import SAMPLES, Sample, is_recorded, samples_for
-from sample_traces.tables import table
 
 HEADING = "# What fixes gain when they are made"
 PRECISION = 0.03
@@ -150,7 +149,7 @@ def unchanged(count: int, folder: Path) -> Counter[str]:
 
 
 def against_itself(sample: Sample, run: Path, folder: Path, budget_s: float = UNCHANGED_S) -> dict[str, Any]:
-    """The verdict on no change (`duels.duel`).
+    """The verdict on no change (`paired.compare_arms`).
 
     ``run``: the sample's recording, which tells how long a step takes. Raises RunFailed.
     """
@@ -210,8 +209,8 @@ def _unchanged(verdicts: Counter[str]) -> str:
     return f"{told}\n\n{table(('verdict', 'times', 'share'), rows)}"
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+def main(arguments: Sequence[str]) -> None:
+    options = parser("verified", __doc__)
     options.add_argument(
         "cases", nargs="*", metavar="case", help="only these (default: all with an automatic fix)"
     )
@@ -226,7 +225,7 @@ def main() -> None:
         metavar="N",
         help="hold healthy scripts N times against themselves as well",
     )
-    given = options.parse_args()
+    given = options.parse_args(arguments)
     known = machine()
     sick = [
         one
@@ -248,11 +247,7 @@ def main() -> None:
             else:
                 without.append(f"`{one.case}`: {result}")
         same = unchanged(given.unchanged, Path(folder)) if given.unchanged else None
-    written = page(found, without, same, known, "make verify-samples")
+    written = page(found, without, same, known, "python -m benchmarks verified --write")
     print(written)
     if given.write:
         write_part(PAGE, on_machine(HEADING, known["gpu"]), written)
-
-
-if __name__ == "__main__":
-    main()

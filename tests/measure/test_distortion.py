@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.overhead import Slowed, fitted_us
 from diagnose.measure import metrics  # noqa: F401  registers the metrics that a Measured asks for
 from diagnose.measure.distortion import EventCosts, PlainTime, RecordedEvents, detail_time, timeline_time
 from diagnose.measure.selection import Selection
 from diagnose.trace.own_time import OwnTime
-from sample_traces.overhead import Slowed, fitted_us
 
 from ..timelines import measured_case, trace_from_text
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.samples import SAMPLES, is_recorded
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.predict.new_ledger import ledger_after, replayed_rows_ms, replayed_trace
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import ROUNDS, Edit
 from diagnose.trace.schema import Trace
-from sample_traces.samples import SAMPLES, is_recorded
 
 from ..timelines import measured_case, trace_from_text
 from .test_bound import case

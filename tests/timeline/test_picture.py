@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.samples import SAMPLES, is_recorded
 from diagnose.judge.findings import Finding, judge
 from diagnose.judge.rules import load_rules
 from diagnose.measure.measured import Measured
@@ -29,7 +30,6 @@ from diagnose.report.timeline.timeline import (
     write_picture,
 )
 from diagnose.trace.schema import Trace
-from sample_traces.samples import SAMPLES, is_recorded
 
 from ..predict.test_bound import case
 from ..predict.test_graph import GPU_BOUND, repeated

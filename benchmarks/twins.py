@@ -1,16 +1,20 @@
 """What each disease costs: plain runs of the sick script and its healthy
 twin, in turns, without the recorder.
 
-Prints a Markdown table, of all cases that need no GPU or of those named on the command line: measure.py
-row-loop input-wait … Ends with exit code 1 if the two scripts of a case do not print the same results.
+    python -m benchmarks twins [row-loop input-wait …]
+
+Prints a Markdown table, of all cases that need no GPU or of those named. Ends with exit code 1 if the
+two scripts of a case do not print the same results.
 """
 
 import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 
-from samples import SAMPLES, Sample
+from benchmarks.options import parser
+from benchmarks.samples import SAMPLES, Sample
 
 ROUNDS = 5
 TIME = re.compile(r"([\d.]+) ms a step")
@@ -31,9 +35,11 @@ def run(sample: Sample) -> tuple[float, str]:
     return float(found[1]), TIME.sub("", done.stdout)
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
+    options = parser("twins", __doc__)
+    options.add_argument("cases", nargs="*", metavar="case", help="default: all that need no GPU")
+    wanted = options.parse_args(arguments).cases
     by_name = {str(sample): sample for sample in SAMPLES}
-    wanted = sys.argv[1:]
     if unknown := set(wanted) - {sample.case for sample in SAMPLES if sample.name == "sick"}:
         sys.exit(f"there is no case {', '.join(sorted(unknown))}")
     differ = []
@@ -57,7 +63,3 @@ def main() -> None:
             )
     if differ:
         sys.exit(f"what the two scripts print differs: {', '.join(differ)}")
-
-
-if __name__ == "__main__":
-    main()

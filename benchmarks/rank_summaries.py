@@ -11,10 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.measured import Measured
-from diagnose.measure.recording import load_recording
-from diagnose.ranks.summary import RankSummary, summary_of
-from tests.fleet.rank_set import (
+from benchmarks.rank_set import (
     CLOCKS_APART_US,
     RANKS_PER_HOST,
     STEPS,
@@ -23,6 +20,9 @@ from tests.fleet.rank_set import (
     simulated,
     template,
 )
+from diagnose.measure.measured import Measured
+from diagnose.measure.recording import load_recording
+from diagnose.ranks.summary import RankSummary, summary_of
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,13 @@ def made_summary(rank: int, ranks: int, real: RankSummary, times: RankTimes) -> 
     )
     step_ms = float(np.diff(times.begins_ns).mean()) / 1e6
     host = f"host{rank // RANKS_PER_HOST}"
-    told = {
-        "rank": rank,
-        "source": f"rank{rank:05}.json.gz",
-        "host": host,
-        "world_size": ranks,
-        "step_ms": step_ms,
-    }
-    return replace(real, **told, steps=steps, collectives=table)
+    return replace(
+        real,
+        rank=rank,
+        source=f"rank{rank:05}.json.gz",
+        host=host,
+        world_size=ranks,
+        step_ms=step_ms,
+        steps=steps,
+        collectives=table,
+    )
