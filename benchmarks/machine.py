@@ -32,7 +32,7 @@ NEEDED = (
     "libcst",
     "typing_extensions",
 )
-NOT_NEEDED_HERE = ("zstandard", "fsspec", "tomli")
+NOT_NEEDED_HERE = ("zstandard", "fsspec")
 OLDEST_PYTHON, OLDEST_TORCH = (3, 10), (2, 4)
 
 

@@ -56,7 +56,7 @@ def test_what_was_done_is_not_done_again(tmp_path):
     assert (first.exit_code, again.exit_code) == (ALL_DONE, ALL_DONE)
 
 
-def test_a_piece_that_fails_costs_only_itself_and_is_tried_again_last(tmp_path):
+def test_a_task_that_fails_costs_only_itself_and_is_tried_again_last(tmp_path):
     calls = []
     first = run_tasks(tasks_that(calls, a=RuntimeError("its own traceback"), b="well"), tmp_path, 1000)
     assert calls == ["a", "b"]
@@ -185,7 +185,7 @@ def test_every_sample_is_recorded_once_and_every_remedy_with_a_sample_verified(d
     assert {task.name.partition("/")[0] for task in tasks if task.stage == "stories"} == {"gpt", "resnet"}
 
 
-def test_the_pieces_come_in_the_order_of_what_they_tell_in_a_minute(tmp_path):
+def test_the_tasks_come_in_the_order_of_what_they_tell_in_a_minute(tmp_path):
     tasks = stages.all_tasks(tmp_path, "cuda")
     in_turn = list(dict.fromkeys(task.stage for task in tasks))
     assert in_turn[:6] == ["first-light", "costs", "pairs", "samples", "verify", "unchanged"]
@@ -389,7 +389,7 @@ def test_every_mistake_is_in_the_script_and_every_rule_exists(study):
     assert all(study.line_number(one.line) for one in study.mistakes if one.line)
 
 
-def test_a_story_from_end_to_end(tmp_path):
+def test_a_case_study_from_end_to_end(tmp_path):
     """On a CPU and in seconds: the numbers mean nothing, but every task leaves
     what the next one and the study need.
     """

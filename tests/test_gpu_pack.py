@@ -133,7 +133,7 @@ def test_a_pack_cannot_hold_itself(tmp_path):
 # ---- a call that has to stop
 
 
-def test_a_piece_that_outlasts_the_call_is_ended_with_all_it_started_and_the_next_machine_goes_on(
+def test_a_task_that_outlasts_the_call_is_ended_with_all_it_started_and_the_next_machine_goes_on(
     tmp_path, monkeypatch, capsys
 ):
     done, started = [], []
@@ -169,7 +169,7 @@ def test_a_piece_that_outlasts_the_call_is_ended_with_all_it_started_and_the_nex
     assert [record.said for record in records(tmp_path / "there")] == ["well", "well now", "well"]
 
 
-def test_a_piece_that_was_ended_is_not_begun_again_in_as_little_time(tmp_path):
+def test_a_task_that_was_ended_is_not_begun_again_in_as_little_time(tmp_path):
     tasks = [Task("stage", "long", 0.0, lambda seconds: time.sleep(60))]
     assert run_tasks(tasks, tmp_path, 0.5).exit_code == SOME_FAILED
     (ended,) = records(tmp_path)
