@@ -389,10 +389,12 @@ def test_every_mistake_is_in_the_script_and_every_rule_exists(study):
     assert all(study.line_number(one.line) for one in study.mistakes if one.line)
 
 
-def test_a_case_study_from_end_to_end(tmp_path):
+@pytest.mark.live
+def test_a_case_study_from_end_to_end(tmp_path, monkeypatch):
     """On a CPU and in seconds: the numbers mean nothing, but every task leaves
     what the next one and the study need.
     """
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a toy is slower on more
     (study,) = [one for one in case_studies.all_case_studies() if one.name == "gpt"]
     assert "Not recorded yet." in case_studies.told(study, tmp_path)
     case_studies.recorded(study, "before", tmp_path)

@@ -100,6 +100,7 @@ def test_every_folder_has_expectations():
     }
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("sample", LIVE, ids=str)
 def test_live_sample(sample, tmp_path):
     command = [sys.executable, "-m", "diagnose", "--out", str(tmp_path / "out"), str(sample.script)]
