@@ -6,6 +6,7 @@ import json
 import tomllib
 from pathlib import Path
 
+from benchmarks.tables import readme as samples
 from diagnose.document.schema import json_schema
 from diagnose.document.text import code, prose
 from diagnose.fixes.all import FIXES
@@ -15,7 +16,6 @@ from diagnose.measure.metrics import METRICS
 from diagnose.report.blocks import unpadded_table
 from diagnose.report.rulebook import rulebook
 from diagnose.trace.schema import markdown as tables
-from sample_traces.tables import readme as samples
 
 ROOT = Path(__file__).parent.parent
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sample_traces.accuracy import (
+from benchmarks.accuracy import (
     Answer,
     Share,
     answer_of,
@@ -21,7 +21,7 @@ from sample_traces.accuracy import (
     rule_table,
     stable_on_healthy,
 )
-from sample_traces.samples import SAMPLES, Sample
+from benchmarks.samples import SAMPLES, Sample
 
 
 def sample(name="sick", rule="slow", also=(), case="a-case"):

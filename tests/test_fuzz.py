@@ -17,13 +17,13 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fuzz import outcome
+from benchmarks.mutants import ARGUMENTS, CATEGORIES, FIELDS, NUMBERS, OTHERS, TEXTS, Json, corpus, mutant
 from diagnose.commands.main import main
 from diagnose.commands.targets import traces_in
 from diagnose.errors import TraceUnreadable
 from diagnose.pipeline import analyse
 from diagnose.report.markdown import markdown
-from tests.fuzz import outcome
-from tests.mutants import ARGUMENTS, CATEGORIES, FIELDS, NUMBERS, OTHERS, TEXTS, Json, corpus, mutant
 from tests.trace.build import encoded, event, kernel, launch
 
 

@@ -1,4 +1,4 @@
-"""What measures on a machine with a GPU, as far as it goes without: pieces and budget, tables of a
+"""What measures on a machine with a GPU, as far as it goes without: tasks and budget, tables of a
 folder of results, what is missing.
 """
 
@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import case_studies, gpu, machine, results, stages
+from benchmarks.record import LARGEST_BYTES, why_too_large
+from benchmarks.samples import FOLDER, SAMPLES
+from benchmarks.tasks import ALL_DONE, SOME_FAILED, SOME_LEFT, Task, called, records, run_tasks, summary
 from diagnose.measure.recording import load_recording
-from sample_traces import gpu, machine, results, stages, storytelling
-from sample_traces.conductor import ALL_DONE, SOME_FAILED, SOME_LEFT, Piece, called, conduct, records, summary
-from sample_traces.record import LARGEST_BYTES, why_too_large
-from sample_traces.samples import FOLDER, SAMPLES
 
 MACHINE = {
     "gpu": "NVIDIA Test",
@@ -29,73 +29,73 @@ MACHINE = {
 }
 
 
-def pieces_that(calls, **does):
-    """A piece for each name; what it does is its line, or its failure."""
+def tasks_that(calls, **does):
+    """A task for each name; what it does is its line, or its failure."""
 
-    def piece(name, result):
+    def task(name, result):
         def do(seconds):
             calls.append(name)
             if isinstance(result, Exception):
                 raise result
             return result
 
-        return Piece("stage", name, 10.0, do)
+        return Task("stage", name, 10.0, do)
 
-    return [piece(name, result) for name, result in does.items()]
+    return [task(name, result) for name, result in does.items()]
 
 
-# ---- the conductor
+# ---- running tasks
 
 
 def test_what_was_done_is_not_done_again(tmp_path):
     calls = []
-    first = conduct(pieces_that(calls, a="well", b="well"), tmp_path, 1000)
-    again = conduct(pieces_that(calls, a="well", b="well", c="well"), tmp_path, 1000)
+    first = run_tasks(tasks_that(calls, a="well", b="well"), tmp_path, 1000)
+    again = run_tasks(tasks_that(calls, a="well", b="well", c="well"), tmp_path, 1000)
     assert calls == ["a", "b", "c"]
     assert [record.name for record in again.done] == ["a", "b", "c"]
     assert (first.exit_code, again.exit_code) == (ALL_DONE, ALL_DONE)
 
 
-def test_a_piece_that_fails_costs_only_itself_and_is_tried_again_last(tmp_path):
+def test_a_task_that_fails_costs_only_itself_and_is_tried_again_last(tmp_path):
     calls = []
-    first = conduct(pieces_that(calls, a=RuntimeError("its own traceback"), b="well"), tmp_path, 1000)
+    first = run_tasks(tasks_that(calls, a=RuntimeError("its own traceback"), b="well"), tmp_path, 1000)
     assert calls == ["a", "b"]
     assert first.exit_code == SOME_FAILED
     assert "failed: stage/a: RuntimeError: its own traceback" in summary(first)
     calls.clear()
-    again = conduct(pieces_that(calls, a="well now", b="well", c="well"), tmp_path, 1000)
+    again = run_tasks(tasks_that(calls, a="well now", b="well", c="well"), tmp_path, 1000)
     assert calls == ["c", "a"]
     assert again.exit_code == ALL_DONE
 
 
 def test_nothing_is_begun_that_takes_longer_than_what_is_left(tmp_path):
-    """Of 10 s, a piece that is guessed to take 10 s is begun only at once;
+    """Of 10 s, a task that is guessed to take 10 s is begun only at once;
     a shorter one behind it still fits.
     """
     calls = []
-    slow, quick = pieces_that(calls, slow="well"), [Piece("quick", "one", 1.0, lambda seconds: "well")]
-    conducted = conduct([*slow, *quick], tmp_path, 9.0)
+    slow, quick = tasks_that(calls, slow="well"), [Task("quick", "one", 1.0, lambda seconds: "well")]
+    outcome = run_tasks([*slow, *quick], tmp_path, 9.0)
     assert calls == []
-    assert [str(piece) for piece in conducted.left] == ["stage/slow"]
-    assert [str(record) for record in conducted.done] == ["quick/one"]
-    assert conducted.exit_code == SOME_LEFT
-    assert "stage: 0 done, 0 failed, 1 left" in summary(conducted)
+    assert [str(task) for task in outcome.left] == ["stage/slow"]
+    assert [str(record) for record in outcome.done] == ["quick/one"]
+    assert outcome.exit_code == SOME_LEFT
+    assert "stage: 0 done, 0 failed, 1 left" in summary(outcome)
 
 
 def test_a_stage_is_expected_to_take_as_long_as_its_longest_piece_did(tmp_path):
-    conduct([Piece("stage", "first", 0.0, lambda seconds: time.sleep(0.4) or "well")], tmp_path, 1000)
-    assert [str(piece) for piece in conduct([Piece("stage", "second", 0.0, str)], tmp_path, 0.2).left] == [
+    run_tasks([Task("stage", "first", 0.0, lambda seconds: time.sleep(0.4) or "well")], tmp_path, 1000)
+    assert [str(task) for task in run_tasks([Task("stage", "second", 0.0, str)], tmp_path, 0.2).left] == [
         "stage/second"
     ]
-    assert conduct([Piece("stage", "second", 99.0, str)], tmp_path, 20.0).left == []
+    assert run_tasks([Task("stage", "second", 99.0, str)], tmp_path, 20.0).left == []
 
 
 def test_a_damaged_record_counts_for_nothing(tmp_path):
     calls = []
-    conduct(pieces_that(calls, a="well"), tmp_path, 1000)
+    run_tasks(tasks_that(calls, a="well"), tmp_path, 1000)
     next(tmp_path.rglob("a.json")).write_text("{")
     assert records(tmp_path) == []
-    conduct(pieces_that(calls, a="well"), tmp_path, 1000)
+    run_tasks(tasks_that(calls, a="well"), tmp_path, 1000)
     assert calls == ["a", "a"]
 
 
@@ -112,15 +112,15 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path):
 
 
 def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
-    """With pieces of our own: the first call has no time for the second piece; tables of
+    """With tasks of our own: the first call has no time for the second task; tables of
     what there is can be made all the same.
     """
     calls = []
-    pieces = [
-        *pieces_that(calls, quick="well"),
-        Piece("other", "slow", 600.0, lambda seconds: calls.append("slow") or "well"),
+    tasks = [
+        *tasks_that(calls, quick="well"),
+        Task("other", "slow", 600.0, lambda seconds: calls.append("slow") or "well"),
     ]
-    monkeypatch.setattr(stages, "all_pieces", lambda out, device: pieces)
+    monkeypatch.setattr(stages, "all_tasks", lambda out, device: tasks)
     command = ["--rehearse", "--out", str(tmp_path / "out")]
     assert gpu.main([*command, "--budget", "300"]) == SOME_LEFT
     assert "other: 0 done, 0 failed, 1 left (at most about 10 minutes)" in capsys.readouterr().out
@@ -168,45 +168,45 @@ def test_results_of_two_machines_do_not_mix(tmp_path):
     assert "choose another folder" in gpu._claimed(tmp_path, MACHINE | {"gpu": "NVIDIA Other"})
 
 
-# ---- the pieces
+# ---- the tasks
 
 
 @pytest.mark.parametrize("device", ["cuda", "cpu"])
 def test_every_sample_is_recorded_once_and_every_remedy_with_a_sample_verified(device, tmp_path):
-    pieces = stages.all_pieces(tmp_path, device)
-    assert len({str(piece) for piece in pieces}) == len(pieces)
-    recorded = [piece.name for piece in pieces if piece.stage in ("pairs", "samples", "cpu-samples")]
+    tasks = stages.all_tasks(tmp_path, device)
+    assert len({str(task) for task in tasks}) == len(tasks)
+    recorded = [task.name for task in tasks if task.stage in ("pairs", "samples", "cpu-samples")]
     assert sorted(recorded) == sorted(
         str(sample) for sample in SAMPLES if device == "cuda" or sample.needs != "gpu"
     )
-    assert {piece.name for piece in pieces if piece.stage in ("verify", "cpu-verify")} == {
+    assert {task.name for task in tasks if task.stage in ("verify", "cpu-verify")} == {
         one.case for one in stages.automatic(device)
     }
-    assert {piece.name.partition("/")[0] for piece in pieces if piece.stage == "stories"} == {"gpt", "resnet"}
+    assert {task.name.partition("/")[0] for task in tasks if task.stage == "stories"} == {"gpt", "resnet"}
 
 
-def test_the_pieces_come_in_the_order_of_what_they_tell_in_a_minute(tmp_path):
-    pieces = stages.all_pieces(tmp_path, "cuda")
-    in_turn = list(dict.fromkeys(piece.stage for piece in pieces))
+def test_the_tasks_come_in_the_order_of_what_they_tell_in_a_minute(tmp_path):
+    tasks = stages.all_tasks(tmp_path, "cuda")
+    in_turn = list(dict.fromkeys(task.stage for task in tasks))
     assert in_turn[:6] == ["first-light", "costs", "pairs", "samples", "verify", "unchanged"]
     assert {stage for stage in in_turn[-3:]} == {"stories", "story-verify", "story-duels"}
-    assert str(pieces[0]) == "first-light/environment"
+    assert str(tasks[0]) == "first-light/environment"
 
 
 @pytest.mark.parametrize("device", ["cuda", "cpu"])
 def test_six_pairs_and_four_verifications_come_before_their_like(device, tmp_path):
     """A name in the tables that no sample has would be left out without a word."""
-    pieces = stages.all_pieces(tmp_path, device)
-    assert len([piece for piece in pieces if piece.stage == "pairs"]) == 12
-    verified = [piece.name for piece in pieces if piece.stage == "verify"]
+    tasks = stages.all_tasks(tmp_path, device)
+    assert len([task for task in tasks if task.stage == "pairs"]) == 12
+    verified = [task.name for task in tasks if task.stage == "verify"]
     assert verified[:4] == list(stages.VERIFIED_FIRST[device])
 
 
 def test_samples_that_need_a_gpu_come_first(tmp_path):
     recorded = [
-        piece.name
-        for piece in stages.all_pieces(tmp_path, "cuda")
-        if piece.stage in ("pairs", "samples", "cpu-samples")
+        task.name
+        for task in stages.all_tasks(tmp_path, "cuda")
+        if task.stage in ("pairs", "samples", "cpu-samples")
     ]
     needs = {str(sample): sample.needs for sample in SAMPLES}
     assert [needs[name] for name in recorded] == sorted((needs[name] for name in recorded), reverse=True)
@@ -220,12 +220,10 @@ def test_a_recording_too_large_to_commit_is_named(tmp_path, monkeypatch):
         (run / "rank0" / "noise.bin").write_bytes(bytes(LARGEST_BYTES))
 
     monkeypatch.setattr(stages, "run_recorder", recorder)
-    (piece,) = [
-        one
-        for one in stages.all_pieces(tmp_path, "cpu")
-        if one.stage == "samples" and one.name == str(sample)
+    (task,) = [
+        one for one in stages.all_tasks(tmp_path, "cpu") if one.stage == "samples" and one.name == str(sample)
     ]
-    assert "not to be committed" in piece.do(60.0)
+    assert "not to be committed" in task.do(60.0)
     assert why_too_large(LARGEST_BYTES) == ""
 
 
@@ -245,12 +243,12 @@ def test_a_verified_fix_leaves_what_its_twin_is_held_against(plan, state, left, 
         if arguments[0] == "verify":
             (run / "verify.json").write_text(json.dumps({"tried": [tried_out() | {"state": state}]}))
 
-    monkeypatch.setattr("sample_traces.verified.diagnosed", diagnosed)
+    monkeypatch.setattr("benchmarks.verified.diagnosed", diagnosed)
     monkeypatch.setattr(
-        "sample_traces.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where)
+        "benchmarks.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where)
     )
-    (piece,) = [one for one in stages.all_pieces(tmp_path, "cpu") if str(one) == "verify/gc-pauses"]
-    said = piece.do(300.0)
+    (task,) = [one for one in stages.all_tasks(tmp_path, "cpu") if str(one) == "verify/gc-pauses"]
+    said = task.do(300.0)
     kept = json.loads((tmp_path / "verified" / "gc-pauses.json").read_text())
     assert kept["case"] == "gc-pauses"
     assert left in (kept.get("twin_verdict") or kept["why_not"])
@@ -264,12 +262,12 @@ def test_a_fix_for_which_there_was_no_time_is_tried_again(tmp_path, monkeypatch)
         (run / "report.json").write_text(json.dumps({"plan": [{"rule": "gc-pauses"}]}))
         (run / "verify.json").write_text(json.dumps({"tried": [tried_out() | {"state": "no_time"}]}))
 
-    monkeypatch.setattr("sample_traces.verified.diagnosed", diagnosed)
+    monkeypatch.setattr("benchmarks.verified.diagnosed", diagnosed)
     monkeypatch.setattr(
-        "sample_traces.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where)
+        "benchmarks.verified.recorded", lambda *given, judged, **where: diagnosed(*given, **where)
     )
-    pieces = [one for one in stages.all_pieces(tmp_path, "cpu") if str(one) == "verify/gc-pauses"]
-    assert conduct(pieces, tmp_path, 1000).exit_code == SOME_FAILED
+    tasks = [one for one in stages.all_tasks(tmp_path, "cpu") if str(one) == "verify/gc-pauses"]
+    assert run_tasks(tasks, tmp_path, 1000).exit_code == SOME_FAILED
 
 
 # ---- the tables
@@ -300,7 +298,7 @@ def tried_out():
 @pytest.fixture
 def measured(tmp_path):
     """As a machine leaves it: two recordings, a verified fix, a healthy script
-    against itself, costs, and no story yet.
+    against itself, costs, and no study yet.
     """
     for name in ("sick", "healthy"):
         shutil.copytree(FOLDER / "row-loop" / name, tmp_path / "row-loop" / name)
@@ -331,7 +329,7 @@ def test_tables_of_a_folder_that_was_brought_here(measured):
     assert "| many short launches | 100 | 101 | 1.010 | 1.000–1.020 of 2 | 1.30 | – |" in text
     assert "| row-loop | no change, -30.0 to -20.0 % | 1.0 % | 4 |" in text
     assert "`other`: nothing was tried" in text
-    assert "Not recorded yet." in text  # the stories
+    assert "Not recorded yet." in text  # the case studies
     numbers = json.loads((measured / "tables.json").read_text())
     assert numbers["machine"] == MACHINE
     assert {one["sample"] for one in numbers["samples"]} == {"row-loop/sick", "row-loop/healthy"}
@@ -380,34 +378,36 @@ def test_recordings_are_kept_beside_the_scripts_if_they_are_small(tmp_path):
     assert not (target / "mnist" / "sick").exists()
 
 
-# ---- stories
+# ---- case studies
 
 
-@pytest.mark.parametrize("story", storytelling.stories(), ids=lambda story: story.name)
-def test_every_mistake_is_in_the_script_and_every_rule_exists(story):
+@pytest.mark.parametrize("study", case_studies.all_case_studies(), ids=lambda study: study.name)
+def test_every_mistake_is_in_the_script_and_every_rule_exists(study):
     from diagnose.judge.rules import load_rules
 
-    assert {rule for one in story.mistakes for rule in one.rules} | set(story.also) <= set(load_rules())
-    assert all(story.line_number(one.line) for one in story.mistakes if one.line)
+    assert {rule for one in study.mistakes for rule in one.rules} | set(study.also) <= set(load_rules())
+    assert all(study.line_number(one.line) for one in study.mistakes if one.line)
 
 
-def test_a_story_from_end_to_end(tmp_path):
-    """On a CPU and in seconds: the numbers mean nothing, but every piece leaves
-    what the next one and the story need.
+@pytest.mark.live
+def test_a_case_study_from_end_to_end(tmp_path, monkeypatch):
+    """On a CPU and in seconds: the numbers mean nothing, but every task leaves
+    what the next one and the study need.
     """
-    (story,) = [one for one in storytelling.stories() if one.name == "gpt"]
-    assert "Not recorded yet." in storytelling.told(story, tmp_path)
-    storytelling.recorded(story, "before", tmp_path)
-    storytelling.verified(story, tmp_path, budget_s=1.0)
-    storytelling.held(story, tmp_path, budget_s=1.0)
-    storytelling.recorded(story, "after", tmp_path)
-    text = storytelling.told(story, tmp_path)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # a toy is slower on more
+    (study,) = [one for one in case_studies.all_case_studies() if one.name == "gpt"]
+    assert "Not recorded yet." in case_studies.told(study, tmp_path)
+    case_studies.recorded(study, "before", tmp_path)
+    case_studies.verified(study, tmp_path, budget_s=1.0)
+    case_studies.held(study, tmp_path, budget_s=1.0)
+    case_studies.recorded(study, "after", tmp_path)
+    text = case_studies.told(study, tmp_path)
     assert "| attention is written out | `before.py:" in text
     assert "| loss and norm are read in every step | `before.py:" in text
     assert "costs nothing without a GPU" in text
     assert "nothing was written: no fix that it can write proved faster" in text
     assert "`after.py`, made by hand" in text
-    assert (tmp_path / "gpt" / "applied.py").read_bytes() == story.script("before").read_bytes()
+    assert (tmp_path / "gpt" / "applied.py").read_bytes() == study.script("before").read_bytes()
     assert json.loads((tmp_path / "gpt" / "after.report.json").read_text())["run"]["target"] == "after.py"
     assert not (tmp_path / "gpt" / "after.report.html").exists()  # it can be made anywhere of the recording
     assert load_recording(tmp_path / "gpt" / "after").timeline is not None

@@ -16,10 +16,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from sample_traces import brought, conductor, first_light, gpu, pack, recorder, stages
-from sample_traces.conductor import SOME_FAILED, SOME_LEFT, Piece, conduct, records
-from sample_traces.machine import obstacles
-from sample_traces.results import MACHINE
+from benchmarks import brought, first_light, gpu, pack, recorder, stages
+from benchmarks.machine import obstacles
+from benchmarks.results import MACHINE
+from benchmarks.tasks import SOME_FAILED, SOME_LEFT, Task, records, run_tasks
 
 ELSEWHERE = {
     "gpu": None,
@@ -133,7 +133,7 @@ def test_a_pack_cannot_hold_itself(tmp_path):
 # ---- a call that has to stop
 
 
-def test_a_piece_that_outlasts_the_call_is_ended_with_all_it_started_and_the_next_machine_goes_on(
+def test_a_task_that_outlasts_the_call_is_ended_with_all_it_started_and_the_next_machine_goes_on(
     tmp_path, monkeypatch, capsys
 ):
     done, started = [], []
@@ -144,16 +144,16 @@ def test_a_piece_that_outlasts_the_call_is_ended_with_all_it_started_and_the_nex
             started.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]))
             try:
                 time.sleep(600)
-            except Exception:  # whatever a piece does about its own failures
+            except Exception:  # whatever a task does about its own failures
                 time.sleep(600)
         return "well now"
 
-    pieces = [
-        Piece("first", "quick", 0.1, lambda seconds: done.append("quick") or "well"),
-        Piece("second", "hangs", 0.1, hang),
-        Piece("third", "long", 600.0, lambda seconds: done.append("long") or "well"),
+    tasks = [
+        Task("first", "quick", 0.1, lambda seconds: done.append("quick") or "well"),
+        Task("second", "hangs", 0.1, hang),
+        Task("third", "long", 600.0, lambda seconds: done.append("long") or "well"),
     ]
-    monkeypatch.setattr(stages, "all_pieces", lambda out, device: pieces)
+    monkeypatch.setattr(stages, "all_tasks", lambda out, device: tasks)
     command = ["--rehearse", "--pack", str(tmp_path / "pack.tar.gz")]
     obstacles(without_gpu=True)  # what it imports is not to count
     began = time.monotonic()
@@ -169,41 +169,38 @@ def test_a_piece_that_outlasts_the_call_is_ended_with_all_it_started_and_the_nex
     assert [record.said for record in records(tmp_path / "there")] == ["well", "well now", "well"]
 
 
-def test_a_piece_that_was_ended_is_not_begun_again_in_as_little_time(tmp_path):
-    pieces = [Piece("stage", "long", 0.0, lambda seconds: time.sleep(60))]
-    assert conduct(pieces, tmp_path, 0.5).exit_code == SOME_FAILED
+def test_a_task_that_was_ended_is_not_begun_again_in_as_little_time(tmp_path):
+    tasks = [Task("stage", "long", 0.0, lambda seconds: time.sleep(60))]
+    assert run_tasks(tasks, tmp_path, 0.5).exit_code == SOME_FAILED
     (ended,) = records(tmp_path)
-    assert conduct(pieces, tmp_path, 0.3).failed == [ended]  # as it was: it took half a second
+    assert run_tasks(tasks, tmp_path, 0.3).failed == [ended]  # as it was: it took half a second
 
 
 def test_calls_of_ten_minutes_stop_in_time_and_half_an_hour_is_well_spent(tmp_path, monkeypatch):
-    """The real pieces by a clock of their own, each taking a fifth longer than it was guessed."""
+    """The real tasks by a clock of their own, each taking a fifth longer than it was guessed."""
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(conductor, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr("benchmarks.tasks.time", SimpleNamespace(monotonic=lambda: clock.now))
 
-    def lasting(piece):
+    def lasting(task):
         def do(seconds):
-            clock.now += min(1.2 * piece.guess_s, seconds)
+            clock.now += min(1.2 * task.guess_s, seconds)
             return "well"
 
-        return replace(piece, do=do)
+        return replace(task, do=do)
 
-    pieces = [lasting(piece) for piece in stages.all_pieces(tmp_path, "cuda")]
+    tasks = [lasting(task) for task in stages.all_tasks(tmp_path, "cuda")]
     file = tmp_path / "pack.tar.gz"
     seen = []
     for call in range(3):
         clock.now, out = 0.0, tmp_path / str(call)  # a fresh machine
         pack.take_up(file, out)
-        conducted = conduct(
-            pieces, out, 540, lambda out=out: pack.refresh(file, out) if len(records(out)) % 10 == 0 else None
+        outcome = run_tasks(
+            tasks, out, 540, lambda out=out: pack.refresh(file, out) if len(records(out)) % 10 == 0 else None
         )
         pack.refresh(file, out)
         assert 480 < clock.now <= 540
         seen.append(
-            {
-                stage: [record for record in conducted.done if record.stage == stage]
-                for stage in conducted.stages
-            }
+            {stage: [record for record in outcome.done if record.stage == stage] for stage in outcome.stages}
         )
     assert len(seen[0]["first-light"]) == len(first_light.QUESTIONS)
     assert len(seen[0]["costs"]) == 2
@@ -289,6 +286,7 @@ def test_a_question_without_an_answer_is_a_failure(tmp_path, monkeypatch):
     assert not (tmp_path / first_light.ANSWERS).exists()
 
 
+@pytest.mark.live
 def test_a_rehearsal_leaves_what_a_second_machine_does_not_do_again(tmp_path, capsys):
     """One question and one recording, for real: what is rehearsed without a GPU is what is done with one."""
     only = ["first-light/environment", "pairs/sleep/healthy"]

@@ -1,12 +1,12 @@
 """A simulated GPU with a launch queue: the step, who sets its pace, and no caution, on a few
-cells of the grid of `make bench-queue`.
+cells of the grid of `python -m benchmarks gpu-queue`.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from .benchmarks.gpu_queue import Job, grid, said_of, simulated, true_step_us
+from benchmarks.gpu_queue import Job, grid, said_of, simulated, true_step_us
 
 JOBS = [
     *grid((10, 100), (1, 45), (2, 10)),

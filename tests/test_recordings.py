@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import corpus
 from diagnose.document.schema import problems
 from diagnose.errors import TraceUnreadable
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.pipeline import Analysis, analyse
 from diagnose.trace.intervals import total
-from docs import corpus
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 TRACES = sorted(FOLDER.glob("*.gz"))
@@ -30,12 +30,14 @@ def test_a_document_or_one_refusal(path: Path) -> None:
         recording = load_recording(path)
     except TraceUnreadable as refusal:
         assert refusal.what and refusal.do
-        assert CORPUS[corpus.name(path)] == corpus.line(corpus.refusal(path, refusal)), "make corpus"
+        assert CORPUS[corpus.name(path)] == corpus.line(corpus.refusal(path, refusal)), (
+            "python -m benchmarks corpus"
+        )
         return
     measured = Measured(recording)
     document = Analysis(measured).document
     assert problems(document) == []
-    assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "make corpus"
+    assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "python -m benchmarks corpus"
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
 

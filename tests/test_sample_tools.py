@@ -1,6 +1,6 @@
 """What records the samples: torch's patterns of a script."""
 
-from sample_traces.torch_patterns import said_by_torch
+from benchmarks.torch_patterns import said_by_torch
 
 TRAINING = """
 import torch

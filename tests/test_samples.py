@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
+from benchmarks.samples import FOLDER, SAMPLES, advised, is_recorded
 from diagnose.judge.rules import load_rules
 from diagnose.pipeline import analyse
 from diagnose.report.markdown import markdown
-from sample_traces.samples import FOLDER, SAMPLES, advised, is_recorded
 
 LIVE = [sample for sample in SAMPLES if str(sample) in ("input-wait/sick", "healthy/gan")]
 
@@ -100,6 +100,7 @@ def test_every_folder_has_expectations():
     }
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("sample", LIVE, ids=str)
 def test_live_sample(sample, tmp_path):
     command = [sys.executable, "-m", "diagnose", "--out", str(tmp_path / "out"), str(sample.script)]

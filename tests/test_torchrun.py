@@ -91,7 +91,7 @@ def ended(job: subprocess.Popen[str], folder: Path) -> tuple[int, str, str]:
 
 
 def wait_for(*files: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not all(file.exists() for file in files) and time.monotonic() < deadline:
         time.sleep(0.1)
 
@@ -104,6 +104,14 @@ def notes_of(run: Path) -> list[str]:
 def phases_of(run: Path, rank: int) -> dict[str, int]:
     phases = json.loads((run / f"rank{rank}" / "steps.json").read_text())["phases"]
     return {phase["name"]: phase["first_tick"] for phase in phases}
+
+
+def wait_for_phase(name: str, run: Path, *ranks: int) -> None:
+    """Until each of these ranks has written that it recorded it."""
+    wait_for(*(run / f"rank{rank}/steps.json" for rank in ranks))
+    deadline = time.monotonic() + 120
+    while not all(name in phases_of(run, rank) for rank in ranks) and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 def test_one_folder_and_one_report(tmp_path: Path) -> None:
@@ -182,7 +190,7 @@ def test_a_rank_that_is_lost_ends_the_job_and_is_told(tmp_path: Path, how: str, 
 def test_ctrl_c(tmp_path: Path) -> None:
     options = ("--device", "cpu", "--plain-steps", "1000000", "--out", "here")
     job = torchrun(tmp_path, "-m", "diagnose", *options, RANKS, "launched", "2", "plain", "1000000")
-    wait_for(*(tmp_path / f"here/rank{rank}/steps.json" for rank in (0, 1)))
+    wait_for_phase("timeline", tmp_path / "here", 0, 1)
     os.killpg(job.pid, signal.SIGINT)
     code, _, _ = ended(job, tmp_path)
     assert code != 0
@@ -241,11 +249,7 @@ def test_machines_record_into_one_folder_and_one_reports(tmp_path: Path, out: tu
 def test_a_machine_that_is_lost_is_named_and_not_waited_for(tmp_path: Path) -> None:
     options = ("-m", "diagnose", "--device", "cpu", "--plain-steps", "1000000", "--out", "here")
     first, lost = machines([tmp_path, tmp_path], 1, *options, RANKS, "launched", "2", "plain", "1000000")
-    wait_for(*(tmp_path / f"here/rank{rank}/steps.json" for rank in (0, 1)))
-    for _ in range(600):  # until the plain phase begins
-        if all("warmup" in phases_of(tmp_path / "here", rank) for rank in (0, 1)):
-            break
-        time.sleep(0.1)
+    wait_for_phase("warmup", tmp_path / "here", 0, 1)
     agent = psutil.Process(lost.pid)
     of_ranks = agent.children(recursive=True)
     # or the other machine's torchrun may hear of the loss, and end its rank, before that fails by itself

@@ -55,7 +55,7 @@ class EventCosts:
     mark: float = 0.0  # more for a mark of ours, which is made before it begins
 
 
-# Least absolute deviations over the bundled recordings: `python -m sample_traces.overhead`.
+# Least absolute deviations over the bundled recordings: `python -m benchmarks overhead`.
 TIMELINE_COSTS = EventCosts(frame=0.0, other=0.7, first_frame=0.0, first_other=22.0)
 DETAIL_COSTS = EventCosts(frame=1.0, other=0.4, first_frame=3.2, first_other=36.0)
 # times that: three quarters of the timelines and nine tenths of the detail

@@ -145,7 +145,7 @@ def interval_of(differences: np.ndarray, kept: np.ndarray, seed: int) -> tuple[f
     The whole duel's error of 5 % is spent in equal parts on its looks (Bonferroni), so the interval holds
     whatever made the duel stop (repeated confidence intervals: Jennison & Turnbull 1989). Looks share runs,
     which leaves a quarter of it for what setting aside adds: at most 4 % of simulated duels miss the planted
-    change, on both sides together (tests/benchmarks/verdicts.py).
+    change, on both sides together (benchmarks/verdicts.py).
     """
     used = differences[kept]
     count, mean = len(used), float(np.mean(used))

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.pictures import tensorboard
 from diagnose.pipeline import report
-from docs.pictures import tensorboard
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 HOSTILE = 'damaged <img src=x> "`'

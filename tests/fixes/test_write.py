@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.samples import FOLDER
 from diagnose.commands import verify as verifying
 from diagnose.pipeline import analyse
 from diagnose.report.patch import patches_of, verified_patches, with_patch
-from sample_traces.samples import FOLDER
 
 RULE = "input-wait-no-workers"
 TRIED = {

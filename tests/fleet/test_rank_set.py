@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.rank_set import simulated, template, write_set
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.ranks.job import job_of
 from diagnose.ranks.summary import summary_of
 from tests.fleet.rank_files import write_ranks
-from tests.fleet.rank_set import simulated, template, write_set
 
 RANKS, LATE, LATE_US = 10, 9, 3_000
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.overhead import Slowed, fitted_us
 from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure import metrics  # noqa: F401  registers the metrics that a Measured asks for
 from diagnose.measure.distortion import EventCosts, PlainTime, RecordedEvents, detail_time, timeline_time
 from diagnose.measure.selection import Selection
 from diagnose.trace.own_time import OwnTime
-from sample_traces.overhead import Slowed, fitted_us
 
 COSTS = EventCosts(frame=4.0, other=1.0, first_frame=0.0, first_other=0.0)
 # 1000 µs: 400 with a hundred operators, 600 of Python in which nothing is recorded but the step's own two.

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.samples import SAMPLES, is_recorded
 from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording, load_recording
@@ -19,7 +20,6 @@ from diagnose.predict.new_ledger import ledger_after, replayed, replayed_with
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import ROUNDS, Edit
 from diagnose.trace.schema import Trace
-from sample_traces.samples import SAMPLES, is_recorded
 
 from .test_bound import case
 from .test_graph import (

@@ -10,10 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from benchmarks.samples import FOLDER
 from diagnose.document.queries import to_json
 from diagnose.pipeline import analyse
 from diagnose.report.sarif import sarif
-from sample_traces.samples import FOLDER
 
 from . import documents
 from .documents import HOSTILE_NAMES, Document

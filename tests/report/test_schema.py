@@ -14,10 +14,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from benchmarks.samples import SAMPLES, is_recorded
 from diagnose.document.queries import to_json
 from diagnose.document.schema import json_schema, problems
 from diagnose.pipeline import analyse
-from sample_traces.samples import SAMPLES, is_recorded
 
 from . import documents
 from .documents import Document

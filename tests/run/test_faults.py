@@ -1,6 +1,6 @@
 """Whatever of ours fails, the script prints, returns and ends as without us.
 
-`make robustness` plants many more faults than these.
+`python -m benchmarks robustness` plants many more faults than these.
 """
 
 from __future__ import annotations

@@ -59,6 +59,7 @@ def test_a_module_is_found_without_running_any_code(name: str, folder: str, tree
     assert check(module(name), tree) == (tree / folder).resolve()
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", ["space.inner.train", "space.runs"])
 def test_python_runs_what_was_found(name: str, tree: Path) -> None:
     done = subprocess.run([sys.executable, "-m", name], cwd=tree, capture_output=True, text=True, check=True)
@@ -141,6 +142,7 @@ def archived(folder: Path) -> Path:
     return folder / "train.pyz"
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("make", [compiled, archived])
 def test_what_python_runs_without_compiling_it_is_no_syntax_error(
     make: Callable[[Path], Path], tmp_path: Path

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.samples import SAMPLES, is_recorded
 from diagnose.judge.findings import Finding, judge
 from diagnose.judge.rules import load_rules
 from diagnose.judge.timelines import measured_case, trace_from_text
@@ -23,7 +24,6 @@ from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
 from diagnose.report.timeline.timeline import AHEAD, FAILED, RECORDED, UNEVEN, WAITS, picture, write_picture
 from diagnose.trace.schema import Trace
-from sample_traces.samples import SAMPLES, is_recorded
 
 from ..predict.test_bound import case
 from ..predict.test_graph import GPU_BOUND, repeated

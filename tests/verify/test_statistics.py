@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.verdicts import EFFECTS, NOISES, Ended, covers, share, simulated
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, inliers, is_clear, t_quantile, verdict
-from tests.benchmarks.verdicts import EFFECTS, NOISES, Ended, covers, duels, share
 
 PRECISION = 0.02
 LN = math.log(1.1)
@@ -124,7 +124,7 @@ def test_a_pair_set_aside_is_in_no_mean():
     assert c.before_ms == pytest.approx(100)
 
 
-# ---- what holds for every duel
+# ---- what holds for every comparison
 
 
 @pytest.fixture(params=[2, 4, 6, 12, 32])
@@ -231,11 +231,11 @@ def test_a_precision_finer_than_the_least_effect_still_ends():
     assert is_clear(c, 0.001)
 
 
-# ---- simulated duels: planted changes, all looks, every kind of noise; the shares for each kind
-# are in tests/benchmarks/verdicts.py
+# ---- simulated comparisons: planted changes, all looks, every kind of noise; the shares for each kind
+# are in benchmarks/verdicts.py
 
 
-DUELS = 170  # of each kind of noise: about 1,000 of each effect
+COMPARISONS = 170  # of each kind of noise: about 1,000 of each effect
 MOST_WRONG = 0.05
 
 
@@ -243,7 +243,9 @@ MOST_WRONG = 0.05
 def ended(request) -> dict[float, list[Ended]]:
     kinds = list(enumerate(NOISES.values()))
     return {
-        effect: [one for seed, noise in kinds for one in duels(effect, noise, DUELS, request.param, seed)]
+        effect: [
+            one for seed, noise in kinds for one in simulated(effect, noise, COMPARISONS, request.param, seed)
+        ]
         for effect in EFFECTS
     }
 
@@ -276,26 +278,28 @@ def test_a_fifth_faster_is_found_within_8_pairs(ended):
 @pytest.mark.parametrize(("effect", "least"), [(-0.20, 0.99), (-0.05, 0.98), (-0.02, 0.90)])
 @pytest.mark.parametrize("noise", ["1 %", "1 %, drift", "1 %, heavy tails"])
 def test_effects_are_found_at_a_sigma_of_1_percent(effect, least, noise):
-    assert share(list(duels(effect, NOISES[noise], 300)), lambda one: one.verdict == "faster") >= least
+    assert share(list(simulated(effect, NOISES[noise], 300)), lambda one: one.verdict == "faster") >= least
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_fifth_faster_is_found_in_every_noise(noise):
-    assert share(list(duels(-0.20, NOISES[noise], 200)), lambda one: one.verdict == "faster") >= 0.99
+    assert share(list(simulated(-0.20, NOISES[noise], 200)), lambda one: one.verdict == "faster") >= 0.99
 
 
 @pytest.mark.parametrize(
     ("noise", "least"), [("1 %", 0.95), ("1 %, drift", 0.95), ("2 %", 0.6), ("1.5 %, drift, bursts", 0.5)]
 )
 def test_most_duels_without_an_effect_end_with_no_change(noise, least):
-    assert share(list(duels(0.0, NOISES[noise], 300)), lambda one: one.verdict == "no_change") >= least
+    assert share(list(simulated(0.0, NOISES[noise], 300)), lambda one: one.verdict == "no_change") >= least
 
 
 def test_forty_duels_of_a_script_against_itself():
     kinds = list(NOISES.values())
-    ended = [one for seed in range(40) for one in duels(0.0, kinds[seed % len(kinds)], 1, seed=1000 + seed)]
+    ended = [
+        one for seed in range(40) for one in simulated(0.0, kinds[seed % len(kinds)], 1, seed=1000 + seed)
+    ]
     assert share(ended, lambda one: one.verdict in ("faster", "slower")) <= MOST_WRONG
 
 
 def test_a_large_effect_needs_few_pairs():
-    assert np.mean([one.pairs for one in duels(-0.20, NOISES["1 %, drift"], 100)]) < 6
+    assert np.mean([one.pairs for one in simulated(-0.20, NOISES["1 %, drift"], 100)]) < 6

@@ -5,6 +5,7 @@ verification interrupted and taken up again.
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -15,10 +16,11 @@ from typing import Any
 
 import pytest
 
+from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
 from diagnose.verify.paired import Arm, RunFailed, TrialRunner
 from diagnose.verify.results import data_differ, results
-from diagnose.verify.statistics import verdict
+from diagnose.verify.statistics import LOOKS
 from diagnose.verify.store import Store
 from diagnose.verify.trial import Job, TrialSettings, run_trial
 
@@ -88,17 +90,22 @@ def test_an_arm_that_fails_says_how(tmp_path: Path) -> None:
         bench.once(Arm(job("fails-in-worker"), (WORKERS,)), "")
 
 
-def test_a_fix_that_slows_is_called_slower(tmp_path: Path) -> None:
-    """A worker process that has nothing to do but hand over: several times
-    the step of a tenth of a millisecond.
-    """
-    bench = TrialRunner(Store(tmp_path), TrialSettings(150, 20, 1, timeout_s=120), lambda label: None)
-    one_worker = WORKERS | {"arguments": {"num_workers": 1}}
-    outcome = bench.compare_arms(
-        Arm(job("quick")), Arm(job("quick"), (one_worker,)), 2.0, time.monotonic() + 120, ""
-    )
-    assert outcome is not None
-    assert verdict(outcome.comparison, 2.0) == "slower", outcome.comparison
+def test_real_pairs_are_run_with_the_fix_in_hold_and_kept(tmp_path: Path) -> None:
+    """What they measured on this machine is not asked: any comparison of four pairs is precise enough."""
+    settings, precise_enough = TrialSettings(12, 4, 1, timeout_s=120), 1e6
+    arms = Arm(job("quick")), Arm(job("quick"), (WORKERS,))
+    bench = TrialRunner(Store(tmp_path), settings, lambda label: None)
+    outcome = bench.compare_arms(*arms, precise_enough, math.inf, "")
+    assert outcome is not None and outcome.comparison.pairs + outcome.comparison.outliers == LOOKS[0]
+    assert [one["interventions"] for one in outcome.before] == [[]] * LOOKS[0]
+    assert [one["interventions"] for one in outcome.after] == [[{"held": 1, "why_not": ""}]] * LOOKS[0]
+
+    def never(*_: Any) -> dict[str, Any]:
+        raise AssertionError("all of it was kept")
+
+    again = TrialRunner(Store(tmp_path), settings, lambda label: None, never)
+    kept = again.compare_arms(*arms, precise_enough, math.inf, "")
+    assert kept is not None and kept.comparison == outcome.comparison
 
 
 def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
@@ -126,14 +133,15 @@ def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
         "--try",
         "dataloader:num_workers=2",
         "--budget",
-        "120s",
+        "600s",
     ]
-    verify += ["--precision", "20%", "--steps", "15"]
+    # any four pairs are precise enough: what this machine measured is not asked
+    verify += ["--precision", "99%", "--steps", "15"]
     started = subprocess.Popen(
         verify, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     runs = run / "verify" / "runs.jsonl"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline and not (runs.is_file() and len(runs.read_text().splitlines()) >= 4):
         time.sleep(0.1)
     os.killpg(started.pid, signal.SIGINT)
@@ -148,10 +156,8 @@ def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
     proof = json.loads((run / "verify.json").read_text())
     tried = proof["tried"][0]
     assert not proof["interrupted"] and tried["state"] == "measured", tried
-    # A batch of four items takes 16 ms and a bit; two workers bring one every 8 ms and a bit:
-    # half of the step, or somewhat less.
-    assert tried["verdict"] == "faster" and -0.6 < tried["change"]["change"] < -0.3, tried
     assert tried["results"]["agreement"] == "same"
     lines = runs.read_text().splitlines()
     assert lines[: len(kept)] == kept and proof["runs"] == len(lines) - len(kept)
-    assert "faster by" in done.stderr and "faster by" in (run / "report.md").read_text()
+    for told in (done.stderr, (run / "report.md").read_text()):
+        assert verdict(tried) in " ".join(told.split())  # spaces that hold a number to its unit

@@ -4,6 +4,7 @@ planted.
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 from collections.abc import Sequence
@@ -16,7 +17,10 @@ from diagnose.errors import DiagnoseError
 from diagnose.fixes.all import Spec
 from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
+from diagnose.verify import statistics
 from diagnose.verify.candidates import Candidate
+from diagnose.verify.paired import Arm, TrialRunner
+from diagnose.verify.store import Store
 from diagnose.verify.trial import Job, TrialSettings
 from diagnose.verify.verification import Verification, Verifier, VerifyOptions
 
@@ -25,12 +29,14 @@ DOCUMENT = {"run": {"wall_s": 5.0}, "steps": STEPS, "findings": [], "metrics": {
 
 
 class Machine:
-    """Runs of a script whose steps take 10 ms give or take half a percent; `effects`
+    """Runs of a script whose steps take 10 ms give or take half a percent (`noise`); `effects`
     are what fixes make of it, by name.
     """
 
-    def __init__(self, steps_there: int = 10_000, own_losses: str = "same", **effects: Any) -> None:
-        self.steps_there, self.own_losses, self.effects = steps_there, own_losses, effects
+    def __init__(
+        self, steps_there: int = 10_000, own_losses: str = "same", noise: float = 0.005, **effects: Any
+    ) -> None:
+        self.steps_there, self.own_losses, self.noise, self.effects = steps_there, own_losses, noise, effects
         self.random = random.Random(0)
         self.runs: list[list[str]] = []
         self.interrupt_after: int | None = None
@@ -42,7 +48,7 @@ class Machine:
         if len(self.runs) - 1 == self.interrupt_after:
             return self.trial(0, 10.0, settings) | {"ended": "interrupted"}
         effects = [self.effects.get(spec["name"], {}) for spec in specs]
-        step_ms = 10.0 * self.random.lognormvariate(0, 0.005)
+        step_ms = 10.0 * self.random.lognormvariate(0, self.noise)
         for spec, effect in zip(specs, effects, strict=True):
             factor = effect.get("factor", 1.0)
             if isinstance(factor, dict):  # by the number in an argument
@@ -114,6 +120,32 @@ def test_what_a_fix_does_to_the_step_is_told(tmp_path: Path, factor: float, said
     assert tried.results["agreement"] == "same"
     # 0.5 s are 50 steps, at most 20, untimed; 2 s are 200 steps: 220, from the 22nd on
     assert (tried.step_from, tried.step_to) == (21, 220)
+
+
+def test_a_fix_that_slows_is_called_slower(tmp_path: Path) -> None:
+    """Worker processes that have nothing to do but hand over: several times the step."""
+    machine, precision = Machine(dataloader={"factor": 5.0}), 2.0
+    bench = TrialRunner(Store(tmp_path), TrialSettings(150, 20, 1), lambda label: None, machine)
+    job = Job(Target("train.py", False, ()), str(tmp_path), str(tmp_path), sys.executable, "cpu")
+    workers: Spec = {"name": "dataloader", "arguments": {"num_workers": 1}, "sites": []}
+    outcome = bench.compare_arms(Arm(job), Arm(job, (workers,)), precision, math.inf, "")
+    assert outcome is not None and outcome.comparison.change == pytest.approx(4.0, abs=0.1)
+    assert statistics.verdict(outcome.comparison, precision) == "slower"
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.1])
+def test_half_a_step_less_is_faster_after_an_interruption_as_well(tmp_path: Path, noise: float) -> None:
+    """A batch of four items takes 16 ms and a bit; two workers bring one every 8 ms and a bit: half
+    of the step, or somewhat less.
+    """
+    machine = Machine(noise=noise, dataloader={"factor": 0.55})
+    machine.interrupt_after = 5
+    assert prove(tmp_path, machine, fix("dataloader"), precision=0.2).interrupted
+    machine.interrupt_after = None
+    tried = prove(tmp_path, machine, fix("dataloader"), precision=0.2).tried[0]
+    assert tried.verdict == "faster" and tried.change is not None and -0.6 < tried.change["change"] < -0.3
+    assert tried.results is not None and tried.results["agreement"] == "same"
+    assert "faster by" in verdict(vars(tried))
 
 
 def test_runs_go_in_the_order_a_b_b_a(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """What is watched in the plain phase, where no profiler is: all of it together
-costs a step a few µs (`make bench`).
+costs a step a few µs (`python -m benchmarks hooks`).
 """
 
 from __future__ import annotations

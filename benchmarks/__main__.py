@@ -1,0 +1,63 @@
+"""Everything that prints a number which the documentation quotes.
+
+    python -m benchmarks NAME [options]
+    python -m benchmarks NAME --help
+
+A benchmark is a module of this package with a `main(arguments)`, and a line in the table below.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+USAGE_ERROR = 2
+BENCHMARKS = {
+    # the diagnosis
+    "accuracy": "how often the diagnosis of the bundled samples is right",
+    "prediction": "how well savings are predicted",
+    "verified": "what the samples' fixes gain when they are made, and what is said of no change",
+    "case-studies": "what the reports on two real models say, and what doing it gains",
+    "rows": "how near the rows of the ledger are to a timer",
+    "gpu-queue": "what is said of steps of a simulated GPU with a launch queue",
+    "verdicts": "how often the verdicts of `verify` are wrong, by simulation",
+    "repeats": "how often `compare` sees a change between runs of one script",
+    # costs
+    "hooks": "what the recorder costs the script it watches",
+    "overhead": "what the profiler costs a recorded event",
+    "trace": "what reading and judging a trace costs",
+    "replay": "what predicting costs",
+    "fleet": "what `fleet` costs a rank, from 8 to 256 synthetic ranks",
+    "twins": "what each disease costs: sick and healthy scripts in turns, without the recorder",
+    # robustness
+    "fuzz": "damaged and hostile traces by the thousand",
+    "robustness": "every shape of script that was tried, and faults planted in our own code",
+    # what needs a GPU
+    "gpu": "all that needs a GPU, as far as the time goes",
+    "first-light": "the answers on which recordings of a GPU rest",
+    # data and pages
+    "record": "record the bundled samples again",
+    "corpus": "what the rules say of traces that others recorded, into docs/corpus.md",
+    "pictures": "the pictures in README.md, from recorded runs in a real browser",
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        print("\n".join(f"  {name:13} {what}" for name, what in BENCHMARKS.items()))
+        return 0
+    name, *rest = arguments
+    if name not in BENCHMARKS:
+        near = get_close_matches(name, BENCHMARKS, 1)
+        hint = f"did you mean {near[0]}?" if near else "`python -m benchmarks` lists them"
+        print(f"there is no benchmark {name}: {hint}", file=sys.stderr)
+        return USAGE_ERROR
+    module = importlib.import_module(f"benchmarks.{name.replace('-', '_')}")
+    return module.main(rest) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

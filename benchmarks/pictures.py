@@ -1,0 +1,109 @@
+"""The pictures in README.md and the docs, from the bundled recordings as a
+browser shows them.
+
+    python -m benchmarks pictures
+
+Needs Chromium (Debian: `apt-get install chromium`).
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks import ROOT
+from benchmarks.options import parser
+from benchmarks.samples import FOLDER
+from diagnose.pipeline import report
+
+PICTURES = ROOT / "docs" / "pictures"
+RUNS = {"sick": "input-wait/sick", "healthy": "input-wait/healthy"}  # name in the pictures → recording
+WIDTH, HEIGHT = 1200, 900
+STARTS_S = 60
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser("pictures", __doc__).parse_args(arguments)
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("chromium is not installed")
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        runs = Path(folder) / "diagnosis"
+        for name, sample in RUNS.items():
+            shutil.copytree(FOLDER / sample, runs / name)
+            report(runs / name, runs / name)
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(
+            viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce"
+        )
+        _photograph_report(page, runs / "sick")
+        with tensorboard(runs) as address:
+            _photograph_tab(page, address)
+        browser.close()
+
+
+def _photograph_report(page: Any, run: Path) -> None:
+    page.goto((run / "report.html").as_uri())
+    page.wait_for_selector("canvas")
+    page.screenshot(path=PICTURES / "report.png")
+    page.locator("section", has=page.locator("canvas")).first.screenshot(path=PICTURES / "step.png")
+
+
+def _photograph_tab(page: Any, address: str) -> None:
+    page.goto(f"{address}/#diagnose")
+    tab = page.frame_locator("iframe")
+    tab.get_by_role("radio", name="sick").check()
+    tab.locator("h1", has_text="nothing loads ahead").wait_for()
+    tab.locator("canvas").first.wait_for()
+    page.screenshot(path=PICTURES / "tensorboard.png")
+
+
+@contextmanager
+def tensorboard(logdir: Path) -> Iterator[str]:
+    """The address at which a TensorBoard answers."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "tensorboard.main",
+        "--logdir",
+        str(logdir),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        _wait_for(f"{address}/data/environment", server)
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(STARTS_S * 5):
+        if server.poll() is not None:
+            sys.exit("TensorBoard ended")
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    sys.exit("TensorBoard does not answer")

@@ -1,0 +1,53 @@
+"""Which tests are *live*: they start a script, a job, a cluster or a browser, and take as long as
+that does. `make test-quick` leaves them out (`-m 'not live'`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+LIVE_FIXTURES = {"browser", "client", "no_process_left", "run_script", "wheel"}
+LIVE_FILES = {
+    "run/test_memory_errors.py",
+    "run/test_unharmed.py",
+    "test_in_process.py",
+    "test_torchrun.py",
+    "verify/test_jobs.py",
+    "verify/test_trials.py",
+}
+HERE = Path(__file__).parent
+
+_started: list[str] = []  # scripts, by the test that runs
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        in_live_file = item.path.relative_to(HERE).as_posix() in LIVE_FILES
+        if in_live_file or LIVE_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.live)
+
+
+@pytest.fixture(autouse=True)
+def _no_script_unless_live(request: pytest.FixtureRequest) -> Iterator[None]:
+    """So that the quick tests stay quick: whoever starts a script is told to say so."""
+    _started.clear()
+    yield
+    if _started and request.node.get_closest_marker("live") is None:
+        pytest.fail(f"starts {_started[0]}, so it is live: see {__name__} or mark it", pytrace=False)
+
+
+def _note_scripts(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "subprocess.Popen" and isinstance(command := arguments[1], (list, tuple)):
+        words = [os.fsdecode(word) for word in command]
+        if words[0] == sys.executable and any(
+            word.endswith(".py") or word == "torch.distributed.run" for word in words
+        ):
+            _started.append(" ".join(words))
+
+
+sys.addaudithook(_note_scripts)
