@@ -31,8 +31,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import diagnose.pipeline
-from diagnose.document.queries import to_json
 from diagnose.document.schema import problems
+from diagnose.document.stored import to_json
 from diagnose.errors import TraceUnreadable, UsageError
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording

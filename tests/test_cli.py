@@ -15,12 +15,12 @@ from typing import Any
 import fsspec
 import pytest
 
-from diagnose import pipeline as analysis
 from diagnose import pipeline
+from diagnose import pipeline as analysis
 from diagnose.commands import main as cli
 from diagnose.commands import targets
 from diagnose.commands import verify as verifying
-from diagnose.document.queries import to_json
+from diagnose.document.stored import to_json
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
 from diagnose.run import launch as launching
 from diagnose.run.settings import RunOutcome, Settings, Target

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from diagnose.commands import compare as comparing
-from diagnose.document.queries import to_json, write_text
+from diagnose.document.stored import to_json, write_text
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from diagnose.pipeline import analyse
 

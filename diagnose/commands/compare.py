@@ -6,17 +6,21 @@ Nothing heavy is imported before something is asked.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from diagnose.commands.options import Parser
 from diagnose.commands.targets import kind_of
-from diagnose.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from diagnose.document.stored import REPORT, read_document
+from diagnose.errors import EXIT_FINDINGS, EXIT_OK, DiagnoseError, UsageError
 from diagnose.trace.source import is_url, shown
 
-REPORT = "report.json"
+if TYPE_CHECKING:
+    from diagnose.compare.model import Comparison
+    from diagnose.document.model import Document
+
+
 _USAGE = "python -m diagnose compare A B [options]"
 _DESCRIPTION = """\
 What changed from run A to run B: the step, the parts of its ledger, the findings, the lines and operators that cost more or less.
@@ -44,11 +48,11 @@ def answer(options: argparse.Namespace) -> int:
     documents = [_document(target, options) for target in (given.a, given.b)]
     comparison = compare(documents[0], documents[1], (shown(given.a), shown(given.b)))
     _say(comparison, "json" if options.json or given.json else given.format)
-    return EXIT_FINDINGS if given.fail_on == comparison["verdict"] else EXIT_OK
+    return EXIT_FINDINGS if given.fail_on == comparison.verdict else EXIT_OK
 
 
-def _say(comparison: dict[str, Any], form: str) -> None:
-    from diagnose.document.queries import to_json
+def _say(comparison: Comparison, form: str) -> None:
+    from diagnose.document.stored import to_json
     from diagnose.report.comparison import comparison_markdown, print_comparison
     from diagnose.report.whatif import stdout_console
 
@@ -60,7 +64,7 @@ def _say(comparison: dict[str, Any], form: str) -> None:
         print_comparison(comparison, stdout_console())
 
 
-def _document(target: str, options: argparse.Namespace) -> dict[str, Any]:
+def _document(target: str, options: argparse.Namespace) -> Document:
     """The result document of a run: the one that was written, else made now.
 
     Raises UsageError for anything else.
@@ -96,19 +100,15 @@ def _is_report(target: str) -> bool:
         )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> Document:
     """Raises UsageError if the file is no result document."""
-    from diagnose.document.schema import problems
-
     again = "analyse the run again: python -m diagnose RUN"
     try:
-        document: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return read_document(path.read_bytes(), str(path), again=again)
+    except OSError as error:
         raise UsageError(f"{path} cannot be read", saw=str(error), do=again) from error
-    found = problems(document) if isinstance(document, dict) else [f"a {type(document).__name__}"]
-    if found:
-        raise UsageError(f"{path} is no result document", saw=found[0], do=again)
-    return document
+    except DiagnoseError as error:
+        raise UsageError(error.what, saw=error.saw, do=error.do) from error
 
 
 def parser() -> argparse.ArgumentParser:

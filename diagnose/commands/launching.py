@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from diagnose.commands import verify as verifying
 from diagnose.commands.outputs import failed, open_output, out_folder, report_into
-from diagnose.document.queries import Document, exit_code, recorded_nothing
+from diagnose.document.model import Document
+from diagnose.document.queries import exit_code, recorded_nothing
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_SCRIPT_FAILED, DiagnoseError
 from diagnose.run.settings import Settings, Target
 
@@ -122,5 +123,5 @@ def _nothing_recorded(document: Document, options: argparse.Namespace) -> int:
     """
     if not options.quiet:
         return EXIT_FAILURE
-    said = DiagnoseError(document["verdict"].replace("`", ""))
+    said = DiagnoseError(document.verdict.replace("`", ""))
     return failed(f"diagnose: {said}", said.exit_code, options)

@@ -17,9 +17,10 @@ from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
 from diagnose.run.settings import FEWEST_STEPS, Target
 
 if TYPE_CHECKING:
+    from diagnose.document.model import Document, Finding, Verification
     from diagnose.run.trial import Job
     from diagnose.verify.candidates import Candidate
-    from diagnose.verify.verification import Verification, VerifyOptions
+    from diagnose.verify.verification import VerifyOptions
 
 FILE = "verify.json"
 _BY_HAND = "make the change, record it again, and `compare` the two folders"
@@ -74,7 +75,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.verify.candidates import by_hand, candidates
-    from diagnose.verify.verification import Verifier, earlier
+    from diagnose.verify.verification import Verifier
 
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     if record.get("in_process"):
@@ -91,7 +92,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
             _say_nothing_to_try(chosen)
         _print(document, given)
         return exit_code(document, given.fail_on)
-    before = [] if given.fresh else earlier(document["verification"])
+    before = document.verification.tried if document.verification and not given.fresh else []
     with verify_progress(quiet=given.quiet) as progress:
         prover = Verifier(
             job_of(record, facts),
@@ -111,7 +112,7 @@ def verify(run: Path, given: argparse.Namespace) -> int:
     return EXIT_INTERRUPTED if proof.interrupted else exit_code(document, given.fail_on)
 
 
-def _print(document: dict[str, Any], given: argparse.Namespace) -> None:
+def _print(document: Document, given: argparse.Namespace) -> None:
     from diagnose.report.formats import Output
 
     output = Output(given.format, given.fail_on, after_script=given.after_script)
@@ -119,7 +120,7 @@ def _print(document: dict[str, Any], given: argparse.Namespace) -> None:
     output.close()
 
 
-def _apply(document: dict[str, Any]) -> None:
+def _apply(document: Document) -> None:
     """Change the script's files: only what was measured to help.
 
     Says what it did, for that is nothing to keep quiet about.
@@ -128,7 +129,7 @@ def _apply(document: dict[str, Any]) -> None:
     from diagnose.report.patch import verified_patches
 
     patches = verified_patches(document)
-    changed = apply(patches, Path(document["run"]["cwd"]))
+    changed = apply(patches, Path(document.run.cwd or ""))
     for path in changed:
         print(f"diagnose: changed {path}", file=sys.stderr)
     for rule, reason in patches.unpatched.items():
@@ -137,15 +138,15 @@ def _apply(document: dict[str, Any]) -> None:
         print("diagnose: no fix was measured to be faster, so nothing was changed", file=sys.stderr)
 
 
-def _planned_without_proof(document: dict[str, Any]) -> list[dict[str, Any]]:
+def _planned_without_proof(document: Document) -> list[Finding]:
     """The plan's findings, what can be tried although it stands behind them, and what an
     earlier verification took out of the plan.
     """
+    from diagnose.document.measurements import REFUTED
     from diagnose.document.queries import automatic, planned
-    from diagnose.verify.measured_savings import REFUTED
 
-    refuted = [one for one in document["findings"] if one["saving"]["verdict"] in REFUTED]
-    found = {one["rule"]: one for one in (*planned(document), *automatic(document), *refuted)}
+    refuted = [one for one in document.findings if one.saving.verdict in REFUTED]
+    found = {one.rule: one for one in (*planned(document), *automatic(document), *refuted)}
     return list(found.values())
 
 
@@ -226,10 +227,10 @@ def _wanted(given: argparse.Namespace) -> VerifyOptions:
 
 
 def _save(proof: Verification, run: Path) -> None:
-    from diagnose.document.queries import to_json, write_text
+    from diagnose.document.stored import to_json, write_text
 
     try:
-        write_text(to_json(proof.document(), indent=1), run / FILE)
+        write_text(to_json(proof, indent=1), run / FILE)
     except OSError as error:
         raise DiagnoseError(f"{run / FILE} could not be written", saw=str(error)) from error
 

@@ -13,17 +13,18 @@ import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 from diagnose.errors import DiagnoseError
+from diagnose.judge.terms import Op, Safety, Scope, Status
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import FACT_SELECTORS
 from diagnose.measure.metrics import METRICS
 from diagnose.measure.selection import SELECTORS
 
-OPS = (">=", ">", "<=", "<", "==", "!=")
-STATUSES = ("preview", "stable", "deprecated")
-SAFETIES = ("exact", "numerics", "manual")
+OPS: tuple[Op, ...] = get_args(Op)
+STATUSES: tuple[Status, ...] = get_args(Status)
+SAFETIES: tuple[Safety, ...] = get_args(Safety)
 EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "overlap", "none")
 # What an edit leaves of the events' time if the rule says nothing: best guess, at best, at worst.
 LEFT = {"remove": (0.0, 0.0, 0.1), "unblock": (1.0, 1.0, 1.0), "fuse": (1.0, 0.8, 1.0)}
@@ -78,7 +79,7 @@ NEED_ARGUMENTS = {
 }
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
-SCOPES = ("step", "average", "component", "hypothetical", "information")
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 IN_MS = ("step", "average")  # those whose saving is ms per step
 
 
@@ -87,7 +88,7 @@ class Condition:
     """``metric op value``, and why the value is what it is."""
 
     metric: str
-    op: str
+    op: Op
     value: float | int | bool | str
     because: str
 
@@ -106,7 +107,7 @@ class Fix:
     title: str
     how: str
     otherwise: str
-    safety: str
+    safety: Safety
     intervention: str
     caution: str
     call: str = ""
@@ -129,7 +130,7 @@ class Saving:
     """
 
     edit: str
-    scope: str
+    scope: Scope
     ratio: float | str = 0.0
     between: tuple[float, float] | None = (0.0, 0.0)
     because: str = ""
@@ -139,7 +140,7 @@ class Saving:
 @dataclass(frozen=True)
 class Rule:
     id: str
-    status: str
+    status: Status
     refines: str
     symptom: str
     why: str
@@ -334,10 +335,14 @@ def _keys(data: Mapping[str, Any], required: set[str], optional: set[str], where
         _known(key, required | optional, f"{where}: key")
 
 
-def _known(name: str, valid: Collection[str] | Iterable[str], where: str) -> str:
+Name = TypeVar("Name", bound=str)
+
+
+def _known(name: str, valid: Iterable[Name], where: str) -> Name:
     valid = list(valid)
-    if name in valid:
-        return name
+    for one in valid:
+        if one == name:
+            return one
     near = difflib.get_close_matches(name, valid, n=1)
     raise DiagnoseError(
         f"{where}: {name!r} is unknown",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from diagnose.document.model import CallSite, Culprit, Finding, Fix, Predicted
 from diagnose.errors import DiagnoseError, UsageError
 from diagnose.judge.rules import check_intervention
 from diagnose.run.trial import Spec
@@ -31,7 +32,7 @@ class Candidate:
     sites: tuple[tuple[str, int], ...]
     safety: str
     why_not: str = ""
-    predicted_ms: dict[str, float] | None = None
+    predicted_ms: Predicted | None = None
 
     @property
     def spec(self) -> Spec:
@@ -52,46 +53,48 @@ class Candidate:
 
 
 def candidates(
-    findings: Sequence[dict[str, Any]], cwd: Path, allowed: Collection[str], only: Collection[str]
+    findings: Sequence[Finding], cwd: Path, allowed: Collection[str], only: Collection[str]
 ) -> list[Candidate]:
     """Of the plan's findings, in its order.
 
     Raises UsageError if `only` names a rule that is not among them.
     """
     for rule in only:
-        if rule not in [finding["rule"] for finding in findings]:
-            there = ", ".join(finding["rule"] for finding in findings) or "nothing"
+        if rule not in [finding.rule for finding in findings]:
+            there = ", ".join(finding.rule for finding in findings) or "nothing"
             raise UsageError(
                 f"{rule} is not in the plan of this run",
                 saw=f"the plan holds {there}",
                 do="--try tries a fix by its name",
             )
-    return [_candidate(finding, cwd, allowed) for finding in findings if not only or finding["rule"] in only]
+    return [_candidate(finding, cwd, allowed) for finding in findings if not only or finding.rule in only]
 
 
-def _candidate(finding: dict[str, Any], cwd: Path, allowed: Collection[str]) -> Candidate:
-    fix = finding["fix"]
+def _candidate(finding: Finding, cwd: Path, allowed: Collection[str]) -> Candidate:
+    fix = finding.fix
     # there the blamed line is the call
-    places = finding["culprits"] if fix["intervention"] == "non_blocking" else fix["call_sites"]
-    sites = tuple((str(cwd / site["file"]), site["line"]) for site in places)
+    places: Sequence[Culprit | CallSite] = (
+        finding.culprits if fix.intervention == "non_blocking" else fix.call_sites
+    )
+    sites = tuple((str(cwd / site.file), site.line) for site in places)
     return Candidate(
-        rule=finding["rule"],
-        title=fix["title"],
-        intervention=fix["intervention"],
-        arguments=dict(fix["arguments"] or {}),
+        rule=finding.rule,
+        title=fix.title,
+        intervention=fix.intervention,
+        arguments=dict(fix.arguments or {}),
         sites=sites,
-        safety=fix["safety"],
+        safety=fix.safety,
         why_not=_why_not(fix, allowed),
-        predicted_ms=finding["saving"]["predicted_ms"],
+        predicted_ms=finding.saving.predicted_ms,
     )
 
 
-def _why_not(fix: dict[str, Any], allowed: Collection[str]) -> str:
-    if not fix["intervention"]:
+def _why_not(fix: Fix, allowed: Collection[str]) -> str:
+    if not fix.intervention:
         return "a change of the script that no tool can make"
-    if fix["arguments"] is None:
+    if fix.arguments is None:
         return "the numbers it needs cannot be told from this recording"
-    if fix["safety"] == "numerics" and "numerics" not in allowed:
+    if fix.safety == "numerics" and "numerics" not in allowed:
         return "it changes the last digits of results: --allow numerics tries it"
     return ""
 

@@ -354,7 +354,7 @@ def hostile(name: str) -> Document:
 
 def verified() -> Document:
     """The sick run after `verify`, with all that verify.json can hold."""
-    from diagnose.document.queries import to_json
+    from diagnose.document.stored import to_json
     from diagnose.verify.results import Results
     from diagnose.verify.statistics import comparison
     from diagnose.verify.tuning import Curve

@@ -9,16 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.document.queries import (
-    automatic,
-    ledger_ms,
-    on_one_machine,
-    run_command,
-    severest,
-    shell_line,
-    to_json,
-    write_text,
-)
+from diagnose.document.queries import automatic, ledger_ms, on_one_machine, run_command, severest, shell_line
+from diagnose.document.stored import to_json, write_text
 
 from . import documents
 

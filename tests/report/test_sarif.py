@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from diagnose.document.queries import to_json
+from diagnose.document.stored import to_json
 from diagnose.pipeline import analyse
 from diagnose.report.sarif import sarif
 from sample_traces.samples import FOLDER

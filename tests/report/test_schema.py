@@ -14,8 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from diagnose.document.queries import to_json
 from diagnose.document.schema import json_schema, problems
+from diagnose.document.stored import to_json
 from diagnose.pipeline import analyse
 from sample_traces.samples import SAMPLES, is_recorded
 

@@ -16,7 +16,7 @@ from tensorboard.plugins.base_plugin import TBContext
 from werkzeug.test import Client, TestResponse
 
 from diagnose.compare import comparison as comparing
-from diagnose.document.queries import to_json
+from diagnose.document.stored import to_json
 from diagnose.report import comparison, page
 from diagnose.report.tab import folder, plugin, runs
 from diagnose.report.tab.plugin import DiagnosePlugin
