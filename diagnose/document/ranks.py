@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from diagnose.document.model import Collective, Document, JobStep, RankRow, Ranks
+from diagnose.document.stored import part
 from diagnose.document.text import ms
 
 if TYPE_CHECKING:
@@ -37,9 +36,9 @@ def ranks_document(job: Job | None) -> Ranks | None:
         causes_ms=dict(job.causes_ms),
         gain_ms=job.gain_ms,
         longest_last_share=job.longest_last_share,
-        step=msgspec.convert(job.step, JobStep | None, from_attributes=True),
+        step=part(job.step, JobStep) if job.step else None,
         rows=[_row(state) for state in job.ranks],
-        collectives=msgspec.convert(job.collectives, list[Collective], from_attributes=True),
+        collectives=part(job.collectives, list[Collective]),
         notes=list(job.notes),
     )
 

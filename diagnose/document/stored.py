@@ -68,8 +68,13 @@ def _upgraded(raw: dict[str, Any]) -> dict[str, Any]:
 Wanted = TypeVar("Wanted")
 
 
+def part(value: object, wanted: type[Wanted]) -> Wanted:
+    """A part of the document, from a dataclass with the same names."""
+    return msgspec.convert(msgspec.to_builtins(value, enc_hook=_builtin), wanted)
+
+
 def checked(content: object, wanted: type[Wanted], name: str) -> Wanted:
-    """A part of the document, from a file of the run's folder. Raises DiagnoseError if it is none."""
+    """The same from a file of the run's folder. Raises DiagnoseError if the file holds something else."""
     try:
         return msgspec.convert(content, wanted)
     except msgspec.ValidationError as error:

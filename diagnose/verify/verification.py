@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from diagnose import __version__
@@ -25,6 +24,7 @@ from diagnose.document.model import (
     TrialState,
     Verification,
 )
+from diagnose.document.stored import part
 from diagnose.errors import DiagnoseError
 from diagnose.run.trial import Job, run_trial
 from diagnose.verify import results, statistics, tuning, warnings
@@ -178,12 +178,12 @@ class Verifier:
         ]
         tried.state, tried.why = "measured", outcome.failure or _not_beside_others(fixes, outcome.after[0])
         tried.verdict = statistics.verdict(outcome.comparison, self._wanted.precision)
-        tried.change = msgspec.convert(outcome.comparison, Comparison, from_attributes=True)
+        tried.change = part(outcome.comparison, Comparison)
         # `step_ms` leaves out the first step, and counts from 0
         tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
         tolerance = results.tolerance_of(one.intervention for one in fixes)
         compared = results.results(self._reference, self._first, outcome.after[0], tolerance)
-        tried.results = msgspec.convert(compared, Results, from_attributes=True)
+        tried.results = part(compared, Results)
         tried.memory = _memory(outcome)
         tried.batch_sizes = (
             (outcome.before[0]["batch_size"], outcome.after[0]["batch_size"])
