@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from diagnose.document.model import Document
 from diagnose.pipeline import analyse
 from sample_traces.pages import on_machine, write_part
 from sample_traces.record import PATTERNS, device, run_recorder
@@ -150,23 +151,21 @@ def share_of_sick(answers: Iterable[Answer], is_right: Callable[[Answer], bool])
 # ---- where answers come from
 
 
-def answer_of(sample: Sample, document: dict[str, Any]) -> Answer:
-    fires = [one for one in document["findings"] if one["state"] == "fires"]
+def answer_of(sample: Sample, document: Document) -> Answer:
+    fires = [one for one in document.findings if one.state == "fires"]
     rows = advised(document)
     looked_at = 1 if len(rows) > 1 and rows[0][0] == sample.easier else 0
-    environment = document["run"]["environment"]
+    environment = document.run.environment
     return Answer(
         sample,
         rules=tuple(rule for rule, _ in rows),
         where=rows[looked_at][1] if rows else None,
-        stable=frozenset(
-            one["rule"] for one in fires if one["status"] == "stable" and one["group"] == "plan"
-        ),
-        abstained=frozenset(one["rule"] for one in document["findings"] if one["state"] == "abstains"),
+        stable=frozenset(one.rule for one in fires if one.status == "stable" and one.group == "plan"),
+        abstained=frozenset(one.rule for one in document.findings if one.state == "abstains"),
         on=f"torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, "
         f"{environment.get('cores')} cores",
         gpu=environment.get("gpu"),
-        replay_error=document["self_replay_error"],
+        replay_error=document.self_replay_error,
     )
 
 

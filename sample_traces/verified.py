@@ -22,9 +22,11 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from diagnose.commands.verify import duration
+from diagnose.document.model import Verification
 from diagnose.document.text import share
 from diagnose.errors import DiagnoseError
 from diagnose.judge.rules import load_rules
@@ -169,7 +171,7 @@ def page(
     command: str,
 ) -> str:
     """``known``: the machine, as `machine.machine` tells it; ``command`` wrote this."""
-    pairs = [pair for one in found for pair in pairs_of(one.case, one.proof)]
+    pairs = [pair for one in found for pair in pairs_of(one.case, msgspec.convert(one.proof, Verification))]
     rows = [(one.case, verdict(one.tried), losses(one.tried), _twin(one)) for one in found]
     parts = [
         on_machine(HEADING, known["gpu"]),

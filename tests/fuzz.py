@@ -71,9 +71,7 @@ def outcome(data: bytes, folder: Path) -> str:
     analysis = Analysis(measured)
     document = analysis.document
     assert problems(document) == []
-    errors = [
-        (finding["rule"], finding["error"]) for finding in document["findings"] if finding["state"] == "error"
-    ]
+    errors = [(finding.rule, finding.error) for finding in document.findings if finding.state == "error"]
     assert not errors, errors
     assert "\x1b" not in markdown(document), "an escape sequence reaches the report"
     to_json(document).encode()

@@ -94,8 +94,8 @@ def test_wrong_usage_is_one_clear_message(argv: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"schema": 1, "tool": {"name": "diagnose"}', "cannot be read"),
-        ('{"schema": 1, "tool": {"name": "diagnose"}, "ledger": 3}', "is no result document"),
+        ('{"schema": 1, "tool": {"name": "diagnose"}', "is damaged"),
+        ('{"schema": 1, "tool": {"name": "diagnose"}, "ledger": 3}', "is damaged, or of another version"),
         ("[1]", "is no result document"),
     ],
 )

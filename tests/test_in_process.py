@@ -132,7 +132,7 @@ TWICE = """
                 break
         told["done"] = first.done
         told["gone"] = hooks()[0] == before[0]  # already before the block is left
-    told["first"], told["repr"], told["html"] = first.document["verdict"], repr(first), first._repr_html_()
+    told["first"], told["repr"], told["html"] = first.document.verdict, repr(first), first._repr_html_()
 
     with diagnose.record("by_optimizer", steps=4, stacks=False) as second:
         try:
@@ -315,7 +315,7 @@ def test_a_block_that_cannot_begin_leaves_nothing(run: Callable[..., Program]) -
         with diagnose.record("out", steps=2, stacks=False) as recorder:
             for batch in loader:
                 train(batch)
-        json.dump([told, recorder.document["steps"]["complete"]], sys.stdout)
+        json.dump([told, recorder.document.steps.complete], sys.stdout)
         """
     )
     assert program.told == [True, 2]
@@ -345,7 +345,7 @@ def test_a_block_that_ends_for_lack_of_memory_says_so(run: Callable[..., Program
                     if number == 1:
                         torch.empty(10**15)
         except RuntimeError:
-            json.dump(recorder.document["verdict"], sys.stdout)
+            json.dump(recorder.document.verdict, sys.stdout)
         """
     )
     assert program.told.startswith(
@@ -372,7 +372,7 @@ def test_ctrl_c_in_the_end_of_a_phase_leaves_no_profiler_running(run: Callable[.
         with diagnose.record("again", steps=2, stacks=False) as again:
             for batch in loader:
                 train(batch)
-        json.dump([told, again.document["steps"]["complete"]], sys.stdout)
+        json.dump([told, again.document.steps.complete], sys.stdout)
         """
     )
     assert program.told == [True, 2]
@@ -497,7 +497,7 @@ def test_forked_processes_record_nothing_and_leave_the_recording_alone(run: Call
         if not child:
             train(batch)
             os._exit(not (recorder.document is None and hooks()[1:] == before[1:]))
-        json.dump(recorder.document["steps"]["complete"], sys.stdout)
+        json.dump(recorder.document.steps.complete, sys.stdout)
         """
     )
     assert program.told == 2

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from diagnose.document.stored import read_document, to_json
 from diagnose.judge.rules import load_rules
 from diagnose.pipeline import analyse
 from diagnose.report.markdown import markdown
@@ -37,12 +38,12 @@ def recorded(sample):
     """The result document, as text so that no test changes another's."""
     if not is_recorded(sample.run):
         pytest.skip("needs a GPU and has no recording")
-    return json.dumps(analyse(sample.run))
+    return to_json(analyse(sample.run))
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_recorded_sample(sample):
-    check(json.loads(recorded(sample)), sample)
+    check(read_document(recorded(sample).encode()), sample)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from diagnose.commands.options import Parser
 from diagnose.commands.targets import kind_of
-from diagnose.document.stored import REPORT, read_document
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK, DiagnoseError, UsageError
 from diagnose.trace.source import is_url, shown
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from diagnose.document.model import Document
 
 
+REPORT = "report.json"
 _USAGE = "python -m diagnose compare A B [options]"
 _DESCRIPTION = """\
 What changed from run A to run B: the step, the parts of its ledger, the findings, the lines and operators that cost more or less.
@@ -102,6 +102,8 @@ def _is_report(target: str) -> bool:
 
 def _read(path: Path) -> Document:
     """Raises UsageError if the file is no result document."""
+    from diagnose.document.stored import read_document
+
     again = "analyse the run again: python -m diagnose RUN"
     try:
         return read_document(path.read_bytes(), str(path), again=again)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from diagnose.commands import verify as verifying
 from diagnose.commands.outputs import failed, open_output, out_folder, report_into
-from diagnose.document.model import Document
 from diagnose.document.queries import exit_code, recorded_nothing
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_SCRIPT_FAILED, DiagnoseError
 from diagnose.run.settings import Settings, Target
 
 if TYPE_CHECKING:
+    from diagnose.document.model import Document
     from diagnose.run.job.folder import JobFolder
     from diagnose.run.job.peers import Peers
 

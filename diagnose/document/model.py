@@ -362,6 +362,11 @@ class Metric(Struct, kw_only=True):
     missing: Annotated[str | UnsetType, _is("Why it was not measured.")] = UNSET
     option: Annotated[str | UnsetType, _is("What would record it; may be empty.")] = UNSET
 
+    @property
+    def known(self) -> Scalar:
+        """The value; None where there is none."""
+        return None if isinstance(self.value, UnsetType) else self.value
+
 
 class Comparison(Struct, kw_only=True):
     """Runs with a fix against runs without it.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from msgspec import UnsetType
-
-from diagnose.document.model import CallSite, Culprit, Document, Finding, PlanRow, Scalar
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK
 from diagnose.judge.terms import Group, Severity, State
+
+if TYPE_CHECKING:
+    from diagnose.document.model import CallSite, Culprit, Document, Finding, PlanRow, Scalar
 
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 
@@ -162,7 +163,9 @@ def _shell_word(word: str) -> str:
 
 def severest(document: Document) -> Severity | None:
     """The highest severity in the plan; None if nothing is planned."""
-    return max((row.severity for row in document.plan), key=SEVERITIES.index, default=None)
+    return max(
+        (one.severity for one in planned(document) if one.severity), key=SEVERITIES.index, default=None
+    )
 
 
 def is_at_least(severity: Severity | None, least: Severity) -> bool:
@@ -193,7 +196,7 @@ def _shows(finding: Finding, document: Document) -> bool:
 def metric(document: Document, name: str) -> Scalar:
     """What was measured; None where nothing was, or no finite number."""
     found = document.metrics.get(name)
-    return None if found is None or isinstance(found.value, UnsetType) else found.value
+    return found.known if found else None
 
 
 def exit_code(document: Document, fail_on: Severity | None) -> int:

@@ -47,7 +47,7 @@ def main(runs: int) -> None:
                 recorded(FOLDER / name, Path(folder) / name.replace("/", "-") / str(number))
                 for number in range(runs)
             ]
-            verdicts = Counter(compare(a, b)["verdict"] for a, b in itertools.combinations(documents, 2))
+            verdicts = Counter(compare(a, b).verdict for a, b in itertools.combinations(documents, 2))
             steps = [step_ms(one) or float("nan") for one in documents]
             told = ", ".join(
                 f"{count} {verdict.replace('_', ' ')}" for verdict, count in verdicts.most_common()
