@@ -106,5 +106,5 @@ def test_live_sample(sample, tmp_path):
     command = [sys.executable, "-m", "diagnose", "--out", str(tmp_path / "out"), str(sample.script)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=sample.script.parent)
     assert done.returncode == 0, done.stderr
-    check(json.loads((tmp_path / "out" / "report.json").read_text()), sample)
+    check(read_document((tmp_path / "out" / "report.json").read_bytes()), sample)
     assert (tmp_path / "out" / "report.md").read_text().strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -353,8 +352,10 @@ def test_no_page_scrolls_sideways(
 def test_hostile_names_stay_text(show: Open, name: str, width: int) -> None:
     drawn = picture()
     drawn["names"] = [name.encode("utf-8", "replace").decode()] * 4
-    drawn["lanes"][0].title = drawn.findings[0].title = drawn["versions"][1].title = drawn["names"][0]
-    change(drawn.rows[0], title=drawn["names"][0], meaning=drawn["names"][0], row=drawn["names"][0])
+    drawn["lanes"][0]["title"] = drawn["findings"][0]["title"] = drawn["versions"][1]["title"] = drawn[
+        "names"
+    ][0]
+    drawn["rows"][0] |= {"title": drawn["names"][0], "meaning": drawn["names"][0], "row": drawn["names"][0]}
     shown = show(documents.hostile(name), drawn, width=width)
     shown.locator("[name^=dg-version]").nth(1).check(force=True)
     Canvas.hover(canvas := _drawn(shown), 20, 0)
@@ -375,11 +376,11 @@ def _drawn(shown: Any) -> Canvas:
 def test_three_hundred_findings_and_names_of_a_megabyte_do_not_break_it(show: Open) -> None:
     document, drawn, name = documents.sick(), picture(), "x" * 2**20
     for number in range(300):
-        finding = changed(copy.deepcopy(document.findings[0]), rule=f"rule-{number}")
+        finding = changed(document.findings[0], rule=f"rule-{number}")
         change(finding.culprits[0], source=name, file=name)
         document.findings.append(finding)
         document.plan.append(changed(document.plan[0], rule=f"rule-{number}"))
-    drawn["names"][0] = drawn["lanes"][0].title = name
+    drawn["names"][0] = drawn["lanes"][0]["title"] = name
     assert len(page(document, drawn)) < 2e6
     shown = show(document, drawn, width=420)
     Canvas(shown).hover(30, 0)
