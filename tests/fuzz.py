@@ -32,7 +32,7 @@ if __name__ == "__main__":
 
 import diagnose.pipeline
 from diagnose.document.schema import problems
-from diagnose.document.stored import to_json
+from diagnose.document.stored import read_document, to_json
 from diagnose.errors import TraceUnreadable, UsageError
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
@@ -71,6 +71,7 @@ def outcome(data: bytes, folder: Path) -> str:
     analysis = Analysis(measured)
     document = analysis.document
     assert problems(document) == []
+    read_document(to_json(document).encode())
     errors = [(finding.rule, finding.error) for finding in document.findings if finding.state == "error"]
     assert not errors, errors
     assert "\x1b" not in markdown(document), "an escape sequence reaches the report"

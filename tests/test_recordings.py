@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.document.schema import problems
+from diagnose.document.stored import read_document, to_json
 from diagnose.errors import TraceUnreadable
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
@@ -35,6 +36,7 @@ def test_a_document_or_one_refusal(path: Path) -> None:
     measured = Measured(recording)
     document = Analysis(measured).document
     assert problems(document) == []
+    read_document(to_json(document).encode())
     assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "make corpus"
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)

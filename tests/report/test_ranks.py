@@ -15,6 +15,7 @@ import pytest
 from diagnose.document.headline import verdict_on
 from diagnose.document.ranks import ranks_document, ranks_headline
 from diagnose.document.schema import problems
+from diagnose.document.stored import read_document, to_json
 from diagnose.measure.job import CollectiveKind, Job, RankState
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
@@ -74,6 +75,7 @@ def said() -> str:
 
 def test_the_document_keeps_its_shape() -> None:
     assert problems(document()) == []
+    assert read_document(to_json(document()).encode()) == document()
     assert document().ranks.late_rank == document().ranks.representative == 2
 
 
