@@ -23,6 +23,7 @@ from benchmarks.record import PATTERNS, device, run_recorder
 from benchmarks.samples import FOLDER, SAMPLES, Sample, advised, is_recorded, samples_for
 from benchmarks.side_by_side import mapped
 from benchmarks.tables import table
+from diagnose.document.model import Document
 from diagnose.pipeline import analyse
 
 PAGE = ROOT / "docs" / "accuracy.md"
@@ -150,23 +151,21 @@ def share_of_sick(answers: Iterable[Answer], is_right: Callable[[Answer], bool])
 # ---- where answers come from
 
 
-def answer_of(sample: Sample, document: dict[str, Any]) -> Answer:
-    fires = [one for one in document["findings"] if one["state"] == "fires"]
+def answer_of(sample: Sample, document: Document) -> Answer:
+    fires = [one for one in document.findings if one.state == "fires"]
     rows = advised(document)
     looked_at = 1 if len(rows) > 1 and rows[0][0] == sample.easier else 0
-    environment = document["run"]["environment"]
+    environment = document.run.environment
     return Answer(
         sample,
         rules=tuple(rule for rule, _ in rows),
         where=rows[looked_at][1] if rows else None,
-        stable=frozenset(
-            one["rule"] for one in fires if one["status"] == "stable" and one["group"] == "plan"
-        ),
-        abstained=frozenset(one["rule"] for one in document["findings"] if one["state"] == "abstains"),
+        stable=frozenset(one.rule for one in fires if one.status == "stable" and one.group == "plan"),
+        abstained=frozenset(one.rule for one in document.findings if one.state == "abstains"),
         on=f"torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, "
         f"{environment.get('cores')} cores",
-        gpu=environment.get("gpu"),
-        replay_error=document["self_replay_error"],
+        gpu=str(environment["gpu"]) if environment.get("gpu") else None,
+        replay_error=document.self_replay_error,
     )
 
 

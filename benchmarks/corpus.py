@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks import ROOT
 from benchmarks.options import parser
 from diagnose.document import text
+from diagnose.document.model import Document, Finding, Saving
 from diagnose.document.queries import in_group, planned
 from diagnose.document.text import code, prose
 from diagnose.errors import DiagnoseError
@@ -24,12 +24,10 @@ PAGE = ROOT / "docs" / "corpus.md"
 FIRST = 3
 
 
-def row(path: Path, document: dict[str, Any]) -> tuple[str, str, str]:
+def row(path: Path, document: Document) -> tuple[str, str, str]:
     """A trace: its name, where most of a step goes, the first findings."""
-    largest = sorted(document["ledger"], key=lambda one: -one["share"])[:2]
-    ledger = ", ".join(
-        f"{one['title']} {text.share(one['share'])}" for one in largest if one["share"] >= 0.01
-    )
+    largest = sorted(document.ledger, key=lambda one: -one.share)[:2]
+    ledger = ", ".join(f"{one.title} {text.share(one.share)}" for one in largest if one.share >= 0.01)
     return (
         code(name(path)),
         prose(ledger or "no complete step"),
@@ -45,25 +43,25 @@ def name(path: Path) -> str:
     return path.name.split(".")[0]
 
 
-def found(document: dict[str, Any]) -> list[dict[str, Any]]:
+def found(document: Document) -> list[Finding]:
     """The plan, then what bounds the step."""
     return [*planned(document), *in_group(document, "information")]
 
 
-def _finding(finding: dict[str, Any]) -> str:
+def _finding(finding: Finding) -> str:
     return (
-        f"{code(finding['rule'])} {where(finding) if finding['culprits'] else ''} "
-        f"{_gain(finding['saving'], finding['share'])}"
+        f"{code(finding.rule)} {where(finding) if finding.culprits else ''} "
+        f"{_gain(finding.saving, finding.share)}"
     )
 
 
-def _gain(saving: dict[str, Any], at_stake: float | None) -> str:
+def _gain(saving: Saving, at_stake: float | None) -> str:
     """What is predicted, else an upper bound with its share of the step."""
-    if saving["predicted_ms"] is not None:
-        return f"predicted {text.rough_span(saving['predicted_ms']['low'], saving['predicted_ms']['high'])}"
-    if saving["at_most_ms"] is None:
+    if saving.predicted_ms is not None:
+        return f"predicted {text.rough_span(saving.predicted_ms.low, saving.predicted_ms.high)}"
+    if saving.at_most_ms is None:
         return "not known in ms"
-    return f"at most {text.ms(saving['at_most_ms'])}" + (
+    return f"at most {text.ms(saving.at_most_ms)}" + (
         f" ({text.share(at_stake)})" if at_stake is not None else ""
     )
 

@@ -19,13 +19,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from benchmarks.options import parser
 from benchmarks.rank_set import STEPS, simulated, template, write_set
 from benchmarks.rank_summaries import RankSummaries, RankTimes, made_summary
+from diagnose.document.model import Document
 from diagnose.fleet.cluster import cluster
 from diagnose.fleet.fleet import analyse_fleet, job_of_futures
 from diagnose.fleet.recordings import fleet_ranks
@@ -52,7 +52,7 @@ class Row:
     trace_bytes: int
     inflated_bytes: int
     job: Job
-    document: dict[str, Any]
+    document: Document
 
 
 def measured(paths: Sequence[Path], ranks: int) -> Row:
@@ -139,7 +139,7 @@ def _peaks(peaks_mb: Sequence[float]) -> str:
     return ", ".join(f"{one:.0f}" for one in sorted(peaks_mb))
 
 
-def _found(job: Job, document: dict[str, Any] | None = None) -> str:
+def _found(job: Job, document: Document | None = None) -> str:
     if job.late_rank is None:
         return f"no late rank ({job.pattern})"
     alone_ms = job.state(job.late_rank).held_up_ms
@@ -150,16 +150,11 @@ def _found(job: Job, document: dict[str, Any] | None = None) -> str:
     if document is None:
         return f"{told}; all gain {job.gain_ms or 0:.2f} ms"
     finding = next(
-        (
-            one
-            for one in document["findings"]
-            if one["rule"].startswith("late-rank") and one["state"] == "fires"
-        ),
-        None,
+        (one for one in document.findings if one.rule.startswith("late-rank") and one.state == "fires"), None
     )
-    saving = finding["saving"]["predicted_ms"] if finding else None
+    saving = finding.saving.predicted_ms if finding else None
     return (
-        f"{told}; {finding['rule']}, predicted to save {saving['best_guess']:.2f} ms"
+        f"{told}; {finding.rule}, predicted to save {saving.best_guess:.2f} ms"
         if finding and saving
         else told
     )

@@ -28,8 +28,8 @@ from typing import NamedTuple
 import diagnose.pipeline
 from benchmarks.mutants import Json, corpus, mutant
 from benchmarks.options import parser
-from diagnose.document.queries import to_json
 from diagnose.document.schema import problems
+from diagnose.document.stored import read_document, to_json
 from diagnose.errors import TraceUnreadable, UsageError
 from diagnose.judge.rules import load_rules
 from diagnose.measure.measured import Measured
@@ -68,9 +68,8 @@ def outcome(data: bytes, folder: Path) -> str:
     analysis = Analysis(measured)
     document = analysis.document
     assert problems(document) == []
-    errors = [
-        (finding["rule"], finding["error"]) for finding in document["findings"] if finding["state"] == "error"
-    ]
+    read_document(to_json(document).encode())
+    errors = [(finding.rule, finding.error) for finding in document.findings if finding.state == "error"]
     assert not errors, errors
     assert "\x1b" not in markdown(document), "an escape sequence reaches the report"
     to_json(document).encode()

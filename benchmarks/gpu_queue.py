@@ -212,15 +212,15 @@ def said_of(job: Job) -> Said:
     idle = max(0.0, 1 - (job.gpu_us + job.waits * (LATENCY_US + RETURN_US)) / true_us)
     said = Said(
         true_us / 1e3,
-        document["steps"]["typical_ms"],
+        document.steps.typical_ms or float("nan"),
         idle,
-        sum(row["share"] for row in document["ledger"] if row["row"] == "launch_bound"),
-        tuple(row["rule"] for row in document["plan"]),
-        document["verdict"],
+        sum(row.share for row in document.ledger if row.row == "launch_bound"),
+        tuple(row.rule for row in document.plan),
+        document.verdict,
         caution_about(measured),
         "",
     )
-    sums_up = abs(sum(row["ms_per_step"] for row in document["ledger"]) / said.step_ms - 1) < 1e-6
+    sums_up = abs(sum(row.ms_per_step for row in document.ledger) / said.step_ms - 1) < 1e-6
     return replace(said, wrong="; ".join(_wrong(job, said, sums_up=sums_up)))
 
 

@@ -15,11 +15,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks.options import parser
 from benchmarks.samples import FOLDER
 from diagnose.compare.comparison import compare
+from diagnose.document.model import Document
 from diagnose.document.queries import step_ms
 from diagnose.pipeline import analyse
 
@@ -32,7 +32,7 @@ SCRIPTS = (
 )
 
 
-def recorded(script: Path, out: Path) -> dict[str, Any]:
+def recorded(script: Path, out: Path) -> Document:
     subprocess.run(
         [sys.executable, "-m", "diagnose", "--quiet", "--out", str(out), str(script)],
         check=True,
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> None:
                 recorded(FOLDER / name, Path(folder) / name.replace("/", "-") / str(number))
                 for number in range(runs)
             ]
-            verdicts = Counter(compare(a, b)["verdict"] for a, b in itertools.combinations(documents, 2))
+            verdicts = Counter(compare(a, b).verdict for a, b in itertools.combinations(documents, 2))
             steps = [step_ms(one) or float("nan") for one in documents]
             told = ", ".join(
                 f"{count} {verdict.replace('_', ' ')}" for verdict, count in verdicts.most_common()

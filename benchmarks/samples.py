@@ -3,10 +3,10 @@
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks import ROOT
 from diagnose.document import text
+from diagnose.document.model import Document
 from diagnose.document.queries import place
 
 FOLDER = ROOT / "sample_traces"
@@ -56,15 +56,15 @@ class Sample:
         return f"{self.case}/{self.name}"
 
 
-def advised(document: dict[str, Any]) -> list[tuple[str, str | None]]:
+def advised(document: Document) -> list[tuple[str, str | None]]:
     """Rule and place of each row of the plan, followed by those of its alternatives."""
     rows: list[tuple[str, str | None]] = []
-    for row in document["plan"]:
-        rows.append((row["rule"], row["where"]))
-        for one in document["findings"]:
-            if one.get("alternative_to") == row["rule"]:
+    for row in document.plan:
+        rows.append((row.rule, row.where))
+        for one in document.findings:
+            if one.alternative_to == row.rule:
                 line = place(one)
-                rows.append((one["rule"], text.place(line) if line else None))
+                rows.append((one.rule, text.place(line) if line else None))
     return rows
 
 

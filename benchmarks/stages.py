@@ -20,6 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
+
 from benchmarks import case_studies, first_light, hook_costs
 from benchmarks.paired import in_words
 from benchmarks.record import (
@@ -34,6 +36,7 @@ from benchmarks.record import (
 from benchmarks.samples import SAMPLES, Sample, is_recorded
 from benchmarks.tasks import Task, diagnosed, recorded
 from benchmarks.verified import Verified, against_itself, against_twin, automatic, verified
+from diagnose.document.model import FixResult
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.report.verification import verdict
 
@@ -233,7 +236,8 @@ def _without_sample(device: str, out: Path) -> Task:
             diagnosed("verify", str(run), "--quiet", *budget, *tries, cwd=sick.script.parent, seconds=seconds)
             proof = json.loads((run / "verify.json").read_text(encoding="utf-8"))
         _save(proof, out / "without-sample.json")
-        return "; ".join(f"{one['intervention']}: {verdict(one)}" for one in proof["tried"])
+        tried = msgspec.convert(proof["tried"], list[FixResult])
+        return "; ".join(f"{fix.intervention}: {verdict(fix)}" for fix in tried)
 
     return Task("remedies", sick.case, 2 * VERIFY_S, hold)
 

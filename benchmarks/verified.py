@@ -20,6 +20,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from benchmarks.machine import in_words, machine
@@ -32,6 +33,7 @@ from benchmarks.samples import SAMPLES, Sample, is_recorded, samples_for
 from benchmarks.tables import table
 from benchmarks.tasks import diagnosed, recorded
 from diagnose.commands.verify import duration
+from diagnose.document.model import FixResult, Verification
 from diagnose.document.text import share
 from diagnose.errors import DiagnoseError
 from diagnose.judge.rules import load_rules
@@ -63,8 +65,8 @@ class Verified:
     twin_verdict: str = NO_TWIN_YET
 
     @property
-    def tried(self) -> dict[str, Any]:
-        return self.proof["tried"][0]
+    def tried(self) -> FixResult:
+        return msgspec.convert(self.proof["tried"][0], FixResult)
 
 
 def automatic(device: str) -> list[Sample]:
@@ -102,9 +104,9 @@ def verified(
     if not (run / "verify.json").is_file():
         return (said.stderr.strip().splitlines() or ["nothing was tried"])[-1].strip()
     found = Verified(sick.case, json.loads((run / "verify.json").read_text()))
-    if found.tried["state"] == "no_time":
+    if found.tried.state == "no_time":
         raise RuntimeError(verdict(found.tried))
-    return found if found.tried["state"] == "measured" else verdict(found.tried)
+    return found if found.tried.state == "measured" else verdict(found.tried)
 
 
 def against_twin(found: Verified, sick: Sample, folder: Path, budget_s: float = BUDGET_S) -> Verified:
@@ -112,8 +114,10 @@ def against_twin(found: Verified, sick: Sample, folder: Path, budget_s: float = 
     if sick.other_fix or sick.twin_steps > 1:
         return Verified(found.case, found.proof, None, "the twin does something else")
     tried = found.tried
-    spec = {"name": tried["intervention"], "arguments": tried["arguments"], "sites": []}
-    settings = TrialSettings(tried["step_to"] - 1, max(1, tried["step_from"] - 1), 1, timeout_s=300)
+    if tried.step_from is None or tried.step_to is None:
+        return Verified(found.case, found.proof, None, "no steps were compared")
+    spec = {"name": tried.intervention, "arguments": tried.arguments, "sites": []}
+    settings = TrialSettings(tried.step_to - 1, max(1, tried.step_from - 1), 1, timeout_s=300)
     bench = TrialRunner(Store(folder / "twin" / sick.case), settings, lambda label: None)
     try:
         deadline = time.monotonic() + budget_s
@@ -168,7 +172,7 @@ def page(
     command: str,
 ) -> str:
     """``known``: the machine, as `machine.machine` tells it; ``command`` wrote this."""
-    pairs = [pair for one in found for pair in pairs_of(one.case, one.proof)]
+    pairs = [pair for one in found for pair in pairs_of(one.case, msgspec.convert(one.proof, Verification))]
     rows = [(one.case, verdict(one.tried), losses(one.tried), _twin(one)) for one in found]
     parts = [
         on_machine(HEADING, known["gpu"]),

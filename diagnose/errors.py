@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TypeVar
 
 EXIT_OK = 0
 EXIT_FAILURE = 1
@@ -65,11 +66,15 @@ class ScriptFailed(DiagnoseError):
     exit_code = EXIT_SCRIPT_FAILED
 
 
-def known_name(name: str, valid: Iterable[str], where: str) -> str:
-    """The name; raises DiagnoseError with the nearest valid one if it is none of them."""
+Name = TypeVar("Name", bound=str)
+
+
+def known_name(name: str, valid: Iterable[Name], where: str) -> Name:
+    """The name as one of the valid ones; raises DiagnoseError with the nearest if it is none of them."""
     valid = list(valid)
-    if name in valid:
-        return name
+    for known in valid:
+        if known == name:
+            return known
     near = difflib.get_close_matches(name, valid, n=1)
     raise DiagnoseError(
         f"{where}: {name!r} is unknown",

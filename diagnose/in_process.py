@@ -25,7 +25,7 @@ from diagnose.run.settings import Settings
 from diagnose.run.tree import MARKER
 
 if TYPE_CHECKING:
-    from diagnose.document.queries import Document
+    from diagnose.document.model import Document
     from diagnose.run.child.inner_session import InnerSession
     from diagnose.run.gpu_state import GpuState
     from diagnose.run.job.rendezvous import Rendezvous
@@ -215,7 +215,7 @@ class Recorder:
             self._said = clean(f"the analysis failed ({type(error).__name__}: {error}); {again}")
             print(f"diagnose: {self._said}", file=sys.stderr)
             return
-        self._said = clean(f"{self.document['verdict']} Report: {shown}")
+        self._said = clean(f"{self.document.verdict} Report: {shown}")
         print(f"diagnose: the report is {shown}", file=sys.stderr)
 
     def __repr__(self) -> str:

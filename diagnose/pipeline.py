@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from diagnose.document.build import result_document
-from diagnose.document.queries import Document
+from diagnose.document.measurements import proven_ms, verification_in
+from diagnose.document.model import Document
 from diagnose.errors import TraceUnreadable
 from diagnose.judge.findings import judge
 from diagnose.judge.rules import load_rules
@@ -24,12 +25,11 @@ from diagnose.report.timeline.annotations import annotation_events
 from diagnose.report.timeline.timeline import picture, write_picture
 from diagnose.report.write import write_reports
 from diagnose.trace.source import Source, is_url
-from diagnose.verify.measured_savings import proven_ms
 
 PICTURE, ANNOTATED = "picture.json.gz", "annotated.trace.json.gz"
 
 
-def analyse(source: Source | Sequence[Source], **reading: Any) -> dict[str, Any]:
+def analyse(source: Source | Sequence[Source], **reading: Any) -> Document:
     """The result document of a run folder, a trace, or the traces of one job.
 
     Raises as `analysis_of` does.
@@ -58,11 +58,14 @@ class Analysis:
         self._measured = measured
         self._prediction = Prediction(measured)
         self._sources = Sources(measured.recording)
+        self._verification = verification_in(measured.recording.proof)
 
     @cached_property
     def document(self) -> Document:
         """The result document."""
-        return result_document(self._measured, self._prediction, self._assessed, self._sources)
+        return result_document(
+            self._measured, self._prediction, self._assessed, self._sources, self._verification
+        )
 
     @cached_property
     def picture(self) -> dict[str, Any]:
@@ -88,7 +91,7 @@ class Analysis:
             judge(load_rules(), self._measured),
             self._measured,
             self._prediction,
-            proven_ms(self._measured.recording.proof),
+            proven_ms(self._verification),
         )
 
 

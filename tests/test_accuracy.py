@@ -22,6 +22,8 @@ from benchmarks.accuracy import (
     stable_on_healthy,
 )
 from benchmarks.samples import SAMPLES, Sample
+from tests.report import documents
+from tests.report.documents import changed, culprit, finding, plan_row
 
 
 def sample(name="sick", rule="slow", also=(), case="a-case"):
@@ -108,16 +110,17 @@ def test_the_table_of_rules():
 
 
 def test_an_answer_is_read_from_a_document():
-    document = {
-        "run": {"environment": {"torch": "2.13.0", "gpu": "NVIDIA Test", "cores": 2}},
-        "self_replay_error": 0.004,
-        "plan": [{"rule": "slow", "where": "sick.py:3"}],
-        "findings": [
-            {"rule": "slow", "status": "stable", "state": "fires", "group": "plan"},
-            {"rule": "small", "status": "stable", "state": "fires", "group": "minor"},
-            {"rule": "blind", "status": "preview", "state": "abstains", "group": None},
+    document = changed(
+        documents.sick(),
+        self_replay_error=0.004,
+        plan=[plan_row("slow", "", "sick.py:3", None, None, "high")],
+        findings=[
+            changed(finding("slow"), status="stable"),
+            changed(finding("small", group="minor"), status="stable"),
+            finding("blind", state="abstains"),
         ],
-    }
+    )
+    document.run.environment = {"torch": "2.13.0", "gpu": "NVIDIA Test", "cores": 2}
     assert answer_of(SICK, document) == Answer(
         SICK,
         ("slow",),
@@ -131,30 +134,16 @@ def test_an_answer_is_read_from_a_document():
 
 
 def test_an_alternative_to_the_easier_fix_counts_as_first():
-    document = {
-        "run": {"environment": {}},
-        "self_replay_error": None,
-        "plan": [{"rule": "easy", "where": "sick.py:9"}, {"rule": "other", "where": None}],
-        "findings": [
-            {
-                "rule": "easy",
-                "status": "preview",
-                "state": "fires",
-                "group": "plan",
-                "culprits": [],
-                "fix": {},
-            },
-            {
-                "rule": "slow",
-                "status": "preview",
-                "state": "fires",
-                "group": "alternative",
-                "alternative_to": "easy",
-                "culprits": [{"file": "sick.py", "line": 3}],
-                "fix": {},
-            },
+    blamed = changed(culprit(3, "", 1.0, 1.0), file="sick.py")
+    slow = finding("slow", group="alternative", culprits=[blamed])
+    document = changed(
+        documents.sick(),
+        plan=[
+            plan_row("easy", "", "sick.py:9", None, None, "high"),
+            plan_row("other", "", None, None, None, "high"),
         ],
-    }
+        findings=[finding("easy"), changed(slow, alternative_to="easy")],
+    )
     answer = answer_of(replace(SICK, easier="easy"), document)
     assert (answer.rules, answer.where, answer.first) == (("easy", "slow", "other"), "sick.py:3", True)
     assert not answer_of(SICK, document).first

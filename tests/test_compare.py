@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from diagnose.compare.comparison import compare
+from diagnose.compare.model import Comparison, Firing, Spot
+from diagnose.document.model import Metric
 from diagnose.judge.timelines import trace_from_text
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import Recording
@@ -18,7 +21,19 @@ from diagnose.measure.spread import row_noise_ms
 from diagnose.pipeline import analyse
 from diagnose.run.child.step_clock import StepClock
 
-from .report.documents import Document, culprit, empty, evidence, finding, healthy, ledger_row, line, sick
+from .report.documents import (
+    Document,
+    change,
+    changed,
+    culprit,
+    empty,
+    evidence,
+    finding,
+    healthy,
+    ledger_row,
+    line,
+    sick,
+)
 
 SAMPLES = Path(__file__).parents[1] / "sample_traces"
 
@@ -33,23 +48,19 @@ def run(
     the hundredth of itself, of 4 steps.
     """
     document = sick()
-    document["steps"] |= {
-        "plain_series_ms": list(steps_ms),
-        "timeline_series_ms": list(steps_ms),
-        "complete": 4,
-    }
+    change(document.steps, plain_series_ms=list(steps_ms), timeline_series_ms=list(steps_ms), complete=4)
     shares = rows or {"forward": 1.0}
-    document["ledger"] = [
-        ledger_row(row, row, "", 10 * share, share) | {"noise_ms": 0.1 * share}
+    document.ledger = [
+        changed(ledger_row(row, row, "", 10 * share, share), noise_ms=0.1 * share)
         for row, share in shares.items()
     ]
-    document["findings"] = findings or []
-    document["metrics"] = {name: {"value": value, "unit": ""} for name, value in metrics.items()}
+    document.findings = findings or []
+    document.metrics = {name: Metric(value=value, unit="") for name, value in metrics.items()}
     return document
 
 
-def by(comparison: dict[str, Any], list_name: str, key: str) -> dict[str, dict[str, Any]]:
-    return {one[key]: one for one in comparison[list_name]}
+def by(comparison: Comparison, list_name: str, key: str) -> dict[str, Any]:
+    return {getattr(one, key): one for one in getattr(comparison, list_name)}
 
 
 # ---- the step
@@ -58,8 +69,8 @@ def by(comparison: dict[str, Any], list_name: str, key: str) -> dict[str, dict[s
 def test_a_change_beyond_the_floor_counts() -> None:
     # Steps without any spread: the noise is a twentieth of the longer step.
     found = compare(run(10, 10, 10), run(9, 9, 9))
-    assert found["verdict"] == "faster"
-    assert found["step"] == {
+    assert found.verdict == "faster"
+    assert structs.asdict(found.step) == {
         "a_ms": 10.0,
         "b_ms": 9.0,
         "change_ms": -1.0,
@@ -67,50 +78,48 @@ def test_a_change_beyond_the_floor_counts() -> None:
         "noise_ms": pytest.approx(0.5),
         "beyond_noise": True,
     }
-    assert compare(run(9, 9, 9), run(10, 10, 10))["verdict"] == "slower"
-    assert compare(run(10, 10, 10), run(9.6, 9.6, 9.6))["verdict"] == "no_change"
+    assert compare(run(9, 9, 9), run(10, 10, 10)).verdict == "slower"
+    assert compare(run(10, 10, 10), run(9.6, 9.6, 9.6)).verdict == "no_change"
 
 
 def test_steps_that_differ_within_a_run_hide_changes_between_runs() -> None:
     # Deviations from 10: 1, 0, 1 → MAD 1, standard deviation 1.4826 in each run; floor 0.05 × 11.
     found = compare(run(9, 10, 11), run(10, 11, 12))
-    assert found["step"]["noise_ms"] == pytest.approx(math.sqrt(2 * 1.4826**2 + 0.55**2))
-    assert not found["step"]["beyond_noise"]
-    assert found["verdict"] == "no_change"  # 2.2 of 11 are just below a fifth
-    assert compare(run(8, 10, 12), run(9, 11, 13))["verdict"] == "too_noisy"
+    assert found.step.noise_ms == pytest.approx(math.sqrt(2 * 1.4826**2 + 0.55**2))
+    assert not found.step.beyond_noise
+    assert found.verdict == "no_change"  # 2.2 of 11 are just below a fifth
+    assert compare(run(8, 10, 12), run(9, 11, 13)).verdict == "too_noisy"
 
 
 def test_half_of_what_other_processes_used_may_be_their_doing() -> None:
     found = compare(run(10, 10, 10), run(12, 12, 12, others_busy_share=0.4))
-    assert found["step"]["noise_ms"] == pytest.approx(math.sqrt((0.5 * 0.4 * 12) ** 2 + 0.6**2))
-    assert found["verdict"] == "too_noisy"
-    assert (found["a"]["others_share"], found["b"]["others_share"]) == (0.0, 0.4)
+    assert found.step.noise_ms == pytest.approx(math.sqrt((0.5 * 0.4 * 12) ** 2 + 0.6**2))
+    assert found.verdict == "too_noisy"
+    assert (found.a.others_share, found.b.others_share) == (0.0, 0.4)
 
 
 def test_of_two_steps_any_may_be_a_slow_one() -> None:
     # Half of each step: √(5² + 4² + 0.5²) = 6.4.
     found = compare(run(10, 10), run(8, 8))
-    assert found["step"]["noise_ms"] == pytest.approx(math.sqrt(25 + 16 + 0.25))
-    assert found["verdict"] == "too_noisy"
-    assert compare(run(10, 10), run(2, 2))["verdict"] == "faster"
+    assert found.step.noise_ms == pytest.approx(math.sqrt(25 + 16 + 0.25))
+    assert found.verdict == "too_noisy"
+    assert compare(run(10, 10), run(2, 2)).verdict == "faster"
 
 
 def test_more_slow_steps_make_a_run_slower_on_average() -> None:
     # The median stays 10, the mean goes from 10 to 14: twice its standard error, 2 × 5.16 ÷ √10, is 3.27.
     found = compare(run(*[10] * 10), run(*[10] * 6, *[20] * 4))
     deviation = math.sqrt((6 * 4**2 + 4 * 6**2) / 9)
-    assert not found["step"]["beyond_noise"]
-    assert found["average"]["noise_ms"] == pytest.approx(
-        math.sqrt((2 * deviation / math.sqrt(10)) ** 2 + 0.5**2)
-    )
-    assert found["verdict"] == "slower"
+    assert not found.step.beyond_noise
+    assert found.average.noise_ms == pytest.approx(math.sqrt((2 * deviation / math.sqrt(10)) ** 2 + 0.5**2))
+    assert found.verdict == "slower"
     # one slow step may be chance
-    assert compare(run(*[10] * 10), run(*[10] * 9, 30))["verdict"] == "no_change"
+    assert compare(run(*[10] * 10), run(*[10] * 9, 30)).verdict == "no_change"
 
 
 def test_a_run_is_no_different_from_itself_however_noisy() -> None:
     noisy = run(5, 10, 20, others_busy_share=0.9)
-    assert compare(noisy, noisy)["verdict"] == "no_change"
+    assert compare(noisy, noisy).verdict == "no_change"
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -122,19 +131,28 @@ def test_nothing_is_reported_where_nothing_changed(seed: int) -> None:
         machine = chance.gauss(1, 0.01)
         shares = {"input_wait": 0.2, "forward": 0.3, "backward": 0.5}
         document = run(*(10 * machine * chance.gauss(1, 0.03) for _ in range(20)), rows=shares)
-        for row in document["ledger"]:
-            row["share"] *= chance.gauss(1, 0.01)
-        document["lines"] = [line(40, "y = model(x)", 3 * chance.gauss(1, 0.1), 3.0, 0.3)]
-        document["key_averages"]["rows"] = [
-            {"name": "aten::mm", "calls": 1, "self_cpu_ms": 3 * chance.gauss(1, 0.1), "self_device_ms": None}
-        ]
-        document["findings"] = [finding("input-wait-no-workers", ms_per_step=2 * chance.gauss(1, 0.03))]
+        for row in document.ledger:
+            row.share *= chance.gauss(1, 0.01)
+        change(document, lines=[line(40, "y = model(x)", 3 * chance.gauss(1, 0.1), 3.0, 0.3)])
+        change(
+            document.key_averages,
+            rows=[
+                {
+                    "name": "aten::mm",
+                    "calls": 1,
+                    "self_cpu_ms": 3 * chance.gauss(1, 0.1),
+                    "cpu_ms": 3.0,
+                    "self_device_ms": None,
+                }
+            ],
+        )
+        change(document, findings=[finding("input-wait-no-workers", ms_per_step=2 * chance.gauss(1, 0.03))])
         return document
 
     found = compare(recorded(), recorded())
-    assert found["verdict"] == "no_change"
-    changed = [*found["ledger"], *found["findings"], *found["lines"], *found["operators"]]
-    assert [one for one in changed if one["beyond_noise"]] == []
+    assert found.verdict == "no_change"
+    changed = [*found.ledger, *found.findings, *found.lines, *found.operators]
+    assert [one for one in changed if one.beyond_noise] == []
 
 
 # ---- what cannot be compared, and what else differs
@@ -142,23 +160,23 @@ def test_nothing_is_reported_where_nothing_changed(seed: int) -> None:
 
 def test_steps_of_another_kind_are_not_compared() -> None:
     other = sick()
-    other["steps"]["clock"] = "forward"
+    other.steps.clock = StepClock.FORWARD
     assert (
-        compare(sick(), other)["why"]
+        compare(sick(), other).why
         == "a step of A ends with the optimizer's step, one of B with the model's forward"
     )
-    assert compare(sick(), healthy())["why"].startswith("A ran on cpu, B on cuda")
+    assert compare(sick(), healthy()).why.startswith("A ran on cpu, B on cuda")
     found = compare(empty(), sick())
-    assert (found["verdict"], found["why"]) == ("not_comparable", "no complete step was recorded in A")
-    assert (found["step"], found["ledger"], found["a"]["step_ms"]) == (None, [], None)
+    assert (found.verdict, found.why) == ("not_comparable", "no complete step was recorded in A")
+    assert (found.step, found.ledger, found.a.step_ms) == (None, [], None)
 
 
 @pytest.mark.parametrize("clock", [clock for clock in StepClock if clock is not StepClock.OPTIMIZER])
 def test_every_clock_can_be_set_against_another(clock: StepClock) -> None:
     """A program that records itself ends steps with its own `step()`, a launched one with the optimizer's."""
     other = sick()
-    other["steps"]["clock"] = clock.value
-    told = compare(sick(), other)["why"]
+    other.steps.clock = clock
+    told = compare(sick(), other).why
     assert told == (
         ""
         if clock is StepClock.TRACE
@@ -168,34 +186,34 @@ def test_every_clock_can_be_set_against_another(clock: StepClock) -> None:
 
 def test_a_whole_trace_is_no_step() -> None:
     whole, marked = sick(), sick()
-    whole["steps"] |= {"clock": "trace", "step_source": "whole trace"}
-    assert compare(marked, whole)["why"] == "nothing marks the steps of B: its whole recording counts as one"
-    assert compare(whole, copy.deepcopy(whole))["verdict"] == "no_change"
+    change(whole.steps, clock=StepClock.TRACE, step_source="whole trace")
+    assert compare(marked, whole).why == "nothing marks the steps of B: its whole recording counts as one"
+    assert compare(whole, copy.deepcopy(whole)).verdict == "no_change"
 
 
 def test_what_matters_comes_first() -> None:
     a, b = run(10, 10, 10, forward_batch_size=32.0), run(10, 10, 10, forward_batch_size=64.0)
-    b["run"]["environment"] |= {"python": "3.12.1", "torch": "2.14.0"}
-    del b["run"]["environment"]["OMP_NUM_THREADS"]
-    b["run"] |= {"target": "other.py"}
-    assert [(one["what"], one["a"], one["b"], one["matters"]) for one in compare(a, b)["differences"]] == [
+    b.run.environment |= {"python": "3.12.1", "torch": "2.14.0"}
+    del b.run.environment["OMP_NUM_THREADS"]
+    change(b.run, target="other.py")
+    assert [(one.what, one.a, one.b, one.matters) for one in compare(a, b).differences] == [
         ("samples in a batch", "32", "64", True),
         ("torch", "2.13.0", "2.14.0", True),
         ("python", "3.11.7", "3.12.1", False),
         ("OMP_NUM_THREADS", "2", None, False),
         ("script", "train.py", "other.py", False),
     ]
-    b["run"]["recorded_by_us"] = False  # what a trace does not tell is no difference
+    b.run.recorded_by_us = False  # what a trace does not tell is no difference
     assert "OMP_NUM_THREADS" not in by(compare(a, b), "differences", "what")
 
 
 def test_without_plain_steps_in_both_recorded_ones_are_compared() -> None:
     a, b = run(10, 10, 10), run(12, 12, 12)
-    b["steps"]["plain_series_ms"] = []
-    a["steps"]["timeline_series_ms"] = [15, 15, 15]
+    b.steps.plain_series_ms = []
+    change(a.steps, timeline_series_ms=[15, 15, 15])
     found = compare(a, b)
-    assert (found["basis"], found["step"]["a_ms"], found["step"]["b_ms"]) == ("recorded", 15.0, 12.0)
-    assert found["ledger"][0]["a_ms"] == 15.0  # the ledger adds up to the step compared
+    assert (found.basis, found.step.a_ms, found.step.b_ms) == ("recorded", 15.0, 12.0)
+    assert found.ledger[0].a_ms == 15.0  # the ledger adds up to the step compared
 
 
 # ---- where the change lies
@@ -206,17 +224,17 @@ def test_rows_have_noise_of_their_own() -> None:
     b = run(7, 7, 7, rows={"forward": 0.8, "python": 0.2})
     rows = by(compare(a, b), "ledger", "row")
     # A row of a single step strays by 1 % × √4 of itself: 0.12 and 0.112 of forward; the floor is 0.5.
-    assert (rows["forward"]["a_ms"], rows["forward"]["b_ms"]) == (pytest.approx(6.0), pytest.approx(5.6))
-    assert rows["forward"]["noise_ms"] == pytest.approx(math.sqrt(0.12**2 + 0.112**2 + 0.5**2))
-    assert {row: one["beyond_noise"] for row, one in rows.items()} == {
+    assert (rows["forward"].a_ms, rows["forward"].b_ms) == (pytest.approx(6.0), pytest.approx(5.6))
+    assert rows["forward"].noise_ms == pytest.approx(math.sqrt(0.12**2 + 0.112**2 + 0.5**2))
+    assert {row: one.beyond_noise for row, one in rows.items()} == {
         "forward": False,
         "input_wait": True,
         "python": True,
     }
-    assert rows["python"]["change_share"] is None
-    assert sum(one["a_ms"] for one in rows.values()) == pytest.approx(10)
-    a["ledger"][0]["noise_ms"] = None  # too few steps, or a report of an older version: half of the row
-    assert by(compare(a, b), "ledger", "row")["forward"]["noise_ms"] == pytest.approx(
+    assert rows["python"].change_share is None
+    assert sum(one.a_ms for one in rows.values()) == pytest.approx(10)
+    a.ledger[0].noise_ms = None  # too few steps, or a report of an older version: half of the row
+    assert by(compare(a, b), "ledger", "row")["forward"].noise_ms == pytest.approx(
         math.sqrt(3**2 + 0.112**2 + 0.5**2)
     )
 
@@ -250,57 +268,68 @@ def waits(value: float, *, fires: bool = True) -> dict[str, Any]:
     ],
 )
 def test_what_became_of_a_finding(a: dict[str, Any], b: dict[str, Any] | None, state: str) -> None:
-    found = compare(run(10, 10, 10, findings=[a]), run(10, 10, 10, findings=[b] if b else []))["findings"]
-    assert [(one["rule"], one["state"]) for one in found] == [("waits", state)]
-    assert bool(found[0]["why"]) == state.startswith("unknown")
+    found = compare(run(10, 10, 10, findings=[a]), run(10, 10, 10, findings=[b] if b else [])).findings
+    assert [(one.rule, one.state) for one in found] == [("waits", state)]
+    assert bool(found[0].why) == state.startswith("unknown")
 
 
 def test_a_finding_that_remains_costs_more_or_less() -> None:
-    (found,) = compare(run(10, 10, 10, findings=[waits(0.3)]), run(10, 10, 10, findings=[waits(0.2)]))[
-        "findings"
-    ]
-    assert (found["a_ms"], found["b_ms"], found["beyond_noise"]) == (3.0, 2.0, True)
-    assert found["a"] == {"group": "plan", "where": ["train.py", 41]}
+    (found,) = compare(
+        run(10, 10, 10, findings=[waits(0.3)]), run(10, 10, 10, findings=[waits(0.2)])
+    ).findings
+    assert (found.a_ms, found.b_ms, found.beyond_noise) == (3.0, 2.0, True)
+    assert found.a == Firing(group="plan", where=("train.py", 41))
     (gone,) = compare(
         run(10, 10, 10, findings=[waits(0.3)]), run(10, 10, 10, findings=[waits(0.0, fires=False)])
-    )["findings"]
-    assert (gone["a_ms"], gone["b_ms"], gone["change_ms"]) == (3.0, None, None)
+    ).findings
+    assert (gone.a_ms, gone.b_ms, gone.change_ms) == (3.0, None, None)
 
 
 def test_what_is_quiet_in_both_is_not_listed() -> None:
     quiet = run(10, 10, 10, findings=[waits(0.0, fires=False)])
-    assert compare(quiet, quiet)["findings"] == []
+    assert compare(quiet, quiet).findings == []
 
 
 def test_a_line_is_known_by_its_text_when_its_number_moves_and_the_script_is_renamed() -> None:
     a, b = run(10, 10, 10), run(5, 5, 5)
-    a["lines"] = [line(41, "for x, y in loader:", 5.0, 5.0, 0.5), line(44, "loss.backward()", 4.0, 4.0, 0.4)]
-    b["run"]["target"] = "faster.py"
-    b["lines"] = [
-        {**line(51, "for  x, y in loader:", 0.5, 0.5, 0.1), "file": "faster.py"},
-        {**line(54, "loss.backward()", 4.1, 4.1, 0.4), "file": "faster.py"},
-    ]
-    (found,) = compare(a, b)["lines"]
-    assert (found["source"], found["a"], found["b"]) == (
+    change(
+        a, lines=[line(41, "for x, y in loader:", 5.0, 5.0, 0.5), line(44, "loss.backward()", 4.0, 4.0, 0.4)]
+    )
+    b.run.target = "faster.py"
+    change(
+        b,
+        lines=[
+            changed(line(51, "for  x, y in loader:", 0.5, 0.5, 0.1), file="faster.py"),
+            changed(line(54, "loss.backward()", 4.1, 4.1, 0.4), file="faster.py"),
+        ],
+    )
+    (found,) = compare(a, b).lines
+    assert (found.source, found.a, found.b) == (
         "for x, y in loader:",
-        {"where": ["train.py", 41]},
-        {"where": ["faster.py", 51]},
+        Spot(where=("train.py", 41)),
+        Spot(where=("faster.py", 51)),
     )
     # The detail phase tells a line from a step or two: half of it may be noise.
     # √(2.5² + 0.25² + 0.5²) = 2.56 < 4.5
-    assert found["noise_ms"] == pytest.approx(math.sqrt(2.5**2 + 0.25**2 + 0.5**2))
+    assert found.noise_ms == pytest.approx(math.sqrt(2.5**2 + 0.25**2 + 0.5**2))
 
 
 def test_operators_are_scaled_to_the_plain_step() -> None:
     a, b = run(10, 10, 10), run(10, 10, 10)
-    a["steps"]["timeline_series_ms"] = [20, 20, 20]  # torch counted with the profiler on
-    a["key_averages"]["rows"] = [{"name": "aten::mm", "calls": 1, "self_cpu_ms": 18.0, "self_device_ms": 8.0}]
-    b["key_averages"]["rows"] = [{"name": "aten::mm", "calls": 1, "self_cpu_ms": 1.0, "self_device_ms": None}]
-    assert [(one["name"], one["on"], one["a_ms"], one["b_ms"]) for one in compare(a, b)["operators"]] == [
+    change(a.steps, timeline_series_ms=[20, 20, 20])  # torch counted with the profiler on
+    change(
+        a.key_averages,
+        rows=[{"name": "aten::mm", "calls": 1, "self_cpu_ms": 18.0, "cpu_ms": 18.0, "self_device_ms": 8.0}],
+    )
+    change(
+        b.key_averages,
+        rows=[{"name": "aten::mm", "calls": 1, "self_cpu_ms": 1.0, "cpu_ms": 1.0, "self_device_ms": None}],
+    )
+    assert [(one.name, one.on, one.a_ms, one.b_ms) for one in compare(a, b).operators] == [
         ("aten::mm", "CPU", 9.0, 1.0)
     ]
-    b["key_averages"]["rows"] = []  # not counted, which is not 0
-    assert compare(a, b)["operators"] == []
+    b.key_averages.rows = []  # not counted, which is not 0
+    assert compare(a, b).operators == []
 
 
 # ---- recordings
@@ -329,13 +358,13 @@ def test_a_row_of_the_ledger_is_as_sure_as_its_steps_agree() -> None:
 def test_a_sick_script_against_its_healthy_twin(case: str, rule: str, row: str) -> None:
     sick_run, healthy_run = (analyse(SAMPLES / case / twin) for twin in ("sick", "healthy"))
     found = compare(sick_run, healthy_run)
-    assert found["verdict"] == "faster"
-    assert by(found, "findings", "rule")[rule]["state"] == "gone"
-    assert by(found, "ledger", "row")[row]["beyond_noise"]
-    assert sum(one["a_ms"] for one in found["ledger"]) == pytest.approx(found["step"]["a_ms"])
-    assert compare(healthy_run, sick_run)["verdict"] == "slower"
+    assert found.verdict == "faster"
+    assert by(found, "findings", "rule")[rule].state == "gone"
+    assert by(found, "ledger", "row")[row].beyond_noise
+    assert sum(one.a_ms for one in found.ledger) == pytest.approx(found.step.a_ms)
+    assert compare(healthy_run, sick_run).verdict == "slower"
     same = compare(sick_run, sick_run)
-    assert same["verdict"] == "no_change"
-    assert {one["state"] for one in same["findings"]} == {"remains"}
-    changed = [*same["ledger"], *same["findings"], *same["lines"], *same["operators"]]
-    assert not any(one["beyond_noise"] for one in changed)
+    assert same.verdict == "no_change"
+    assert {one.state for one in same.findings} == {"remains"}
+    changed = [*same.ledger, *same.findings, *same.lines, *same.operators]
+    assert not any(one.beyond_noise for one in changed)

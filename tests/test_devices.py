@@ -46,12 +46,12 @@ def xpu() -> dict[str, Any]:
     ],
 )
 def test_the_device_s_name(runtime: str, launch: str, device: str) -> None:
-    assert document(runtime, launch)["run"]["device"] == device
+    assert document(runtime, launch).run.device == device
 
 
 def test_an_intel_gpu_by_name() -> None:
-    assert xpu()["run"]["environment"]["gpu"] == "Intel(R) Data Center GPU Max 1550"
-    assert {row["row"] for row in xpu()["ledger"]} >= {"compute"}
+    assert xpu().run.environment["gpu"] == "Intel(R) Data Center GPU Max 1550"
+    assert {row.row for row in xpu().ledger} >= {"compute"}
 
 
 def test_runs_on_different_devices_are_not_compared_row_by_row() -> None:

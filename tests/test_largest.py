@@ -64,7 +64,7 @@ def test_the_page_takes_no_longer_than_twice_the_analysis():
 
 def test_all_other_renderers_say_what_is_planned(analysis):
     document = analysis.document
-    titles = [row["fix"] for row in document["plan"]]
+    titles = [row.fix for row in document.plan]
     assert titles
     console = Console(file=io.StringIO(), width=80)
     print_summary(document, Path("out"), console)
@@ -80,5 +80,5 @@ def test_all_other_renderers_say_what_is_planned(analysis):
 
 def test_it_is_as_fast_as_itself(analysis):
     same = compare(analysis.document, analysis.document)
-    assert same["verdict"] == "no_change"
+    assert same.verdict == "no_change"
     assert comparison_markdown(same) and comparison_html(same)

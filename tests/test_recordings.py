@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import corpus
 from diagnose.document.schema import problems
+from diagnose.document.stored import read_document, to_json
 from diagnose.errors import TraceUnreadable
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
@@ -37,6 +38,7 @@ def test_a_document_or_one_refusal(path: Path) -> None:
     measured = Measured(recording)
     document = Analysis(measured).document
     assert problems(document) == []
+    read_document(to_json(document).encode())
     assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "python -m benchmarks corpus"
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
@@ -54,7 +56,7 @@ def test_a_document_or_one_refusal(path: Path) -> None:
     ],
 )
 def test_what_a_person_saw_comes_first(name: str, rule: str) -> None:
-    assert analyse(FOLDER / f"{name}.json.gz")["plan"][0]["rule"] == rule
+    assert analyse(FOLDER / f"{name}.json.gz").plan[0].rule == rule
 
 
 @pytest.mark.parametrize(
@@ -67,9 +69,7 @@ def test_what_a_person_saw_comes_first(name: str, rule: str) -> None:
     ],
 )
 def test_the_healthy_twin_stays_quiet(name: str, rule: str) -> None:
-    states = {
-        finding["rule"]: finding["state"] for finding in analyse(FOLDER / f"{name}.json.gz")["findings"]
-    }
+    states = {finding.rule: finding.state for finding in analyse(FOLDER / f"{name}.json.gz").findings}
     assert states[rule] != "fires"
 
 
@@ -81,6 +81,6 @@ def test_four_workers_really_gained_less_than_the_bound(version: int) -> None:
     without, with_four = (
         analyse(FOLDER / f"kineto-rn50-w{workers}-v{version}.json.gz") for workers in (0, 4)
     )
-    at_most = {row["rule"]: row["at_most_ms"] for row in without["plan"]}["input-wait-no-workers"]
-    gained = without["metrics"]["step_ms"]["value"] - with_four["metrics"]["step_ms"]["value"]
+    at_most = {row.rule: row.at_most_ms for row in without.plan}["input-wait-no-workers"]
+    gained = without.metrics["step_ms"].value - with_four.metrics["step_ms"].value
     assert 0 < gained < at_most

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from benchmarks.samples import FOLDER, SAMPLES, advised, is_recorded
+from diagnose.document.stored import read_document, to_json
 from diagnose.judge.rules import load_rules
 from diagnose.pipeline import analyse
 from diagnose.report.markdown import markdown
@@ -37,12 +38,12 @@ def recorded(sample):
     """The result document, as text so that no test changes another's."""
     if not is_recorded(sample.run):
         pytest.skip("needs a GPU and has no recording")
-    return json.dumps(analyse(sample.run))
+    return to_json(analyse(sample.run))
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_recorded_sample(sample):
-    check(json.loads(recorded(sample)), sample)
+    check(read_document(recorded(sample).encode()), sample)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
@@ -106,5 +107,5 @@ def test_live_sample(sample, tmp_path):
     command = [sys.executable, "-m", "diagnose", "--out", str(tmp_path / "out"), str(sample.script)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=sample.script.parent)
     assert done.returncode == 0, done.stderr
-    check(json.loads((tmp_path / "out" / "report.json").read_text()), sample)
+    check(read_document((tmp_path / "out" / "report.json").read_bytes()), sample)
     assert (tmp_path / "out" / "report.md").read_text().strip()

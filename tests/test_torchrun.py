@@ -97,8 +97,7 @@ def wait_for(*files: Path) -> None:
 
 
 def notes_of(run: Path) -> list[str]:
-    notes: list[str] = json.loads((run / "report.json").read_text())["notes"]
-    return notes
+    return [note["text"] for note in json.loads((run / "report.json").read_text())["notes"]]
 
 
 def phases_of(run: Path, rank: int) -> dict[str, int]:
@@ -182,8 +181,7 @@ def test_a_rank_that_is_lost_ends_the_job_and_is_told(tmp_path: Path, how: str, 
     assert code == 1
     assert re.search(r"Root Cause.*\n.*\n.*\n.*\n\s+rank\s+: 1 ", stderr)
     assert ("ValueError: the script's own error" in stderr) == (how == "raises")
-    report = json.loads((tmp_path / "here" / "report.json").read_text())
-    assert any(note.startswith(said) for note in report["notes"])
+    assert any(note.startswith(said) for note in notes_of(tmp_path / "here"))
     assert "timeline" in phases_of(tmp_path / "here", 0)
 
 
@@ -314,7 +312,7 @@ def test_machines_without_a_common_file_system_report_their_own_ranks(tmp_path: 
     assert joined.returncode == 0
     report = json.loads((runs["rank0"] / "report.json").read_text())
     assert [row["rank"] for row in report["ranks"]["rows"]] == [0, 1]
-    assert not any("Nothing of rank" in note for note in report["notes"])
+    assert not any("Nothing of rank" in note for note in notes_of(runs["rank0"]))
 
 
 def test_a_start_that_failed_is_kept_and_the_next_one_reported(tmp_path: Path) -> None:

@@ -6,10 +6,9 @@ Nothing heavy is imported before something is asked.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from diagnose.commands.newest import newest_runs
 from diagnose.commands.options import (
@@ -21,8 +20,13 @@ from diagnose.commands.options import (
 )
 from diagnose.commands.outputs import RUNS, say
 from diagnose.commands.targets import kind_of
-from diagnose.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from diagnose.errors import EXIT_FINDINGS, EXIT_OK, DiagnoseError, UsageError
 from diagnose.trace.source import is_url, shown
+
+if TYPE_CHECKING:
+    from diagnose.compare.model import Comparison
+    from diagnose.document.model import Document
+
 
 REPORT = "report.json"
 _USAGE = "python -m diagnose compare [A [B]] [options]"
@@ -54,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     documents = [_document(target, options) for target in (a, b)]
     comparison = compare(documents[0], documents[1], (shown(a), shown(b)))
     _print(comparison, options.format)
-    return EXIT_FINDINGS if options.fail_on == comparison["verdict"] else EXIT_OK
+    return EXIT_FINDINGS if options.fail_on == comparison.verdict else EXIT_OK
 
 
 def _pair(options: argparse.Namespace) -> tuple[str, str]:
@@ -77,8 +81,8 @@ def _pair(options: argparse.Namespace) -> tuple[str, str]:
     return a, b
 
 
-def _print(comparison: dict[str, Any], form: str) -> None:
-    from diagnose.document.queries import to_json
+def _print(comparison: Comparison, form: str) -> None:
+    from diagnose.document.stored import to_json
     from diagnose.report.comparison import comparison_markdown, print_comparison
     from diagnose.report.whatif import stdout_console
 
@@ -90,7 +94,7 @@ def _print(comparison: dict[str, Any], form: str) -> None:
         print_comparison(comparison, stdout_console())
 
 
-def _document(target: str, options: argparse.Namespace) -> dict[str, Any]:
+def _document(target: str, options: argparse.Namespace) -> Document:
     """The result document of a run: the one that was written, else made now.
 
     Raises UsageError for anything else.
@@ -126,19 +130,17 @@ def _is_report(target: str) -> bool:
         )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> Document:
     """Raises UsageError if the file is no result document."""
-    from diagnose.document.schema import problems
+    from diagnose.document.stored import read_document
 
     again = "analyse the run again: python -m diagnose RUN"
     try:
-        document: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return read_document(path.read_bytes(), str(path), again=again)
+    except OSError as error:
         raise UsageError(f"{path} cannot be read", saw=str(error), do=again) from error
-    wrong = problems(document) if isinstance(document, dict) else [f"a {type(document).__name__}"]
-    if wrong:
-        raise UsageError(f"{path} is no result document", saw=wrong[0], do=again)
-    return document
+    except DiagnoseError as error:
+        raise UsageError(error.what, saw=error.saw, do=error.do) from error
 
 
 def parser() -> Parser:

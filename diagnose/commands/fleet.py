@@ -22,7 +22,7 @@ from diagnose.errors import UsageError
 from diagnose.trace.source import is_url
 
 if TYPE_CHECKING:
-    from diagnose.document.queries import Document
+    from diagnose.document.model import Document
 
 SUMMARIES = "summaries"
 EVERY_S = 5  # between lines of progress

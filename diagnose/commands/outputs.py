@@ -19,7 +19,7 @@ from diagnose.run.record import numbered
 from diagnose.trace.source import Source
 
 if TYPE_CHECKING:
-    from diagnose.document.queries import Document
+    from diagnose.document.model import Document
     from diagnose.report.formats import Output
 
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from diagnose.commands.outputs import failed, open_output, out_folder, report_into, say
 from diagnose.commands.verify import verify_recorded
-from diagnose.document.queries import Document, exit_code, recorded_nothing
+from diagnose.document.queries import exit_code, recorded_nothing
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_SCRIPT_FAILED, DiagnoseError
 from diagnose.run.settings import Settings, Target
 
 if TYPE_CHECKING:
+    from diagnose.document.model import Document
     from diagnose.run.job.folder import JobFolder
     from diagnose.run.job.peers import Peers
 
@@ -118,5 +119,5 @@ def _nothing_recorded(document: Document, options: argparse.Namespace) -> int:
     """
     if not options.quiet:
         return EXIT_FAILURE
-    said = DiagnoseError(document["verdict"].replace("`", ""))
+    said = DiagnoseError(document.verdict.replace("`", ""))
     return failed(f"diagnose: {said}", said.exit_code, options)

@@ -24,9 +24,10 @@ from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
 from diagnose.run.settings import FEWEST_STEPS, Target
 
 if TYPE_CHECKING:
+    from diagnose.document.model import Document, Finding, Verification
     from diagnose.verify.candidates import Candidate
     from diagnose.verify.trial import Job
-    from diagnose.verify.verification import Verification, VerifyOptions
+    from diagnose.verify.verification import VerifyOptions
 
 FILE = "verify.json"
 _BY_HAND = "make the change, record it again, and `compare` the two folders"
@@ -79,7 +80,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.verify.candidates import by_hand, candidates
-    from diagnose.verify.verification import Verifier, earlier
+    from diagnose.verify.verification import Verifier
 
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     if record.get("in_process"):
@@ -99,6 +100,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
         output.add(document)
         output.close()
         return exit_code(document, options.fail_on)
+    before = document.verification.tried if document.verification and not options.fresh else []
     with verify_progress(quiet=options.quiet) as progress:
         verifier = Verifier(
             job_of(record, facts),
@@ -107,7 +109,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
             _verify_options(options),
             progress,
             lambda verification: _save(verification, folder),
-            [] if options.fresh else earlier(document["verification"]),
+            before,
         )
         verification = verifier.prove(chosen)
     document = report(folder, folder, **limits)
@@ -119,7 +121,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
     return EXIT_INTERRUPTED if verification.interrupted else exit_code(document, options.fail_on)
 
 
-def _apply(document: dict[str, Any]) -> None:
+def _apply(document: Document) -> None:
     """Change the script's files: only what was measured to help.
 
     Says what it did, for that is nothing to keep quiet about.
@@ -128,7 +130,7 @@ def _apply(document: dict[str, Any]) -> None:
     from diagnose.report.patch import verified_patches
 
     patches = verified_patches(document)
-    changed = apply(patches, Path(document["run"]["cwd"]))
+    changed = apply(patches, Path(document.run.cwd or ""))
     for path in changed:
         print(f"diagnose: changed {path}", file=sys.stderr)
     for rule, reason in patches.unpatched.items():
@@ -137,16 +139,16 @@ def _apply(document: dict[str, Any]) -> None:
         print("diagnose: no fix was measured to be faster, so nothing was changed", file=sys.stderr)
 
 
-def _worth_trying(document: dict[str, Any]) -> list[dict[str, Any]]:
+def _worth_trying(document: Document) -> list[Finding]:
     """The plan's findings, what can be tried although it stands behind them, and what an
     earlier verification took out of the plan.
     """
+    from diagnose.document.measurements import REFUTED
     from diagnose.document.queries import automatic, planned
-    from diagnose.verify.measured_savings import REFUTED
 
-    refuted = [finding for finding in document["findings"] if finding["saving"]["verdict"] in REFUTED]
+    refuted = [finding for finding in document.findings if finding.saving.verdict in REFUTED]
     findings = (*planned(document), *automatic(document), *refuted)
-    return list({finding["rule"]: finding for finding in findings}.values())
+    return list({finding.rule: finding for finding in findings}.values())
 
 
 def _say_nothing_to_try(chosen: list[Candidate]) -> None:
@@ -226,10 +228,10 @@ def _verify_options(options: argparse.Namespace) -> VerifyOptions:
 
 
 def _save(verification: Verification, folder: Path) -> None:
-    from diagnose.document.queries import to_json, write_text
+    from diagnose.document.stored import to_json, write_text
 
     try:
-        write_text(to_json(verification.document(), indent=1), folder / FILE)
+        write_text(to_json(verification, indent=1), folder / FILE)
     except OSError as error:
         raise DiagnoseError(f"{folder / FILE} could not be written", saw=str(error)) from error
 

@@ -13,13 +13,16 @@ steps of this one do. A change therefore counts only beyond the root of the sum 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from diagnose.document.queries import Document
+from diagnose.compare.model import Basis, Change, Verdict
+from diagnose.document.model import Average, Document, LedgerRow
+from diagnose.document.queries import metric
 from diagnose.verify.statistics import SD_PER_MAD
 
 # Of the longer step. Five runs each of two steady bundled scripts (input-wait/sick, logger/healthy) differed
@@ -37,7 +40,13 @@ FEWEST_STEPS = 3  # of two a spread says next to nothing
 # `slow_steps` in measure/areas/steps.py)
 UNKNOWN_SPREAD = 0.5
 
-Change = dict[str, Any]
+
+class RowTime(NamedTuple):
+    """A row of the ledger with what it takes of the step compared, and how far a step's is from that."""
+
+    row: LedgerRow
+    ms: float
+    spread_ms: float
 
 
 @dataclass(frozen=True)
@@ -45,14 +54,12 @@ class Run:
     """One side of the comparison."""
 
     document: Document
-    basis: str
+    basis: Basis
 
     @cached_property
     def steps_ms(self) -> np.ndarray:
-        return np.array(
-            self.document["steps"]["plain_series_ms" if self.basis == "plain" else "timeline_series_ms"],
-            float,
-        )
+        steps = self.document.steps
+        return np.array(steps.plain_series_ms if self.basis == "plain" else steps.timeline_series_ms, float)
 
     @cached_property
     def step_ms(self) -> float:
@@ -83,38 +90,32 @@ class Run:
     @cached_property
     def others_share(self) -> float:
         """What other processes used of the machine's processor time; 0 where it is not known."""
-        value = self.document["metrics"].get("others_busy_share", {}).get("value")
+        value = metric(self.document, "others_busy_share")
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     @cached_property
-    def rows(self) -> dict[str, Change]:
-        """The ledger by its rows, each with ``ms`` and ``spread_ms`` of the step compared here."""
+    def rows(self) -> dict[str, RowTime]:
+        """The ledger by its rows, in ms of the step compared here."""
         return {
-            row["row"]: {**row, "ms": row["share"] * self.step_ms, "spread_ms": self._row_spread_ms(row)}
-            for row in self.document["ledger"]
+            row.row: RowTime(row, row.share * self.step_ms, self._row_spread_ms(row))
+            for row in self.document.ledger
         }
 
-    def _row_spread_ms(self, row: dict[str, Any]) -> float:
+    def _row_spread_ms(self, row: LedgerRow) -> float:
         """How far a row of a single step usually is from the mean one; the document
         has the standard error of that mean.
         """
-        if row.get("noise_ms") is None or not row["ms_per_step"] > 0:
-            return float(UNKNOWN_SPREAD * row["share"] * self.step_ms)
-        return float(
-            row["noise_ms"]
-            / row["ms_per_step"]
-            * row["share"]
-            * self.step_ms
-            * math.sqrt(self.document["steps"]["complete"])
-        )
+        if row.noise_ms is None or not row.ms_per_step > 0:
+            return UNKNOWN_SPREAD * row.share * self.step_ms
+        steps = math.sqrt(self.document.steps.complete)
+        return row.noise_ms / row.ms_per_step * row.share * self.step_ms * steps
 
-    def operators_ms(self, column: str) -> dict[str, float]:
+    def operators_ms(self, column: Callable[[Average], float | None]) -> dict[str, float]:
         """Operators by name: that column of torch's table, put in ms of the step compared here."""
-        recorded_ms = float(np.median(self.document["steps"]["timeline_series_ms"] or [math.nan]))
-        rows = self.document["key_averages"]["rows"] if recorded_ms > 0 else []
-        return {
-            row["name"]: row[column] * self.step_ms / recorded_ms for row in rows if row[column] is not None
-        }
+        recorded_ms = float(np.median(self.document.steps.timeline_series_ms or [math.nan]))
+        rows = self.document.key_averages.rows if recorded_ms > 0 else []
+        times = {row.name: column(row) for row in rows}
+        return {name: ms * self.step_ms / recorded_ms for name, ms in times.items() if ms is not None}
 
 
 @dataclass(frozen=True)
@@ -131,14 +132,14 @@ class Runs:
         load_ms = LOAD_PART * self.a.others_share * a_ms, LOAD_PART * self.b.others_share * b_ms
         least_ms = math.hypot(*noise_ms, *load_ms, FLOOR_SHARE * max(self.a.step_ms, self.b.step_ms))
         change_ms = b_ms - a_ms
-        return {
-            "a_ms": a_ms,
-            "b_ms": b_ms,
-            "change_ms": change_ms,
-            "change_share": change_ms / a_ms if a_ms > 0 else None,
-            "noise_ms": least_ms,
-            "beyond_noise": abs(change_ms) > least_ms,
-        }
+        return Change(
+            a_ms=a_ms,
+            b_ms=b_ms,
+            change_ms=change_ms,
+            change_share=change_ms / a_ms if a_ms > 0 else None,
+            noise_ms=least_ms,
+            beyond_noise=abs(change_ms) > least_ms,
+        )
 
     def change_of_finding(self, a_ms: float, b_ms: float) -> Change:
         """The same for a part whose own spread is not known: in proportion to the step's."""
@@ -165,16 +166,16 @@ class Runs:
     @property
     def noise_share(self) -> float:
         """Noise of the longer step."""
-        return float(self.step["noise_ms"] / max(self.a.step_ms, self.b.step_ms))
+        return self.step.noise_ms / max(self.a.step_ms, self.b.step_ms)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """By the usual step; where that stays, by the average one.
 
         The same numbers are no change, however noisy they are.
         """
         for change in (self.step, self.average):
-            if change["beyond_noise"]:
-                return "faster" if change["change_ms"] < 0 else "slower"
-        is_same = self.step["change_ms"] == 0 == self.average["change_ms"]
+            if change.beyond_noise:
+                return "faster" if change.change_ms < 0 else "slower"
+        is_same = self.step.change_ms == 0 == self.average.change_ms
         return "too_noisy" if not is_same and self.noise_share > TOO_NOISY_SHARE else "no_change"

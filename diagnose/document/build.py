@@ -8,12 +8,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from diagnose import __version__
-from diagnose.document import text
+from diagnose.document import model, text
 from diagnose.document.headline import caution_about, gpu_notes, noise_notes, verdict_on
-from diagnose.document.queries import SCHEMA, place
+from diagnose.document.measurements import found_numbers, with_measurement
+from diagnose.document.model import Document
+from diagnose.document.queries import place
 from diagnose.document.ranks import ranks_document
+from diagnose.document.stored import checked
 from diagnose.document.text import quantity
 from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
@@ -29,72 +33,71 @@ from diagnose.measure.spread import row_noise_ms
 from diagnose.predict.plan import Assessed
 from diagnose.predict.prediction import Prediction
 from diagnose.run.child.step_clock import StepClock
-from diagnose.verify.measured_savings import found_numbers, with_measurement
+from diagnose.trace.notes import Note
 
 
 def result_document(
-    measured: Measured, prediction: Prediction, assessed: list[Assessed], sources: Sources
-) -> dict[str, Any]:
+    measured: Measured,
+    prediction: Prediction,
+    assessed: list[Assessed],
+    sources: Sources,
+    verification: model.Verification | None = None,
+) -> Document:
     """The result document; ``patch`` is filled in by whoever writes the patch (`diagnose.report.patch`)."""
     recording = measured.recording
-    proof = recording.proof
-    findings = [with_measurement(_finding(one, measured, sources, proof), proof) for one in assessed]
+    findings = [
+        with_measurement(_finding(one, measured, sources, verification), verification) for one in assessed
+    ]
     average_ms = _average_ms(assessed, prediction)
     rows = zip(findings, assessed, strict=True)
-    document = {
-        "schema": SCHEMA,
-        "tool": {"name": "diagnose", "version": __version__},
-        "run": _run(recording),
-        "steps": _steps(measured),
-        "ledger": _ledger(measured),
-        "ledger_device": measured.ledger.device if measured.ledger else None,
-        "findings": findings,
-        "plan": [_plan_row(one, of, average_ms) for one, of in rows if one["group"] == "plan"],
-        "self_replay_error": prediction.error,
-        "prediction_missing": prediction.missing.reason if prediction.missing else None,
-        "steady_step_ms": None if prediction.missing else prediction.recorded_ms,
-        "upper_bound_ms": None if prediction.missing else prediction.limit_ms,
-        "ranks": ranks_document(measured.job),
-        "verification": proof or None,
-        "patch": None,
-        "lines": _lines(measured, sources),
-        "key_averages": {
-            "rows": recording.key_averages.get("rows", []),
-            "note": recording.key_averages.get("note", ""),
-        },
-        "metrics": {name: _metric(measured, name) for name in sorted(METRICS)},
-        "notes": [
-            *recording.notes,
-            *_rank_notes(recording),
+    document = Document(
+        tool=model.Tool(name="diagnose", version=__version__),
+        verdict="",
+        run=_run(recording),
+        steps=_steps(measured),
+        ledger=_ledger(measured),
+        ledger_device=measured.ledger.device if measured.ledger else None,
+        findings=findings,
+        plan=[_plan_row(finding, of, average_ms) for finding, of in rows if finding.group == "plan"],
+        self_replay_error=prediction.error,
+        prediction_missing=prediction.missing.reason if prediction.missing else None,
+        steady_step_ms=None if prediction.missing else prediction.recorded_ms,
+        upper_bound_ms=None if prediction.missing else prediction.limit_ms,
+        ranks=ranks_document(measured.job),
+        verification=verification,
+        lines=_lines(measured, sources),
+        key_averages=_averages(recording),
+        metrics={name: _metric(measured, name) for name in sorted(METRICS)},
+        notes=[
+            *_plain_notes(*recording.notes, *_rank_notes(recording)),
             *_trace_notes(recording),
-            *gpu_notes(measured),
+            *_plain_notes(*gpu_notes(measured)),
             *noise_notes(measured),
         ],
-    }
-    verdict = verdict_on(document, caution_about(measured))
-    return {"schema": document.pop("schema"), "tool": document.pop("tool"), "verdict": verdict, **document}
+    )
+    return replace(document, verdict=verdict_on(document, caution_about(measured)))
 
 
-def _run(recording: Recording) -> dict[str, Any]:
+def _run(recording: Recording) -> model.Run:
     run, facts = recording.run, recording.facts
     environment = _environment(recording)
-    return {
-        "target": run.get("target", recording.url or recording.source.name),
-        "argv": run.get("argv", []),
-        "module": run.get("module", False),
-        "cwd": run.get("cwd"),
-        "wall_s": run.get("wall_s"),
-        "ended": run.get("ended", "finished"),
-        "exit_code": run.get("exit_code"),
-        "signal": run.get("signal"),
-        "recorded_by_us": bool(run),
-        "torch_imported": run.get("torch_imported"),
-        "in_process": run.get("in_process", False),
-        "launchers": run.get("launchers", 1),
-        "launchers_here": run.get("launchers_here", run.get("launchers", 1)),
-        "device": facts.get("device") or _device(recording),
-        "environment": {name: value for name, value in environment.items() if value is not None},
-    }
+    return model.Run(
+        target=run.get("target", recording.url or recording.source.name),
+        argv=run.get("argv", []),
+        module=run.get("module", False),
+        cwd=run.get("cwd"),
+        wall_s=run.get("wall_s"),
+        ended=run.get("ended", "finished"),
+        exit_code=run.get("exit_code"),
+        signal=run.get("signal"),
+        recorded_by_us=bool(run),
+        torch_imported=run.get("torch_imported"),
+        in_process=run.get("in_process", False),
+        launchers=run.get("launchers", 1),
+        launchers_here=run.get("launchers_here", run.get("launchers", 1)),
+        device=facts.get("device") or _device(recording),
+        environment={name: value for name, value in environment.items() if value is not None},
+    )
 
 
 def _environment(recording: Recording) -> dict[str, Any]:
@@ -138,7 +141,7 @@ def _gpu_name(recording: Recording) -> str | None:
     return next((str(one["name"]) for one in devices if isinstance(one, dict) and one.get("name")), None)
 
 
-def _steps(measured: Measured) -> dict[str, Any]:
+def _steps(measured: Measured) -> model.Steps:
     recording = measured.recording
     timeline = measured.timeline
     recorded_ms = (timeline.windows[:, 1] - timeline.windows[:, 0]) / 1e6 if timeline else np.empty(0)
@@ -146,121 +149,123 @@ def _steps(measured: Measured) -> dict[str, Any]:
     plain_ms = plain.lengths_ns / 1e6 if plain else np.empty(0)
     step_ms = measured.number("plain_step_ms")
     detail = measured.detail
-    return {
-        "clock": recording.clock.get("clock", StepClock.NONE if recording.run else StepClock.TRACE),
-        "step_source": recording.timeline.step_source if recording.timeline is not None else None,
-        "complete": len(recorded_ms),
-        "ticks_per_step": recording.ticks_per_step,
-        "phases": {
+    return model.Steps(
+        clock=StepClock(recording.clock.get("clock", StepClock.NONE if recording.run else StepClock.TRACE)),
+        step_source=recording.timeline.step_source if recording.timeline is not None else None,
+        complete=len(recorded_ms),
+        ticks_per_step=recording.ticks_per_step,
+        phases={
             phase["name"]: len(recording.step_ns(phase["name"]))
             for phase in recording.clock.get("phases", [])
         },
-        "cold": bool((recording.phase("timeline") or {}).get("cold")),
-        "after_session": measured.after_session,
-        "per_step": recording.clock.get("per_step", {}),
-        "typical_ms": _plain(measured.number("step_ms")),
-        "untypical_count": int((~plain.chosen).sum()) if plain else 0,
-        "untypical_ms": _plain(measured.number("untypical_ms")),
-        "delayed_share": _plain(measured.number("delayed_share")),
-        "plain_ms": _spread(plain_ms),
-        "timeline_ms": _spread(recorded_ms),
-        "distortion": float(np.median(recorded_ms)) / step_ms if step_ms > 0 and len(recorded_ms) else None,
-        "detail_distortion": detail.step_ns / 1e6 / step_ms if detail and step_ms > 0 else None,
-        "plain_series_ms": plain_ms.tolist(),
-        "timeline_series_ms": recorded_ms.tolist(),
-        "noise_ms": _plain(measured.number("noise_ms")),
-    }
+        cold=bool((recording.phase("timeline") or {}).get("cold")),
+        after_session=measured.after_session,
+        per_step=recording.clock.get("per_step", {}),
+        typical_ms=_plain(measured.number("step_ms")),
+        untypical_count=int((~plain.chosen).sum()) if plain else 0,
+        untypical_ms=_plain(measured.number("untypical_ms")),
+        delayed_share=_plain(measured.number("delayed_share")),
+        plain_ms=_spread(plain_ms),
+        timeline_ms=_spread(recorded_ms),
+        distortion=float(np.median(recorded_ms)) / step_ms if step_ms > 0 and len(recorded_ms) else None,
+        detail_distortion=detail.step_ns / 1e6 / step_ms if detail and step_ms > 0 else None,
+        plain_series_ms=plain_ms.tolist(),
+        timeline_series_ms=recorded_ms.tolist(),
+        noise_ms=_plain(measured.number("noise_ms")),
+    )
 
 
-def _spread(values: np.ndarray) -> dict[str, float] | None:
+def _spread(values: np.ndarray) -> model.Spread | None:
     if not len(values):
         return None
     median = float(np.median(values))
-    return {"median": median, "mad": float(np.median(np.abs(values - median)))}
+    return model.Spread(median=median, mad=float(np.median(np.abs(values - median))))
 
 
-def _ledger(measured: Measured) -> list[dict[str, Any]]:
+def _ledger(measured: Measured) -> list[model.LedgerRow]:
     ledger = measured.ledger
     if ledger is None:
         return []
     return [
-        {
-            "row": row,
-            "title": TITLES[row][0],
-            "meaning": TITLES[row][1],
-            "ms_per_step": measured.row_ms(row),
-            "share": measured.row_ms(row) / measured.number("step_ms"),
-            "noise_ms": row_noise_ms(measured, row),
-        }
+        model.LedgerRow(
+            row=row,
+            title=TITLES[row][0],
+            meaning=TITLES[row][1],
+            ms_per_step=measured.row_ms(row),
+            share=measured.row_ms(row) / measured.number("step_ms"),
+            noise_ms=row_noise_ms(measured, row),
+        )
         for row, intervals in ledger.rows.items()
         if len(intervals) or measured.row_ms(row) > 0
     ]
 
 
-def _finding(one: Assessed, measured: Measured, sources: Sources, proof: dict[str, Any]) -> dict[str, Any]:
+def _finding(
+    one: Assessed, measured: Measured, sources: Sources, verification: model.Verification | None
+) -> model.Finding:
     finding, rule = one.finding, one.finding.rule
     fires = finding.state == "fires"
-    return {
-        "rule": rule.id,
-        "status": rule.status,
-        "state": finding.state,
-        "group": one.group,
-        "severity": one.severity,
-        "refines": rule.refines,
-        "symptom": rule.symptom,
-        "why": rule.why,
-        "innocent": rule.innocent,
-        "references": list(rule.references),
-        "ms_per_step": finding.ms_per_step,
-        "share": one.share,
-        "evidence": [_evidence(evidence) for evidence in finding.evidence],
-        "culprits": [_culprit(culprit, sources) for culprit in finding.culprits],
-        "fix": _fix(finding, measured, sources, found_numbers(rule, proof))
+    return model.Finding(
+        rule=rule.id,
+        status=rule.status,
+        state=finding.state,
+        group=one.group,
+        severity=one.severity,
+        refines=rule.refines,
+        symptom=rule.symptom,
+        why=rule.why,
+        innocent=rule.innocent,
+        references=list(rule.references),
+        ms_per_step=finding.ms_per_step,
+        share=one.share,
+        evidence=[_evidence(evidence) for evidence in finding.evidence],
+        culprits=[_culprit(culprit, sources) for culprit in finding.culprits],
+        fix=_fix(finding, measured, sources, found_numbers(rule, verification))
         if fires
-        else {"title": rule.fix.title},
-        "saving": _saving(one),
-        "because_of": one.because_of,
-        "alternative_to": one.alternative_to,
-        "abstains_for": {"reason": finding.abstains_for.reason, "option": finding.abstains_for.option}
+        else model.Fix(title=rule.fix.title, safety=rule.fix.safety),
+        saving=_saving(one),
+        because_of=one.because_of,
+        alternative_to=one.alternative_to,
+        abstains_for=model.Lacking(reason=finding.abstains_for.reason, option=finding.abstains_for.option)
         if finding.abstains_for
         else None,
-        "error": finding.error,
-    }
+        error=finding.error,
+    )
 
 
-def _saving(one: Assessed) -> dict[str, Any]:
+def _saving(one: Assessed) -> model.Saving:
     known = one.saving
-    return {
-        "at_most_ms": one.at_most_ms,
-        "scope": one.finding.rule.saving.scope,
-        "predicted_ms": {"best_guess": known.predicted_ms, "low": known.low_ms, "high": known.high_ms}
+    return model.Saving(
+        at_most_ms=one.at_most_ms,
+        scope=one.finding.rule.saving.scope,
+        predicted_ms=model.Predicted(best_guess=known.predicted_ms, low=known.low_ms, high=known.high_ms)
         if known
         else None,
-        "confidence": known.confidence if known else None,
-        "reason": known.reason if known else None,
-        "measured_ms": None,  # see `with_measurement`
-        "verdict": None,
-    }
+        confidence=known.confidence if known else None,
+        reason=known.reason if known else None,
+        measured_ms=None,  # see `with_measurement`
+        verdict=None,
+    )
 
 
-def _fix(finding: Finding, measured: Measured, sources: Sources, found: Mapping[str, Any]) -> dict[str, Any]:
+def _fix(finding: Finding, measured: Measured, sources: Sources, found: Mapping[str, Any]) -> model.Fix:
     """``found``: numbers that were searched for by running the script, in place of what metrics suggest."""
     fix = finding.rule.fix
 
     def value_of(name: str) -> Any:
         return found.get(name, measured.metric(name))
 
-    return {
-        "title": fix.title,
-        "how": _how(finding.rule, value_of),
-        "caution": fix.caution,
-        "safety": fix.safety,
-        "intervention": fix.intervention,
-        "arguments": _arguments(fix, value_of),
-        "before": fix.before,
-        "after": filled(fix.after, lambda name: _shown(value_of(name), name)),
-        "call_sites": _call_sites(finding, measured, sources) if fix.call else [],
-    }
+    return model.Fix(
+        title=fix.title,
+        how=_how(finding.rule, value_of),
+        caution=fix.caution,
+        safety=fix.safety,
+        intervention=fix.intervention,
+        arguments=_arguments(fix, value_of),
+        before=fix.before,
+        after=filled(fix.after, lambda name: _shown(value_of(name), name)),
+        call_sites=_call_sites(finding, measured, sources) if fix.call else [],
+    )
 
 
 def _arguments(fix: Advice, value_of: Callable[[str], Any]) -> dict[str, Any] | None:
@@ -279,11 +284,12 @@ def _shown(value: Any, name: str) -> str | None:
     return None if isinstance(value, Missing) else quantity(value, METRICS[name].unit)
 
 
-def _call_sites(finding: Finding, measured: Measured, sources: Sources) -> list[dict[str, Any]]:
+def _call_sites(finding: Finding, measured: Measured, sources: Sources) -> list[model.CallSite]:
     blamed = [CallSite(culprit.file, culprit.line) for culprit in finding.culprits]
     sites = call_sites(finding.rule.fix.call, measured, blamed)
     return [
-        {"file": sources.shown(site.file), "line": site.line, "source": sources.line(*site)} for site in sites
+        model.CallSite(file=sources.shown(site.file), line=site.line, source=sources.line(*site))
+        for site in sites
     ]
 
 
@@ -296,29 +302,29 @@ def _how(rule: Rule, value_of: Callable[[str], Any]) -> str:
     )
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
+def _evidence(evidence: Evidence) -> model.Evidence:
     condition = evidence.condition
-    return {
-        "metric": condition.metric,
-        "meaning": METRICS[condition.metric].meaning,
-        "value": _plain(evidence.value),
-        "op": condition.op,
-        "threshold": condition.value,
-        "unit": evidence.unit,
-        "because": condition.because,
-    }
+    return model.Evidence(
+        metric=condition.metric,
+        meaning=METRICS[condition.metric].meaning,
+        value=_plain(evidence.value),
+        op=condition.op,
+        threshold=condition.value,
+        unit=evidence.unit,
+        because=condition.because,
+    )
 
 
-def _culprit(culprit: Culprit, sources: Sources) -> dict[str, Any]:
-    return {
-        "file": sources.shown(culprit.file),
-        "line": culprit.line,
-        "function": culprit.function,
-        "source": sources.line(culprit.file, culprit.line),
-        "calls_per_step": culprit.calls_per_step,
-        "ms_per_step": culprit.ms_per_step,
-        "via": culprit.via,
-    }
+def _culprit(culprit: Culprit, sources: Sources) -> model.Culprit:
+    return model.Culprit(
+        file=sources.shown(culprit.file),
+        line=culprit.line,
+        function=culprit.function,
+        source=sources.line(culprit.file, culprit.line),
+        calls_per_step=culprit.calls_per_step,
+        ms_per_step=culprit.ms_per_step,
+        via=culprit.via,
+    )
 
 
 def _average_ms(assessed: list[Assessed], prediction: Prediction) -> float | None:
@@ -333,45 +339,52 @@ def _average_ms(assessed: list[Assessed], prediction: Prediction) -> float | Non
     )
 
 
-def _plan_row(finding: dict[str, Any], one: Assessed, average_ms: float | None) -> dict[str, Any]:
+def _plan_row(finding: model.Finding, one: Assessed, average_ms: float | None) -> model.PlanRow:
     line = place(finding)
-    return {
-        "rule": finding["rule"],
-        "fix": finding["fix"]["title"],
-        "where": text.place(line) if line else None,
-        "severity": finding["severity"],
-        "at_most_ms": finding["saving"]["at_most_ms"],
-        "share": finding["share"],
-        "alone_ms": one.saving.predicted_ms if one.saving else None,
-        "cumulative_ms": one.cumulative_ms,
-        "step_ms_after": None
+    assert finding.severity is not None  # of all that fire
+    return model.PlanRow(
+        rule=finding.rule,
+        fix=finding.fix.title,
+        where=text.place(line) if line else None,
+        severity=finding.severity,
+        at_most_ms=finding.saving.at_most_ms,
+        share=finding.share,
+        alone_ms=one.saving.predicted_ms if one.saving else None,
+        cumulative_ms=one.cumulative_ms,
+        step_ms_after=None
         if one.cumulative_ms is None or average_ms is None
         else average_ms - one.cumulative_ms,
-    }
+    )
 
 
-def _lines(measured: Measured, sources: Sources) -> list[dict[str, Any]]:
+def _lines(measured: Measured, sources: Sources) -> list[model.Line]:
     step_ms = measured.number("step_ms")
     return [
-        {
-            "file": sources.shown(cost.file),
-            "line": cost.line,
-            "function": cost.function,
-            "source": sources.line(cost.file, cost.line),
-            "self_ms": cost.self_ms,
-            "total_ms": cost.total_ms,
-            "share": cost.total_ms / step_ms,
-            "calls_per_step": cost.calls_per_step,
-        }
+        model.Line(
+            file=sources.shown(cost.file),
+            line=cost.line,
+            function=cost.function,
+            source=sources.line(cost.file, cost.line),
+            self_ms=cost.self_ms,
+            total_ms=cost.total_ms,
+            share=cost.total_ms / step_ms,
+            calls_per_step=cost.calls_per_step,
+        )
         for cost in line_costs(measured)
     ]
 
 
-def _metric(measured: Measured, name: str) -> dict[str, Any]:
+def _averages(recording: Recording) -> model.Averages:
+    known = recording.key_averages
+    rows = checked(known.get("rows", []), list[model.Average], "key_averages.json")
+    return model.Averages(rows=rows, note=known.get("note", ""))
+
+
+def _metric(measured: Measured, name: str) -> model.Metric:
     value = measured.metric(name)
     if isinstance(value, Missing):
-        return {"missing": value.reason, "option": value.option}
-    return {"value": _plain(value), "unit": METRICS[name].unit}
+        return model.Metric(missing=value.reason, option=value.option)
+    return model.Metric(value=_plain(value), unit=METRICS[name].unit)
 
 
 def _plain(value: Any) -> Any:
@@ -388,9 +401,15 @@ def _rank_notes(recording: Recording) -> list[str]:
     return about_ranks(recording.run, rank_folders(recording.source)) if recording.run else []
 
 
-def _trace_notes(recording: Recording) -> list[str]:
+def _plain_notes(*sentences: str) -> list[Note]:
+    return [Note("", sentence) for sentence in sentences]
+
+
+def _trace_notes(recording: Recording) -> list[Note]:
     notes = []
     for name, trace in (("timeline", recording.timeline), ("detail", recording.detail)):
         if trace is not None:
-            notes += [f"{name}: {note}" if recording.run else note for note in trace.notes]
+            lead = f"{name}: " if recording.run else ""
+            found = [*_plain_notes(*trace.notes), *trace.doubts]
+            notes += [Note(note.code, f"{lead}{note.text}") for note in found]
     return notes

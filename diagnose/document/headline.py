@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from diagnose.document import savings
-from diagnose.document.queries import recorded_inside, saw_no_step
+from diagnose.document.model import Document
+from diagnose.document.queries import metric, recorded_inside, saw_no_step
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.text import count, share, size
 from diagnose.measure.areas.gpu_state import gpu_bytes
 from diagnose.measure.areas.host import FULL, OTHERS_SHARE
 from diagnose.measure.metrics import Measured, Missing
 from diagnose.predict.plan import HIGH_SHARE
+from diagnose.trace.notes import NOISY_STEPS, Note
 
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at
 # 21 times had a ledger that was wrong.
@@ -23,13 +23,14 @@ OUT_OF_MEMORY = "out-of-memory"  # the rule
 TOO_NOISY_SHARE = 0.05
 
 
-def noise_notes(measured: Measured) -> list[str]:
+def noise_notes(measured: Measured) -> list[Note]:
     if not _noise_share(measured) > TOO_NOISY_SHARE:
         return []
-    return [
+    said = (
         f"{_noise(measured).capitalize()}: close other programs on this machine, or time more steps "
         "(`--plain-steps 100`)."
-    ]
+    )
+    return [Note(NOISY_STEPS, said)]
 
 
 def _noise_share(measured: Measured) -> float:
@@ -139,38 +140,36 @@ def _taken(measured: Measured, others: float, *, starved: bool) -> str:
     )
 
 
-def _end_for_lack_of_memory(document: dict[str, Any]) -> str:
+def _end_for_lack_of_memory(document: Document) -> str:
     """Whose memory ran out, when and where, if that ended the run; else empty."""
-    told = document["metrics"].get("memory_error", {}).get("value")
-    where = next((row["where"] for row in document["plan"] if row["rule"] == OUT_OF_MEMORY), "")
+    told = metric(document, "memory_error")
+    where = next((row.where for row in document.plan if row.rule == OUT_OF_MEMORY), "")
     return f"The run ended for lack of memory ({told}){f', at `{where}`' if where else ''}" if told else ""
 
 
-def verdict_on(document: dict[str, Any], caution: str) -> str:
+def verdict_on(document: Document, caution: str) -> str:
     """One sentence: what is at stake and where, or that nothing is; after the caution, and who
     holds up other ranks, if there are such.
 
     Before it what ended the run, if that was a lack of memory.
     """
     ended = _end_for_lack_of_memory(document)
-    if not document["ledger"]:
+    if not document.ledger:
         return f"{ended}, before a complete step was recorded." if ended else _nothing_recorded(document)
     caution = f"{ended}. As recorded until then: {caution}" if ended else caution
     lead = ranks_headline(document)
-    if document["plan"]:
-        top = document["plan"][0]
-        symptom = next(
-            finding["symptom"] for finding in document["findings"] if finding["rule"] == top["rule"]
-        ).rstrip(".")
-        where = f", at `{top['where']}`" if top["where"] else ""
+    if document.plan:
+        top = document.plan[0]
+        symptom = next(finding.symptom for finding in document.findings if finding.rule == top.rule).rstrip(
+            "."
+        )
+        where = f", at `{top.where}`" if top.where else ""
         attributed = savings.attributed(document)
         before, after = f"{lead}: " if lead else "", f" ({attributed})" if attributed else ""
         return f"{caution}{before}{symptom}{where}{after}."
-    largest = max(document["ledger"], key=lambda row: row["share"])
-    costliest = next((line for line in document["lines"] if line["self_ms"] > 0), None)
-    line = (
-        f" The costliest of your own lines is `{costliest['file']}:{costliest['line']}`." if costliest else ""
-    )
+    largest = max(document.ledger, key=lambda row: row.share)
+    costliest = next((line for line in document.lines if line.self_ms > 0), None)
+    line = f" The costliest of your own lines is `{costliest.file}:{costliest.line}`." if costliest else ""
     nothing = (
         f"{lead}, and no rule tells a fix"
         if lead
@@ -178,12 +177,12 @@ def verdict_on(document: dict[str, Any], caution: str) -> str:
         if caution
         else "Nothing worth fixing was found"
     )
-    return f"{caution}{nothing}: {share(largest['share'])} of each step is {largest['title'].lower()}.{line}"
+    return f"{caution}{nothing}: {share(largest.share)} of each step is {largest.title.lower()}.{line}"
 
 
-def _nothing_recorded(document: dict[str, Any]) -> str:
-    target = f"`{document['run']['target']}`"
-    if document["run"].get("torch_imported") is False:
+def _nothing_recorded(document: Document) -> str:
+    target = f"`{document.run.target}`"
+    if document.run.torch_imported is False:
         return f"{target} never imported torch, so there was nothing to record."
     if saw_no_step(document) and not recorded_inside(document):
         return (

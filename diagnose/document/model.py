@@ -1,18 +1,27 @@
 """The result document, key by key: what each is, in which unit, and when it is null.
 
-docs/report.schema.json is made from these definitions, and documents are checked against them
-(`diagnose.document.schema`). Keys are only ever added; one that changes its meaning or goes needs another
-number in `schema`. Times are ms of a plain step unless a key says otherwise.
+These definitions are its types, its JSON and docs/report.schema.json at once (`diagnose.document.stored`,
+`diagnose.document.schema`). Keys are only ever added, with a default for documents that lack them; one that
+changes its meaning or goes needs another number in `schema`. Times are ms of a plain step unless a key says
+otherwise.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from diagnose.judge.terms import Confidence, Group, Op, Safety, Scope, Severity, State, Status
+from diagnose.measure.job import Pattern
+from diagnose.run.child.step_clock import StepClock
+from diagnose.trace.notes import Note
+
+SCHEMA: Literal[2] = 2  # of the result document; another number where a key changes its meaning
+VERIFICATION_SCHEMA: Literal[1] = 1
 
 Scalar = bool | int | float | str | None
-Severity = Literal["low", "medium", "high"]
+TrialState = Literal["measured", "not_held", "failed", "not_tried", "no_time"]
 Verdict = Literal["faster", "slower", "no_change", "too_noisy", "changes_result", "not_held", "failed"]
 
 
@@ -20,25 +29,25 @@ def _is(description: str) -> Meta:
     return Meta(description=description)
 
 
-class Tool(TypedDict):
+class Tool(Struct, kw_only=True):
     """What wrote the document."""
 
     name: Annotated[str, _is("Always diagnose.")]
     version: Annotated[str, _is("Its version.")]
 
 
-class Run(TypedDict):
+class Run(Struct, kw_only=True):
     """What was recorded, and how it ended."""
 
     target: Annotated[
         str, _is("The script or module as it was typed, or the name of the trace or its URL without secrets.")
     ]
     argv: Annotated[list[str], _is("The script and its own arguments; empty for a trace.")]
-    module: NotRequired[Annotated[bool, _is("Whether it was run with -m.")]]
-    cwd: NotRequired[
-        Annotated[str | None, _is("The folder it ran in, which relative paths start from; null for a trace.")]
-    ]
-    wall_s: NotRequired[Annotated[float | None, _is("Seconds that the recorded run took; null for a trace.")]]
+    module: Annotated[bool, _is("Whether it was run with -m.")] = False
+    cwd: Annotated[
+        str | None, _is("The folder it ran in, which relative paths start from; null for a trace.")
+    ] = None
+    wall_s: Annotated[float | None, _is("Seconds that the recorded run took; null for a trace.")] = None
     ended: Annotated[
         Literal["stopped", "finished", "crashed", "killed", "interrupted", "timeout", "running"],
         _is(
@@ -48,21 +57,17 @@ class Run(TypedDict):
         ),
     ]
     exit_code: Annotated[int | None, _is("The script's; null if a signal ended it, and for a trace.")]
-    signal: NotRequired[Annotated[str | None, _is("The name of the signal that ended it, else null.")]]
-    recorded_by_us: NotRequired[Annotated[bool, _is("False for a trace that another profiler recorded.")]]
-    torch_imported: NotRequired[
-        Annotated[
-            bool | None,
-            _is(
-                "Whether a process of the script imported torch; null where that is not known, as of a trace."
-            ),
-        ]
-    ]
-    launchers: NotRequired[Annotated[int, _is("How many torchrun started, one a rank; 1 without it.")]]
-    launchers_here: NotRequired[
-        Annotated[int, _is("How many of them on the machine that kept the run's record; missing: all.")]
-    ]
-    in_process: NotRequired[Annotated[bool, _is("A block of a program recorded itself: diagnose.record().")]]
+    signal: Annotated[str | None, _is("The name of the signal that ended it, else null.")] = None
+    recorded_by_us: Annotated[bool, _is("False for a trace that another profiler recorded.")] = True
+    torch_imported: Annotated[
+        bool | None,
+        _is("Whether a process of the script imported torch; null where that is not known, as of a trace."),
+    ] = None
+    launchers: Annotated[int, _is("How many torchrun started, one a rank; 1 without it.")] = 1
+    launchers_here: Annotated[
+        int | None, _is("How many of them on the machine that kept the run's record; null: all.")
+    ] = None
+    in_process: Annotated[bool, _is("A block of a program recorded itself: diagnose.record().")] = False
     device: Annotated[str, _is("cpu, or cuda where GPU work was recorded.")]
     environment: Annotated[
         dict[str, Scalar],
@@ -70,93 +75,80 @@ class Run(TypedDict):
     ]
 
 
-class Spread(TypedDict):
+class Spread(Struct, kw_only=True):
     """Times of steps, ms."""
 
     median: Annotated[float, _is("ms")]
     mad: Annotated[float, _is("Median absolute deviation from it, ms.")]
 
 
-class Steps(TypedDict):
+class Steps(Struct, kw_only=True):
     """Which steps were seen, and how long they took."""
 
     clock: Annotated[
-        Literal["step", "optimizer", "backward", "forward", "replay", "none", "trace"],
+        StepClock,
         _is(
             "What ended a step: the loop's own word (step), optimizer.step(), backward(), the model's "
             "forward, a CUDA graph's replay, "
             "nothing that was seen, or what the trace says."
         ),
     ]
-    step_source: NotRequired[
-        Annotated[str | None, _is("What the timeline's steps were read from; null without a timeline.")]
-    ]
+    step_source: Annotated[
+        str | None, _is("What the timeline's steps were read from; null without a timeline.")
+    ] = None
     complete: Annotated[int, _is("Whole steps of the timeline.")]
-    ticks_per_step: NotRequired[
-        Annotated[int, _is("Ends of the clock's kind in a step: two optimizers make two.")]
-    ]
+    ticks_per_step: Annotated[int, _is("Ends of the clock's kind in a step: two optimizers make two.")] = 1
     phases: Annotated[
         dict[str, int], _is("Steps by phase: warmup, plain, timeline, detail; empty for a trace.")
     ]
-    cold: NotRequired[
-        Annotated[
-            bool, _is("The timeline comes from the script's very first steps, for there were no others.")
-        ]
-    ]
-    after_session: NotRequired[
-        Annotated[
-            bool,
-            _is(
-                "The plain steps came after a profiler had recorded the GPU, and may take longer than "
-                "without it."
-            ),
-        ]
-    ]
-    per_step: NotRequired[
-        Annotated[dict[str, float | None], _is("Calls in a step, by kind: backward, fetch, forward.")]
-    ]
-    typical_ms: NotRequired[
-        Annotated[
-            float | None,
-            _is(
-                "The step that all shares are of: the mean of the typical plain steps; of the recorded ones "
-                "if none was timed."
-            ),
-        ]
-    ]
-    untypical_count: NotRequired[
-        Annotated[
-            int, _is("Plain steps that do not count: far longer or shorter than the others, or delayed.")
-        ]
-    ]
-    untypical_ms: NotRequired[
-        Annotated[float | None, _is("What those that are far longer add to the average step, ms.")]
-    ]
-    delayed_share: NotRequired[
-        Annotated[
-            float | None,
-            _is(
-                "Of the plain steps' time: the script's threads were ready to run and had no core, 0–1. Not "
-                "in any other time here."
-            ),
-        ]
-    ]
+    cold: Annotated[
+        bool, _is("The timeline comes from the script's very first steps, for there were no others.")
+    ] = False
+    after_session: Annotated[
+        bool,
+        _is(
+            "The plain steps came after a profiler had recorded the GPU, and may take longer than without it."
+        ),
+    ] = False
+    per_step: Annotated[
+        dict[str, float | None], _is("Calls in a step, by kind: backward, fetch, forward.")
+    ] = {}
+    typical_ms: Annotated[
+        float | None,
+        _is(
+            "The step that all shares are of: the mean of the typical plain steps; of the recorded ones "
+            "if none was timed."
+        ),
+    ] = None
+    untypical_count: Annotated[
+        int, _is("Plain steps that do not count: far longer or shorter than the others, or delayed.")
+    ] = 0
+    untypical_ms: Annotated[
+        float | None, _is("What those that are far longer add to the average step, ms.")
+    ] = None
+    delayed_share: Annotated[
+        float | None,
+        _is(
+            "Of the plain steps' time: the script's threads were ready to run and had no core, 0–1. Not "
+            "in any other time here."
+        ),
+    ] = None
     plain_ms: Annotated[Spread | None, _is("The steps without a profiler. Null where none was timed.")]
     timeline_ms: Annotated[
         Spread | None, _is("The step as recorded, with the profiler's cost. Null without a timeline.")
     ]
     distortion: Annotated[float | None, _is("The median of timeline_ms ÷ the typical plain step.")]
-    detail_distortion: NotRequired[
-        Annotated[float | None, _is("The same for the slower recording that finds source lines.")]
-    ]
+    detail_distortion: Annotated[
+        float | None, _is("The same for the slower recording that finds source lines.")
+    ] = None
     plain_series_ms: Annotated[
         list[float], _is("Each plain step, in order, ms; without delays where they are known.")
     ]
     timeline_series_ms: Annotated[list[float], _is("Each recorded step, in order, ms.")]
-    noise_ms: NotRequired[Annotated[float | None, _is("A saving below this cannot be told from noise.")]]
+    noise_ms: Annotated[float | None, _is("A saving below this cannot be told from noise.")] = None
 
 
-class LedgerRow(TypedDict):
+class LedgerRow(Struct, kw_only=True):
     """A part of the step. All rows together are the whole step, nothing counted twice."""
 
     row: Annotated[str, _is("Its name, which `whatif` takes.")]
@@ -164,27 +156,25 @@ class LedgerRow(TypedDict):
     meaning: Annotated[str, _is("What the time was spent on.")]
     ms_per_step: Annotated[float, _is("ms")]
     share: Annotated[float, _is("Of the step, 0–1.")]
-    noise_ms: NotRequired[
-        Annotated[
-            float | None,
-            _is("Standard error of its mean over the recorded steps, ms; null for fewer than three."),
-        ]
-    ]
+    noise_ms: Annotated[
+        float | None,
+        _is("Standard error of its mean over the recorded steps, ms; null for fewer than three."),
+    ] = None
 
 
-class Evidence(TypedDict):
+class Evidence(Struct, kw_only=True):
     """A condition of a rule, with what was measured."""
 
     metric: Annotated[str, _is("`python -m diagnose metrics` lists them.")]
-    meaning: NotRequired[Annotated[str, _is("What the metric says.")]]
+    meaning: Annotated[str, _is("What the metric says.")] = ""
     value: Annotated[Scalar, _is("As measured; null where it is not a finite number.")]
-    op: Annotated[Literal[">=", ">", "<=", "<", "==", "!="], _is("How value and threshold are compared.")]
+    op: Annotated[Op, _is("How value and threshold are compared.")]
     threshold: Annotated[Scalar, _is("What the rule asks for.")]
     unit: Annotated[str, _is("Of value and threshold: ms, share, count, bytes, … or empty.")]
     because: Annotated[str, _is("Why the threshold is what it is.")]
 
 
-class Culprit(TypedDict):
+class Culprit(Struct, kw_only=True):
     """A line of the user's own code that a finding blames."""
 
     file: Annotated[str, _is("Relative to run.cwd where it lies below it.")]
@@ -193,17 +183,13 @@ class Culprit(TypedDict):
     source: Annotated[str, _is("The line's text; empty where the file is not at hand.")]
     calls_per_step: Annotated[float, _is("How often it does what the finding is about.")]
     ms_per_step: Annotated[float, _is("What that takes, ms.")]
-    via: NotRequired[
-        Annotated[
-            str,
-            _is(
-                "The library's function that does it on the line's behalf; empty if the line does it itself."
-            ),
-        ]
-    ]
+    via: Annotated[
+        str,
+        _is("The library's function that does it on the line's behalf; empty if the line does it itself."),
+    ] = ""
 
 
-class CallSite(TypedDict):
+class CallSite(Struct, kw_only=True):
     """A call whose arguments the fix changes."""
 
     file: Annotated[str, _is("As in culprits.")]
@@ -211,35 +197,31 @@ class CallSite(TypedDict):
     source: Annotated[str, _is("The line's text.")]
 
 
-class Fix(TypedDict):
-    """What to do. Of rules that do not fire only the title."""
+class Fix(Struct, kw_only=True):
+    """What to do. Of rules that do not fire only the title and the safety are filled in."""
 
     title: Annotated[str, _is("In a few words.")]
-    how: NotRequired[Annotated[str, _is("What to type, with this run's numbers.")]]
-    caution: NotRequired[Annotated[str, _is("What to look out for; may be empty.")]]
-    safety: NotRequired[
-        Annotated[
-            Literal["exact", "numerics", "manual"],
-            _is(
-                "exact: results stay as they are; numerics: their last digits change; manual: depends on how "
-                "it is done."
-            ),
-        ]
-    ]
-    intervention: NotRequired[
-        Annotated[str, _is("The name under which `verify` makes the fix; empty if only people can.")]
-    ]
-    arguments: NotRequired[
-        Annotated[
-            dict[str, Any] | None, _is("The intervention's arguments; null where one of them is unknown.")
-        ]
-    ]
-    before: NotRequired[Annotated[str, _is("Code as it is; may be empty.")]]
-    after: NotRequired[Annotated[str, _is("The same with the fix; may be empty.")]]
-    call_sites: NotRequired[Annotated[list[CallSite], _is("The calls to change, as far as they were found.")]]
+    how: Annotated[str, _is("What to type, with this run's numbers.")] = ""
+    caution: Annotated[str, _is("What to look out for; may be empty.")] = ""
+    safety: Annotated[
+        Safety,
+        _is(
+            "exact: results stay as they are; numerics: their last digits change; manual: depends on how "
+            "it is done."
+        ),
+    ] = "manual"
+    intervention: Annotated[
+        str, _is("The name under which `verify` makes the fix; empty if only people can.")
+    ] = ""
+    arguments: Annotated[
+        dict[str, Any] | None, _is("The intervention's arguments; null where one of them is unknown.")
+    ] = None
+    before: Annotated[str, _is("Code as it is; may be empty.")] = ""
+    after: Annotated[str, _is("The same with the fix; may be empty.")] = ""
+    call_sites: Annotated[list[CallSite], _is("The calls to change, as far as they were found.")] = []
 
 
-class Predicted(TypedDict):
+class Predicted(Struct, kw_only=True):
     """What the recorded steps take less when they are replayed with the fix made, ms per step."""
 
     best_guess: Annotated[float, _is("ms")]
@@ -247,7 +229,7 @@ class Predicted(TypedDict):
     high: Annotated[float, _is("If it turns out well, ms.")]
 
 
-class Measured(TypedDict):
+class Measured(Struct, kw_only=True):
     """What `verify` measured the fix to save, ms per step; negative where the step became slower."""
 
     best_guess: Annotated[float, _is("ms")]
@@ -256,14 +238,14 @@ class Measured(TypedDict):
     of_ms: Annotated[float, _is("The step without the fix in those runs, ms.")]
 
 
-class Saving(TypedDict):
+class Saving(Struct, kw_only=True):
     """What the fix gains, by itself."""
 
     at_most_ms: Annotated[
         float | None, _is("What it cannot gain more than; null where the finding's cost is not known.")
     ]
     scope: Annotated[
-        Literal["step", "average", "component", "hypothetical", "information"],
+        Scope,
         _is(
             "step: of every step; average: some steps only, ms of the average one; component: of a part that "
             "is no step time; "
@@ -271,36 +253,33 @@ class Saving(TypedDict):
         ),
     ]
     predicted_ms: Annotated[Predicted | None, _is("Null where it cannot be predicted.")]
-    confidence: Annotated[Literal["high", "medium", "low"] | None, _is("How narrow the predicted range is.")]
+    confidence: Annotated[Confidence | None, _is("How narrow the predicted range is.")]
     reason: Annotated[str | None, _is("Why the range is as wide as it is.")]
     measured_ms: Annotated[Measured | None, _is("Null where it was not measured, or no change was found.")]
     verdict: Annotated[Verdict | None, _is("What came of `verify`; null if the fix was not tried.")]
 
 
-class Lacking(TypedDict):
+class Lacking(Struct, kw_only=True):
     """What a rule, or a metric, could not do without."""
 
     reason: Annotated[str, _is("What was missing.")]
     option: Annotated[str, _is("What would record it; may be empty.")]
 
 
-class Finding(TypedDict):
+class Finding(Struct, kw_only=True):
     """One rule, whether or not it fires."""
 
     rule: Annotated[str, _is("`python -m diagnose rules ID` explains it.")]
-    status: Annotated[
-        Literal["preview", "stable", "deprecated"],
-        _is("stable: proven on real recordings; preview: not yet."),
-    ]
+    status: Annotated[Status, _is("stable: proven on real recordings; preview: not yet.")]
     state: Annotated[
-        Literal["fires", "quiet", "abstains", "error"],
+        State,
         _is(
             "fires: all its conditions hold; quiet: one does not; abstains: something was not recorded; "
             "error: it failed."
         ),
     ]
     group: Annotated[
-        Literal["plan", "alternative", "minor", "hypothetical", "information"] | None,
+        Group | None,
         _is(
             "Of a rule that fires. plan: worth acting on; alternative: another way to gain what a fix of the "
             "plan gains; minor: below the "
@@ -315,7 +294,7 @@ class Finding(TypedDict):
     refines: Annotated[str | None, _is("The row of the ledger, or the more general rule, that it explains.")]
     symptom: Annotated[str, _is("What is wrong, in one sentence.")]
     why: Annotated[str, _is("Why that is slow.")]
-    innocent: NotRequired[Annotated[str, _is("When it is fine all the same; may be empty.")]]
+    innocent: Annotated[str, _is("When it is fine all the same; may be empty.")] = ""
     references: Annotated[list[str], _is("Where this is known from, mostly URLs.")]
     ms_per_step: Annotated[
         float | None, _is("What the finding's events take; null where that is not known in ms.")
@@ -329,14 +308,14 @@ class Finding(TypedDict):
     fix: Annotated[Fix, _is("What to do.")]
     saving: Annotated[Saving, _is("What that gains.")]
     because_of: Annotated[str | None, _is("The rule that explains the same time better.")]
-    alternative_to: NotRequired[
-        Annotated[str | None, _is("Of an alternative: the rule in the plan that gains the same time.")]
-    ]
+    alternative_to: Annotated[
+        str | None, _is("Of an alternative: the rule in the plan that gains the same time.")
+    ] = None
     abstains_for: Annotated[Lacking | None, _is("Why a rule abstains, else null.")]
     error: Annotated[str | None, _is("How a rule failed, else null.")]
 
 
-class PlanRow(TypedDict):
+class PlanRow(Struct, kw_only=True):
     """A finding worth acting on. Rows are in the order in which to act."""
 
     rule: Annotated[str, _is("The finding's.")]
@@ -352,7 +331,7 @@ class PlanRow(TypedDict):
     step_ms_after: Annotated[float | None, _is("The step then; the average one if a row's scope is average.")]
 
 
-class Line(TypedDict):
+class Line(Struct, kw_only=True):
     """What a line of the user's own code costs, whether or not a rule knows about it."""
 
     file: Annotated[str, _is("As in culprits.")]
@@ -365,7 +344,7 @@ class Line(TypedDict):
     calls_per_step: Annotated[float, _is("Calls made from it.")]
 
 
-class Average(TypedDict):
+class Average(Struct, kw_only=True):
     """A row of torch's own table of operators, per recorded step, with the profiler's cost."""
 
     name: Annotated[str, _is("The operator.")]
@@ -375,23 +354,28 @@ class Average(TypedDict):
     self_device_ms: Annotated[float | None, _is("ms per step; null without a GPU.")]
 
 
-class Averages(TypedDict):
+class Averages(Struct, kw_only=True):
     """torch's own table of operators."""
 
     rows: Annotated[list[Average], _is("Costliest first; empty for a trace.")]
     note: Annotated[str, _is("What is missing from it; may be empty.")]
 
 
-class Metric(TypedDict):
+class Metric(Struct, kw_only=True):
     """A measured number, or why there is none."""
 
-    value: NotRequired[Annotated[Scalar, _is("As measured; null where it is not a finite number.")]]
-    unit: NotRequired[Annotated[str, _is("Its unit.")]]
-    missing: NotRequired[Annotated[str, _is("Why it was not measured.")]]
-    option: NotRequired[Annotated[str, _is("What would record it; may be empty.")]]
+    value: Annotated[Scalar | UnsetType, _is("As measured; null where it is not a finite number.")] = UNSET
+    unit: Annotated[str | UnsetType, _is("Its unit.")] = UNSET
+    missing: Annotated[str | UnsetType, _is("Why it was not measured.")] = UNSET
+    option: Annotated[str | UnsetType, _is("What would record it; may be empty.")] = UNSET
+
+    @property
+    def known(self) -> Scalar:
+        """The value; None where there is none."""
+        return None if isinstance(self.value, UnsetType) else self.value
 
 
-class Comparison(TypedDict):
+class Comparison(Struct, kw_only=True):
     """Runs with a fix against runs without it.
 
     Shares are of the step as it is, negative where the fix is faster.
@@ -408,7 +392,7 @@ class Comparison(TypedDict):
     saved_ms: Annotated[tuple[float, float, float], _is("Least, best guess, most.")]
 
 
-class Results(TypedDict):
+class Results(Struct, kw_only=True):
     """Whether the script's losses, or what its model returns, stay as they are."""
 
     agreement: Annotated[
@@ -424,14 +408,14 @@ class Results(TypedDict):
     tolerance: Annotated[float, _is("Up to which results count as close, a share.")]
 
 
-class Peak(TypedDict):
+class Peak(Struct, kw_only=True):
     """A peak of memory, bytes."""
 
     before: Annotated[float | None, _is("As it is; null where this memory is not used.")]
     after: Annotated[float | None, _is("With the fix.")]
 
 
-class Curve(TypedDict):
+class Curve(Struct, kw_only=True):
     """A search for the number that a fix needs."""
 
     argument: Annotated[str, _is("Which number.")]
@@ -440,7 +424,7 @@ class Curve(TypedDict):
     knee: Annotated[int, _is("The smallest that is as good within the noise: the one that is advised.")]
 
 
-class FixResult(TypedDict):
+class FixResult(Struct, kw_only=True):
     """What came of trying a fix."""
 
     rule: Annotated[
@@ -451,58 +435,58 @@ class FixResult(TypedDict):
     arguments: Annotated[dict[str, Any], _is("Its arguments.")]
     safety: Annotated[str, _is("As in a finding's fix.")]
     state: Annotated[
-        Literal["measured", "not_held", "failed", "not_tried", "no_time"],
+        TrialState,
         _is(
             "not_held: it changed nothing in the process; failed: a run with it failed; no_time: the budget "
             "was used up."
         ),
     ]
-    why: Annotated[str, _is("More about the state; may be empty.")]
-    predicted_ms: Annotated[Predicted | None, _is("As predicted when it was tried.")]
-    verdict: Annotated[Verdict | None, _is("Null if it was not measured.")]
-    change: Annotated[Comparison | None, _is("Null if it was not measured.")]
-    results: Annotated[Results | None, _is("Null if it was not measured.")]
+    why: Annotated[str, _is("More about the state; may be empty.")] = ""
+    predicted_ms: Annotated[Predicted | None, _is("As predicted when it was tried.")] = None
+    verdict: Annotated[Verdict | None, _is("Null if it was not measured.")] = None
+    change: Annotated[Comparison | None, _is("Null if it was not measured.")] = None
+    results: Annotated[Results | None, _is("Null if it was not measured.")] = None
     memory: Annotated[
         dict[str, Peak] | None,
         _is(
             "By kind: peak_allocated_bytes and peak_reserved_bytes of the GPU, peak_resident_bytes of "
             "the host."
         ),
-    ]
-    curve: Annotated[Curve | None, _is("Null if no number was searched for.")]
-    batch_sizes: NotRequired[
-        Annotated[
-            tuple[int | None, int | None] | None, _is("As it is, and with a fix that changes it; else null.")
-        ]
-    ]
-    step_from: Annotated[int | None, _is("The first step compared, from 1.")]
-    step_to: Annotated[int | None, _is("The last step compared.")]
+    ] = None
+    curve: Annotated[Curve | None, _is("Null if no number was searched for.")] = None
+    batch_sizes: Annotated[
+        tuple[int | None, int | None] | None, _is("As it is, and with a fix that changes it; else null.")
+    ] = None
+    step_from: Annotated[int | None, _is("The first step compared, from 1.")] = None
+    step_to: Annotated[int | None, _is("The last step compared.")] = None
 
 
-class Verification(TypedDict):
+class Verification(Struct, kw_only=True):
     """What `verify` measured, as in verify.json."""
 
-    schema: Annotated[Literal[1], _is("Of this part.")]
+    schema: Annotated[Literal[1], _is("Of this part.")] = VERIFICATION_SCHEMA
     tool: Annotated[Tool, _is("What wrote it.")]
-    step_ms: Annotated[float | None, _is("The script's step without any fix or profiler.")]
+    step_ms: Annotated[float | None, _is("The script's step without any fix or profiler.")] = None
     same_losses: Annotated[
         bool | None,
         _is("Whether two runs of the script as it is gave the same; null if there was nothing to compare."),
-    ]
+    ] = None
     seeded_batches: Annotated[
         bool,
         _is("Whether random numbers of items had to be seeded by batch to give both arms the same data."),
-    ]
-    noise: Annotated[float | None, _is("The median noise of the comparisons, a share.")]
-    tried: Annotated[list[FixResult], _is("Each fix.")]
-    together: Annotated[FixResult | None, _is("All that are faster, at once; null if there are not two.")]
-    warnings: Annotated[list[str], _is("What makes the measurement doubtful.")]
-    interrupted: Annotated[bool, _is("Whether it was ended early.")]
-    runs: Annotated[int, _is("Processes started.")]
-    wall_s: Annotated[float, _is("Seconds.")]
+    ] = False
+    noise: Annotated[float | None, _is("The median noise of the comparisons, a share.")] = None
+    tried: Annotated[list[FixResult], _is("Each fix.")] = []
+    together: Annotated[FixResult | None, _is("All that are faster, at once; null if there are not two.")] = (
+        None
+    )
+    warnings: Annotated[list[str], _is("What makes the measurement doubtful.")] = []
+    interrupted: Annotated[bool, _is("Whether it was ended early.")] = False
+    runs: Annotated[int, _is("Processes started.")] = 0
+    wall_s: Annotated[float, _is("Seconds.")] = 0.0
 
 
-class RankRow(TypedDict):
+class RankRow(Struct, kw_only=True):
     """One rank of a job. Ranks come in their order."""
 
     rank: Annotated[int, _is("Its number.")]
@@ -527,7 +511,7 @@ class RankRow(TypedDict):
     memory_bytes: Annotated[int | None, _is("What its GPU has.")]
 
 
-class Collective(TypedDict):
+class Collective(Struct, kw_only=True):
     """The collectives of one kind and process group that were found on all ranks."""
 
     kind: Annotated[str, _is("all_reduce, all_gather, …")]
@@ -549,7 +533,7 @@ class Collective(TypedDict):
     on_one_host: Annotated[bool, _is("Whether all ranks of the group were compared, and are on one machine.")]
 
 
-class PathPart(TypedDict):
+class PathPart(Struct, kw_only=True):
     """A part of the critical path of a job's step."""
 
     rank: Annotated[int | None, _is("Whose work it is; null for collectives.")]
@@ -557,7 +541,7 @@ class PathPart(TypedDict):
     ms: Annotated[float, _is("How long, as recorded.")]
 
 
-class Passage(TypedDict):
+class Passage(Struct, kw_only=True):
     """A piece of a rank's time in that step."""
 
     rank: Annotated[int, _is("Whose it is.")]
@@ -573,7 +557,7 @@ class Passage(TypedDict):
     on_path: Annotated[bool, _is("Whether the step's length hangs on it.")]
 
 
-class JobStep(TypedDict):
+class JobStep(Struct, kw_only=True):
     """A step of median length of all ranks, from the last collective of the step before to its own last."""
 
     number: Annotated[int, _is("Its number.")]
@@ -584,7 +568,7 @@ class JobStep(TypedDict):
     passages: Annotated[list[Passage], _is("What the ranks on the path and some others do.")]
 
 
-class Ranks(TypedDict):
+class Ranks(Struct, kw_only=True):
     """The ranks of a job together."""
 
     world_size: Annotated[int, _is("How many the job had.")]
@@ -596,7 +580,7 @@ class Ranks(TypedDict):
     matched: Annotated[int, _is("Collectives found on all ranks.")]
     unmatched: Annotated[int, _is("Collectives of the lowest rank that were not.")]
     pattern: Annotated[
-        Literal["persistent", "rotating", "none", "unknown"],
+        Pattern,
         _is(
             "Who comes last: always the same rank, changing ones, nobody in particular; unknown: too little "
             "was found on all ranks."
@@ -633,17 +617,17 @@ class Ranks(TypedDict):
     notes: Annotated[list[str], _is("What was lost or assumed, in sentences.")]
 
 
-class Patch(TypedDict):
+class Patch(Struct, kw_only=True):
     """What fixes.diff beside the report holds."""
 
     patched: Annotated[list[str], _is("Rules whose fix is in it.")]
     unpatched: Annotated[dict[str, str], _is("Why the fix of a rule is not in it.")]
 
 
-class Report(TypedDict):
+class Document(Struct, kw_only=True):
     """The result of one diagnosis: report.json, and what --json prints."""
 
-    schema: Annotated[Literal[1], _is("Of the document.")]
+    schema: Annotated[Literal[2], _is("Of the document.")] = SCHEMA
     tool: Annotated[Tool, _is("What wrote it.")]
     verdict: Annotated[
         str, _is("In one or two sentences: what slows the script, at which line, what fixing it gains.")
@@ -651,7 +635,7 @@ class Report(TypedDict):
     run: Annotated[Run, _is("What was recorded.")]
     steps: Annotated[Steps, _is("Its steps.")]
     ledger: Annotated[list[LedgerRow], _is("Where a step's time goes; empty without a whole step.")]
-    ledger_device: NotRequired[Annotated[str | None, _is("The device the ledger is of; null without one.")]]
+    ledger_device: Annotated[str | None, _is("The device the ledger is of; null without one.")] = None
     findings: Annotated[list[Finding], _is("All rules, those that fire first.")]
     plan: Annotated[list[PlanRow], _is("What to do, best first.")]
     self_replay_error: Annotated[
@@ -669,10 +653,14 @@ class Report(TypedDict):
     upper_bound_ms: Annotated[
         float | None, _is("The step if the host took no time at all; null without a GPU.")
     ]
-    ranks: NotRequired[Annotated[Ranks | None, _is("All ranks of a distributed job; null for one rank.")]]
-    verification: NotRequired[Annotated[Verification | None, _is("What `verify` measured; null before.")]]
-    patch: NotRequired[Annotated[Patch | None, _is("What fixes.diff holds; null before it is written.")]]
+    ranks: Annotated[Ranks | None, _is("All ranks of a distributed job; null for one rank.")] = None
+    verification: Annotated[Verification | None, _is("What `verify` measured; null before.")] = None
+    patch: Annotated[Patch | None, _is("What fixes.diff holds; null before it is written.")] = None
     lines: Annotated[list[Line], _is("The user's own lines, costliest first.")]
     key_averages: Annotated[Averages, _is("torch's own table of operators.")]
     metrics: Annotated[dict[str, Metric], _is("By name, as `python -m diagnose metrics` explains them.")]
-    notes: Annotated[list[str], _is("What was lost, repaired or assumed, in sentences.")]
+    notes: Annotated[list[Note], _is("What was lost, repaired or assumed, and what makes numbers doubtful.")]
+
+
+Place = Culprit | CallSite | Line
+"""What stands at a line of the user's own code."""

@@ -1,62 +1,36 @@
-"""The result document on disk, and the questions every renderer asks it."""
+"""The questions every renderer asks the result document."""
 
 from __future__ import annotations
 
-import json
-import math
-import os
 import shlex
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK
+from diagnose.judge.terms import Group, Severity, State
 from diagnose.run.child.step_clock import StepClock
 
-SCHEMA = 1  # of the result document; another number where a key changes its meaning
-Document = dict[str, Any]
-Finding = dict[str, Any]
+if TYPE_CHECKING:
+    from diagnose.document.model import CallSite, Culprit, Document, Finding, PlanRow, Scalar
 
-SEVERITIES = ("low", "medium", "high")
+SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 
 
-def place(finding: Finding) -> dict[str, Any] | None:
+def place(finding: Finding) -> Culprit | CallSite | None:
     """The line to look at: the costliest to blame, else the one call to change; None if neither is known."""
-    sites = finding["fix"].get("call_sites", [])
-    return finding["culprits"][0] if finding["culprits"] else sites[0] if len(sites) == 1 else None
+    sites = finding.fix.call_sites
+    return finding.culprits[0] if finding.culprits else sites[0] if len(sites) == 1 else None
 
 
-def to_json(document: Document, indent: int | None = None) -> str:
-    """Strict JSON: numbers that are not finite become null, for JSON has no name for them."""
-    return json.dumps(_finite(document), ensure_ascii=False, allow_nan=False, indent=indent)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(inner) for inner in value]
-    return value
-
-
-def write_text(text: str, path: Path) -> None:
-    """The whole file or none of it, so that a reader never sees half a report. Raises OSError."""
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.write_text(text, encoding="utf-8", errors="replace")
-    os.replace(unfinished, path)
-
-
-def in_group(document: Document, group: str) -> list[Finding]:
+def in_group(document: Document, group: Group) -> list[Finding]:
     """The findings that fire in a group (`plan`, `alternative`, `minor`,
     `hypothetical`, `information`), best first.
     """
-    return [finding for finding in document["findings"] if finding["group"] == group]
+    return [finding for finding in document.findings if finding.group == group]
 
 
-def in_state(document: Document, state: str) -> list[Finding]:
-    return [finding for finding in document["findings"] if finding["state"] == state]
+def in_state(document: Document, state: State) -> list[Finding]:
+    return [finding for finding in document.findings if finding.state == state]
 
 
 def lacking(document: Document) -> dict[tuple[str, str], list[str]]:
@@ -65,114 +39,114 @@ def lacking(document: Document) -> dict[tuple[str, str], list[str]]:
     """
     lacked: dict[tuple[str, str], list[str]] = {}
     for finding in in_state(document, "abstains"):
-        lacked.setdefault((finding["abstains_for"]["reason"], finding["abstains_for"]["option"]), []).append(
-            finding["rule"]
-        )
+        if lack := finding.abstains_for:
+            lacked.setdefault((lack.reason, lack.option), []).append(finding.rule)
     return lacked
 
 
 def planned(document: Document) -> list[Finding]:
     """The findings worth acting on, in the plan's order."""
-    by_rule = {finding["rule"]: finding for finding in document["findings"]}
-    return [by_rule[row["rule"]] for row in document["plan"]]
+    by_rule = {finding.rule: finding for finding in document.findings}
+    return [by_rule[row.rule] for row in document.plan]
 
 
 def alternatives(finding: Finding, document: Document) -> list[Finding]:
     """Other ways to gain what a finding of the plan gains, best first."""
-    return [
-        other for other in in_group(document, "alternative") if other.get("alternative_to") == finding["rule"]
-    ]
+    return [other for other in in_group(document, "alternative") if other.alternative_to == finding.rule]
 
 
 def step_ms(document: Document) -> float | None:
     """The typical step: plain where it was measured, else as recorded."""
-    steps = document["steps"]
-    if steps.get("typical_ms"):
-        return float(steps["typical_ms"])
-    best = steps["plain_ms"] or steps["timeline_ms"]
-    return best["median"] if best else None
+    steps = document.steps
+    if steps.typical_ms:
+        return steps.typical_ms
+    best = steps.plain_ms or steps.timeline_ms
+    return best.median if best else None
 
 
 def ledger_ms(document: Document) -> float | None:
     """The step that every share is of, ms: what the ledger adds up to."""
-    return sum(row["ms_per_step"] for row in document["ledger"]) or step_ms(document)
+    return sum(row.ms_per_step for row in document.ledger) or step_ms(document)
 
 
 def steady_ms(document: Document) -> float | None:
     """The step that predicted savings come off, ms: longer than the ledger's where the host hands
     steps over faster than the GPU works.
     """
-    known = document["steady_step_ms"]
-    return ledger_ms(document) if known is None else float(known)
+    known = document.steady_step_ms
+    return ledger_ms(document) if known is None else known
 
 
-def plan_row(finding: Finding, document: Document) -> Finding | None:
+def plan_row(finding: Finding, document: Document) -> PlanRow | None:
     """The finding's row of the plan; None if it is not planned."""
-    return next((row for row in document["plan"] if row["rule"] == finding["rule"]), None)
+    return next((row for row in document.plan if row.rule == finding.rule), None)
 
 
 def is_complete(document: Document) -> bool:
     """Whether at least one whole step was recorded, without which nothing can be judged."""
-    return bool(document["ledger"])
+    return bool(document.ledger)
 
 
 def saw_no_step(document: Document) -> bool:
     """Whether a run of ours came to its end without a step, so that nothing
     could be recorded, judged or compared.
     """
-    steps = document["steps"]
+    steps = document.steps
     return (
         recorded_by_us(document)
-        and steps["clock"] == StepClock.NONE
-        and not steps["phases"]
+        and steps.clock == StepClock.NONE
+        and not steps.phases
         and not is_complete(document)
     )
 
 
 def recorded_nothing(document: Document) -> bool:
     """The same, or it ended in the warm-up, which is thrown away."""
-    kept = sum(number for name, number in document["steps"]["phases"].items() if name != "warmup")
+    kept = sum(number for name, number in document.steps.phases.items() if name != "warmup")
     return recorded_by_us(document) and not kept and not is_complete(document)
 
 
 def recorded_by_us(document: Document) -> bool:
     """False for a trace that somebody else recorded."""
-    return bool(document["run"].get("recorded_by_us", True))
+    return document.run.recorded_by_us
 
 
 def recorded_inside(document: Document) -> bool:
     """True for a block of a program that recorded itself (`diagnose.record`), a notebook's for example."""
-    return bool(document["run"].get("in_process"))
+    return document.run.in_process
 
 
 def launchers(document: Document) -> int:
     """How many of us torchrun started, one a rank; 1 without it."""
-    return int(document["run"].get("launchers", 1))
+    return document.run.launchers
 
 
 def on_one_machine(document: Document) -> bool:
     """Whether all that torchrun started was started on the machine that recorded the run."""
-    return int(document["run"].get("launchers_here", launchers(document))) == launchers(document)
+    return _launchers_here(document) == launchers(document)
+
+
+def _launchers_here(document: Document) -> int:
+    here = document.run.launchers_here
+    return launchers(document) if here is None else here
 
 
 def run_command(document: Document, *options: str) -> str:
     """What to type to record the script (again); empty where no command starts it."""
-    run = document["run"]
+    run = document.run
     if recorded_inside(document):
         return ""
     if not recorded_by_us(document):
         return shell_line(["python", "-m", "diagnose", *options, "train.py"])
-    module = ["-m"] if run.get("module") else []
-    return shell_line(
-        [*_starter(document), "-m", "diagnose", *options, *module, run["target"], *run["argv"][1:]]
-    )
+    module = ["-m"] if run.module else []
+    return shell_line([*_starter(document), "-m", "diagnose", *options, *module, run.target, *run.argv[1:]])
 
 
 def _starter(document: Document) -> list[str]:
     """What starts the ranks; of several machines as if each had as many as the one that recorded
     the run, to be typed on all of them.
     """
-    ranks, here = launchers(document), int(document["run"].get("launchers_here", launchers(document)))
+    ranks, here = launchers(document), _launchers_here(document)
     if ranks < 2:
         return ["python"]
     machines = ["--nnodes", str(-(-ranks // here))] if here < ranks else []
@@ -191,12 +165,14 @@ def _shell_word(word: str) -> str:
     return f"$'{escaped}'"  # bash's and zsh's way to write what cannot be shown
 
 
-def severest(document: Document) -> str | None:
+def severest(document: Document) -> Severity | None:
     """The highest severity in the plan; None if nothing is planned."""
-    return max((finding["severity"] for finding in planned(document)), key=SEVERITIES.index, default=None)
+    return max(
+        (one.severity for one in planned(document) if one.severity), key=SEVERITIES.index, default=None
+    )
 
 
-def is_at_least(severity: str | None, least: str) -> bool:
+def is_at_least(severity: Severity | None, least: Severity) -> bool:
     return severity is not None and SEVERITIES.index(severity) >= SEVERITIES.index(least)
 
 
@@ -206,23 +182,27 @@ def automatic(document: Document) -> list[Finding]:
 
     The latter gain nothing more once such a fix is made, but until then they may gain as much.
     """
-    known = [one for one in planned(document) if one["fix"].get("intervention")]
+    known = [one for one in planned(document) if one.fix.intervention]
     if len(known) == len(planned(document)):
         return known
     aside = [*in_group(document, "alternative"), *in_group(document, "minor")]
-    return known + [one for one in aside if one["fix"].get("intervention") and _shows(one, document)]
+    return known + [one for one in aside if one.fix.intervention and _shows(one, document)]
 
 
 def _shows(finding: Finding, document: Document) -> bool:
     """Whether what the fix gains by itself is more than noise, and no other finding tells the same better."""
-    predicted = finding["saving"]["predicted_ms"]
+    predicted = finding.saving.predicted_ms
     return (
-        not finding["because_of"]
-        and predicted is not None
-        and predicted["low"] > (document["steps"]["noise_ms"] or 0.0)
+        not finding.because_of and predicted is not None and predicted.low > (document.steps.noise_ms or 0.0)
     )
 
 
-def exit_code(document: Document, fail_on: str | None) -> int:
+def metric(document: Document, name: str) -> Scalar:
+    """What was measured; None where nothing was, or no finite number."""
+    found = document.metrics.get(name)
+    return found.known if found else None
+
+
+def exit_code(document: Document, fail_on: Severity | None) -> int:
     """What `--fail-on` asks for, a severity or None."""
     return EXIT_FINDINGS if fail_on and is_at_least(severest(document), fail_on) else EXIT_OK

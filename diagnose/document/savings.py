@@ -4,9 +4,8 @@ what is left of the step. Plain text.
 
 from __future__ import annotations
 
-from typing import Any
-
-from diagnose.document.queries import Document, Finding, ledger_ms, plan_row, planned, steady_ms
+from diagnose.document.model import Document, Finding, Measured, PlanRow, Predicted
+from diagnose.document.queries import ledger_ms, plan_row, planned, steady_ms
 from diagnose.document.text import less, ms, rough_share_span, rough_span, share, signed_span
 
 _REFUTED = {"no_change": "measured: no change beyond noise", "slower": "measured: it makes the step slower"}
@@ -18,35 +17,35 @@ def saving(finding: Finding, document: Document, per: str = "") -> str:
     """`3.1–4.8 ms, 25–39 %`: measured or predicted; else an upper bound, or the cost where nothing
     can be predicted. ``per``: " a step".
     """
-    known = finding["saving"]
-    if known["measured_ms"] is not None:
-        return _measured(known["measured_ms"], per)
-    if known["predicted_ms"] is not None:
-        return _predicted(finding, document, per)
-    if document.get("prediction_missing"):
-        return _with_share(finding["ms_per_step"], _whole_ms(finding, document), per)
+    known = finding.saving
+    if known.measured_ms is not None:
+        return _measured(known.measured_ms, per)
+    if known.predicted_ms is not None:
+        return _predicted(known.predicted_ms, finding, document, per)
+    if document.prediction_missing:
+        return _with_share(finding.ms_per_step, _whole_ms(finding, document), per)
     return (
-        f"at most {_with_share(known['at_most_ms'], _whole_ms(finding, document), per)}"
-        if known["at_most_ms"] is not None
+        f"at most {_with_share(known.at_most_ms, _whole_ms(finding, document), per)}"
+        if known.at_most_ms is not None
         else _UNKNOWN
     )
 
 
-def _measured(known: dict[str, float], per: str) -> str:
+def _measured(known: Measured, per: str) -> str:
     """The share is of the step as it was in the runs that were measured."""
-    low, high, whole_ms = known["low"], known["high"], known["of_ms"]
+    low, high, whole_ms = known.low, known.high, known.of_ms
     part = f", {rough_share_span(low / whole_ms, high / whole_ms)}" if low >= 0 else ""
     return f"{signed_span(low, high)}{per}{part}"
 
 
-def _predicted(finding: Finding, document: Document, per: str) -> str:
-    low, high, guess = (finding["saving"]["predicted_ms"][name] for name in ("low", "high", "best_guess"))
+def _predicted(known: Predicted, finding: Finding, document: Document, per: str) -> str:
+    low, high, guess = known.low, known.high, known.best_guess
     if is_nothing(high):
         return "nothing by itself"
     whole_ms = _whole_ms(finding, document)
-    average = " on average" if finding["saving"]["scope"] == "average" else ""
+    average = " on average" if finding.saving.scope == "average" else ""
     part = f", {rough_share_span(low / whole_ms, high / whole_ms)}" if whole_ms else ""
-    best = f"; best guess {rough_span(guess, guess)}" if finding["saving"]["confidence"] == "low" else ""
+    best = f"; best guess {rough_span(guess, guess)}" if finding.saving.confidence == "low" else ""
     return f"{rough_span(low, high)}{per}{average}{part}{best}"
 
 
@@ -58,8 +57,8 @@ def _whole_ms(finding: Finding, document: Document) -> float | None:
     """The step that a saving comes off: what only some steps have makes the
     average one longer than the usual one.
     """
-    usual_ms = steady_ms(document) if finding["saving"]["predicted_ms"] is not None else ledger_ms(document)
-    extra_ms = finding["ms_per_step"] if finding["saving"]["scope"] == "average" else None
+    usual_ms = steady_ms(document) if finding.saving.predicted_ms is not None else ledger_ms(document)
+    extra_ms = finding.ms_per_step if finding.saving.scope == "average" else None
     return usual_ms + (extra_ms or 0.0) if usual_ms else None
 
 
@@ -71,7 +70,7 @@ def _with_share(value: float | None, whole_ms: float | None, per: str) -> str:
 
 def saves(document: Document) -> str:
     """What `saving` tells of the findings, as the header of a column."""
-    return "Costs" if document.get("prediction_missing") else "Saves"
+    return "Costs" if document.prediction_missing else "Saves"
 
 
 def worth(finding: Finding, document: Document) -> str:
@@ -80,63 +79,61 @@ def worth(finding: Finding, document: Document) -> str:
     return f"saving {told}" if told == _UNKNOWN else f"{saves(document).lower()} {told}"
 
 
-def together(row: dict[str, Any], document: Document) -> str:
+def together(row: PlanRow, document: Document) -> str:
     """What a row of the plan leaves of the step:
 
     `step then 14 ms`, from the second row on `6.2 ms, step then 5.9 ms`; empty if unknown.
     """
-    saved, after = row["cumulative_ms"], row["step_ms_after"]
+    saved, after = row.cumulative_ms, row.step_ms_after
     if saved is None or after is None:
         return ""
     if is_nothing(saved):
         return "nothing yet"
     then = f"step then {less(after, saved)}{' on average' if has_average(document) else ''}"
-    return then if row is document["plan"][0] else f"{rough_span(saved, saved)}, {then}"
+    return then if row is document.plan[0] else f"{rough_span(saved, saved)}, {then}"
 
 
 def has_average(document: Document) -> bool:
     """Whether the plan holds something that only some steps have: what is left of the
     step is then that of the average one.
     """
-    return any(finding["saving"].get("scope") == "average" for finding in planned(document))
+    return any(finding.saving.scope == "average" for finding in planned(document))
 
 
 def average_ms(document: Document) -> float | None:
     """The average step that the plan starts from, ms; None where nothing is predicted."""
-    known = [
-        row
-        for row in document["plan"]
-        if row["cumulative_ms"] is not None and row["step_ms_after"] is not None
-    ]
-    return known[0]["cumulative_ms"] + known[0]["step_ms_after"] if known else None
+    for row in document.plan:
+        if row.cumulative_ms is not None and row.step_ms_after is not None:
+            return row.cumulative_ms + row.step_ms_after
+    return None
 
 
 def takes(finding: Finding) -> str:
     """What the finding's events take; empty where that is not known."""
-    return f"It takes {ms(finding['ms_per_step'])} per step." if finding["ms_per_step"] is not None else ""
+    return f"It takes {ms(finding.ms_per_step)} per step." if finding.ms_per_step is not None else ""
 
 
 def in_full(finding: Finding, document: Document) -> str:
     """What is to be gained, as a sentence of the finding's section; empty where that is not known."""
-    known, row = finding["saving"], plan_row(finding, document)
+    known, row = finding.saving, plan_row(finding, document)
     told = saving(finding, document, " a step")
-    if known["measured_ms"] is not None:
+    if known.measured_ms is not None:
         return f"The fix saves {told}, as measured."
-    if known["predicted_ms"] is None:
-        bounded = known["at_most_ms"] is not None and not document.get("prediction_missing")
+    if known.predicted_ms is None:
+        bounded = known.at_most_ms is not None and not document.prediction_missing
         return f"The fix saves {told}." if bounded else ""
     left = _left_of_step(row, document) if row else ""
     return f"The fix is predicted to save {told}{left}."
 
 
-def _left_of_step(row: dict[str, Any], document: Document) -> str:
-    saved, after = row["cumulative_ms"], row["step_ms_after"]
+def _left_of_step(row: PlanRow, document: Document) -> str:
+    saved, after = row.cumulative_ms, row.step_ms_after
     if saved is None or after is None or is_nothing(saved):
         return ""
     step = "an average step" if has_average(document) else "a step"
     lead = (
         "; "
-        if row is document["plan"][0]
+        if row is document.plan[0]
         else f"; together with the fixes above {rough_span(saved, saved)}, and "
     )
     return f"{lead}{step} then takes {less(after, saved)}"
@@ -148,19 +145,19 @@ def attributed(document: Document) -> str:
     `predicted saving 2.9–4.1 ms a step, 24–34 %`; empty if nothing is known.
     """
     top = planned(document)[0]
-    known = top["saving"]
-    if known["measured_ms"] is not None:
+    known = top.saving
+    if known.measured_ms is not None:
         return f"measured saving {saving(top, document, ' a step')}"
-    if known["predicted_ms"] is not None and is_nothing(known["predicted_ms"]["high"]):
+    if known.predicted_ms is not None and is_nothing(known.predicted_ms.high):
         return _attributed_together(document)
     told = saving(top, document, " a step")
     if told == _UNKNOWN:
         return ""
     verb = (
         "predicted saving "
-        if known["predicted_ms"] is not None
+        if known.predicted_ms is not None
         else "costs "
-        if document.get("prediction_missing")
+        if document.prediction_missing
         else ""
     )
     return f"{verb}{told}"
@@ -168,10 +165,10 @@ def attributed(document: Document) -> str:
 
 def _attributed_together(document: Document) -> str:
     """Where the first fix gains nothing alone: the first row that does, with all before it."""
-    for number, row in enumerate(document["plan"], 1):
-        if row["cumulative_ms"] is not None and not is_nothing(row["cumulative_ms"]):
+    for number, row in enumerate(document.plan, 1):
+        if row.cumulative_ms is not None and not is_nothing(row.cumulative_ms):
             return (
-                f"predicted saving {rough_span(row['cumulative_ms'], row['cumulative_ms'])} a step "
+                f"predicted saving {rough_span(row.cumulative_ms, row.cumulative_ms)} a step "
                 f"together with fix {number}"
             )
     return "predicted saving nothing by itself"
@@ -179,22 +176,20 @@ def _attributed_together(document: Document) -> str:
 
 def sureness(finding: Finding, document: Document) -> str:
     """How sure we are, in a few words."""
-    rule = "proven rule" if finding["status"] == "stable" else "preview rule"
-    known = finding["saving"]
-    if known["measured_ms"] is not None:
+    rule = "proven rule" if finding.status == "stable" else "preview rule"
+    known = finding.saving
+    if known.measured_ms is not None:
         return f"measured, {rule}"
-    if known["predicted_ms"] is not None:
-        return f"{known['confidence']} confidence, {rule}"
+    if known.predicted_ms is not None:
+        return f"{known.confidence} confidence, {rule}"
     return (
-        f"upper bound, {rule}"
-        if known["at_most_ms"] is not None and not document.get("prediction_missing")
-        else rule
+        f"upper bound, {rule}" if known.at_most_ms is not None and not document.prediction_missing else rule
     )
 
 
 def how_sure(finding: Finding, document: Document) -> str:
     """The same for people who have never seen the words before."""
-    if finding["status"] == "stable":
+    if finding.status == "stable":
         rule = (
             "The rule is stable: it found this on real recordings of slow scripts and stayed quiet on "
             "their healthy twins."
@@ -204,29 +199,26 @@ def how_sure(finding: Finding, document: Document) -> str:
             "The rule is a preview: it is not yet proven on enough real recordings, so check the evidence "
             "above before you act."
         )
-    known = finding["saving"]
-    if known["measured_ms"] is not None:
+    known = finding.saving
+    if known.measured_ms is not None:
         return f"{rule} The saving was measured by running the script with the fix."
-    if known["predicted_ms"] is not None:
+    if known.predicted_ms is not None:
         replay = "The saving comes from replaying the recorded steps with the fix made"
-        return f"{rule} {replay}; confidence is {known['confidence']}: {known['reason']}."
-    if known["at_most_ms"] is not None and not document.get("prediction_missing"):
+        return f"{rule} {replay}; confidence is {known.confidence}: {known.reason}."
+    if known.at_most_ms is not None and not document.prediction_missing:
         return f"{rule} The saving is an upper bound, for the rest of the step may hide part of it."
     return rule
 
 
 def why_minor(finding: Finding, document: Document) -> str:
     """Why a finding that fires is not worth anyone's time."""
-    if finding["because_of"]:
-        titles = {one["rule"]: one["fix"]["title"] for one in document["findings"]}
-        return (
-            "the same time is explained better by: "
-            f"{titles.get(finding['because_of'], finding['because_of'])}"
-        )
-    if finding["saving"]["verdict"] in _REFUTED:
-        return _REFUTED[finding["saving"]["verdict"]]
-    noise, predicted = document["steps"].get("noise_ms"), finding["saving"]["predicted_ms"]
+    if finding.because_of:
+        titles = {one.rule: one.fix.title for one in document.findings}
+        return f"the same time is explained better by: {titles.get(finding.because_of, finding.because_of)}"
+    if finding.saving.verdict in _REFUTED:
+        return _REFUTED[finding.saving.verdict]
+    noise, predicted = document.steps.noise_ms, finding.saving.predicted_ms
     than = f"the noise of this run ({ms(noise)} per step)" if noise is not None else "the noise of this run"
-    if predicted is not None and noise is not None and predicted["best_guess"] >= noise:
+    if predicted is not None and noise is not None and predicted.best_guess >= noise:
         return f"on top of the fixes above it gains less than {than}"
     return f"below {than}"

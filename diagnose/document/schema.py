@@ -1,21 +1,13 @@
-"""The result document's JSON Schema, and what is wrong with a document.
-
-More keys may be there; those of `shapes` keep their meaning.
-"""
+"""The result document's JSON Schema, and what contradicts itself in a document."""
 
 from __future__ import annotations
 
-import json
 import math
-from typing import Any, get_type_hints
+from typing import Any
 
 import msgspec
-import msgspec.inspect
 
-from diagnose.document.model import Report
-from diagnose.document.queries import Document, to_json
-
-_FIX_OF_WHAT_FIRES = ("how", "caution", "safety", "intervention", "call_sites")
+from diagnose.document.model import Document, Finding, Saving
 
 
 def json_schema() -> dict[str, Any]:
@@ -24,80 +16,55 @@ def json_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The result document of diagnose",
     }
-    return about | msgspec.json.schema(Report)
+    return about | msgspec.json.schema(Document)
 
 
 def problems(document: Document) -> list[str]:
-    """What is wrong with the document, one sentence each; empty if nothing is.
-
-    Of each key on top the first misfit is told.
-    """
-    found = _misfits(json.loads(to_json(document)))
-    if not found:
-        found = [
-            problem for finding in document["findings"] for problem in _finding_problems(finding)
-        ] + _contradictions(document)
-    return found + _not_finite(document, "document")
-
-
-def _misfits(document: Document) -> list[str]:
-    """Where a document, as it is read, is not of the promised shape."""
-    shape = msgspec.inspect.type_info(Report)
-    assert isinstance(shape, msgspec.inspect.TypedDictType)
-    found = [
-        f"{field.name} is missing" for field in shape.fields if field.required and field.name not in document
+    """What is wrong with the document beyond its types, one sentence each; empty if nothing is."""
+    return [
+        *(problem for finding in document.findings for problem in _finding_problems(finding)),
+        *_contradictions(document),
+        *_not_finite(msgspec.to_builtins(document), "document"),
     ]
-    for name, wanted in get_type_hints(Report).items():
-        try:
-            if name in document:
-                msgspec.convert(document[name], wanted)
-        except msgspec.ValidationError as error:
-            what, _, where = str(error).partition(" - at `$")
-            found.append(f"{name}{where.rstrip('`')}: {what}")
-    return found
 
 
-def _finding_problems(finding: dict[str, Any]) -> list[str]:
-    where, fires = f"finding {finding['rule']}", finding["state"] == "fires"
-    found = _saving_problems(f"{where}: saving", finding["saving"])
-    if fires:
-        found += [
-            f"{where}: fix.{name} is missing" for name in _FIX_OF_WHAT_FIRES if name not in finding["fix"]
-        ]
-    if fires and (finding["group"] is None or finding["severity"] is None):
+def _finding_problems(finding: Finding) -> list[str]:
+    where, fires = f"finding {finding.rule}", finding.state == "fires"
+    found = _saving_problems(f"{where}: saving", finding.saving)
+    if fires and not finding.fix.how:
+        found.append(f"{where}: fires without saying what to do")
+    if fires and (finding.group is None or finding.severity is None):
         found.append(f"{where}: fires without a group and a severity")
-    if finding["state"] == "abstains" and not finding["abstains_for"]:
+    if finding.state == "abstains" and not finding.abstains_for:
         found.append(f"{where}: abstains without a reason")
-    if finding["state"] == "error" and not finding["error"]:
+    if finding.state == "error" and not finding.error:
         found.append(f"{where}: failed without saying how")
     return found
 
 
-def _saving_problems(where: str, saving: dict[str, Any]) -> list[str]:
-    predicted = saving["predicted_ms"]
+def _saving_problems(where: str, saving: Saving) -> list[str]:
+    predicted = saving.predicted_ms
     if predicted is None:
         return []
     found = (
         []
-        if 0 <= predicted["low"] <= predicted["high"]
-        else [f"{where}: the range {predicted['low']}–{predicted['high']} is none"]
+        if 0 <= predicted.low <= predicted.high
+        else [f"{where}: the range {predicted.low}–{predicted.high} is none"]
     )
-    if saving["confidence"] is None or not saving["reason"]:
+    if saving.confidence is None or not saving.reason:
         found.append(f"{where}: predicted without a confidence and a reason")
     return found
 
 
 def _contradictions(document: Document) -> list[str]:
     found = []
-    if document["prediction_missing"] is not None and any(
-        one["saving"]["predicted_ms"] for one in document["findings"]
-    ):
+    if document.prediction_missing is not None and any(one.saving.predicted_ms for one in document.findings):
         found.append("savings are predicted although nothing can be")
-    in_plan = {finding["rule"] for finding in document["findings"] if finding["group"] == "plan"}
-    if {row["rule"] for row in document["plan"]} != in_plan:
+    in_plan = {finding.rule for finding in document.findings if finding.group == "plan"}
+    if {row.rule for row in document.plan} != in_plan:
         found.append("the plan is not the group 'plan'")
-    whole = sum(row["share"] for row in document["ledger"])
-    if document["ledger"] and not math.isclose(whole, 1, abs_tol=1e-6):
+    whole = sum(row.share for row in document.ledger)
+    if document.ledger and not math.isclose(whole, 1, abs_tol=1e-6):
         found.append(f"the ledger's shares add up to {whole}")
     return found
 

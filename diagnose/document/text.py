@@ -9,6 +9,7 @@ import math
 import re
 from typing import Any
 
+from diagnose.document.model import Place
 from diagnose.trace.cleaning import LONGEST as LONGEST_PROSE
 from diagnose.trace.cleaning import clean as clean
 
@@ -170,9 +171,9 @@ def bar(part: float, width: int = 20) -> str:
     return "█" * full + ("▏▎▍▌▋▊▉"[rest - 1] if rest else "")
 
 
-def place(row: dict[str, Any]) -> str:
-    """`train.py:41` of a culprit or a line."""
-    return f"{row['file']}:{row['line']}"
+def place(spot: Place) -> str:
+    """`train.py:41` of a culprit, a call to change or a line."""
+    return f"{spot.file}:{spot.line}"
 
 
 # ---- text that others wrote

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from diagnose.document.model import Document
 from diagnose.errors import DiagnoseError
 from diagnose.fleet.tasks import Reading, analysed, job_and_readings, merged, reduced, unread
 from diagnose.measure.job import Job
@@ -28,7 +29,7 @@ class Fleet:
 
     job: Job
     readings: tuple[Reading, ...]
-    document: dict[str, Any]
+    document: Document
     picture: dict[str, Any]
 
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import fsspec  # type: ignore[import-untyped]
 
+from diagnose.document.model import Document
 from diagnose.errors import DiagnoseError
 from diagnose.fleet.recordings import at_hand, trace_bytes
 from diagnose.measure.job import Job
@@ -148,7 +149,7 @@ def _named(errors: Sequence[tuple[str, str]]) -> str:
     return "; ".join([*(f"{name}: {error}" for name, error in errors[:SHOWN_ERRORS]), *more])
 
 
-def analysed(rank: RankSource, job: Job, reading: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def analysed(rank: RankSource, job: Job, reading: Mapping[str, Any]) -> tuple[Document, dict[str, Any]]:
     """The result document and the picture of one rank, as a part of its job. Raises as `analysis_of` does."""
     with at_hand(rank, endings=True) as here:
         analysis = Analysis(Measured(here.recording(**_limited(reading)), job=job))

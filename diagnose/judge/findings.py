@@ -9,10 +9,11 @@ from typing import Any
 
 from diagnose.judge.culprits import Culprit, culprits
 from diagnose.judge.rules import WHOLE_STEP, Condition, Rule, lineage
+from diagnose.judge.terms import Op, State
 from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Missing, Value
 from diagnose.measure.selection import SELECTORS
 
-OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+OPERATORS: dict[Op, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     ">": operator.gt,
     "<=": operator.le,
@@ -40,7 +41,7 @@ class Finding:
     """
 
     rule: Rule
-    state: str  # fires | quiet | abstains | error
+    state: State
     evidence: tuple[Evidence, ...] = ()
     ms_per_step: float | None = None
     culprits: tuple[Culprit, ...] = ()

@@ -16,15 +16,16 @@ from typing import Any, cast, get_args
 
 from diagnose.errors import DiagnoseError, known_name
 from diagnose.fixes import all as fixes
+from diagnose.judge.terms import Op, Safety, Scope, Status
 from diagnose.measure.areas.user_code import CallTime
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import FACT_SELECTORS
 from diagnose.measure.metrics import METRICS, add_calls
 from diagnose.measure.selection import SELECTORS
 
-OPS = (">=", ">", "<=", "<", "==", "!=")
-STATUSES = ("preview", "stable", "deprecated")
-SAFETIES = ("exact", "numerics", "manual")
+OPS: tuple[Op, ...] = get_args(Op)
+STATUSES: tuple[Status, ...] = get_args(Status)
+SAFETIES: tuple[Safety, ...] = get_args(Safety)
 EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "overlap", "none")
 # What an edit leaves of the events' time if the rule says nothing: best guess, at best, at worst.
 LEFT = {"remove": (0.0, 0.0, 0.1), "unblock": (1.0, 1.0, 1.0), "fuse": (1.0, 0.8, 1.0)}
@@ -38,7 +39,7 @@ FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 # What a `because` may name instead of saying it again.
 REASONS = {"noise": "below a twentieth of the step the gain drowns in run-to-run noise"}
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
-SCOPES = ("step", "average", "component", "hypothetical", "information")
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 IN_MS = ("step", "average")  # those whose saving is ms per step
 
 
@@ -47,7 +48,7 @@ class Condition:
     """``metric op value``, and why the value is what it is."""
 
     metric: str
-    op: str
+    op: Op
     value: float | int | bool | str
     because: str
 
@@ -68,7 +69,7 @@ class Advice:
     title: str
     how: str
     otherwise: str
-    safety: str
+    safety: Safety
     intervention: str
     caution: str
     call: str = ""
@@ -91,7 +92,7 @@ class Saving:
     """
 
     edit: str
-    scope: str
+    scope: Scope
     ratio: float | str = 0.0
     between: tuple[float, float] | None = (0.0, 0.0)
     because: str = ""
@@ -101,7 +102,7 @@ class Saving:
 @dataclass(frozen=True)
 class Rule:
     id: str
-    status: str
+    status: Status
     refines: str
     symptom: str
     why: str

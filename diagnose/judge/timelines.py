@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.job import CollectiveKind, Job, RankState
+from diagnose.measure.job import CollectiveKind, Job, Pattern, RankState
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD, Recording
 from diagnose.trace.reader import read_trace
@@ -143,7 +143,7 @@ def measured_case(case: dict[str, Any]) -> Measured:
 
 
 def job_of_four(
-    pattern: str,
+    pattern: Pattern,
     late_rank: int | None = None,
     held_up_ms: float = 0.0,
     cause: str | None = None,

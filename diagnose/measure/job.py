@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
+
+Pattern = Literal["persistent", "rotating", "none", "unknown"]  # of late ranks
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ class Job:
     unmatched: int  # collectives of the lowest rank that were not found on all others
     collectives: tuple[CollectiveKind, ...]
     late_rank: int | None
-    pattern: str
+    pattern: Pattern
     # a step: all wait for whoever comes last, from when the median rank came; nan if nothing matched
     held_up_ms: float
     # the row of the ledger in which the late rank spends more, on its way to collectives, than the median

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from diagnose.judge.causes import better_explained
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import SAFETIES
+from diagnose.judge.terms import Group, Severity
 from diagnose.measure.measured import Measured
 from diagnose.predict.bound import at_most_ms
 from diagnose.predict.prediction import Change, Prediction
@@ -35,8 +36,8 @@ class Assessed:
     at_most_ms: float | None
     saving: Saving | None
     share: float | None
-    severity: str | None
-    group: str | None
+    severity: Severity | None
+    group: Group | None
     because_of: str | None  # the rule that explains the same time better
     alternative_to: str | None = None  # the rule in the plan after whose fix this one gains nothing more
     cumulative_ms: float | None = None
@@ -218,9 +219,9 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
 
 def _group(
     finding: Finding, saving: Saving | None, bound: float | None, cause: str | None, measured: Measured
-) -> str:
+) -> Group:
     scope = finding.rule.saving.scope
-    if scope in ("hypothetical", "information"):
+    if scope == "hypothetical" or scope == "information":
         return scope
     # By its range, not its best guess: one of two syncs gains nothing, both do.
     most = bound if saving is None else max(saving.high_ms, bound or 0.0)
@@ -228,7 +229,7 @@ def _group(
     return "minor" if below_noise or cause else "plan"
 
 
-def _severity(share: float | None) -> str:
+def _severity(share: float | None) -> Severity:
     if share is None or share < MEDIUM_SHARE:
         return "low"
     return "high" if share >= HIGH_SHARE else "medium"

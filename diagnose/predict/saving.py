@@ -9,6 +9,7 @@ import numpy as np
 
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import IN_MS, Rule
+from diagnose.judge.terms import Confidence
 from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.measure.view import Intervals, Rows
@@ -33,7 +34,7 @@ class Saving:
     predicted_ms: float
     low_ms: float
     high_ms: float
-    confidence: str
+    confidence: Confidence
     reason: str
 
 
@@ -51,7 +52,7 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
         high = guess
     width = (high - low) / guess if guess > 0 else np.inf
     sure = width <= NARROW and saving.edit in WELL_KNOWN
-    confidence = "high" if sure else "medium" if width <= WIDE else "low"
+    confidence: Confidence = "high" if sure else "medium" if width <= WIDE else "low"
     if prediction.measured.metric("disturbed") is True:
         return Saving(
             guess,

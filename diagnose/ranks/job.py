@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from diagnose.errors import DiagnoseError
-from diagnose.measure.job import CollectiveKind, Job, JobStep, RankState
+from diagnose.measure.job import CollectiveKind, Job, JobStep, Pattern, RankState
 from diagnose.ranks.arrivals import covered, inherited_ns, median_of_others, of_same_ranks
 from diagnose.ranks.collective_replay import CollectiveReplay
 from diagnose.ranks.collectives import COLUMNS
@@ -189,7 +189,7 @@ class _Delays:
             most = np.maximum(most, np.array(by_step).reshape(most.shape))
         return most
 
-    def late_rank(self) -> tuple[int | None, str]:
+    def late_rank(self) -> tuple[int | None, Pattern]:
         """The rank that holds the others up, and whether that is always the same."""
         if not self.step_count:
             return None, "unknown"

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from diagnose.document import savings, text
-from diagnose.document.queries import Document, Finding, is_at_least, place, planned, recorded_by_us
+from diagnose.document.model import Document, Finding
+from diagnose.document.queries import is_at_least, place, planned, recorded_by_us
+from diagnose.judge.terms import Severity
 
 Level = Literal["error", "warning", "note"]
 
@@ -37,7 +39,7 @@ class Alert:
     spot: Spot | None
 
 
-def alerts(document: Document, fail_on: str | None = None, root: Path | None = None) -> list[Alert]:
+def alerts(document: Document, fail_on: Severity | None = None, root: Path | None = None) -> list[Alert]:
     """Those of the plan, best first.
 
     `fail_on`: the severity that fails the job; `root`: of the repository.
@@ -47,7 +49,7 @@ def alerts(document: Document, fail_on: str | None = None, root: Path | None = N
         Alert(
             one,
             level(one, fail_on),
-            text.clean(one["fix"]["title"]),
+            text.clean(one.fix.title),
             message(one, document),
             spot(one, document, where),
         )
@@ -55,30 +57,28 @@ def alerts(document: Document, fail_on: str | None = None, root: Path | None = N
     ]
 
 
-def level(finding: Finding, fail_on: str | None = None) -> Level:
+def level(finding: Finding, fail_on: Severity | None = None) -> Level:
     """A slow script is a correct script, so a finding is an error only where `--fail-on` makes it fail the
     job.
 
     Else GitHub's code scanning, which fails a pull request for errors, would do so unasked. What is worth at
     least 5 % of the step (severity medium and high) is a warning, less a note.
     """
-    if fail_on and is_at_least(finding["severity"], fail_on):
+    if fail_on and is_at_least(finding.severity, fail_on):
         return "error"
-    return "note" if finding["severity"] == "low" else "warning"
+    return "note" if finding.severity == "low" else "warning"
 
 
 def message(finding: Finding, document: Document) -> str:
     """What is slow, what that takes, what mending it gains, how, and which rule says so."""
-    takes = (
-        f"It takes {text.ms(finding['ms_per_step'])} per step." if finding["ms_per_step"] is not None else ""
-    )
-    how_sure = f"({finding['rule']}: {savings.sureness(finding, document)})"
+    takes = f"It takes {text.ms(finding.ms_per_step)} per step." if finding.ms_per_step is not None else ""
+    how_sure = f"({finding.rule}: {savings.sureness(finding, document)})"
     parts = (
-        finding["symptom"],
+        finding.symptom,
         takes,
         savings.in_full(finding, document),
-        finding["fix"]["how"],
-        finding["fix"]["caution"],
+        finding.fix.how,
+        finding.fix.caution,
         how_sure,
     )
     return text.clean(" ".join(filter(None, parts)))
@@ -94,15 +94,15 @@ def spot(finding: Finding, document: Document, root: Path) -> Spot | None:
     what has no place is shown nowhere.
     """
     line = place(finding)
-    if line is None and (not recorded_by_us(document) or document["run"].get("module")):
+    if line is None and (not recorded_by_us(document) or document.run.module):
         return None
-    file = _in_repository(line["file"] if line else document["run"]["target"], document, root)
-    return Spot(file, max(1, line["line"]) if line else 1) if file else None
+    file = _in_repository(line.file if line else document.run.target, document, root)
+    return Spot(file, max(1, line.line) if line else 1) if file else None
 
 
 def _in_repository(file: str, document: Document, root: Path) -> str | None:
     """Relative paths of a document start where the script ran; those of a trace,
     where nobody knows that, at the root.
     """
-    path = Path(os.path.normpath(root / (document["run"].get("cwd") or "") / file))
+    path = Path(os.path.normpath(root / (document.run.cwd or "") / file))
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else None

@@ -8,7 +8,8 @@ import os
 from urllib.parse import quote
 
 from diagnose.document import savings, text
-from diagnose.document.queries import Document, is_complete, planned
+from diagnose.document.model import Document
+from diagnose.document.queries import is_complete, planned
 from diagnose.report import sentences
 from diagnose.report.templates import environment
 
@@ -33,10 +34,10 @@ def finished_card(document: Document, report: str) -> str:
         if is_complete(document)
         else [sentences.happened(document), *sentences.remedies(document)]
     )
-    if is_complete(document) and not document["plan"]:
+    if is_complete(document) and not document.plan:
         notes = [*notes, sentences.nothing_to_do(document)]
     return _rendered(
-        verdict=document["verdict"],
+        verdict=document.verdict,
         notes=notes,
         saves=f"{savings.saves(document)} per step",
         plan=_plan(document),
@@ -54,12 +55,12 @@ def plain_card(sentence: str) -> str:
 def _plan(document: Document) -> list[list[str]]:
     rows = []
     for number, finding in enumerate(planned(document)[:_ROWS_AT_MOST], 1):
-        row = document["plan"][number - 1]
-        where = f"`{row['where']}`" if row["where"] else text.UNKNOWN
+        row = document.plan[number - 1]
+        where = f"`{row.where}`" if row.where else text.UNKNOWN
         rows.append(
             [
                 f"{number}",
-                row["fix"],
+                row.fix,
                 where,
                 savings.saving(finding, document),
                 savings.sureness(finding, document),
@@ -70,15 +71,10 @@ def _plan(document: Document) -> list[list[str]]:
 
 def _ledger(document: Document) -> list[tuple[str, str, str, str]]:
     """The largest rows: title, width of the bar in percent, ms, share."""
-    rows = sorted(document["ledger"], key=lambda row: row["share"], reverse=True)
-    shown = [row for row in rows[:_ROWS_AT_MOST] if row["share"] >= _NEGLIGIBLE]
+    rows = sorted(document.ledger, key=lambda row: row.share, reverse=True)
+    shown = [row for row in rows[:_ROWS_AT_MOST] if row.share >= _NEGLIGIBLE]
     return [
-        (
-            text.clean(row["title"]),
-            f"{100 * row['share']:.1f}",
-            text.ms(row["ms_per_step"]),
-            text.share(row["share"]),
-        )
+        (text.clean(row.title), f"{100 * row.share:.1f}", text.ms(row.ms_per_step), text.share(row.share))
         for row in shown
     ]
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from diagnose.compare.model import Change, Comparison, FindingChange, LineChange
 from diagnose.document import text
 from diagnose.report.blocks import bullets, section, table
 from diagnose.report.templates import environment
@@ -16,8 +17,6 @@ from diagnose.report.templates import environment
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
-
-Comparison = dict[str, Any]
 
 SMALLEST_SHARE = 0.0005  # of the step: what would show as 0.0 %
 MANIFOLD = 2  # times as long: from there on said as a factor
@@ -65,7 +64,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
     for letter, name in sides(comparison):
         console.print(Text.assemble((letter, "bold"), f"  {name}"), soft_wrap=True)
-    colour = {"faster": "bold green", "slower": "bold red"}.get(comparison["verdict"], "bold")
+    colour = {"faster": "bold green", "slower": "bold red"}.get(comparison.verdict, "bold")
     console.print(Text.assemble("\n", (headline(comparison), colour)), soft_wrap=True)
     for remark in remarks(comparison):
         console.print(Text(remark), soft_wrap=True)
@@ -138,23 +137,23 @@ def _padded(row: Row, one: Table, widths: Sequence[int]) -> str:
 def sides(comparison: Comparison) -> list[tuple[str, str]]:
     """What A and B are: the name they were given, and the script."""
     told = []
-    for letter, side in (("A", comparison["a"]), ("B", comparison["b"])):
-        parts = [text.clean(part, text.LONGEST_NAME) for part in (side["name"], side["target"])]
+    for letter, side in (("A", comparison.a), ("B", comparison.b)):
+        parts = [text.clean(part, text.LONGEST_NAME) for part in (side.name, side.target)]
         told.append((letter, " · ".join(part for part in dict.fromkeys(parts) if part != letter)))
     return told
 
 
 def headline(comparison: Comparison) -> str:
     """The verdict in one sentence."""
-    verdict, step, average = comparison["verdict"], comparison["step"], comparison["average"]
-    if verdict == "not_comparable":
-        return f"Not comparable: {text.clean(comparison['why'])}."
-    both = f"a step takes {text.ms(step['a_ms'])} in A and {text.ms(step['b_ms'])} in B"
+    verdict, step, average = comparison.verdict, comparison.step, comparison.average
+    if step is None or average is None:
+        return f"Not comparable: {text.clean(comparison.why)}."
+    both = f"a step takes {text.ms(step.a_ms)} in A and {text.ms(step.b_ms)} in B"
     if verdict == "too_noisy":
         return f"Too noisy to say: {both}, but these runs may differ by {_noise(step)} for other reasons."
     if verdict == "no_change":
         return f"No change beyond noise: {both}."
-    if step["beyond_noise"]:
+    if step.beyond_noise:
         return f"B is {verdict}: a step takes {_instead(step)}."
     return (
         f"B is {verdict} on average, slow steps included: {_instead(average)}. The usual step stays "
@@ -162,33 +161,34 @@ def headline(comparison: Comparison) -> str:
     )
 
 
-def _instead(change: dict[str, Any]) -> str:
+def _instead(change: Change) -> str:
     """`5.52 ms instead of 27.8 ms, 22.3 ms (80 %) less`."""
-    saved_ms, part = abs(change["change_ms"]), text.share(abs(change["change_share"] or 0.0))
-    if change["change_ms"] < 0:
+    saved_ms, part = abs(change.change_ms), text.share(abs(change.change_share or 0.0))
+    if change.change_ms < 0:
         how = f"{text.ms(saved_ms)} ({part}) less"
-    elif change["b_ms"] < MANIFOLD * change["a_ms"]:
+    elif change.b_ms < MANIFOLD * change.a_ms:
         how = f"{text.ms(saved_ms)} ({part}) more"
     else:
-        how = f"{text.factor(change['b_ms'] / change['a_ms'])} as long"
-    return f"{text.ms(change['b_ms'])} instead of {text.ms(change['a_ms'])}, {how}"
+        how = f"{text.factor(change.b_ms / change.a_ms)} as long"
+    return f"{text.ms(change.b_ms)} instead of {text.ms(change.a_ms)}, {how}"
 
 
-def _noise(step: dict[str, Any]) -> str:
-    return f"{text.ms(step['noise_ms'])} ({text.share(step['noise_ms'] / max(step['a_ms'], step['b_ms']))})"
+def _noise(step: Change) -> str:
+    return f"{text.ms(step.noise_ms)} ({text.share(step.noise_ms / max(step.a_ms, step.b_ms))})"
 
 
 def remarks(comparison: Comparison) -> list[str]:
     """What the verdict does not say: the average step, other work in a step, how much
     noise there is and how to know more.
     """
-    if comparison["verdict"] == "not_comparable":
+    step, average = comparison.step, comparison.average
+    if step is None or average is None:
         return []
     said = [
-        _on_average(comparison),
+        _on_average(comparison, step, average),
         _other_work(comparison),
         _basis(comparison),
-        _trust(comparison),
+        _trust(comparison, step),
         *_crowds(comparison),
     ]
     exact = (
@@ -198,29 +198,29 @@ def remarks(comparison: Comparison) -> list[str]:
     return [*filter(None, said), exact]
 
 
-def _on_average(comparison: Comparison) -> str:
-    step, average = comparison["step"], comparison["average"]
-    is_told = comparison["verdict"] in ("faster", "slower") and not step["beyond_noise"]
-    differs = any(abs(average[side] - step[side]) > NOTABLE_SHARE * step[side] for side in ("a_ms", "b_ms"))
+def _on_average(comparison: Comparison, step: Change, average: Change) -> str:
+    is_told = comparison.verdict in ("faster", "slower") and not step.beyond_noise
+    both = ((average.a_ms, step.a_ms), (average.b_ms, step.b_ms))
+    differs = any(abs(mean - usual) > NOTABLE_SHARE * usual for mean, usual in both)
     if is_told or not differs:
         return ""
-    within = "" if average["beyond_noise"] else f", {_WITHIN}"
+    within = "" if average.beyond_noise else f", {_WITHIN}"
     return (
-        f"On average, slow steps included, a step takes {text.ms(average['a_ms'])} in A and "
-        f"{text.ms(average['b_ms'])} in B{within}."
+        f"On average, slow steps included, a step takes {text.ms(average.a_ms)} in A and "
+        f"{text.ms(average.b_ms)} in B{within}."
     )
 
 
 def _other_work(comparison: Comparison) -> str:
-    batch = next((one for one in comparison["differences"] if one["what"] == "samples in a batch"), None)
+    batch = next((one for one in comparison.differences if one.what == "samples in a batch"), None)
     if batch is None:
         return ""
-    given = f"The model is given {_fact(batch['b'])} samples at once in B, {_fact(batch['a'])} in A"
+    given = f"The model is given {_fact(batch.b)} samples at once in B, {_fact(batch.a)} in A"
     return f"{given}: a step may do other work, and times per step say little."
 
 
 def _basis(comparison: Comparison) -> str:
-    if comparison["basis"] == "plain":
+    if comparison.basis == "plain":
         return ""
     return (
         "Steps are compared as recorded, with what the profiler added: no steps without it were timed in "
@@ -228,19 +228,16 @@ def _basis(comparison: Comparison) -> str:
     )
 
 
-def _trust(comparison: Comparison) -> str:
-    if comparison["verdict"] == "too_noisy":
+def _trust(comparison: Comparison, step: Change) -> str:
+    if comparison.verdict == "too_noisy":
         return ""
-    counts = [comparison[side]["steps"] for side in ("a", "b")]
-    few = " Fewer than three steps tell no spread, so a large one is assumed." if min(counts) < 3 else ""
-    return (
-        f"With one run each, a change of the step below {_noise(comparison['step'])} cannot be told from "
-        f"noise.{few}"
-    )
+    fewest = min(comparison.a.steps, comparison.b.steps)
+    few = " Fewer than three steps tell no spread, so a large one is assumed." if fewest < 3 else ""
+    return f"With one run each, a change of the step below {_noise(step)} cannot be told from noise.{few}"
 
 
 def _crowds(comparison: Comparison) -> list[str]:
-    crowds = [(letter, comparison[letter.lower()]["others_share"]) for letter in ("A", "B")]
+    crowds = [("A", comparison.a.others_share), ("B", comparison.b.others_share)]
     return [
         f"Other processes used {text.share(used)} of the machine's processor time during {letter}."
         for letter, used in crowds
@@ -268,61 +265,58 @@ def tables(comparison: Comparison) -> list[Table]:
 
 
 def _ledger(comparison: Comparison) -> Table:
-    step = comparison["step"]
+    step = comparison.step
     rows = [
-        _row((row["title"],), row)
-        for row in comparison["ledger"]
-        if max(row["a_ms"], row["b_ms"]) >= SMALLEST_SHARE * max(step["a_ms"], step["b_ms"])
+        _row((row.title,), row)
+        for row in comparison.ledger
+        if step and max(row.a_ms, row.b_ms) >= SMALLEST_SHARE * max(step.a_ms, step.b_ms)
     ]
-    total = [Row(_row(("The step",), step).texts, "total")] if rows else []
+    total = [Row(_row(("The step",), step).texts, "total")] if rows and step else []
     return Table("Where a step's time goes", ("Part", "A", "B", "Change"), [*rows, *total])
 
 
 def _findings(comparison: Comparison) -> Table:
     """Those that are in the plan of either run."""
     shown = [
-        one
-        for one in comparison["findings"]
-        if any(one[side] and one[side]["group"] == "plan" for side in ("a", "b"))
+        one for one in comparison.findings if any(side and side.group == "plan" for side in (one.a, one.b))
     ]
     rows = [
-        Row((one["title"], _moved(one), *_times(one), _finding_change(one)), _finding_kind(one))
-        for one in shown
+        Row((one.title, _moved(one), *_times(one), _finding_change(one)), _finding_kind(one)) for one in shown
     ]
     return Table(
         "Findings, and what each costs", ("Finding", "Where", "A", "B", "Change"), rows, code=("Where",)
     )
 
 
-def _finding_change(one: dict[str, Any]) -> str:
+def _finding_change(one: FindingChange) -> str:
     """What became of it."""
-    if one["state"] in ("unknown_now", "unknown_before"):
-        return f"not judged in {'B' if one['state'] == 'unknown_now' else 'A'}: {text.clean(one['why'])}"
-    if one["state"] == "at_threshold":
-        return f"in {'A' if one['a'] else 'B'} only, {_WITHIN}"
-    return _said(one) if one["state"] == "remains" else str(one["state"])
+    if one.state in ("unknown_now", "unknown_before"):
+        return f"not judged in {'B' if one.state == 'unknown_now' else 'A'}: {text.clean(one.why)}"
+    if one.state == "at_threshold":
+        return f"in {'A' if one.a else 'B'} only, {_WITHIN}"
+    return _said(one) if one.state == "remains" else str(one.state)
 
 
-def _finding_kind(one: dict[str, Any]) -> str:
+def _finding_kind(one: FindingChange) -> str:
     states = {"gone": "less", "new": "more"}
-    return states.get(one["state"]) or _kind(one)
+    return states.get(one.state) or _kind(one)
 
 
-def _moved(one: dict[str, Any]) -> str:
+def _moved(one: FindingChange | LineChange) -> str:
     """`train.py:41`, where it moved `train.py:41 → train.py:43`."""
-    places = [side["where"] for side in (one["a"], one["b"]) if side and side["where"]]
+    places = [side.where for side in (one.a, one.b) if side and side.where]
     return " → ".join(dict.fromkeys(text.clean(f"{file}:{line}", text.LONGEST_NAME) for file, line in places))
 
 
 def _script_lines(comparison: Comparison) -> Table:
     """A line that is in one run only has no time in the other."""
     rows = []
-    for one in comparison["lines"]:
+    for one in comparison.lines:
         times = [
-            shown if one[side] else text.UNKNOWN for side, shown in zip(("a", "b"), _times(one), strict=True)
+            shown if side else text.UNKNOWN for side, shown in zip((one.a, one.b), _times(one), strict=True)
         ]
         rows.append(
-            Row((text.clean(one["source"], text.LONGEST_NAME), _moved(one), *times, _said(one)), _kind(one))
+            Row((text.clean(one.source, text.LONGEST_NAME), _moved(one), *times, _said(one)), _kind(one))
         )
     return Table(
         "Your lines that changed most", ("Line", "Where", "A", "B", "Change"), rows, code=("Line", "Where")
@@ -330,9 +324,7 @@ def _script_lines(comparison: Comparison) -> Table:
 
 
 def _operators(comparison: Comparison) -> Table:
-    rows = [
-        _row((text.clean(one["name"], text.LONGEST_NAME), one["on"]), one) for one in comparison["operators"]
-    ]
+    rows = [_row((text.clean(one.name, text.LONGEST_NAME), one.on), one) for one in comparison.operators]
     return Table(
         "Operators that changed most", ("Operator", "On", "A", "B", "Change"), rows, code=("Operator",)
     )
@@ -340,31 +332,31 @@ def _operators(comparison: Comparison) -> Table:
 
 def _differences(comparison: Comparison) -> Table:
     rows = [
-        Row((text.clean(one["what"], text.LONGEST_NAME), _fact(one["a"]), _fact(one["b"])))
-        for one in comparison["differences"]
+        Row((text.clean(one.what, text.LONGEST_NAME), _fact(one.a), _fact(one.b)))
+        for one in comparison.differences
     ]
     return Table("What else differs between the runs", ("What", "A", "B"), rows, right=(), code=("A", "B"))
 
 
-def _row(lead: tuple[str, ...], change: dict[str, Any]) -> Row:
+def _row(lead: tuple[str, ...], change: Change | FindingChange) -> Row:
     return Row((*lead, *_times(change), _said(change)), _kind(change))
 
 
-def _times(change: dict[str, Any]) -> tuple[str, str]:
-    return text.ms(change["a_ms"]), text.ms(change["b_ms"])
+def _times(change: Change | FindingChange) -> tuple[str, str]:
+    return text.ms(change.a_ms), text.ms(change.b_ms)
 
 
-def _said(change: dict[str, Any]) -> str:
+def _said(change: Change | FindingChange) -> str:
     """The change; a dash where it is not known."""
-    if change["change_ms"] is None:
+    if change.change_ms is None:
         return text.UNKNOWN
-    return _signed(change["change_ms"]) if change["beyond_noise"] else _WITHIN
+    return _signed(change.change_ms) if change.beyond_noise else _WITHIN
 
 
-def _kind(change: dict[str, Any]) -> str:
-    if not change["beyond_noise"] or change["change_ms"] is None:
+def _kind(change: Change | FindingChange) -> str:
+    if not change.beyond_noise or change.change_ms is None:
         return "within"
-    return "less" if change["change_ms"] < 0 else "more"
+    return "less" if change.change_ms < 0 else "more"
 
 
 def _signed(change_ms: float) -> str:

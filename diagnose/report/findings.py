@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from diagnose.document import savings, text
-from diagnose.document.queries import (
-    Document,
-    Finding,
-    alternatives,
-    in_group,
-    in_state,
-    lacking,
-    place,
-    planned,
-    saw_no_step,
-)
+from diagnose.document.model import CallSite, Culprit, Document, Evidence, Finding
+from diagnose.document.queries import alternatives, in_group, in_state, lacking, place, planned, saw_no_step
 from diagnose.document.text import code, prose
 from diagnose.report import sentences
 from diagnose.report.blocks import before_after, folded, section, table
@@ -34,7 +23,7 @@ def found(document: Document) -> str:
 
 def _with_consequences(finding: Finding, number: int, document: Document) -> str:
     titles = [
-        f"{prose(one['fix']['title'])} ({prose(savings.saving(one, document))})"
+        f"{prose(one.fix.title)} ({prose(savings.saving(one, document))})"
         for one in consequences(finding, document)
     ]
     also = (
@@ -48,7 +37,7 @@ def _with_consequences(finding: Finding, number: int, document: Document) -> str
 
 def consequences(finding: Finding, document: Document) -> list[Finding]:
     """Findings about the same time that this one explains better."""
-    return [one for one in in_state(document, "fires") if one["because_of"] == finding["rule"]]
+    return [one for one in in_state(document, "fires") if one.because_of == finding.rule]
 
 
 def bounding(document: Document) -> str:
@@ -67,7 +56,7 @@ def hypothetical(document: Document) -> str:
 def minor(document: Document, *, collapsible: bool) -> str:
     rows = [
         (
-            prose(one["fix"]["title"]),
+            prose(one.fix.title),
             where(one),
             prose(savings.saving(one, document)),
             prose(savings.why_minor(one, document)),
@@ -80,8 +69,8 @@ def minor(document: Document, *, collapsible: bool) -> str:
 
 def aside(document: Document) -> list[Finding]:
     """What is not worth anyone's time, less what a planned finding already names as its consequence."""
-    in_plan = {one["rule"] for one in planned(document)}
-    return [one for one in in_group(document, "minor") if one["because_of"] not in in_plan]
+    in_plan = {one.rule for one in planned(document)}
+    return [one for one in in_group(document, "minor") if one.because_of not in in_plan]
 
 
 def not_judged(document: Document, *, collapsible: bool) -> str:
@@ -95,7 +84,7 @@ def not_judged(document: Document, *, collapsible: bool) -> str:
         f"- {prose(reason)}{f'; {code(option)} would tell' if option else ''}: {', '.join(map(code, rules))}"
         for (reason, option), rules in lacking(document).items()
     ]
-    failed = [(code(one["rule"]), code(one["error"] or "", 300)) for one in in_state(document, "error")]
+    failed = [(code(one.rule), code(one.error or "", 300)) for one in in_state(document, "error")]
     return folded(
         "Not judged",
         "\n".join(lacked),
@@ -114,8 +103,8 @@ def whole(finding: Finding, document: Document, lead: str = "") -> str:
     """One finding from its heading, which begins with `lead`, to its reference."""
     at = f" – {where(finding)}" if place(finding) else ""
     blocks = [
-        f"### {lead}{prose(finding['fix']['title'])}{at}",
-        " ".join(filter(None, [prose(finding["symptom"]), cost(finding, document)])),
+        f"### {lead}{prose(finding.fix.title)}{at}",
+        " ".join(filter(None, [prose(finding.symptom), cost(finding, document)])),
         evidence(finding),
         culprits(finding),
         advice(finding, document),
@@ -133,23 +122,20 @@ def evidence(finding: Finding) -> str:
     """The conditions that fired, with what was measured."""
     return table(
         ("Evidence", "Measured", "The rule asks for", "Because"),
-        map(_evidence, finding["evidence"]),
+        map(_evidence, finding.evidence),
         right=["Measured"],
     )
 
 
-def _evidence(one: dict[str, Any]) -> tuple[str, str, str, str]:
-    meaning = one.get("meaning")
-    named = f"{code(one['metric'])}: {prose(meaning)}" if meaning else code(one["metric"])
-    value, asked = (
-        text.quantity(one["value"], one["unit"]),
-        text.condition(one["op"], one["threshold"], one["unit"]),
-    )
+def _evidence(one: Evidence) -> tuple[str, str, str, str]:
+    meaning = one.meaning
+    named = f"{code(one.metric)}: {prose(meaning)}" if meaning else code(one.metric)
+    value, asked = (text.quantity(one.value, one.unit), text.condition(one.op, one.threshold, one.unit))
     return (
         named,
-        code(value) if isinstance(one["value"], str) else prose(value),
+        code(value) if isinstance(one.value, str) else prose(value),
         prose(asked),
-        prose(one["because"]),
+        prose(one.because),
     )
 
 
@@ -159,11 +145,11 @@ def culprits(finding: Finding) -> str:
         (
             code(text.place(one)),
             _source(one),
-            code(one["function"]),
-            text.count(one["calls_per_step"]),
-            text.ms(one["ms_per_step"]),
+            code(one.function),
+            text.count(one.calls_per_step),
+            text.ms(one.ms_per_step),
         )
-        for one in finding["culprits"]
+        for one in finding.culprits
     ]
     return table(
         ("Line", "Source", "Function", "Calls per step", "Per step"),
@@ -172,40 +158,38 @@ def culprits(finding: Finding) -> str:
     )
 
 
-def _source(culprit: dict[str, Any]) -> str:
+def _source(culprit: Culprit) -> str:
     """The line's text, and the library's function that does it on the line's behalf."""
-    return " through ".join(filter(None, [code(culprit["source"]), code(culprit.get("via", ""))]))
+    return " through ".join(filter(None, [code(culprit.source), code(culprit.via)]))
 
 
 def advice(finding: Finding, document: Document) -> str:
     """Why, how, caution, how sure: each on its own line."""
-    fix = finding["fix"]
+    fix = finding.fix
     parts = {
-        "Why": prose(finding["why"]),
-        "How": "\n\n".join(
-            filter(None, [prose(fix["how"]), before_after(fix.get("before", ""), fix.get("after", ""))])
-        ),
+        "Why": prose(finding.why),
+        "How": "\n\n".join(filter(None, [prose(fix.how), before_after(fix.before, fix.after)])),
         "The call to change": _call_sites(finding),
-        "Caution": prose(fix["caution"]),
-        "When it is fine": prose(finding.get("innocent", "")),
-        "Severity": finding["severity"] if finding["group"] == "plan" else "",
-        "How sure": prose(savings.how_sure(finding, document)) if finding["group"] == "plan" else "",
+        "Caution": prose(fix.caution),
+        "When it is fine": prose(finding.innocent),
+        "Severity": finding.severity if finding.group == "plan" else "",
+        "How sure": prose(savings.how_sure(finding, document)) if finding.group == "plan" else "",
     }
     lines = [f"**{title}.** {sentence}" for title, sentence in parts.items() if sentence]
-    links = ", ".join(map(_link, finding["references"]))
-    about = f"`python -m diagnose rules {finding['rule']}` explains the rule" if finding["rule"] else ""
+    links = ", ".join(map(_link, finding.references))
+    about = f"`python -m diagnose rules {finding.rule}` explains the rule" if finding.rule else ""
     lines.append(f"**More.** {', '.join(filter(None, [links, about]))}.")
     return "\n\n".join(lines)
 
 
-def call_sites(finding: Finding) -> list[dict[str, Any]]:
+def call_sites(finding: Finding) -> list[CallSite]:
     """Where the call stands whose arguments change, unless the finding blames that line anyway."""
-    blamed = {(one["file"], one["line"]) for one in finding["culprits"]}
-    return [one for one in finding["fix"].get("call_sites", []) if (one["file"], one["line"]) not in blamed]
+    blamed = {(one.file, one.line) for one in finding.culprits}
+    return [one for one in finding.fix.call_sites if (one.file, one.line) not in blamed]
 
 
 def _call_sites(finding: Finding) -> str:
-    return ", ".join(f"{code(text.place(one))} {code(one['source'])}" for one in call_sites(finding))
+    return ", ".join(f"{code(text.place(one))} {code(one.source)}" for one in call_sites(finding))
 
 
 def _link(reference: str) -> str:

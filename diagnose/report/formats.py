@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from diagnose.document.queries import Document, to_json
+from diagnose.document.model import Document
+from diagnose.document.stored import to_json
+from diagnose.judge.terms import Severity
 from diagnose.report.github import workflow_commands
 from diagnose.report.sarif import sarif
 
@@ -16,7 +18,9 @@ class Output:
     `text`, which people read on stderr.
     """
 
-    def __init__(self, wanted: Format, fail_on: str | None = None, *, after_script: bool = False) -> None:
+    def __init__(
+        self, wanted: Format, fail_on: Severity | None = None, *, after_script: bool = False
+    ) -> None:
         """`fail_on`: the severity of findings that are errors; `after_script`: stdout may stand in
         the middle of a line of the script's.
         """

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from diagnose.document.queries import Document
+from diagnose.document.model import Document
 from diagnose.document.text import clean
+from diagnose.judge.terms import Severity
 from diagnose.report.alerts import Alert, Level, alerts
 
 _COMMANDS: dict[Level, str] = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def workflow_commands(document: Document, fail_on: str | None = None, root: Path | None = None) -> str:
+def workflow_commands(document: Document, fail_on: Severity | None = None, root: Path | None = None) -> str:
     """A line for each finding of the plan, best first: of each kind GitHub shows ten.
 
     Empty if there is nothing to do.

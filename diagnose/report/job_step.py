@@ -5,9 +5,8 @@ of who works, waits and meets when.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from diagnose.document.queries import Document
+from diagnose.document.model import Document, JobStep, Passage, PathPart
 from diagnose.document.text import clean, ms, share
 
 MOST_PARTS = 4
@@ -27,25 +26,24 @@ def path_sentence(document: Document, titles: dict[str, str]) -> str:
     ``titles``: of the ledger's rows, as in a sentence.
     """
     step = _step(document)
-    if not step or not step["ms"]:
+    if not step or not step.ms:
         return ""
-    told = [part for part in step["path"][:MOST_PARTS] if part["ms"] >= LEAST_SHARE * step["ms"]]
-    rest_ms = step["ms"] - sum(part["ms"] for part in told)
-    parts = [f"{_part(part, titles)} {ms(part['ms'])} ({share(part['ms'] / step['ms'])})" for part in told]
-    if rest_ms >= LEAST_SHARE * step["ms"]:
+    told = [part for part in step.path[:MOST_PARTS] if part.ms >= LEAST_SHARE * step.ms]
+    rest_ms = step.ms - sum(part.ms for part in told)
+    parts = [f"{_part(part, titles)} {ms(part.ms)} ({share(part.ms / step.ms)})" for part in told]
+    if rest_ms >= LEAST_SHARE * step.ms:
         parts.append(f"all else {ms(rest_ms)}")
     return (
-        f"The critical path of a median step (number {step['number']}, {ms(step['ms'])} as recorded): "
+        f"The critical path of a median step (number {step.number}, {ms(step.ms)} as recorded): "
         f"{', '.join(parts)}."
     )
 
 
-def _part(part: dict[str, Any], titles: dict[str, str]) -> str:
-    if part["rank"] is None:
-        return _collective(part["name"])
+def _part(part: PathPart, titles: dict[str, str]) -> str:
+    if part.rank is None:
+        return _collective(part.name)
     return (
-        f"rank {part['rank']} "
-        f"{titles.get(part['name'], part['name'].replace('_', ' ')) or 'before its collectives'}"
+        f"rank {part.rank} {titles.get(part.name, part.name.replace('_', ' ')) or 'before its collectives'}"
     )
 
 
@@ -53,9 +51,8 @@ def _collective(kind: str) -> str:
     return clean(kind).replace("_", "-")
 
 
-def _step(document: Document) -> dict[str, Any] | None:
-    step: dict[str, Any] | None = (document.get("ranks") or {}).get("step")
-    return step
+def _step(document: Document) -> JobStep | None:
+    return document.ranks.step if document.ranks else None
 
 
 # ---- the drawing
@@ -95,24 +92,20 @@ class JobPicture:
 
 def job_picture(document: Document, titles: dict[str, str]) -> JobPicture | None:
     """The drawing; None where no step of all ranks was found."""
-    step = _step(document)
-    if not step or not step["passages"]:
+    ranks, step = document.ranks, _step(document)
+    if ranks is None or step is None or not step.passages:
         return None
-    shown = sorted({one["rank"] for one in step["passages"]})
-    until_ms = max(one["start_ms"] + one["ms"] for one in step["passages"])
+    shown = sorted({one.rank for one in step.passages})
+    until_ms = max(one.start_ms + one.ms for one in step.passages)
     scale = (WIDTH - MARGIN) / until_ms if until_ms > 0 else 0.0
     middle = {rank: LANE * number + LANE // 2 for number, rank in enumerate(shown)}
-    bars = [_bar(one, middle[one["rank"]], scale, titles) for one in step["passages"]]
-    on_path = sorted((one for one in step["passages"] if one["on_path"]), key=lambda one: one["start_ms"])
+    bars = [_bar(one, middle[one.rank], scale, titles) for one in step.passages]
+    on_path = sorted((one for one in step.passages if one.on_path), key=lambda one: one.start_ms)
     points = [
-        (_x(at, scale), middle[one["rank"]])
-        for one in on_path
-        for at in (one["start_ms"], one["start_ms"] + one["ms"])
+        (_x(at, scale), middle[one.rank]) for one in on_path for at in (one.start_ms, one.start_ms + one.ms)
     ]
     rows = dict.fromkeys(
-        one["name"]
-        for one in sorted(step["passages"], key=lambda one: -one["ms"])
-        if one["what"] == "work" and one["name"]
+        one.name for one in sorted(step.passages, key=lambda one: -one.ms) if one.what == "work" and one.name
     )
     return JobPicture(
         height=LANE * len(shown),
@@ -120,24 +113,24 @@ def job_picture(document: Document, titles: dict[str, str]) -> JobPicture | None
         bars=[bar for bar in bars if bar.width >= LEAST_WIDTH],
         path=" ".join(f"{x},{y}" for x, y in points),
         ms=ms(until_ms),
-        left_out=len((document.get("ranks") or {})["rows"]) - len(shown),
+        left_out=len(ranks.rows) - len(shown),
         rows=list(rows),
     )
 
 
-def _bar(passage: dict[str, Any], middle: int, scale: float, titles: dict[str, str]) -> Bar:
-    name = passage["name"]
-    if passage["what"] == "work":
+def _bar(passage: Passage, middle: int, scale: float, titles: dict[str, str]) -> Bar:
+    name = passage.name
+    if passage.what == "work":
         doing = f"mostly {titles.get(name, name.replace('_', ' '))}" if name else "on its way"
     else:
-        doing = WORDS[passage["what"]].format(name=_collective(name))
+        doing = WORDS[passage.what].format(name=_collective(name))
     return Bar(
-        x=_x(passage["start_ms"], scale),
+        x=_x(passage.start_ms, scale),
         y=middle - BAR / 2,
-        width=round(passage["ms"] * scale, 1),
-        what=passage["what"],
-        row=name if passage["what"] == "work" else "",
-        title=f"rank {passage['rank']}, {ms(passage['ms'])}: {doing}",
+        width=round(passage.ms * scale, 1),
+        what=passage.what,
+        row=name if passage.what == "work" else "",
+        title=f"rank {passage.rank}, {ms(passage.ms)}: {doing}",
     )
 
 

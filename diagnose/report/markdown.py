@@ -6,10 +6,11 @@ A pure function of the result document.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
 
 from diagnose.document import savings, text
-from diagnose.document.queries import Document, alternatives, is_complete, planned, run_command, step_ms
+from diagnose.document.model import Average, Document
+from diagnose.document.queries import alternatives, is_complete, planned, run_command, step_ms
 from diagnose.document.text import code, prose
 from diagnose.report import findings, ranks, sentences, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
@@ -24,8 +25,8 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
     GitHub knows and TensorBoard does not.
     """
     parts = [
-        f"# Diagnosis of {code(document['run']['target'])}",
-        f"**{prose(document['verdict'])}**",
+        f"# Diagnosis of {code(document.run.target)}",
+        f"**{prose(document.verdict)}**",
         _setting(document),
         _what_to_do(document) if is_complete(document) else _what_happened(document),
         verification.measured(document),
@@ -46,11 +47,11 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
 
 def plan_table(document: Document) -> str:
     """The plan, best first; empty if there is nothing to do."""
-    left = [savings.together(row, document) for row in document["plan"]]
+    left = [savings.together(row, document) for row in document.plan]
     with_others = "With those above" if len(left) > 1 else "Step then"
     columns = {
-        "#": [str(number) for number in range(1, len(document["plan"]) + 1)],
-        "Fix": [prose(finding["fix"]["title"]) for finding in planned(document)],
+        "#": [str(number) for number in range(1, len(document.plan) + 1)],
+        "Fix": [prose(finding.fix.title) for finding in planned(document)],
         "Where": [findings.where(finding) for finding in planned(document)],
         f"{savings.saves(document)} per step": [
             prose(savings.saving(finding, document)) for finding in planned(document)
@@ -66,12 +67,9 @@ def _setting(document: Document) -> str:
     """One line: how long a step is and where it ran; below it what asks for caution: a
     bad end, and what was lost or assumed.
     """
-    run, duration = document["run"], step_ms(document)
+    run, duration = document.run, step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
-    parts += [
-        f"device: {code(run['device'])}",
-        f"{text.count(document['steps']['complete'])} complete steps recorded",
-    ]
+    parts += [f"device: {code(run.device)}", f"{text.count(document.steps.complete)} complete steps recorded"]
     quoted = "\n".join(f"> - {prose(caution)}" for caution in sentences.set_out(document))
     return "\n\n".join(filter(None, [" · ".join(parts), quoted]))
 
@@ -80,12 +78,12 @@ def _what_to_do(document: Document) -> str:
     plan = planned(document)
     if not plan:
         return section("What to do", prose(sentences.nothing_to_do(document)))
-    how = plan[0]["fix"]["how"]
+    how = plan[0].fix.how
     return section(
         "What to do",
         plan_table(document),
         "Savings cannot be predicted here; *How far to trust these numbers* below says why."
-        if document.get("prediction_missing")
+        if document.prediction_missing
         else "",
         prose(sentences.starting_step(document)),
         f"**Start with 1.** {prose(how)}",
@@ -113,18 +111,18 @@ def _what_happened(document: Document) -> str:
 
 
 def _ledger(document: Document) -> str:
-    rows = sorted(document["ledger"], key=lambda row: -row["share"])
+    rows = sorted(document.ledger, key=lambda row: -row.share)
     body = [
         (
-            prose(row["title"]),
-            text.ms(row["ms_per_step"]),
-            text.share(row["share"]),
-            f"`{text.bar(row['share'], BAR_WIDTH):<{BAR_WIDTH}}`",
-            prose(row["meaning"]),
+            prose(row.title),
+            text.ms(row.ms_per_step),
+            text.share(row.share),
+            f"`{text.bar(row.share, BAR_WIDTH):<{BAR_WIDTH}}`",
+            prose(row.meaning),
         )
         for row in rows
     ]
-    whole = (sum(row["ms_per_step"] for row in rows), sum(row["share"] for row in rows))
+    whole = (sum(row.ms_per_step for row in rows), sum(row.share for row in rows))
     total = [("**Step**", text.ms(whole[0]), text.share(whole[1]), "", "")] if rows else []
     return section(
         "Where a step's time goes",
@@ -151,13 +149,13 @@ def _lines(document: Document) -> str:
     rows = [
         (
             code(text.place(line)),
-            code(line["source"]),
-            text.ms(line["self_ms"]),
-            text.ms(line["total_ms"]),
-            text.share(line["share"]),
-            text.count(line["calls_per_step"]),
+            code(line.source),
+            text.ms(line.self_ms),
+            text.ms(line.total_ms),
+            text.share(line.share),
+            text.count(line.calls_per_step),
         )
-        for line in document["lines"][:TOP_LINES]
+        for line in document.lines[:TOP_LINES]
     ]
     note = (
         "*Self* is the time under a line that no other of your lines explains. These times rank lines; "
@@ -175,24 +173,24 @@ def _lines(document: Document) -> str:
 
 
 def _operators(document: Document) -> str:
-    rows, note = document["key_averages"]["rows"], document["key_averages"]["note"]
-    on_device = [row for row in rows if row["self_device_ms"]]
+    rows, note = document.key_averages.rows, document.key_averages.note
+    on_device = [row for row in rows if row.self_device_ms]
     return section(
         "Operators",
-        _averages("By self CPU time", rows, "self_cpu_ms", has_device=bool(on_device)),
-        _averages("By self device time", on_device, "self_device_ms", has_device=True),
+        _averages("By self CPU time", rows, lambda row: row.self_cpu_ms, has_device=bool(on_device)),
+        _averages("By self device time", on_device, lambda row: row.self_device_ms or 0.0, has_device=True),
         prose(note),
     )
 
 
-def _averages(title: str, rows: list[dict[str, Any]], key: str, *, has_device: bool) -> str:
+def _averages(title: str, rows: list[Average], key: Callable[[Average], float], *, has_device: bool) -> str:
     headers = ["Operator", "Calls per step", "Self CPU", "CPU"] + ["Self device"] * has_device
-    top = sorted(rows, key=lambda row: -row[key])[:TOP_OPERATORS]
+    top = sorted(rows, key=key, reverse=True)[:TOP_OPERATORS]
     body = [
         [
-            code(row["name"]),
-            text.count(row["calls"]),
-            *(text.ms(row[time]) for time in ("self_cpu_ms", "cpu_ms", "self_device_ms")),
+            code(row.name),
+            text.count(row.calls),
+            *(text.ms(time) for time in (row.self_cpu_ms, row.cpu_ms, row.self_device_ms)),
         ]
         for row in top
     ]
@@ -206,14 +204,12 @@ def _averages(title: str, rows: list[dict[str, Any]], key: str, *, has_device: b
 
 def _how_measured(document: Document, *, collapsible: bool) -> str:
     fold = functools.partial(folded, collapsible=collapsible)
-    environment = [
-        (code(str(name)), code(str(value))) for name, value in document["run"]["environment"].items()
-    ]
+    environment = [(code(str(name)), code(str(value))) for name, value in document.run.environment.items()]
     facts = [
         *sentences.measurement(document),
         sentences.ending(document),
         sentences.judged(document),
-        *document["notes"],
+        *(note.text for note in document.notes),
     ]
     return fold(
         "How this was measured", bullets(filter(None, facts)), table(("Environment", "Value"), environment)

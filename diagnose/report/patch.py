@@ -6,7 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diagnose.document.queries import Document, Finding, planned
+from msgspec import structs, to_builtins
+
+from diagnose.document.model import Document, Finding, Patch
+from diagnose.document.queries import planned
 from diagnose.fixes.patch.unified import as_bytes
 
 if TYPE_CHECKING:
@@ -22,16 +25,14 @@ def patches_of(document: Document) -> Patches:
     """
     found = _diff_of([one for one in planned(document) if _is_safe(one)], document)
     numerics = {
-        one["rule"]: NOT_VERIFIED
-        for one in planned(document)
-        if one["fix"]["intervention"] and not _is_safe(one)
+        one.rule: NOT_VERIFIED for one in planned(document) if one.fix.intervention and not _is_safe(one)
     }
     return replace(found, unpatched=found.unpatched | numerics)
 
 
 def verified_patches(document: Document) -> Patches:
     """Only of fixes that were measured to make the step faster."""
-    faster = [one for one in planned(document) if one["saving"]["verdict"] == "faster"]
+    faster = [one for one in planned(document) if one.saving.verdict == "faster"]
     return _diff_of(faster, document)
 
 
@@ -47,25 +48,27 @@ def with_patch(document: Document, out: Path) -> Document:
     else:
         path.unlink(missing_ok=True)
     told = (
-        {"patched": list(patches.patched), "unpatched": patches.unpatched}
+        Patch(patched=list(patches.patched), unpatched=patches.unpatched)
         if patches
-        else {"patched": [], "unpatched": {}}
+        else Patch(patched=[], unpatched={})
     )
-    return document | {"patch": told}
+    return structs.replace(document, patch=told)
 
 
 def _diff_of(findings: list[Finding], document: Document) -> Patches:
     # and libcst, which is slow to import: most reports need none of it
     from diagnose.fixes.patch.diff import fixes_diff
 
-    return fixes_diff(findings, Path(document["run"]["cwd"]), document["run"]["target"])
+    return fixes_diff(
+        [to_builtins(finding) for finding in findings], Path(document.run.cwd or ""), document.run.target
+    )
 
 
 def _is_at_hand(document: Document) -> bool:
     """Whether the folder the script ran in is on this machine; a trace has none."""
-    cwd = document["run"].get("cwd")
-    return bool(cwd) and Path(cwd).is_dir()
+    cwd = document.run.cwd
+    return cwd is not None and cwd != "" and Path(cwd).is_dir()
 
 
 def _is_safe(finding: Finding) -> bool:
-    return finding["fix"]["safety"] == "exact" or finding["saving"]["verdict"] == "faster"
+    return finding.fix.safety == "exact" or finding.saving.verdict == "faster"

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import itemgetter
 from statistics import median
-from typing import TYPE_CHECKING, Any
 
-from diagnose.document.queries import Document
+from diagnose.document.model import Document, RankRow, Ranks
 from diagnose.document.ranks import TOLD_SHARE, median_step_ms, row_of, waited_ms
 from diagnose.document.text import UNKNOWN, clean, count, ms, rough, share, significant, size
 from diagnose.document.text import prose as markdown_prose
 from diagnose.report.blocks import bullets, section, table
 from diagnose.report.job_step import JobPicture, job_picture, path_sentence
-
-if TYPE_CHECKING:
-    pass
 
 LATEST, EARLIEST = 12, 4  # ranks shown where there are more
 MOST_CAUSES = 3
@@ -44,40 +41,39 @@ def said(document: Document) -> list[str]:
     """The section's sentences: who is late and why, what that costs, which
     ranks and collectives this rests on.
     """
-    ranks = document.get("ranks")
+    ranks = document.ranks
     if not ranks:
         return []
     sentences = [
-        *_lateness(document),
+        *_lateness(ranks, document),
         _late_host(ranks),
-        *_gain(document),
+        *_gain(ranks, document),
         path_sentence(document, _titles(document)),
         _recorded(ranks),
         _matched(ranks),
         _clocks(ranks),
         _fullest(ranks),
-        *ranks["notes"],
+        *ranks.notes,
     ]
     return [sentence for sentence in sentences if sentence]
 
 
-def _lateness(document: Document) -> list[str]:
-    ranks = document["ranks"]
-    late, waiting_ms, steps = ranks["late_rank"], waited_ms(ranks), ranks["steps"]
-    if ranks["pattern"] == "persistent":
-        often = round(row_of(ranks, late)["last_share"] * steps)
+def _lateness(ranks: Ranks, document: Document) -> list[str]:
+    late, waiting_ms, steps = ranks.late_rank, waited_ms(ranks), ranks.steps
+    if ranks.pattern == "persistent" and late is not None:
+        often = round((row_of(ranks, late).last_share or 0.0) * steps)
         told = (
             f"Rank {late} holds the others up in {often} of {steps} steps: they wait {ms(waiting_ms)} a "
             "step for it alone."
         )
-        return [told, _instead(document)]
-    if ranks["pattern"] == "rotating":
+        return [told, _instead(ranks, document)]
+    if ranks.pattern == "rotating":
         return [
             f"The ranks wait {ms(waiting_ms)} a step for the last of them, and that is another one "
             "each time: "
             f"{_lasts(ranks)}."
         ]
-    if ranks["pattern"] == "none":
+    if ranks.pattern == "none":
         return [f"No rank holds the others up: they wait {ms(waiting_ms)} a step for the last of them."]
     if not steps:
         return ["No collectives were found on all ranks, so who waits for whom cannot be told."]
@@ -89,7 +85,7 @@ def _lateness(document: Document) -> list[str]:
         return [f"{few}."]
     return [
         f"{few}; there, all waited most for rank {late}, {ms(waiting_ms)} a step for it alone.",
-        _instead(document),
+        _instead(ranks, document),
     ]
 
 
@@ -97,30 +93,28 @@ def _steps(number: int) -> str:
     return "The one step" if number == 1 else f"The {count(number)} steps"
 
 
-def _instead(document: Document) -> str:
+def _instead(ranks: Ranks, document: Document) -> str:
     """What the late rank spends more time in than the others, largest first."""
-    ranks = document["ranks"]
     more = sorted(
-        ((row, extra) for row, extra in ranks["causes_ms"].items() if extra > 0), key=lambda one: -one[1]
+        ((row, extra) for row, extra in ranks.causes_ms.items() if extra > 0), key=lambda one: -one[1]
     )
-    if ranks["cause"] is None or not more:
+    if ranks.cause is None or not more:
         return "Nothing that the ledger knows takes it longer than the others before it comes."
     first_ms = more[0][1]
     shown = [(row, extra) for row, extra in more[:MOST_CAUSES] if extra >= 0.1 * first_ms]
     parts = ", ".join(f"{_in_sentence(row, document)} ({ms(extra)})" for row, extra in shown)
     return (
-        f"Before it comes, rank {ranks['late_rank']} spends more time than the rank in the middle in: "
-        f"{parts}."
+        f"Before it comes, rank {ranks.late_rank} spends more time than the rank in the middle in: {parts}."
     )
 
 
-def _late_host(ranks: dict[str, Any]) -> str:
+def _late_host(ranks: Ranks) -> str:
     """A machine all of whose ranks, several, come later than all others by what is
     worth a word; empty if there is none.
     """
     by_host: dict[str, list[float]] = {}
-    for row in ranks["rows"]:
-        by_host.setdefault(row["host"], []).append(row["lateness_ms"] or 0.0)
+    for row in ranks.rows:
+        by_host.setdefault(row.host, []).append(row.lateness_ms or 0.0)
     late = max(by_host, key=lambda host: min(by_host[host]))
     others = [value for host, values in by_host.items() if host != late for value in values]
     first_ms = min(by_host[late])
@@ -138,21 +132,20 @@ def _late_host(ranks: dict[str, Any]) -> str:
     )
 
 
-def _gain(document: Document) -> list[str]:
+def _gain(ranks: Ranks, document: Document) -> list[str]:
     """What all gain if the late rank were as fast as the others; and whose turn it then is."""
-    ranks = document["ranks"]
-    gain_ms, step_ms, late = ranks["gain_ms"], median_step_ms(ranks), ranks["late_rank"]
+    gain_ms, step_ms, late = ranks.gain_ms, median_step_ms(ranks), ranks.late_rank
     if late is None:
         return []
     about = f"This report is about rank {late}: its ledger, its lines, its fixes."
-    if not gain_ms or not step_ms or gain_ms >= step_ms:
+    if not gain_ms or not step_ms or gain_ms >= step_ms or ranks.cause is None:
         return [about]
     after = step_ms - gain_ms
     part, then = (
-        _in_sentence(ranks["cause"], document),
+        _in_sentence(ranks.cause, document),
         f"{rough(after) if after < 100 else count(round(after))} ms",
     )
-    alone = ms(row_of(ranks, late)["held_up_ms"])
+    alone = ms(row_of(ranks, late).held_up_ms)
     return [
         f"If {part} took rank {late} as long as the others, every rank's step would fall from {ms(step_ms)} "
         f"to about {then}. "
@@ -162,30 +155,30 @@ def _gain(document: Document) -> list[str]:
     ]
 
 
-def _recorded(ranks: dict[str, Any]) -> str:
+def _recorded(ranks: Ranks) -> str:
     """Which ranks are there."""
-    recorded, world = len(ranks["rows"]), ranks["world_size"]
-    if not ranks["missing"]:
+    recorded, world = len(ranks.rows), ranks.world_size
+    if not ranks.missing:
         return "Both ranks were recorded." if world == 2 else f"All {world} ranks were recorded."
-    return f"{recorded} of {world} ranks were recorded; missing: {_numbers(ranks['missing'])}."
+    return f"{recorded} of {world} ranks were recorded; missing: {_numbers(ranks.missing)}."
 
 
-def _matched(ranks: dict[str, Any]) -> str:
-    if not ranks["matched"]:
+def _matched(ranks: Ranks) -> str:
+    if not ranks.matched:
         return ""
-    rest = f", {count(ranks['unmatched'])} on some only" if ranks["unmatched"] else ""
+    rest = f", {count(ranks.unmatched)} on some only" if ranks.unmatched else ""
     return (
-        f"Collectives found on all of their ranks: {count(ranks['matched'])}{rest}; steps compared: "
-        f"{count(ranks['steps'])}."
+        f"Collectives found on all of their ranks: {count(ranks.matched)}{rest}; steps compared: "
+        f"{count(ranks.steps)}."
     )
 
 
-def _clocks(ranks: dict[str, Any]) -> str:
+def _clocks(ranks: Ranks) -> str:
     """How far the ranks' clocks are apart, and how well that is known; empty where
     they have one clock, or nothing tells.
     """
-    offsets = [row["offset_ms"] for row in ranks["rows"] if row["offset_ms"] is not None]
-    errors = [row["offset_error_ms"] for row in ranks["rows"] if row["offset_error_ms"] is not None]
+    offsets = [row.offset_ms for row in ranks.rows if row.offset_ms is not None]
+    errors = [row.offset_error_ms for row in ranks.rows if row.offset_error_ms is not None]
     if len(offsets) < 2 or not errors or not max(errors):
         return ""
     apart, error = max(offsets) - min(offsets), max(errors)
@@ -197,36 +190,39 @@ def _clocks(ranks: dict[str, Any]) -> str:
     return f"The ranks' clocks {known}: a collective ends for all at one moment."
 
 
-def _fullest(ranks: dict[str, Any]) -> str:
+def _fullest(ranks: Ranks) -> str:
     """The rank whose GPU is filled far more than that of the rank in the middle; empty if none is,
     or if too little is filled to matter.
     """
-    rows = [row for row in ranks["rows"] if row["peak_memory_bytes"] and row["memory_bytes"]]
-    if len(rows) < 2:
+    filled = [
+        (row.peak_memory_bytes, row.memory_bytes, row.rank)
+        for row in ranks.rows
+        if row.peak_memory_bytes and row.memory_bytes
+    ]
+    if len(filled) < 2:
         return ""
-    fullest = max(rows, key=lambda row: row["peak_memory_bytes"])
-    peak, usual = fullest["peak_memory_bytes"], median(row["peak_memory_bytes"] for row in rows)
-    if peak < FAR_MORE_MEMORY * usual or peak < LEAST_FILLED * fullest["memory_bytes"]:
+    peak, whole, rank = max(filled, key=itemgetter(0))
+    usual = median(peak for peak, _, _ in filled)
+    if peak < FAR_MORE_MEMORY * usual or peak < LEAST_FILLED * whole:
         return ""
     return (
-        f"Rank {fullest['rank']} needs most memory: its tensors fill {size(peak)} at the worst moment, of "
-        f"{size(fullest['memory_bytes'])}; "
+        f"Rank {rank} needs most memory: its tensors fill {size(peak)} at the worst moment, of "
+        f"{size(whole)}; "
         f"those of the rank in the middle fill {size(usual)}. It is the first to run out, and sets the batch "
         "that fits all."
     )
 
 
-def _lasts(ranks: dict[str, Any]) -> str:
+def _lasts(ranks: Ranks) -> str:
     """The ranks that come last most often."""
-    often = sorted((row for row in ranks["rows"] if row["last_share"]), key=lambda row: -row["last_share"])[
-        :MOST_CAUSES
-    ]
-    return ", ".join(f"rank {row['rank']} in {share(row['last_share'])} of the steps" for row in often)
+    often = [(row.last_share, row.rank) for row in ranks.rows if row.last_share]
+    often.sort(key=itemgetter(0), reverse=True)
+    return ", ".join(f"rank {rank} in {share(last)} of the steps" for last, rank in often[:MOST_CAUSES])
 
 
 def _title(row: str, document: Document) -> str:
     """A row of the ledger as people know it."""
-    titles = {one["row"]: one["title"] for one in document["ledger"]}
+    titles = {one.row: one.title for one in document.ledger}
     return clean(titles.get(row, row.replace("_", " ").capitalize()))
 
 
@@ -237,12 +233,13 @@ def _in_sentence(row: str, document: Document) -> str:
 
 def _titles(document: Document) -> dict[str, str]:
     """All rows that any rank's ledger has, as they stand in a sentence."""
-    return {row: _in_sentence(row, document) for one in document["ranks"]["rows"] for row in one["ledger"]}
+    ranks = document.ranks.rows if document.ranks else []
+    return {row: _in_sentence(row, document) for rank in ranks for row in rank.ledger}
 
 
 def picture_of_step(document: Document) -> JobPicture | None:
     """The median step of all ranks as a drawing; None without one."""
-    return job_picture(document, _titles(document)) if document.get("ranks") else None
+    return job_picture(document, _titles(document)) if document.ranks else None
 
 
 def row_titles(document: Document, rows: Sequence[str]) -> list[tuple[str, str]]:
@@ -260,31 +257,31 @@ def _numbers(ranks: Sequence[int]) -> str:
 
 def rank_table(document: Document) -> tuple[list[str], list[list[str]]]:
     """The ranks, latest first; of many the latest and the earliest. Columns that say nothing are left out."""
-    ranks = document.get("ranks")
-    rows = sorted(ranks["rows"], key=lambda row: -(row["lateness_ms"] or 0.0)) if ranks else []
+    ranks = document.ranks
+    rows = sorted(ranks.rows, key=lambda row: -(row.lateness_ms or 0.0)) if ranks else []
     if len(rows) > LATEST + EARLIEST:
         rows = [*rows[:LATEST], *rows[-EARLIEST:]]
-    cause = ranks["cause"] if ranks else None
+    cause = ranks.cause if ranks else None
     columns = {
-        "Rank": [str(row["rank"]) for row in rows],
-        "Host": [clean(row["host"]) for row in rows],
-        "Step": [ms(row["step_ms"]) for row in rows],
-        "Late by": [ms(row["lateness_ms"]) for row in rows],
-        "Last in": [share(row["last_share"]) for row in rows],
-        "Held up alone": [ms(row["held_up_ms"]) for row in rows],
-        **({_title(cause, document): [ms(row["ledger"].get(cause, 0.0)) for row in rows]} if cause else {}),
+        "Rank": [str(row.rank) for row in rows],
+        "Host": [clean(row.host) for row in rows],
+        "Step": [ms(row.step_ms) for row in rows],
+        "Late by": [ms(row.lateness_ms) for row in rows],
+        "Last in": [share(row.last_share) for row in rows],
+        "Held up alone": [ms(row.held_up_ms) for row in rows],
+        **({_title(cause, document): [ms(row.ledger.get(cause, 0.0)) for row in rows]} if cause else {}),
         "Clock ahead": [_clock(row) for row in rows] if ranks and _clocks(ranks) else [],
-        "Peak memory": [size(row["peak_memory_bytes"]) for row in rows],
+        "Peak memory": [size(row.peak_memory_bytes) for row in rows],
     }
     return _told(columns)
 
 
 def rank_table_note(document: Document) -> str:
     """What the table leaves out, and what its columns mean."""
-    ranks = document.get("ranks")
+    ranks = document.ranks
     if not ranks:
         return ""
-    left_out = len(ranks["rows"]) - LATEST - EARLIEST
+    left_out = len(ranks.rows) - LATEST - EARLIEST
     of_many = (
         f"{count(left_out)} ranks between the latest {LATEST} and the earliest {EARLIEST} are left out."
         if left_out > 0
@@ -300,19 +297,19 @@ def rank_table_note(document: Document) -> str:
 
 def collective_table(document: Document) -> tuple[list[str], list[list[str]]]:
     """The collectives found on all their ranks, by kind and process group, those that take longest."""
-    collectives = (document.get("ranks") or {}).get("collectives", [])
-    several = len({one["lane"] for one in collectives}) > 1
+    collectives = document.ranks.collectives if document.ranks else []
+    several = len({one.lane for one in collectives}) > 1
     collectives = collectives[:MOST_COLLECTIVES]
     columns = {
-        "Collective": [clean(one["kind"]).replace("_", "-") for one in collectives],
-        "Group": [clean(one["lane"]) if several else "" for one in collectives],
-        "Ranks": [count(one["size"]) if several and one["size"] else "" for one in collectives],
-        "Per step": [count(one["count_per_step"]) for one in collectives],
-        "Bytes": [size(one["bytes_per_step"]) for one in collectives],
-        "Own time": [ms(one["ms_per_step"]) for one in collectives],
-        "Waiting": [ms(one["waiting_ms_per_step"]) for one in collectives],
-        "Exposed": [ms(one["exposed_ms_per_step"]) for one in collectives],
-        "Bus bandwidth": [_rate(one["bus_gb_per_s"]) for one in collectives],
+        "Collective": [clean(one.kind).replace("_", "-") for one in collectives],
+        "Group": [clean(one.lane) if several else "" for one in collectives],
+        "Ranks": [count(one.size) if several and one.size else "" for one in collectives],
+        "Per step": [count(one.count_per_step) for one in collectives],
+        "Bytes": [size(one.bytes_per_step) for one in collectives],
+        "Own time": [ms(one.ms_per_step) for one in collectives],
+        "Waiting": [ms(one.waiting_ms_per_step) for one in collectives],
+        "Exposed": [ms(one.exposed_ms_per_step) for one in collectives],
+        "Bus bandwidth": [_rate(one.bus_gb_per_s) for one in collectives],
     }
     return _told(columns)
 
@@ -328,9 +325,9 @@ def _told(columns: dict[str, list[str]]) -> tuple[list[str], list[list[str]]]:
 def collective_table_note(document: Document) -> str:
     """What its columns mean; empty without collectives."""
     headers, rows = collective_table(document)
-    if not rows:
+    if not rows or document.ranks is None:
         return ""
-    left_out = len(document["ranks"]["collectives"]) - len(rows)
+    left_out = len(document.ranks.collectives) - len(rows)
     rest = f" {count(left_out)} more kinds and groups take less time." if left_out else ""
     rate = (
         " *Bus bandwidth*: what the slowest link carries meanwhile, as nccl-tests count it."
@@ -344,11 +341,11 @@ def collective_table_note(document: Document) -> str:
     )
 
 
-def _clock(row: dict[str, Any]) -> str:
-    if row["offset_ms"] is None or row["offset_error_ms"] is None:
+def _clock(row: RankRow) -> str:
+    if row.offset_ms is None or row.offset_error_ms is None:
         return UNKNOWN
-    ahead = row["offset_ms"] if abs(row["offset_ms"]) >= 0.001 else 0.0
-    return f"{'−' if ahead < 0 else ''}{significant(abs(ahead))} ± {ms(row['offset_error_ms'])}"
+    ahead = row.offset_ms if abs(row.offset_ms) >= 0.001 else 0.0
+    return f"{'−' if ahead < 0 else ''}{significant(abs(ahead))} ± {ms(row.offset_error_ms)}"
 
 
 def _rate(gb_per_s: float | None) -> str:
@@ -360,7 +357,7 @@ def _rate(gb_per_s: float | None) -> str:
 
 def compared(document: Document) -> str:
     """The section; empty for one rank."""
-    if not document.get("ranks"):
+    if not document.ranks:
         return ""
     return section(
         "Ranks",

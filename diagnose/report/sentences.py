@@ -6,13 +6,13 @@ Plain text: each report escapes it in its own way.
 from __future__ import annotations
 
 from diagnose.document import savings, text
+from diagnose.document.model import Document, Finding, Spread, Steps
 from diagnose.document.queries import (
-    Document,
-    Finding,
     automatic,
     in_state,
     is_complete,
     ledger_ms,
+    metric,
     on_one_machine,
     place,
     recorded_by_us,
@@ -24,6 +24,7 @@ from diagnose.document.queries import (
 )
 from diagnose.document.text import count, factor, ms, share
 from diagnose.run.child.step_clock import StepClock
+from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD, NOISY_STEPS, Note
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",
@@ -45,12 +46,8 @@ _STEP_SOURCES = {
     "repetition": "repetition: nothing marks the steps, but the sequence of kernels (or operators) repeats",
     "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
 }
-# How the notes begin that change what all numbers of a report are worth.
-_DOUBTS = (
-    "The plain steps differ so much",
-    "The host runs ahead of the GPU",
-    "GPU activity was not recorded",
-)
+# The notes that change what all numbers of a report are worth, the gravest first.
+_DOUBTS = (NOISY_STEPS, HOST_AHEAD, GPU_UNRECORDED)
 ON_A_GPU = "These cost next to nothing in this run. On a GPU they would."
 VERIFIES = "runs the script with the fix made and measures what it gains"
 TOP_NOTES = 3
@@ -66,33 +63,34 @@ def ending(document: Document) -> str:
             "This trace was recorded by another profiler: what only a run can tell (loader settings, exact "
             "lines) is missing."
         )
-    run = document["run"]
+    run = document.run
     if recorded_inside(document):
-        return _LEFT.get(run["ended"], f"The block was left: {run['ended']}.")
-    if run["ended"] == "crashed":
-        return (
-            f"The script failed by itself (exit code {run['exit_code']}); its own message is in its output."
-        )
-    if run["ended"] == "killed":
-        signal = run.get("signal")
+        return _LEFT.get(run.ended, f"The block was left: {run.ended}.")
+    if run.ended == "crashed":
+        return f"The script failed by itself (exit code {run.exit_code}); its own message is in its output."
+    if run.ended == "killed":
+        signal = run.signal
         return (
             f"The script was killed{f' by {signal}' if signal else ' by a signal'}; out of memory is the "
             "usual reason for SIGKILL."
         )
-    return _ENDED.get(run["ended"], f"The run ended: {run['ended']}.")
+    return _ENDED.get(run.ended, f"The run ended: {run.ended}.")
 
 
 def ended_badly(document: Document) -> bool:
-    return document["run"]["ended"] in ("crashed", "killed", "timeout", "interrupted", "running")
+    return document.run.ended in ("crashed", "killed", "timeout", "interrupted", "running")
 
 
 def cautions(document: Document) -> list[str]:
     """The notes that make all numbers doubtful, each once, as far as the verdict does not say so itself."""
-    bare = [note.removeprefix("timeline: ").removeprefix("detail: ") for note in document["notes"]]
-    said = {doubt: note for note in reversed(bare) for doubt in _DOUBTS if note.startswith(doubt)}
-    return [
-        said[doubt] for doubt in _DOUBTS if doubt in said and doubt.lower() not in document["verdict"].lower()
-    ]
+    doubts = {note.code: _bare(note) for note in reversed(document.notes)}
+    said = [doubts[code] for code in _DOUBTS if code in doubts]
+    return [doubt for doubt in said if doubt.partition(":")[0].lower() not in document.verdict.lower()]
+
+
+def _bare(note: Note) -> str:
+    """Without the recording that it is of."""
+    return note.text.removeprefix("timeline: ").removeprefix("detail: ")
 
 
 def set_out(document: Document) -> list[str]:
@@ -100,25 +98,25 @@ def set_out(document: Document) -> list[str]:
     first that make the numbers doubtful.
     """
     ended = [ending(document)] if ended_badly(document) and is_complete(document) else []
-    doubts = tuple(cautions(document))
-    notes = sorted(document["notes"], key=lambda note: not note.endswith(doubts))
+    doubts = cautions(document)
+    notes = sorted(document.notes, key=lambda note: _bare(note) not in doubts)
     rest = len(notes) - TOP_NOTES
     return [
         *ended,
-        *notes[:TOP_NOTES],
+        *(note.text for note in notes[:TOP_NOTES]),
         *([f"{count(rest)} more notes are at the end of this report."] if rest > 0 else []),
     ]
 
 
 def clock(document: Document) -> str:
     """Which events were taken for the ends of steps."""
-    name, source = document["steps"]["clock"], document["steps"].get("step_source")
-    return StepClock(name).sentence or f"steps are read from {_STEP_SOURCES.get(source, 'the trace')}"
+    name, source = document.steps.clock, document.steps.step_source
+    return name.sentence or f"steps are read from {_STEP_SOURCES.get(source or '', 'the trace')}"
 
 
 def phases(document: Document) -> str:
     """`warm-up 5, plain 20, timeline 8, detail 2`; empty for a trace."""
-    steps = document["steps"]["phases"]
+    steps = document.steps.phases
     return ", ".join(f"{name.replace('warmup', 'warm-up')} {count(number)}" for name, number in steps.items())
 
 
@@ -126,11 +124,8 @@ def bound(document: Document) -> str:
     """What takes the largest part of the step; empty without a ledger."""
     if not is_complete(document):
         return ""
-    row = max(document["ledger"], key=lambda one: one["share"])
-    return (
-        f"The largest part of the step is {row['title'].lower()}, {share(row['share'])} of it: "
-        f"{row['meaning']}."
-    )
+    row = max(document.ledger, key=lambda one: one.share)
+    return f"The largest part of the step is {row.title.lower()}, {share(row.share)} of it: {row.meaning}."
 
 
 # ---- how far to trust them
@@ -138,7 +133,7 @@ def bound(document: Document) -> str:
 
 def unpredicted(document: Document) -> str:
     """Why no saving is told; empty if savings are."""
-    reason = document.get("prediction_missing")
+    reason = document.prediction_missing
     return (
         f"Savings cannot be predicted here, for {reason}. Only what each finding costs is told."
         if reason
@@ -148,8 +143,8 @@ def unpredicted(document: Document) -> str:
 
 def replayed(document: Document) -> str:
     """How well the recorded steps are understood; empty where nothing is predicted."""
-    error = document["self_replay_error"]
-    if error is None or document.get("prediction_missing"):
+    error = document.self_replay_error
+    if error is None or document.prediction_missing:
         return ""
     return (
         f"Replaying the recorded steps gives them back within {share(max(error, 0.001))}. A predicted saving "
@@ -162,7 +157,7 @@ def replayed(document: Document) -> str:
 
 def distorted(document: Document) -> str:
     """What the profiler did to the steps that the times come from."""
-    ratio = document["steps"]["distortion"]
+    ratio = document.steps.distortion
     if ratio is None:
         return "No step was timed without the profiler, so how far it slowed these steps down is not known."
     if ratio <= 1:
@@ -175,7 +170,7 @@ def distorted(document: Document) -> str:
 
 def fastest(document: Document) -> str:
     """What the GPU allows; empty without one, and where nothing is predicted."""
-    limit_ms, now_ms = document["upper_bound_ms"], steady_ms(document)
+    limit_ms, now_ms = document.upper_bound_ms, steady_ms(document)
     if limit_ms is None or not now_ms or limit_ms <= 0:
         return ""
     if runs_ahead(document):
@@ -219,7 +214,7 @@ def starting_step(document: Document) -> str:
 
 def alternative(finding: Finding, document: Document) -> str:
     """Another fix for the same time: what, where and what it gains by itself."""
-    line, title = place(finding), finding["fix"]["title"]
+    line, title = place(finding), finding.fix.title
     at = f" at `{text.place(line)}`" if line else ""
     return f"{title[:1].lower()}{title[1:]}{at}: {savings.worth(finding, document)}"
 
@@ -244,12 +239,12 @@ def judged(document: Document) -> str:
 
 def remedies(document: Document) -> list[str]:
     """What to try when no complete step was recorded."""
-    ended, ticks = document["run"]["ended"], document["steps"]["clock"]
+    ended, ticks = document.run.ended, document.steps.clock
     if not recorded_by_us(document):
         return [
             "Record more than one step: call `prof.step()` after each, or give the script itself to diagnose."
         ]
-    if document["run"].get("torch_imported") is False:
+    if document.run.torch_imported is False:
         return [
             "If it starts the training elsewhere (in a container, by `sudo`, with `python -I`), name that "
             "script, there."
@@ -259,9 +254,7 @@ def remedies(document: Document) -> list[str]:
         tries.append("Mend the failure first; the recording begins after a warm-up of a few steps.")
     if ended == "timeout":
         tries.append("Allow more time: a larger `--timeout`, or none.")
-    if ticks in (StepClock.NONE, StepClock.TRACE) and "value" not in document["metrics"].get(
-        "memory_error", {}
-    ):
+    if ticks in (StepClock.NONE, StepClock.TRACE) and metric(document, "memory_error") is None:
         tries.append(
             "Check that the script reaches its training loop in this run, with torch modules or a torch "
             "optimizer."
@@ -279,12 +272,12 @@ def remedies(document: Document) -> list[str]:
 
 def patched(document: Document) -> str:
     """Which rows of the plan are in fixes.diff, and how to use it; empty if there is none."""
-    rules = (document.get("patch") or {}).get("patched", [])
-    numbers = [str(number) for number, row in enumerate(document["plan"], 1) if row["rule"] in rules]
+    rules = document.patch.patched if document.patch else []
+    numbers = [str(number) for number, row in enumerate(document.plan, 1) if row.rule in rules]
     if not numbers:
         return ""
     which = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
-    return f"`fixes.diff`, beside this report, makes {which}: `git apply` it in `{document['run']['cwd']}`."
+    return f"`fixes.diff`, beside this report, makes {which}: `git apply` it in `{document.run.cwd}`."
 
 
 def verify_command(document: Document, folder: str = "FOLDER") -> str:
@@ -292,11 +285,11 @@ def verify_command(document: Document, folder: str = "FOLDER") -> str:
 
     ``folder``: of the run.
     """
-    untried = [one for one in automatic(document) if one["saving"]["verdict"] is None]
+    untried = [one for one in automatic(document) if one.saving.verdict is None]
     can_start = recorded_by_us(document) and not recorded_inside(document) and on_one_machine(document)
-    if not untried or not can_start or document.get("verification"):
+    if not untried or not can_start or document.verification:
         return ""
-    options = ["--allow", "numerics"] if all(one["fix"]["safety"] == "numerics" for one in untried) else []
+    options = ["--allow", "numerics"] if all(one.fix.safety == "numerics" for one in untried) else []
     return shell_line(["python", "-m", "diagnose", "verify", folder, *options])
 
 
@@ -318,7 +311,7 @@ def then(document: Document) -> str:
 def nothing_to_do(document: Document) -> str:
     """In place of an empty plan."""
     further = (
-        "To go further, look at your costliest lines and at the operators below." if document["lines"] else ""
+        "To go further, look at your costliest lines and at the operators below." if document.lines else ""
     )
     nothing = "Nothing: no fix we know of would shorten this step by more than the noise of the run."
     return " ".join(filter(None, [nothing, bound(document), further]))
@@ -343,47 +336,44 @@ DELAYS_TOLD = 0.02  # of the time; less is what a quiet machine's own threads ta
 
 def measurement(document: Document) -> list[str]:
     """The clock, how many steps, how long they took, and what analysed them."""
-    steps, tool = document["steps"], document["tool"]
+    steps, tool = document.steps, document.tool
     said = [f"Step clock: {clock(document)}."]
     if phases(document):
         said.append(f"Steps recorded: {phases(document)}.")
-    if steps["plain_ms"]:
-        said.append(f"A plain step, without profiler: {_spread(steps['plain_ms'])}{_typical(steps)}.")
-    if steps.get("after_session"):
+    if steps.plain_ms:
+        said.append(f"A plain step, without profiler: {_spread(steps.plain_ms)}{_typical(steps)}.")
+    if steps.after_session:
         said.append(
             "A profiler had recorded this process before, as nobody knew how many steps would come. On CUDA "
-            "it stays attached, and plain "
-            "steps may be 10–20 % too long (pytorch#146604); `verify` measures without a profiler."
+            "it stays attached, and plain steps may be 10–20 % too long (pytorch#146604); `verify` measures "
+            "without a profiler."
         )
-    if (delayed := steps.get("delayed_share") or 0.0) >= DELAYS_TOLD:
+    if (delayed := steps.delayed_share or 0.0) >= DELAYS_TOLD:
         said.append(
             f"Other programs kept the script's threads from the cores for {share(delayed)} of the time; all "
             "times are without that."
         )
-    if steps["timeline_ms"]:
-        said.append(f"A step while the timeline was recorded: {_spread(steps['timeline_ms'])}.")
-    if steps.get("cold"):
+    if steps.timeline_ms:
+        said.append(f"A step while the timeline was recorded: {_spread(steps.timeline_ms)}.")
+    if steps.cold:
         said.append(
             "The script had so few steps that the warm-up itself was recorded: its times include "
             "one-time costs."
         )
-    return [
-        *said,
-        f"Analysed by {tool['name']} {tool['version']}, result document schema {document['schema']}.",
-    ]
+    return [*said, f"Analysed by {tool.name} {tool.version}, result document schema {document.schema}."]
 
 
-def _typical(steps: Document) -> str:
+def _typical(steps: Steps) -> str:
     """The mean that stands for all steps, and what the others add."""
-    if not steps.get("typical_ms"):
+    if not steps.typical_ms:
         return ""
     adds = (
-        f"; the other {count(steps['untypical_count'])} add {ms(steps['untypical_ms'])} to the average"
-        if steps.get("untypical_ms")
+        f"; the other {count(steps.untypical_count)} add {ms(steps.untypical_ms)} to the average"
+        if steps.untypical_ms
         else ""
     )
-    return f"; the typical ones take {ms(steps['typical_ms'])} on average{adds}"
+    return f"; the typical ones take {ms(steps.typical_ms)} on average{adds}"
 
 
-def _spread(times: dict[str, float]) -> str:
-    return f"median {ms(times['median'])}, median deviation {ms(times['mad'])}"
+def _spread(times: Spread) -> str:
+    return f"median {ms(times.median)}, median deviation {ms(times.mad)}"

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diagnose.document.queries import Document
+from diagnose.document.model import Document
 from diagnose.document.text import prose
 from diagnose.report.markdown import markdown, plan_table
 from diagnose.trace.source import Source, is_url, opened, shown
@@ -26,14 +26,8 @@ if TYPE_CHECKING:
     from tensorboard.compat.proto.summary_pb2 import Summary
 
 _SUFFIX = ".diagnose"  # tells our event files from others in the folder
-_SERIES = {
-    "plain_series_ms": ("step_ms/plain", "A step without profiler, ms"),
-    "timeline_series_ms": (
-        "step_ms/recorded",
-        "A step while the timeline was recorded, ms: the profiler slows it",
-    ),
-}
-_SAVINGS = {"predicted_ms": "predicted", "measured_ms": "measured"}
+_RECORDED = "A step while the timeline was recorded, ms: the profiler slows it"
+_PREDICTED = "A step with so many fixes of the plan made, predicted, ms"
 
 
 def write_tensorboard(document: Document, picture: dict[str, Any] | None, source: Source, out: Path) -> Path:
@@ -47,7 +41,7 @@ def write_tensorboard(document: Document, picture: dict[str, Any] | None, source
     for stale in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
         stale.unlink()
     _write_events([*_of_document(document), *_of_memory(picture)], folder)
-    for name, trace in _traces(source, (document.get("ranks") or {}).get("representative", 0)):
+    for name, trace in _traces(source, document.ranks.representative if document.ranks else 0):
         _link(
             trace, folder / name / ("rank0.pt.trace.json" + (".gz" if shown(trace).endswith(".gz") else ""))
         )
@@ -72,42 +66,26 @@ def _write_events(summaries: Iterable[tuple[int, Summary]], folder: Path) -> Non
 
 def _of_document(document: Document) -> Iterator[tuple[int, Summary]]:
     yield 0, _text("diagnose/report", markdown(document, collapsible=False))
-    yield 0, _text("diagnose/findings", plan_table(document) or prose(document["verdict"]))
-    for series, (tag, description) in _SERIES.items():
-        for step, value in enumerate(document["steps"][series]):
+    yield 0, _text("diagnose/findings", plan_table(document) or prose(document.verdict))
+    for tag, series, description in (
+        ("step_ms/plain", document.steps.plain_series_ms, "A step without profiler, ms"),
+        ("step_ms/recorded", document.steps.timeline_series_ms, _RECORDED),
+    ):
+        for step, value in enumerate(series):
             yield step, _scalar(tag, value, description)
-    for number, row in enumerate(document["plan"], 1):
-        if row["step_ms_after"] is not None:
-            yield (
-                number,
-                _scalar(
-                    "step_ms/predicted",
-                    row["step_ms_after"],
-                    "A step with so many fixes of the plan made, predicted, ms",
-                ),
-            )
-    for row in document["ledger"]:
-        yield (
-            0,
-            _scalar(
-                f"ledger_share/{row['row']}",
-                row["share"],
-                f"{row['title']}, share of the step: {row['meaning']}",
-            ),
-        )
-    for finding in document["findings"]:
-        told = finding["group"] == "plan" or finding["saving"]["measured_ms"]
-        for key, how in _SAVINGS.items() if told else ():
-            if finding["saving"][key]:
-                description = f"{finding['fix']['title']}: what it saves per step, {how}, best guess, ms"
-                yield (
-                    0,
-                    _scalar(
-                        f"saving_ms/{finding['rule']}/{how}",
-                        finding["saving"][key]["best_guess"],
-                        description,
-                    ),
-                )
+    for number, row in enumerate(document.plan, 1):
+        if row.step_ms_after is not None:
+            yield number, _scalar("step_ms/predicted", row.step_ms_after, _PREDICTED)
+    for part in document.ledger:
+        description = f"{part.title}, share of the step: {part.meaning}"
+        yield 0, _scalar(f"ledger_share/{part.row}", part.share, description)
+    for finding in document.findings:
+        saving = finding.saving
+        if finding.group == "plan" or saving.measured_ms:
+            for how, known in (("predicted", saving.predicted_ms), ("measured", saving.measured_ms)):
+                if known:
+                    description = f"{finding.fix.title}: what it saves per step, {how}, best guess, ms"
+                    yield 0, _scalar(f"saving_ms/{finding.rule}/{how}", known.best_guess, description)
 
 
 def _of_memory(picture: dict[str, Any] | None) -> Iterator[tuple[int, Summary]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diagnose.document import savings, text
+from diagnose.document.model import Document, Finding, FixResult
 from diagnose.document.queries import (
-    Document,
-    Finding,
     alternatives,
     is_complete,
     place,
@@ -48,7 +47,7 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
     fastest = "" if sentences.runs_ahead(document) else sentences.fastest(document)  # else a caution says so
     paragraphs = [
         [
-            Block(_paragraph(document["verdict"], width, "bold"), least=3, weight=4),
+            Block(_paragraph(document.verdict, width, "bold"), least=3, weight=4),
             Block(_paragraph(ending, width, "yellow"), weight=4),
             *(
                 Block(_paragraph(doubt, width, "yellow"), least=int(not number), weight=3)
@@ -64,9 +63,9 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
 def print_verification(document: Document, out: Path, console: Console) -> None:
     """What each fix was measured to gain, and where the report lies: what fits `HEIGHT` lines."""
     width = console.width
-    tried = verification.all_tried(document["verification"])
+    tried = verification.all_tried(document.verification) if document.verification else []
     paragraphs = [
-        [Block(_paragraph(document["verdict"], width, "bold"), least=3, weight=4)],
+        [Block(_paragraph(document.verdict, width, "bold"), least=3, weight=4)],
         [
             *(block for one in tried[:MOST_TRIED] for block in _tried(one, width)),
             *_more(len(tried) - MOST_TRIED),
@@ -91,7 +90,7 @@ def print_headline(document: Document, out: Path, console: Console) -> None:
     from rich.text import Text
 
     console.print(
-        Text.assemble((text.clean(document["run"]["target"]), "bold"), f": {_plain(document['verdict'])}"),
+        Text.assemble((text.clean(document.run.target), "bold"), f": {_plain(document.verdict)}"),
         soft_wrap=True,
     )
     console.print(Text(f"  {out / 'report.html'}"), soft_wrap=True)
@@ -110,10 +109,10 @@ def _first_sentence(note: str) -> str:
 
 
 def _ledger(document: Document) -> list[Block]:
-    rows = sorted(document["ledger"], key=lambda row: -row["share"])
-    shown = [(row["title"], row["ms_per_step"], row["share"]) for row in rows[:TOP_ROWS]]
+    rows = sorted(document.ledger, key=lambda row: -row.share)
+    shown = [(row.title, row.ms_per_step, row.share) for row in rows[:TOP_ROWS]]
     if rest := rows[TOP_ROWS:]:
-        shown.append(("the rest", sum(row["ms_per_step"] for row in rest), sum(row["share"] for row in rest)))
+        shown.append(("the rest", sum(row.ms_per_step for row in rest), sum(row.share for row in rest)))
     return [Block([_row(*row)], least=int(number < LEAST_ROWS), weight=5) for number, row in enumerate(shown)]
 
 
@@ -147,7 +146,7 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
     where = text.end_of(text.place(line), min(text.LONGEST_NAME, width - INDENT)) if line else ""
     title = Text.assemble(
         f"{number}. ",
-        (text.clean(_plain(finding["fix"]["title"]), width - INDENT), _COLOURS[finding["severity"]]),
+        (text.clean(_plain(finding.fix.title), width - INDENT), _COLOURS.get(finding.severity or "", "")),
     )
     fits = title.cell_len + len(where) + INDENT <= width
     below = [] if fits or not where else [Text(" " * INDENT + where)]
@@ -164,18 +163,18 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
     ]
 
 
-def _tried(one: dict[str, Any], width: int) -> list[Block]:
+def _tried(one: FixResult, width: int) -> list[Block]:
     told = [verification.verdict(one), verification.saved(one), f"losses {verification.losses(one)}"]
     parts = [_plain(part) for part in told if not part.endswith(text.UNKNOWN)]
-    title = _paragraph(one["title"], width, _VERDICT_COLOURS.get(one["verdict"], ""))
+    title = _paragraph(one.title, width, _VERDICT_COLOURS.get(one.verdict or "", ""))
     return [Block(title), Block(_lines(" · ".join(parts), width, indent=INDENT), weight=6)]
 
 
 def _worth(finding: Finding, document: Document) -> list[str]:
     """`saves 3.1–4.8 ms a step, 25–39 %`, `step then 9 ms`, `high confidence, preview rule`."""
-    row = document["plan"][planned(document).index(finding)]
+    row = document.plan[planned(document).index(finding)]
     then = savings.together(row, document)
-    with_others = f"with those above {then}" if then and row is not document["plan"][0] else then
+    with_others = f"with those above {then}" if then and row is not document.plan[0] else then
     return [savings.worth(finding, document), with_others, savings.sureness(finding, document)]
 
 

@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from diagnose.document.queries import Document
+from diagnose.document.model import Document, FixResult, Peak, Verification
 from diagnose.document.text import (
     UNKNOWN,
     code,
@@ -21,8 +19,6 @@ from diagnose.document.text import (
 )
 from diagnose.report.blocks import bullets, section, table
 from diagnose.verify.statistics import LOOKS
-
-FixResult = dict[str, Any]
 
 MOST_PAIRS = LOOKS[-1]
 MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
@@ -42,7 +38,7 @@ _MEMORY = {
 
 def measured(document: Document) -> str:
     """The section; empty if nothing was verified."""
-    proof = document.get("verification")
+    proof = document.verification
     if not proof:
         return ""
     rows = [
@@ -64,9 +60,9 @@ def measured(document: Document) -> str:
     )
 
 
-def all_tried(proof: dict[str, Any]) -> list[FixResult]:
+def all_tried(proof: Verification) -> list[FixResult]:
     """Each fix, and last all that are faster together."""
-    return [one for one in (*proof["tried"], proof["together"]) if one]
+    return [one for one in (*proof.tried, proof.together) if one]
 
 
 def _fix(one: FixResult) -> str:
@@ -75,52 +71,50 @@ def _fix(one: FixResult) -> str:
 
 def title(one: FixResult) -> str:
     """What was tried, in words; empty where only the call says it."""
-    return one["title"] if one["rule"] or not one["intervention"] else ""
+    return one.title if one.rule or not one.intervention else ""
 
 
 def call(one: FixResult) -> str:
     """The same as it was made: `dataloader(num_workers=2)`; empty for several fixes together."""
-    arguments = ", ".join(f"{name}={value}" for name, value in one["arguments"].items())
-    return f"{one['intervention']}({arguments})" if one["intervention"] else ""
+    arguments = ", ".join(f"{name}={value}" for name, value in one.arguments.items())
+    return f"{one.intervention}({arguments})" if one.intervention else ""
 
 
 def predicted(one: FixResult) -> str:
     """What was predicted when the fix was tried."""
-    known = one["predicted_ms"]
-    return rough_span(known["low"], known["high"]) if known else UNKNOWN
+    known = one.predicted_ms
+    return rough_span(known.low, known.high) if known else UNKNOWN
 
 
 def saved(one: FixResult) -> str:
     """`26–30 ms of 62.5 ms`; a dash where nothing was measured."""
-    if one["change"] is None:
+    if one.change is None:
         return UNKNOWN
-    low, _, high = one["change"]["saved_ms"]
-    before, after = one.get("batch_sizes") or (None, None)
+    low, _, high = one.change.saved_ms
+    before, after = one.batch_sizes or (None, None)
     samples = "" if before == after else f", for {count(before)} samples" if before else ""
-    return f"{signed_span(low, high)} of {ms(one['change']['before_ms'])}{samples}"
+    return f"{signed_span(low, high)} of {ms(one.change.before_ms)}{samples}"
 
 
 def verdict(one: FixResult) -> str:
     """In words: `faster by 38–42 %`."""
-    if one["state"] != "measured":
+    if one.state != "measured":
         lead = {
             "not_held": "did not take hold",
             "failed": "failed",
             "not_tried": "not tried",
             "no_time": "not measured",
-        }[one["state"]]
-        return f"{lead}: {one['why']}"
-    change = one["change"]
-    low, high = change["low"], change["high"]
-    if one["verdict"] == "changes_result":
+        }[one.state]
+        return f"{lead}: {one.why}"
+    change = one.change
+    assert change is not None
+    low, high = change.low, change.high
+    if one.verdict == "changes_result":
         return f"changes the result; {_effect(low, high)}"
-    if one["verdict"] == "no_change":
+    if one.verdict == "no_change":
         return f"no change beyond noise (within ± {_percent(max(abs(low), abs(high)))} %)"
-    if one["verdict"] == "too_noisy":
-        return (
-            f"too noisy to say: {_effect(low, high)}; "
-            f"{_remedy(one['change']['pairs'] + one['change']['outliers'])} would tell"
-        )
+    if one.verdict == "too_noisy":
+        return f"too noisy to say: {_effect(low, high)}; {_remedy(change.pairs + change.outliers)} would tell"
     return _effect(low, high)
 
 
@@ -148,57 +142,53 @@ def _percent(value: float) -> str:
 
 def losses(one: FixResult) -> str:
     """Whether the results stayed as they were."""
-    found = one["results"]
+    found = one.results
     if found is None:
         return UNKNOWN
     told = {
         "unknown": "none to compare",
         "other_data": "not compared: with the fix the script sees other batches",
         "unsteady": "differ from run to run without the fix as well",
-        "same": f"the same to the bit ({count(found['compared'])} compared)",
+        "same": f"the same to the bit ({count(found.compared)} compared)",
     }
     deviation = (
-        f"by {share(found['deviation'])} at most"
-        if found["deviation"] is not None
-        else "by an unknown amount"
+        f"by {share(found.deviation)} at most" if found.deviation is not None else "by an unknown amount"
     )
-    if found["agreement"] == "close" and one["safety"] == "exact":
+    if found.agreement == "close" and one.safety == "exact":
         return f"deviate {deviation}, not to the bit: sums may be added in another order"
     return told.get(
-        found["agreement"],
-        f"deviate {deviation} (tolerance {share(found['tolerance'])}, {count(found['compared'])} compared)",
+        found.agreement,
+        f"deviate {deviation} (tolerance {share(found.tolerance)}, {count(found.compared)} compared)",
     )
 
 
 def pairs(one: FixResult) -> str:
-    if one["change"] is None:
+    if one.change is None:
         return UNKNOWN
-    outliers = one["change"]["outliers"]
-    return count(one["change"]["pairs"]) + (f" (and {count(outliers)} set aside)" if outliers else "")
+    outliers = one.change.outliers
+    return count(one.change.pairs) + (f" (and {count(outliers)} set aside)" if outliers else "")
 
 
 def remarks(document: Document) -> list[str]:
     """Sentences below the table: how much noise, what makes it doubtful, what the fixes do together."""
-    proof = document["verification"]
-    tried = proof["tried"]
-    said = [_noise(proof), *proof["warnings"], _together(proof), *map(_curve, tried), *map(_memory, tried)]
-    said += [
-        f"{one['title']}: {one['why']}."
-        for one in all_tried(proof)
-        if one["state"] == "measured" and one["why"]
-    ]
-    if proof["seeded_batches"]:
+    proof = document.verification
+    if proof is None:
+        return []
+    tried = proof.tried
+    said = [_noise(proof), *proof.warnings, _together(proof), *map(_curve, tried), *map(_memory, tried)]
+    said += [f"{one.title}: {one.why}." for one in all_tried(proof) if one.state == "measured" and one.why]
+    if proof.seeded_batches:
         said.append(
             "A fix made the script see other batches. From then on the random numbers that items draw were "
             "seeded by batch in all runs; "
             "where that did not help, the column of losses says so."
         )
-    if proof["same_losses"] is False:
+    if proof.same_losses is False:
         said.append(
             "Two runs of the script as it is do not give the same losses (or outputs): results cannot be "
             "compared to the bit."
         )
-    if proof["interrupted"]:
+    if proof.interrupted:
         said.append(
             "Interrupted: what was measured until then is shown; `python -m diagnose verify` on this folder "
             "goes on from there."
@@ -206,23 +196,23 @@ def remarks(document: Document) -> list[str]:
     return [sentence for sentence in said if sentence]
 
 
-def _noise(proof: dict[str, Any]) -> str:
-    if proof["noise"] is None:
+def _noise(proof: Verification) -> str:
+    if proof.noise is None:
         return ""
     return (
         "Noise floor: by chance, averages of runs of the very same script differ by up to "
-        f"{share(proof['noise'])} here. "
-        f"{count(proof['runs'])} runs took {count(round(proof['wall_s']))} s."
+        f"{share(proof.noise)} here. "
+        f"{count(proof.runs)} runs took {count(round(proof.wall_s))} s."
     )
 
 
-def _together(proof: dict[str, Any]) -> str:
-    together = proof["together"]
-    if not together or together["verdict"] != "faster":
+def _together(proof: Verification) -> str:
+    together = proof.together
+    if not (together and together.change) or together.verdict != "faster":
         return ""
-    alone = [one for one in proof["tried"] if one["verdict"] == "faster"]
-    total = sum(one["change"]["saved_ms"][1] for one in alone)
-    low, best, high = together["change"]["saved_ms"]
+    alone = [one.change for one in proof.tried if one.change and one.verdict == "faster"]
+    total = sum(change.saved_ms[1] for change in alone)
+    low, best, high = together.change.saved_ms
     why = "as much as one by one"
     if not low <= total <= high:
         because = "in part they shorten the same time" if best < total else "each lets the others gain more"
@@ -232,31 +222,30 @@ def _together(proof: dict[str, Any]) -> str:
 
 def _curve(one: FixResult) -> str:
     """`num_workers: 1 → 42.0 ms, 2 → 30.1 ms; 2 is the smallest that is as good as any.`"""
-    curve = one["curve"]
+    curve = one.curve
     if not curve:
         return ""
-    points = ", ".join(f"{number} → {ms(value)}" for number, value in curve["ms"].items())
+    points = ", ".join(f"{number} → {ms(value)}" for number, value in curve.ms.items())
     return (
-        f"{curve['argument']}, a step by its number: {points}; {curve['knee']} is the smallest that is as "
+        f"{curve.argument}, a step by its number: {points}; {curve.knee} is the smallest that is as "
         "good as any."
     )
 
 
 def _memory(one: FixResult) -> str:
     """What a fix does to the peaks, where that is much."""
-    peaks = one["memory"] or {}
+    peaks = one.memory or {}
     said = [
-        f"{name}, at its peak: {size(peaks[kind]['before'])} before, {size(peaks[kind]['after'])} with "
-        "the fix"
+        f"{name}, at its peak: {size(peaks[kind].before)} before, {size(peaks[kind].after)} with the fix"
         for kind, name in _MEMORY.items()
-        if kind in peaks and _is_much(**peaks[kind])
+        if kind in peaks and _is_much(peaks[kind])
     ]
-    return f"{one['title']}: {'; '.join(said)}." if said else ""
+    return f"{one.title}: {'; '.join(said)}." if said else ""
 
 
-def _is_much(before: float | None, after: float | None) -> bool:
+def _is_much(peak: Peak) -> bool:
     return (
-        before is not None
-        and after is not None
-        and abs(after - before) > max(MEMORY_SHARE * before, MEMORY_BYTES)
+        peak.before is not None
+        and peak.after is not None
+        and abs(peak.after - peak.before) > max(MEMORY_SHARE * peak.before, MEMORY_BYTES)
     )

@@ -67,7 +67,8 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
         collectives=collective_table(collective, list(lanes.device.collectives)),
         info=_info(file)
         | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
-        notes=(*notes, *steps.notes, *doubts(host.table, device, steps.table)),
+        notes=(*notes, *steps.notes),
+        doubts=doubts(host.table, device, steps.table),
         in_file=_in_file(first, threads, lanes),
     )
 

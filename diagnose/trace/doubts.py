@@ -1,4 +1,4 @@
-"""What a recording evidently leaves out or shows askew, in sentences for the report."""
+"""What a recording evidently leaves out or shows askew, as notes for the report."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import numpy as np
 import pandas as pd
 
+from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD, Note
+
 # Enqueues work that runs on the device and must show there. Graph captures record launches without
 # work, but the work beside them shows.
 ENQUEUES = re.compile(r"^(cu|cuda|hip)\w*(Launch|Memcpy|Memset)\w*")
@@ -14,11 +16,12 @@ ENQUEUES = re.compile(r"^(cu|cuda|hip)\w*(Launch|Memcpy|Memset)\w*")
 AHEAD = 1.2
 
 
-def doubts(host: pd.DataFrame, device: pd.DataFrame, steps: pd.DataFrame) -> tuple[str, ...]:
-    """Sentences on GPU work that was launched and not recorded, and on a host so far ahead of
+def doubts(host: pd.DataFrame, device: pd.DataFrame, steps: pd.DataFrame) -> tuple[Note, ...]:
+    """Notes on GPU work that was launched and not recorded, and on a host so far ahead of
     the GPU that its steps are too short.
     """
-    return tuple(note for note in (_unrecorded(host, device), _ahead(host, device, steps)) if note)
+    said = {GPU_UNRECORDED: _unrecorded(host, device), HOST_AHEAD: _ahead(host, device, steps)}
+    return tuple(Note(code, text) for code, text in said.items() if text)
 
 
 def _unrecorded(host: pd.DataFrame, device: pd.DataFrame) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from diagnose.trace.notes import Note
 from diagnose.trace.own_time import OwnTime
 
 
@@ -230,6 +231,7 @@ class Trace:
     # empty where torch tells nothing of them
     collectives: pd.DataFrame = field(default_factory=lambda: empty_table(COLLECTIVES))
     notes: tuple[str, ...] = ()  # what was repaired, lost or assumed, in words for the report
+    doubts: tuple[Note, ...] = ()  # what makes its numbers doubtful
     in_file: InFile = field(default_factory=InFile)
     own_time: OwnTime | None = None  # of the training thread: its times are those of the tables
 

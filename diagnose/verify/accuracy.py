@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 
-from diagnose.verify.measured_savings import FASTER, REFUTED
+from diagnose.document.measurements import FASTER, REFUTED
+from diagnose.document.model import Verification
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,18 @@ class Summary:
     inside: float
 
 
-def pairs_of(run: str, proof: dict[str, Any]) -> list[Pair]:
+def pairs_of(run: str, verification: Verification) -> list[Pair]:
     """Of the fixes with a prediction and a verdict on their time."""
     return [
         Pair(
             run,
-            one["rule"],
-            one["change"]["before_ms"],
-            tuple(one["predicted_ms"][name] for name in ("low", "best_guess", "high")),
-            tuple(one["change"]["saved_ms"]),
+            tried.rule,
+            tried.change.before_ms,
+            (tried.predicted_ms.low, tried.predicted_ms.best_guess, tried.predicted_ms.high),
+            tried.change.saved_ms,
         )
-        for one in proof["tried"]
-        if one["predicted_ms"] and one["verdict"] in (FASTER, *REFUTED)
+        for tried in verification.tried
+        if tried.change and tried.predicted_ms and tried.verdict in (FASTER, *REFUTED)
     ]
 
 
@@ -66,8 +66,9 @@ def pairs_below(folder: Path) -> list[Pair]:
     pairs = []
     for path in sorted({*folder.glob("verify.json"), *folder.glob("*/verify.json")}):
         try:
-            pairs += pairs_of(path.parent.name, json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError):
+            verification = msgspec.json.decode(path.read_bytes(), type=Verification)
+            pairs += pairs_of(path.parent.name, verification)
+        except (OSError, ValueError, RecursionError):
             continue
     return pairs
 

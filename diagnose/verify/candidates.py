@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from diagnose.document.model import CallSite, Culprit, Finding, Fix, Predicted
 from diagnose.errors import DiagnoseError, UsageError
 from diagnose.fixes.all import FIXES, Spec, check
 from diagnose.fixes.fix import Argument, Where
@@ -28,7 +29,7 @@ class Candidate:
     sites: tuple[tuple[str, int], ...]
     safety: str
     why_not: str = ""
-    predicted_ms: dict[str, float] | None = None
+    predicted_ms: Predicted | None = None
 
     @property
     def spec(self) -> Spec:
@@ -49,47 +50,47 @@ class Candidate:
 
 
 def candidates(
-    findings: Sequence[dict[str, Any]], cwd: Path, allowed: Collection[str], only: Collection[str]
+    findings: Sequence[Finding], cwd: Path, allowed: Collection[str], only: Collection[str]
 ) -> list[Candidate]:
     """Of the plan's findings, in its order.
 
     Raises UsageError if `only` names a rule that is not among them.
     """
     for rule in only:
-        if rule not in [finding["rule"] for finding in findings]:
-            there = ", ".join(finding["rule"] for finding in findings) or "nothing"
+        if rule not in [finding.rule for finding in findings]:
+            there = ", ".join(finding.rule for finding in findings) or "nothing"
             raise UsageError(
                 f"{rule} is not in the plan of this run",
                 saw=f"the plan holds {there}",
                 do="--try tries a fix by its name",
             )
-    return [_candidate(finding, cwd, allowed) for finding in findings if not only or finding["rule"] in only]
+    return [_candidate(finding, cwd, allowed) for finding in findings if not only or finding.rule in only]
 
 
-def _candidate(finding: dict[str, Any], cwd: Path, allowed: Collection[str]) -> Candidate:
-    fix = finding["fix"]
-    automatic = FIXES.get(fix["intervention"])
-    sites = fix["call_sites"]
+def _candidate(finding: Finding, cwd: Path, allowed: Collection[str]) -> Candidate:
+    fix = finding.fix
+    automatic = FIXES.get(fix.intervention)
+    sites: Sequence[Culprit | CallSite] = fix.call_sites
     if automatic is not None and automatic.where is Where.BLAMED_LINE:
-        sites = sites or finding["culprits"]
+        sites = sites or finding.culprits
     return Candidate(
-        rule=finding["rule"],
-        title=fix["title"],
-        intervention=fix["intervention"],
-        arguments=dict(fix["arguments"] or {}),
-        sites=tuple((str(cwd / site["file"]), site["line"]) for site in sites if site["file"]),
-        safety=fix["safety"],
+        rule=finding.rule,
+        title=fix.title,
+        intervention=fix.intervention,
+        arguments=dict(fix.arguments or {}),
+        sites=tuple((str(cwd / site.file), site.line) for site in sites if site.file),
+        safety=fix.safety,
         why_not=_why_not(fix, allowed),
-        predicted_ms=finding["saving"]["predicted_ms"],
+        predicted_ms=finding.saving.predicted_ms,
     )
 
 
-def _why_not(fix: dict[str, Any], allowed: Collection[str]) -> str:
-    if fix["intervention"] not in FIXES:
+def _why_not(fix: Fix, allowed: Collection[str]) -> str:
+    if fix.intervention not in FIXES:
         return "a change of the script that no tool can make"
-    if fix["arguments"] is None:
+    if fix.arguments is None:
         return "the numbers it needs cannot be told from this recording"
-    if fix["safety"] == "numerics" and "numerics" not in allowed:
+    if fix.safety == "numerics" and "numerics" not in allowed:
         return "it changes the last digits of results: --allow numerics tries it"
     return ""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
+from diagnose.document.measurements import REFUTED
+from diagnose.document.model import Document, Finding
+from diagnose.document.queries import metric
 from diagnose.errors import DiagnoseError
 from diagnose.run.settings import FEWEST_STEPS
-from diagnose.verify.measured_savings import REFUTED
 from diagnose.verify.timing import Trial, step_ms
 from diagnose.verify.trial import TrialSettings
 
@@ -22,45 +23,40 @@ GRACE_S, TIMES_LONGER, UNKNOWN_S = 60.0, 5, 600.0
 LONGEST_EPOCHS_S = 20.0  # a fix of what happens once an epoch needs two of them, if that is not too long
 
 
-def settings_for(document: dict[str, Any], wanted_steps: int | None) -> TrialSettings:
+def settings_for(document: Document, wanted_steps: int | None) -> TrialSettings:
     """How many steps a run has, by how long the recorded run's were if nobody says."""
-    steps = document["steps"]
-    known = steps["plain_ms"] or steps["timeline_ms"]
-    if known is None or not known["median"] > 0:
+    steps = document.steps
+    known = steps.plain_ms or steps.timeline_ms
+    if known is None or not known.median > 0:
         raise DiagnoseError(
             "No step of this run was timed, so there is nothing to compare.",
             do="record the script again, with more steps",
         )
-    step_s = known["median"] / 1000
+    step_s = known.median / 1000
     timed = _between(math.ceil(TIMED_S / step_s), TIMED_STEPS)
     if (epoch := _epoch_steps(document)) and 2 * epoch * step_s <= LONGEST_EPOCHS_S:
         timed = max(timed, 2 * epoch)
     timed = wanted_steps or max(FEWEST_STEPS, min(timed, math.ceil(LONGEST_RUN_S / step_s)))
     untimed = _between(math.ceil(UNTIMED_S / step_s), UNTIMED_STEPS)
-    limit_s = GRACE_S + TIMES_LONGER * (document["run"].get("wall_s") or UNKNOWN_S)
+    limit_s = GRACE_S + TIMES_LONGER * (document.run.wall_s or UNKNOWN_S)
     return TrialSettings(
-        steps=untimed + timed,
-        untimed_steps=untimed,
-        ticks_per_step=steps["ticks_per_step"],
-        timeout_s=limit_s,
+        steps=untimed + timed, untimed_steps=untimed, ticks_per_step=steps.ticks_per_step, timeout_s=limit_s
     )
 
 
-def _epoch_steps(document: dict[str, Any]) -> int:
+def _epoch_steps(document: Document) -> int:
     """The steps of an epoch where the plan has something to mend that does not happen in every step; else
     0.
     """
-    if not any(
-        _is_planned(finding) and finding["saving"]["scope"] == "average" for finding in document["findings"]
-    ):
+    if not any(_is_planned(finding) and finding.saving.scope == "average" for finding in document.findings):
         return 0
-    epoch = document["metrics"].get("epoch_step_count", {}).get("value")
+    epoch = metric(document, "epoch_step_count")
     return int(epoch) if epoch else 0
 
 
-def _is_planned(finding: dict[str, Any]) -> bool:
+def _is_planned(finding: Finding) -> bool:
     """Also if an earlier verification took it out of the plan: the length of runs is not to change by it."""
-    return finding["group"] == "plan" or finding["saving"]["verdict"] in REFUTED
+    return finding.group == "plan" or finding.saving.verdict in REFUTED
 
 
 def _between(number: int, bounds: tuple[int, int]) -> int:

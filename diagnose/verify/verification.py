@@ -6,13 +6,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from diagnose import __version__
+from diagnose.document.model import (
+    Comparison,
+    Curve,
+    Document,
+    FixResult,
+    Peak,
+    Results,
+    Tool,
+    TrialState,
+    Verification,
+)
+from diagnose.document.stored import part
 from diagnose.errors import DiagnoseError
 from diagnose.fixes.all import tolerance_of
 from diagnose.verify import results, statistics, tuning, warnings
@@ -23,7 +34,6 @@ from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
 from diagnose.verify.trial import Job, run_trial
 
-SCHEMA = 1
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
 TUNING_RUNS = 2
 NO_TIME = "the budget was used up before two pairs of runs were made"
@@ -55,67 +65,13 @@ class VerifyProgress:
     budget_s: float
 
 
-@dataclass
-class FixResult:
-    """One fix. `state`: measured, not_held, failed, not_tried, no_time.
-
-    Times are ms per step; `step_from`, `step_to`: those compared.
-    """
-
-    rule: str
-    title: str
-    intervention: str
-    arguments: dict[str, Any]
-    safety: str
-    state: str
-    why: str = ""
-    predicted_ms: dict[str, float] | None = None
-    verdict: str | None = None
-    change: dict[str, Any] | None = None
-    results: dict[str, Any] | None = None
-    memory: dict[str, Any] | None = None
-    curve: dict[str, Any] | None = None
-    # as it is, with the fix: times are of as many samples as a step has now
-    batch_sizes: tuple[int | None, int | None] | None = None
-    step_from: int | None = None
-    step_to: int | None = None
-
-
-@dataclass
-class Verification:
-    """What verify.json holds."""
-
-    step_ms: float | None = None
-    # of two runs of the script as it is; or what its model returns, where there is no loss
-    same_losses: bool | None = None
-    seeded_batches: bool = False
-    noise: float | None = None
-    tried: list[FixResult] = field(default_factory=list)
-    together: FixResult | None = None
-    warnings: list[str] = field(default_factory=list)
-    interrupted: bool = False
-    runs: int = 0
-    wall_s: float = 0.0
-
-    def document(self) -> dict[str, Any]:
-        return {"schema": SCHEMA, "tool": {"name": "diagnose", "version": __version__}, **asdict(self)}
-
-
-def earlier(document: dict[str, Any] | None) -> list[FixResult]:
-    """What an earlier verification found, from verify.json; nothing if that is of another version."""
-    try:
-        return [FixResult(**one) for one in (document or {}).get("tried", [])]
-    except TypeError:
-        return []
-
-
 class Verifier:
     """Leads through the trials of one script; `save` is called with the proof whenever it has grown."""
 
     def __init__(
         self,
         job: Job,
-        document: dict[str, Any],
+        document: Document,
         folder: Path,
         wanted: VerifyOptions,
         progress: Callable[[VerifyProgress], None],
@@ -131,7 +87,7 @@ class Verifier:
         self._runner = TrialRunner(self._store, settings_for(document, wanted.steps), self._counted, run)
         self._all_runs: list[tuple[str, Trial]] = []
         self._fix = self._fixes = 0
-        self.proof = Verification(tried=list(previous))
+        self.proof = Verification(tool=Tool(name="diagnose", version=__version__), tried=list(previous))
 
     def prove(self, candidates: Sequence[Candidate]) -> Verification:
         """Raises DiagnoseError if the script as it is cannot be run or is too short to compare anything."""
@@ -222,12 +178,12 @@ class Verifier:
         ]
         tried.state, tried.why = "measured", outcome.failure or _not_beside_others(fixes, outcome.after[0])
         tried.verdict = statistics.verdict(outcome.comparison, self._wanted.precision)
-        tried.change = asdict(outcome.comparison)
+        tried.change = part(outcome.comparison, Comparison)
         # `step_ms` leaves out the first step, and counts from 0
         tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
         tolerance = tolerance_of(one.intervention for one in fixes)
         compared = results.results(self._reference, self._first, outcome.after[0], tolerance)
-        tried.results = asdict(compared)
+        tried.results = part(compared, Results)
         tried.memory = _memory(outcome)
         tried.batch_sizes = (
             (outcome.before[0]["batch_size"], outcome.after[0]["batch_size"])
@@ -261,7 +217,12 @@ class Verifier:
         curve = tuning.search(argument.name, start, largest, measured_ms, self._spread)
         if curve is None:
             return one
-        tried.curve = asdict(curve)
+        tried.curve = Curve(
+            argument=curve.argument,
+            ms={str(number): value for number, value in curve.ms.items()},
+            best=curve.best,
+            knee=curve.knee,
+        )
         return one.with_number(curve.knee)
 
     def _steady_ms(self, run: Trial) -> float:
@@ -281,7 +242,13 @@ class Verifier:
             return
         names = ", ".join(one.rule or one.title for one in faster)
         together = FixResult(
-            names, "All that are faster, together", "", {}, _least_safe(faster), "no_time", NO_TIME
+            rule=names,
+            title="All that are faster, together",
+            intervention="",
+            arguments={},
+            safety=_least_safe(faster),
+            state="no_time",
+            why=NO_TIME,
         )
         try:
             self._measure(together, faster, self._end, together.title)
@@ -305,7 +272,7 @@ class Verifier:
         self._finish()
 
     def _finish(self) -> None:
-        noises = [tried.change["noise"] for tried in self.proof.tried if tried.change]
+        noises = [tried.change.noise for tried in self.proof.tried if tried.change]
         self.proof.noise = float(np.median(noises)) if noises else None
         self.proof.warnings = warnings.warnings_of(self._all_runs)
         self.proof.wall_s = time.monotonic() - self._began
@@ -326,9 +293,16 @@ def _script_failed(failed: RunFailed) -> DiagnoseError:
     )
 
 
-def _tried(one: Candidate, state: str, why: str) -> FixResult:
+def _tried(one: Candidate, state: TrialState, why: str) -> FixResult:
     return FixResult(
-        one.rule, one.title, one.intervention, one.arguments, one.safety, state, why, one.predicted_ms
+        rule=one.rule,
+        title=one.title,
+        intervention=one.intervention,
+        arguments=one.arguments,
+        safety=one.safety,
+        state=state,
+        why=why,
+        predicted_ms=one.predicted_ms,
     )
 
 
@@ -351,12 +325,14 @@ def _least_safe(accepted: Collection[Candidate]) -> str:
     return "numerics" if any(one.safety != "exact" for one in accepted) else "exact"
 
 
-def _memory(outcome: Outcome) -> dict[str, Any]:
+def _memory(outcome: Outcome) -> dict[str, Peak]:
     """Peaks, as the median of each arm's runs; None where a kind of memory is not used."""
     kinds = ("peak_allocated_bytes", "peak_reserved_bytes", "peak_resident_bytes")
-    arms = {"before": outcome.before, "after": outcome.after}
     return {
-        kind: {name: _median([run.get(kind) for run in runs]) for name, runs in arms.items()}
+        kind: Peak(
+            before=_median([run.get(kind) for run in outcome.before]),
+            after=_median([run.get(kind) for run in outcome.after]),
+        )
         for kind in kinds
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from diagnose.report import page as page_module
 from diagnose.report.page import page
 
 from ..report import documents
-from ..report.documents import HOSTILE_NAMES, Document
+from ..report.documents import HOSTILE_NAMES, Document, change, changed
 from .conftest import Visit
 from .pictures import Picture, crowded, picture
 
@@ -377,10 +376,10 @@ def _drawn(shown: Any) -> Canvas:
 def test_three_hundred_findings_and_names_of_a_megabyte_do_not_break_it(show: Open) -> None:
     document, drawn, name = documents.sick(), picture(), "x" * 2**20
     for number in range(300):
-        finding = copy.deepcopy(document["findings"][0]) | {"rule": f"rule-{number}"}
-        finding["culprits"][0] |= {"source": name, "file": name}
-        document["findings"].append(finding)
-        document["plan"].append(document["plan"][0] | {"rule": f"rule-{number}"})
+        finding = changed(document.findings[0], rule=f"rule-{number}")
+        change(finding.culprits[0], source=name, file=name)
+        document.findings.append(finding)
+        document.plan.append(changed(document.plan[0], rule=f"rule-{number}"))
     drawn["names"][0] = drawn["lanes"][0]["title"] = name
     assert len(page(document, drawn)) < 2e6
     shown = show(document, drawn, width=420)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from diagnose.commands import compare as comparing
-from diagnose.document.queries import to_json, write_text
+from diagnose.document.stored import to_json, write_text
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from diagnose.pipeline import analyse
 
@@ -91,8 +91,8 @@ def test_wrong_usage_is_one_clear_message(argv: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"schema": 1, "tool": {"name": "diagnose"}', "cannot be read"),
-        ('{"schema": 1, "tool": {"name": "diagnose"}, "ledger": 3}', "is no result document"),
+        ('{"schema": 1, "tool": {"name": "diagnose"}', "is damaged"),
+        ('{"schema": 1, "tool": {"name": "diagnose"}, "ledger": 3}', "is damaged, or of another version"),
         ("[1]", "is no result document"),
     ],
 )

@@ -21,7 +21,7 @@ from diagnose.commands import main as cli
 from diagnose.commands import targets
 from diagnose.commands import verify as verifying
 from diagnose.commands.table import COMMANDS
-from diagnose.document.queries import to_json
+from diagnose.document.stored import to_json
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
 from diagnose.run import launch as launching
 from diagnose.run.settings import RunOutcome, Settings, Target
@@ -236,8 +236,8 @@ def test_a_report_without_a_measurement_is_no_success(
     analysed: dict[str, Any],
 ) -> None:
     launched["ended"], analysed["*"] = ended, documents.without_a_step()
-    analysed["*"]["run"]["ended"] = ended
-    analysed["*"]["steps"]["phases"] = phases
+    analysed["*"].run.ended = ended
+    analysed["*"].steps.phases = phases
     assert cli.main(["--out", "out", "--verify", script]) == code
     assert Path("out/report.json").exists()
 
@@ -245,13 +245,12 @@ def test_a_report_without_a_measurement_is_no_success(
 def test_quiet_says_why_nothing_was_recorded(
     script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    analysed["*"] = documents.without_a_step() | {
-        "verdict": "`train.py` never imported torch, so there was nothing to record."
-    }
+    analysed["*"] = documents.without_a_step()
+    analysed["*"].verdict = "`train.py` never imported torch, so there was nothing to record."
     assert cli.main(["--quiet", "--json", script]) == 1
     out, err = capsys.readouterr()
     assert err == "diagnose: train.py never imported torch, so there was nothing to record.\n"
-    assert json.loads(out) == analysed["*"]
+    assert json.loads(out) == documents.as_read(analysed["*"])
 
 
 def test_a_crash_with_nothing_to_analyse_is_still_the_scripts_failure(
@@ -268,7 +267,7 @@ def test_a_crash_with_nothing_to_analyse_is_still_the_scripts_failure(
 def test_fail_on_looks_at_the_plan(
     severity: str, worst: str, code: int, script: str, launched: dict[str, Any], analysed: dict[str, Any]
 ) -> None:
-    analysed["*"]["findings"][0]["severity"] = worst
+    analysed["*"].findings[0].severity = worst
     assert cli.main(["--fail-on", severity, "--out", "out", script]) == code
 
 
@@ -283,7 +282,7 @@ def test_json_is_the_document_and_nothing_else(
     assert cli.main(["--json", "--out", "out", script]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads(Path("out/report.json").read_text())
-    assert printed == analysed["*"]
+    assert printed == documents.as_read(analysed["*"])
 
 
 @pytest.mark.parametrize("name", ["plain", "\ud800"])
@@ -294,7 +293,7 @@ def test_what_is_printed_for_programs_begins_on_a_line_of_its_own(
     analysed: dict[str, Any],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    analysed["*"]["notes"] = [name]
+    analysed["*"].notes = [documents.note(name)]
     assert cli.main(["--json", script]) == 0
     out = capsys.readouterr().out
     assert out.startswith("\n{") and out.endswith("}\n") and len(out.splitlines()) == 2
@@ -307,7 +306,7 @@ def test_github_gets_annotations_that_fail_where_the_job_does(
     work_folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    analysed["*"]["run"]["cwd"] = str(work_folder)
+    analysed["*"].run.cwd = str(work_folder)
     assert cli.main(["--format", "github", script]) == 0
     assert capsys.readouterr().out.startswith(
         "\n::warning file=train.py,line=41,title=Load batches in worker processes::The training"
@@ -373,9 +372,9 @@ def verifiable(
     """A run folder whose plan has nothing that could be tried."""
     (work_folder / "run").mkdir()
     (work_folder / "run" / "run.json").write_text(json.dumps({"cwd": str(work_folder)}))
-    document = analysed["*"] | {"verification": None}
-    document["run"]["cwd"] = str(work_folder)
-    document["findings"][0]["fix"]["arguments"] = {}
+    document = analysed["*"]
+    document.run.cwd = str(work_folder)
+    document.findings[0].fix.arguments = {}
     monkeypatch.setattr(analysis, "analyse", lambda source, **limits: document)
     return document
 
@@ -413,7 +412,7 @@ def test_with_verify_only_the_verified_document_is_printed(
 
     monkeypatch.setattr(verifying, "verify", fails)
     assert cli.main(["--verify", "--json", script]) == 1
-    assert json.loads(capsys.readouterr().out)["schema"] == 1  # then the one that there is
+    assert json.loads(capsys.readouterr().out)["schema"] == 2  # then the one that there is
 
 
 def test_nothing_is_ever_overwritten(

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from diagnose.fixes.patch.diff import apply, fixes_diff
 from diagnose.pipeline import analyse
+from tests.report.documents import change
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 FIXES = {
@@ -28,10 +30,10 @@ INEXACT = {"threads", "optimizer-heavy"}
 def test_a_patched_sample_runs_to_the_same_loss(sample, tmp_path):
     rule, intervention, arguments = FIXES[sample]
     document = analyse(SAMPLES / sample / "sick")
-    finding = next(one for one in document["findings"] if one["rule"] == rule)
-    finding["fix"] |= {"intervention": intervention, "arguments": arguments}
+    finding = next(one for one in document.findings if one.rule == rule)
+    change(finding.fix, intervention=intervention, arguments=arguments)
     folder = shortened(SAMPLES / sample / "sick.py", tmp_path)
-    patches = fixes_diff([finding], folder, document["run"]["target"])
+    patches = fixes_diff([to_builtins(finding)], folder, document.run.target)
     assert (patches.patched, patches.unpatched) == ((rule,), {})
     before = last_loss(folder)
     apply(patches, folder)

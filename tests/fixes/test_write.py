@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.samples import FOLDER
 from diagnose.commands import verify as verifying
+from diagnose.document.model import Document, Patch
 from diagnose.pipeline import analyse
 from diagnose.report.patch import patches_of, verified_patches, with_patch
 
@@ -21,7 +22,17 @@ TRIED = {
     "rule": RULE,
     "state": "measured",
     "verdict": "faster",
-    "change": {"saved_ms": [10.0, 11.0, 12.0], "before_ms": 27.0},
+    "change": {
+        "pairs": 8,
+        "outliers": 0,
+        "change": -0.4,
+        "low": -0.44,
+        "high": -0.37,
+        "noise": 0.01,
+        "before_ms": 27.0,
+        "after_ms": 16.0,
+        "saved_ms": [10.0, 11.0, 12.0],
+    },
 }
 REST = {
     "title": "",
@@ -49,9 +60,11 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def document_of(run: Path, **tried: Any) -> dict[str, Any]:
+def document_of(run: Path, **tried: Any) -> Document:
     if tried:
         proof = {
+            "schema": 1,
+            "tool": {"name": "diagnose", "version": ""},
             "tried": [TRIED | REST | tried],
             "together": None,
             "warnings": [],
@@ -66,8 +79,8 @@ def document_of(run: Path, **tried: Any) -> dict[str, Any]:
 
 def test_exact_fixes_are_in_the_diff_before_anything_is_measured(run: Path) -> None:
     document = with_patch(document_of(run), run)
-    assert document["patch"] == {"patched": [RULE], "unpatched": {}}
-    folder = Path(document["run"]["cwd"])
+    assert document.patch == Patch(patched=[RULE], unpatched={})
+    folder = Path(document.run.cwd)
     subprocess.run(["git", "apply", str(run / "fixes.diff")], cwd=folder, check=True)
     assert "num_workers=2, persistent_workers=True)" in (folder / "sick.py").read_text()
 
@@ -75,18 +88,14 @@ def test_exact_fixes_are_in_the_diff_before_anything_is_measured(run: Path) -> N
 def test_what_was_measured_to_change_nothing_leaves_the_plan_and_the_diff(run: Path) -> None:
     (run / "fixes.diff").write_text("stale")
     document = with_patch(document_of(run, verdict="no_change"), run)
-    assert document["plan"] == [] and not (run / "fixes.diff").exists()
-    finding = next(one for one in document["findings"] if one["rule"] == RULE)
-    assert (finding["group"], finding["saving"]["verdict"], finding["saving"]["measured_ms"]) == (
-        "minor",
-        "no_change",
-        None,
-    )
+    assert document.plan == [] and not (run / "fixes.diff").exists()
+    finding = next(one for one in document.findings if one.rule == RULE)
+    assert (finding.group, finding.saving.verdict, finding.saving.measured_ms) == ("minor", "no_change", None)
 
 
 def test_what_changes_results_stays_in_the_plan_but_not_in_the_diff(run: Path) -> None:
     document = document_of(run, verdict="changes_result")
-    assert [row["rule"] for row in document["plan"]] == [RULE]
+    assert [row.rule for row in document.plan] == [RULE]
     assert patches_of(document).patched == ()
 
 
@@ -111,12 +120,12 @@ def test_only_what_was_measured_to_be_faster_is_ever_applied(
 
 def test_the_plan_counts_with_what_was_measured(run: Path) -> None:
     document = document_of(run, verdict="faster")
-    row = document["plan"][0]
-    assert row["cumulative_ms"] == pytest.approx(11.0)
-    assert row["step_ms_after"] == pytest.approx(document["steady_step_ms"] - 11.0)
-    assert "measured saving 10–12 ms a step, 37–44 %" in document["verdict"]  # of 27 ms
+    row = document.plan[0]
+    assert row.cumulative_ms == pytest.approx(11.0)
+    assert row.step_ms_after == pytest.approx(document.steady_step_ms - 11.0)
+    assert "measured saving 10–12 ms a step, 37–44 %" in document.verdict  # of 27 ms
 
 
 def test_nothing_is_patched_where_the_script_is_not_at_hand(run: Path) -> None:
     shutil.rmtree(run.parent / "job")
-    assert with_patch(document_of(run), run)["patch"] == {"patched": [], "unpatched": {}}
+    assert with_patch(document_of(run), run).patch == Patch(patched=[], unpatched={})

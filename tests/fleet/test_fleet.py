@@ -93,8 +93,8 @@ def test_merges_are_associative(ranks: Path, tmp_path: Path) -> None:
 
 def test_the_report_is_about_the_late_rank_as_part_of_its_job(client: Any, ranks: Path) -> None:
     fleet = analysed(client, ranks)
-    assert fleet.document["run"]["target"] == f"rank{LATE}.json"
-    assert fleet.document["ranks"]["representative"] == LATE
+    assert fleet.document.run.target == f"rank{LATE}.json"
+    assert fleet.document.ranks.representative == LATE
     assert fleet.picture["versions"]
 
 
@@ -202,8 +202,8 @@ def test_a_run_folder_gives_the_report_that_it_gives_without_a_fleet(
     (tmp_path / "summaries").mkdir()
     fleet = analyse_fleet(client, fleet_ranks(f"{protocol}{run}"), str(tmp_path / "summaries"), {})
     assert fleet.document == analysis_of(run).document
-    assert (fleet.job.late_rank, fleet.document["run"]["target"]) == (2, "train.py")
-    assert fleet.document["steps"]["plain_ms"]["median"] == pytest.approx(9.0)
+    assert (fleet.job.late_rank, fleet.document.run.target) == (2, "train.py")
+    assert fleet.document.steps.plain_ms.median == pytest.approx(9.0)
 
 
 def test_the_run_folders_of_several_machines_are_one_job(client: Any, tmp_path: Path) -> None:

@@ -108,8 +108,8 @@ def test_the_step_is_the_gpu_s_where_the_host_runs_ahead() -> None:
     one = measured(AHEAD, [0, 70, 140, 210, 280], [0, 210, 414, 618, 822])
     document = Analysis(one).document
     assert one.metric("plain_step_ms") == pytest.approx(0.204)
-    assert document["steps"]["plain_series_ms"] == pytest.approx([0.210, 0.204, 0.204, 0.204])
-    rows = {row["row"]: row["ms_per_step"] for row in document["ledger"] if row["ms_per_step"]}
+    assert document.steps.plain_series_ms == pytest.approx([0.210, 0.204, 0.204, 0.204])
+    rows = {row.row: row.ms_per_step for row in document.ledger if row.ms_per_step}
     assert rows == pytest.approx({"compute": 0.2, "unattributed": 0.004})
 
 

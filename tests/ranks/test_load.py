@@ -24,28 +24,26 @@ def traces(tmp_path):
 def test_the_traces_of_a_job_are_the_report_of_the_rank_that_holds_the_others_up(traces):
     analysis = analysis_of(sorted(traces.iterdir()))
     document = analysis.document
-    ranks = document["ranks"]
-    assert (ranks["representative"], ranks["late_rank"], ranks["pattern"], ranks["cause"]) == (
+    ranks = document.ranks
+    assert (ranks.representative, ranks.late_rank, ranks.pattern, ranks.cause) == (
         2,
         2,
         "persistent",
         "input_wait",
     )
-    assert document["run"]["target"] == "rank2.json.gz"
+    assert document.run.target == "rank2.json.gz"
     assert analysis.source == traces / "rank2.json.gz"
-    assert {row["row"]: row["ms_per_step"] for row in document["ledger"]}["input_wait"] == pytest.approx(35)
+    assert {row.row: row.ms_per_step for row in document.ledger}["input_wait"] == pytest.approx(35)
 
 
 def test_a_trace_that_cannot_be_read_costs_its_rank_only(traces):
     (traces / "rank1.json.gz").write_bytes(
         gzip.compress(b'{"distributedInfo": {"rank": 1, "world_size": 4}, "traceEvents": 3}')
     )
-    ranks = analysis_of(sorted(traces.iterdir())).document["ranks"]
-    assert (ranks["recorded"], ranks["missing"], ranks["late_rank"]) == ([0, 2, 3], [1], 2)
+    ranks = analysis_of(sorted(traces.iterdir())).document.ranks
+    assert (ranks.recorded, ranks.missing, ranks.late_rank) == ([0, 2, 3], [1], 2)
     assert [
-        note
-        for note in ranks["notes"]
-        if note.startswith("rank1.json.gz could not be read and is left out: ")
+        note for note in ranks.notes if note.startswith("rank1.json.gz could not be read and is left out: ")
     ]
 
 
@@ -82,14 +80,14 @@ def test_a_run_folder_of_several_ranks_is_one_job(tmp_path):
         ]
         (folder / "steps.json").write_text(json.dumps({"clock": "optimizer", "phases": phases}))
     document = report(tmp_path, tmp_path)
-    assert document["ranks"]["late_rank"] == 1
+    assert document.ranks.late_rank == 1
     assert (tmp_path / "tb" / "timeline" / "rank0.pt.trace.json.gz").samefile(
         tmp_path / "rank1" / "timeline.pt.trace.json.gz"
     )
     analysis = analysis_of(tmp_path)
-    ranks = analysis.document["ranks"]
-    assert (ranks["late_rank"], [row["source"] for row in ranks["rows"]]) == (1, ["rank0", "rank1"])
-    assert analysis.document["run"]["target"] == "train.py"
+    ranks = analysis.document.ranks
+    assert (ranks.late_rank, [row.source for row in ranks.rows]) == (1, ["rank0", "rank1"])
+    assert analysis.document.run.target == "train.py"
     assert analysis.source == tmp_path
     assert list(rank_folders(tmp_path)) == [0, 1]
     assert load_recording(tmp_path).timeline.info["distributedInfo"]["rank"] == 0
@@ -102,4 +100,4 @@ def test_tensorboard_gets_the_trace_of_the_rank_that_the_report_is_about(traces,
 
 
 def test_a_lone_trace_has_no_ranks(traces):
-    assert analysis_of(traces / "rank0.json.gz").document["ranks"] is None
+    assert analysis_of(traces / "rank0.json.gz").document.ranks is None

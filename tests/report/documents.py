@@ -7,9 +7,26 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
-Document = dict[str, Any]
+import msgspec
+
+from diagnose.document.model import (
+    Culprit,
+    Document,
+    Evidence,
+    Finding,
+    FixResult,
+    LedgerRow,
+    Line,
+    PlanRow,
+    Verification,
+)
+from diagnose.document.stored import to_json
+from diagnose.run.child.step_clock import StepClock
+from diagnose.trace.notes import Note
+
+Part = TypeVar("Part")
 
 HOSTILE_NAMES = (
     "void at::native::(anonymous)<float, 4>(int|bool)`x`",
@@ -28,8 +45,8 @@ def sick() -> Document:
     """A training run whose loader has no workers, with one minor, one hypothetical
     and one rule that could not be judged.
     """
-    return {
-        "schema": 1,
+    content = {
+        "schema": 2,
         "tool": {"name": "diagnose", "version": "0.1.0"},
         "verdict": "33 % of each step is at stake: The training thread waits for the next batch and nothing "
         "loads ahead (train.py:41).",
@@ -178,8 +195,9 @@ def sick() -> Document:
             "input_wait_share": {"value": 0.333, "unit": "share"},
             "sync_ms": {"missing": "no GPU", "option": "--device cuda"},
         },
-        "notes": ["timeline: 2 events without an end were cut at the end of the recording."],
+        "notes": [note("timeline: 2 events without an end were cut at the end of the recording.")],
     }
+    return made(Document, content)
 
 
 def two_fixes() -> Document:
@@ -193,53 +211,55 @@ def two_fixes() -> Document:
         at_most_ms=2.5,
         predicted=(0.0, 0.0, 0.0, "low"),
     )
-    document["findings"].insert(1, second)
-    document["plan"].append(
+    document.findings.insert(1, second)
+    document.plan.append(
         plan_row(
             "fp32-no-autocast", "Use autocast", None, 2.5, 0.0, "low", alone=0.0, cumulative=6.2, after=6.1
         )
     )
-    document["upper_bound_ms"] = 5.1
+    document.upper_bound_ms = 5.1
     return document
 
 
 def some_steps() -> Document:
     """What only some steps have: 1.2 ms on average on top of the usual 12.3."""
     document = sick()
-    first = document["findings"][0]
-    first |= {"ms_per_step": 1.2}
-    first["saving"] |= {
-        "scope": "average",
-        "predicted_ms": {"best_guess": 1.2, "low": 0.9, "high": 1.5},
-        "confidence": "medium",
-    }
-    document["plan"][0] |= {"alone_ms": 1.2, "cumulative_ms": 1.2, "step_ms_after": 12.3}
+    first = document.findings[0]
+    change(first, ms_per_step=1.2)
+    change(
+        first.saving,
+        scope="average",
+        predicted_ms={"best_guess": 1.2, "low": 0.9, "high": 1.5},
+        confidence="medium",
+    )
+    change(document.plan[0], alone_ms=1.2, cumulative_ms=1.2, step_ms_after=12.3)
     return document
 
 
 def unpredicted() -> Document:
     """The sick run, had its replay missed the recording."""
     document = sick()
-    document |= {
-        "self_replay_error": 0.62,
-        "prediction_missing": "replaying the recorded steps misses them by 62 %",
-        "steady_step_ms": None,
-    }
-    document["findings"][0]["saving"] |= {"predicted_ms": None, "confidence": None, "reason": None}
-    document["plan"][0] |= {"alone_ms": None, "cumulative_ms": None, "step_ms_after": None}
+    change(
+        document,
+        self_replay_error=0.62,
+        prediction_missing="replaying the recorded steps misses them by 62 %",
+        steady_step_ms=None,
+    )
+    change(document.findings[0].saving, predicted_ms=None, confidence=None, reason=None)
+    change(document.plan[0], alone_ms=None, cumulative_ms=None, step_ms_after=None)
     return document
 
 
 def healthy() -> Document:
     """The twin: nothing fires but the statement that the step is compute-bound, on a GPU."""
     document = sick()
-    document["verdict"] = "Nothing worth fixing was found: 95 % of each step is compute."
-    document["run"]["device"] = "cuda:0"
-    document["ledger"] = [
+    document.verdict = "Nothing worth fixing was found: 95 % of each step is compute."
+    document.run.device = "cuda:0"
+    document.ledger = [
         ledger_row("compute", "Compute", "kernels run on the GPU", 11.7, 0.951),
         ledger_row("launch_bound", "Launch-bound", "", 0.6, 0.049),
     ]
-    document["findings"] = [
+    document.findings = [
         finding(
             "compute-bound",
             group="information",
@@ -249,68 +269,60 @@ def healthy() -> Document:
         ),
         finding("input-wait-no-workers", state="quiet"),
     ]
-    document["plan"] = []
-    document["key_averages"]["rows"][0]["self_device_ms"] = 7.5
+    document.plan = []
+    document.key_averages.rows[0].self_device_ms = 7.5
     return document
 
 
 def empty() -> Document:
     """A trace with nothing in it."""
     document = sick()
-    document["verdict"] = "No complete step was recorded, so there is nothing to judge."
-    document["run"] |= {
-        "target": "trace.json",
-        "argv": [],
-        "ended": "finished",
-        "exit_code": None,
-        "recorded_by_us": False,
-        "environment": {},
-    }
-    document["steps"] |= {
-        "clock": "trace",
-        "complete": 0,
-        "phases": {},
-        "plain_ms": None,
-        "timeline_ms": None,
-        "distortion": None,
-    }
-    document["steps"] |= {
-        "plain_series_ms": [],
-        "timeline_series_ms": [],
-        "noise_ms": None,
-        "detail_distortion": None,
-        "per_step": {},
-    }
-    document |= {
-        "ledger": [],
-        "ledger_device": None,
-        "findings": [],
-        "plan": [],
-        "lines": [],
-        "metrics": {},
-        "notes": [],
-    }
-    document |= {
-        "self_replay_error": None,
-        "prediction_missing": "no complete step was recorded",
-        "steady_step_ms": None,
-    }
-    document["key_averages"] = {"rows": [], "note": ""}
+    document.verdict = "No complete step was recorded, so there is nothing to judge."
+    change(
+        document.run,
+        target="trace.json",
+        argv=[],
+        ended="finished",
+        exit_code=None,
+        recorded_by_us=False,
+        environment={},
+    )
+    change(
+        document.steps,
+        clock=StepClock.TRACE,
+        complete=0,
+        phases={},
+        plain_ms=None,
+        timeline_ms=None,
+        distortion=None,
+    )
+    change(
+        document.steps,
+        plain_series_ms=[],
+        timeline_series_ms=[],
+        noise_ms=None,
+        detail_distortion=None,
+        per_step={},
+    )
+    change(document, ledger=[], ledger_device=None, findings=[], plan=[], lines=[], metrics={}, notes=[])
+    change(
+        document,
+        self_replay_error=None,
+        prediction_missing="no complete step was recorded",
+        steady_step_ms=None,
+    )
+    change(document, key_averages={"rows": [], "note": ""})
     return document
 
 
 def crashed() -> Document:
     """A script that failed before its first step was complete."""
     document = empty()
-    document["run"] |= {
-        "target": "train.py",
-        "argv": ["train.py"],
-        "ended": "crashed",
-        "exit_code": 1,
-        "recorded_by_us": True,
-    }
-    document["steps"] |= {"clock": "optimizer", "phases": {"warmup": 1}}
-    document["findings"] = [
+    change(
+        document.run, target="train.py", argv=["train.py"], ended="crashed", exit_code=1, recorded_by_us=True
+    )
+    change(document.steps, clock=StepClock.OPTIMIZER, phases={"warmup": 1})
+    document.findings = [
         finding(
             "host-sync",
             state="abstains",
@@ -323,30 +335,27 @@ def crashed() -> Document:
 def without_a_step(*, torch_imported: bool = True) -> Document:
     """A script that ran to its own end and never took a step."""
     document = crashed()
-    document["run"] |= {"ended": "finished", "exit_code": 0, "torch_imported": torch_imported}
-    document["steps"] |= {"clock": "none", "step_source": None, "phases": {}}
+    change(document.run, ended="finished", exit_code=0, torch_imported=torch_imported)
+    change(document.steps, clock=StepClock.NONE, step_source=None, phases={})
     return document
 
 
 def hostile(name: str) -> Document:
     """The sick run with `name` wherever a trace, a script or an exception can put text of its own."""
     document = copy.deepcopy(sick())
-    document["run"] |= {"target": name, "argv": [name, name], "device": name, "environment": {name: name}}
-    document["verdict"] = f"33 % of each step is at stake ({name}:41)."
-    document["notes"] = [name, f"`{name}"]
-    document["key_averages"]["note"] = name
-    for row in document["key_averages"]["rows"]:
-        row["name"] = name
-    for row in [
-        *document["lines"],
-        *(culprit for finding in document["findings"] for culprit in finding["culprits"]),
-    ]:
-        row |= {"file": name, "function": name, "source": name}
-    for finding_ in document["findings"]:
-        finding_["error"] = name if finding_["state"] == "error" else None
-        if finding_["abstains_for"]:
-            finding_["abstains_for"]["reason"] = name
-    document["findings"][0]["evidence"].append(
+    change(document.run, target=name, argv=[name, name], device=name, environment={name: name})
+    document.verdict = f"33 % of each step is at stake ({name}:41)."
+    change(document, notes=[note(name), note(f"`{name}")])
+    document.key_averages.note = name
+    for row in document.key_averages.rows:
+        row.name = name
+    for row in [*document.lines, *(culprit for finding in document.findings for culprit in finding.culprits)]:
+        change(row, file=name, function=name, source=name)
+    for finding_ in document.findings:
+        finding_.error = name if finding_.state == "error" else None
+        if finding_.abstains_for:
+            finding_.abstains_for.reason = name
+    document.findings[0].evidence.append(
         evidence("debug_modes", name, "!=", name, "", "names come from the script")
     )
     return document
@@ -354,42 +363,88 @@ def hostile(name: str) -> Document:
 
 def verified() -> Document:
     """The sick run after `verify`, with all that verify.json can hold."""
-    from diagnose.document.queries import to_json
     from diagnose.verify.results import Results
     from diagnose.verify.statistics import comparison
     from diagnose.verify.tuning import Curve
-    from diagnose.verify.verification import FixResult, Verification
 
-    measured = FixResult(
-        "input-wait-no-workers",
-        "Load ahead",
-        "dataloader",
-        {"num_workers": 2},
-        "exact",
-        "measured",
+    measured = made(
+        FixResult,
+        {
+            "rule": "input-wait-no-workers",
+            "title": "Load ahead",
+            "intervention": "dataloader",
+            "arguments": {"num_workers": 2},
+            "safety": "exact",
+            "state": "measured",
+            "verdict": "faster",
+            "predicted_ms": {"best_guess": 3.6, "low": 2.9, "high": 4.1},
+            "change": asdict(comparison([10.0, 10.1, 9.9, 10.0], [6.0, 6.1, 5.9, 6.0])),
+            "results": asdict(Results("same", 40, 0.0, 0.01)),
+            "memory": {"peak_resident_bytes": {"before": 1.0, "after": None}},
+            "curve": json.loads(to_json(asdict(Curve("num_workers", {1: 7.0, 2: 6.0}, 2, 2)))),
+            "batch_sizes": (32, None),
+            "step_from": 5,
+            "step_to": 20,
+        },
+    )
+    failed = FixResult(
+        rule="",
+        title="gc_freeze",
+        intervention="gc_freeze",
+        arguments={},
+        safety="exact",
+        state="failed",
+        why="it was killed by SIGKILL",
+    )
+    document = sick()
+    change(
+        document.findings[0].saving,
+        measured_ms={"best_guess": 4.0, "low": 3.8, "high": 4.2, "of_ms": 10.0},
         verdict="faster",
     )
-    measured.predicted_ms = {"best_guess": 3.6, "low": 2.9, "high": 4.1}
-    measured.change = asdict(comparison([10.0, 10.1, 9.9, 10.0], [6.0, 6.1, 5.9, 6.0]))
-    measured.results = asdict(Results("same", 40, 0.0, 0.01))
-    measured.memory = {"peak_resident_bytes": {"before": 1.0, "after": None}}
-    measured.curve = asdict(Curve("num_workers", {1: 7.0, 2: 6.0}, 2, 2))
-    measured.batch_sizes, measured.step_from, measured.step_to = (32, None), 5, 20
-    failed = FixResult("", "gc_freeze", "gc_freeze", {}, "exact", "failed", "it was killed by SIGKILL")
-    document = sick()
-    saving = document["findings"][0]["saving"]
-    saving |= {
-        "measured_ms": {"best_guess": 4.0, "low": 3.8, "high": 4.2, "of_ms": 10.0},
-        "verdict": "faster",
-    }
-    proof = Verification(10.0, True, False, 0.01, [measured, failed], measured).document()
-    return document | {"verification": json.loads(to_json(proof))}
+    document.verification = Verification(
+        tool=document.tool,
+        step_ms=10.0,
+        same_losses=True,
+        noise=0.01,
+        tried=[measured, failed],
+        together=measured,
+    )
+    return document
 
 
 MAKERS = (sick, two_fixes, some_steps, unpredicted, healthy, crashed, empty, verified)
 
 
 # ---- parts
+
+
+def made(kind: type[Part], content: object) -> Part:
+    """A part of a document, from a dictionary that may hold such parts."""
+    return msgspec.convert(msgspec.to_builtins(content), kind)
+
+
+def change(part: object, **values: object) -> None:
+    """Give the part other values; dictionaries become the parts they describe."""
+    kinds = get_type_hints(type(part), include_extras=True)
+    for name, value in values.items():
+        setattr(part, name, made(kinds[name], value))
+
+
+def changed(part: Part, **values: object) -> Part:
+    """A copy with other values."""
+    other = copy.deepcopy(part)
+    change(other, **values)
+    return other
+
+
+def as_read(document: Document) -> dict[str, Any]:
+    """The document as report.json has it."""
+    return json.loads(to_json(document))
+
+
+def note(text: str, code: str = "") -> Note:
+    return Note(code, text)
 
 
 def finding(
@@ -407,17 +462,24 @@ def finding(
     share: float | None = None,
     at_most_ms: float | None = None,
     predicted: tuple[float, float, float, str] | None = None,
-    evidence: list[dict[str, Any]] | None = None,
-    culprits: list[dict[str, Any]] | None = None,
+    evidence: list[Evidence] | None = None,
+    culprits: list[Culprit] | None = None,
     abstains_for: dict[str, str] | None = None,
     error: str | None = None,
-) -> dict[str, Any]:
+) -> Finding:
     fires = state == "fires"
     scope = group if group in ("hypothetical", "information") else "step"
     fix: dict[str, Any] = {"title": title}
     if fires:
-        fix |= {"how": how, "caution": caution, "safety": "exact", "intervention": "", "call_sites": []}
-    return {
+        fix |= {
+            "how": how,
+            "caution": caution,
+            "safety": "exact",
+            "intervention": "",
+            "arguments": {},
+            "call_sites": [],
+        }
+    content = {
         "rule": rule,
         "status": "preview",
         "state": state,
@@ -444,6 +506,7 @@ def finding(
         "abstains_for": abstains_for,
         "error": error,
     }
+    return made(Finding, content)
 
 
 def _prediction(predicted: tuple[float, float, float, str] | None) -> dict[str, Any]:
@@ -455,31 +518,44 @@ def _prediction(predicted: tuple[float, float, float, str] | None) -> dict[str, 
     return {"predicted_ms": ranged, "confidence": confidence, "reason": "loading as measured"}
 
 
-def evidence(metric: str, value: Any, op: str, threshold: Any, unit: str, because: str) -> dict[str, Any]:
-    meaning = "what it means"
-    return {
-        "metric": metric,
-        "meaning": meaning,
-        "value": value,
-        "op": op,
-        "threshold": threshold,
-        "unit": unit,
-        "because": because,
-    }
+def evidence(metric: str, value: Any, op: Any, threshold: Any, unit: str, because: str) -> Evidence:
+    return Evidence(
+        metric=metric,
+        meaning="what it means",
+        value=value,
+        op=op,
+        threshold=threshold,
+        unit=unit,
+        because=because,
+    )
 
 
-def culprit(number: int, source: str, calls_per_step: float, ms_per_step: float) -> dict[str, Any]:
-    place = {"file": "train.py", "line": number, "function": "main", "source": source}
-    return place | {"calls_per_step": calls_per_step, "ms_per_step": ms_per_step}
+def culprit(number: int, source: str, calls_per_step: float, ms_per_step: float) -> Culprit:
+    return Culprit(
+        file="train.py",
+        line=number,
+        function="main",
+        source=source,
+        calls_per_step=calls_per_step,
+        ms_per_step=ms_per_step,
+    )
 
 
-def line(number: int, source: str, self_ms: float, total_ms: float, share: float) -> dict[str, Any]:
-    place = {"file": "train.py", "line": number, "function": "main", "source": source}
-    return place | {"self_ms": self_ms, "total_ms": total_ms, "share": share, "calls_per_step": 1.0}
+def line(number: int, source: str, self_ms: float, total_ms: float, share: float) -> Line:
+    return Line(
+        file="train.py",
+        line=number,
+        function="main",
+        source=source,
+        self_ms=self_ms,
+        total_ms=total_ms,
+        share=share,
+        calls_per_step=1.0,
+    )
 
 
-def ledger_row(row: str, title: str, meaning: str, ms_per_step: float, share: float) -> dict[str, Any]:
-    return {"row": row, "title": title, "meaning": meaning, "ms_per_step": ms_per_step, "share": share}
+def ledger_row(row: str, title: str, meaning: str, ms_per_step: float, share: float) -> LedgerRow:
+    return LedgerRow(row=row, title=title, meaning=meaning, ms_per_step=ms_per_step, share=share)
 
 
 def plan_row(
@@ -488,16 +564,20 @@ def plan_row(
     where: str | None,
     at_most_ms: float | None,
     share: float | None,
-    severity: str,
+    severity: Any,
     *,
     alone: float | None = None,
     cumulative: float | None = None,
     after: float | None = None,
-) -> dict[str, Any]:
-    gain = {
-        "at_most_ms": at_most_ms,
-        "alone_ms": alone,
-        "cumulative_ms": alone if cumulative is None else cumulative,
-        "step_ms_after": after,
-    }
-    return {"rule": rule, "fix": fix, "where": where, "severity": severity, "share": share} | gain
+) -> PlanRow:
+    return PlanRow(
+        rule=rule,
+        fix=fix,
+        where=where,
+        severity=severity,
+        share=share,
+        at_most_ms=at_most_ms,
+        alone_ms=alone,
+        cumulative_ms=alone if cumulative is None else cumulative,
+        step_ms_after=after,
+    )

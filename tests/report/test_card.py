@@ -11,6 +11,7 @@ import pytest
 from diagnose.report.card import finished_card, plain_card
 
 from . import documents
+from .documents import note
 
 
 class Tags(HTMLParser):
@@ -38,10 +39,10 @@ def words(card: str) -> str:
 def test_a_sick_run_shows_its_verdict_plan_ledger_and_report() -> None:
     document = documents.sick()
     card = finished_card(document, "out/report.html")
-    assert words(document["verdict"]) in words(card)
-    for row in document["plan"]:
-        assert row["fix"] in words(card)
-        assert row["where"] in words(card)
+    assert words(document.verdict) in words(card)
+    for row in document.plan:
+        assert row.fix in words(card)
+        assert row.where in words(card)
     assert "Input wait 4.10 ms 33 %" in words(card)
     links = [attributes for tag, attributes in Tags(card).found if tag == "a"]
     assert [link["href"] for link in links] == ["out/report.html"]
@@ -66,10 +67,10 @@ def test_a_run_without_a_step_says_what_to_try() -> None:
 @pytest.mark.parametrize("name", documents.HOSTILE_NAMES, ids=range(len(documents.HOSTILE_NAMES)))
 def test_hostile_names_stay_text(name: str) -> None:
     document = documents.sick()
-    document["verdict"] = f"At `{name}` {name}"
-    document["plan"][0]["where"] = document["plan"][0]["fix"] = name
-    document["notes"] = [name]
-    document["ledger"][0]["title"] = name
+    document.verdict = f"At `{name}` {name}"
+    document.plan[0].where = document.plan[0].fix = name
+    document.notes = [note(name)]
+    document.ledger[0].title = name
     usual = {tag for tag, _ in Tags(finished_card(documents.sick(), "out/report.html")).found}
     card = finished_card(document, f"{name.encode(errors='replace').decode()}/report.html")
     tags = Tags(card).found

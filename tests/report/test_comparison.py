@@ -11,6 +11,8 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from diagnose.compare.comparison import compare
+from diagnose.compare.model import Comparison
+from diagnose.document.model import Document, Metric
 from diagnose.report.comparison import (
     comparison_html,
     comparison_markdown,
@@ -20,31 +22,31 @@ from diagnose.report.comparison import (
     tables,
 )
 
-from .documents import HOSTILE_NAMES, empty, hostile, sick
+from .documents import HOSTILE_NAMES, change, changed, empty, hostile, sick
 
 
-def recorded(*steps_ms: float, **metrics: Any) -> dict[str, Any]:
+def recorded(*steps_ms: float, **metrics: Any) -> Document:
     document = sick()
-    document["steps"] |= {"plain_series_ms": list(steps_ms), "timeline_series_ms": list(steps_ms)}
-    document["metrics"] = {name: {"value": value, "unit": ""} for name, value in metrics.items()}
+    change(document.steps, plain_series_ms=list(steps_ms), timeline_series_ms=list(steps_ms))
+    document.metrics = {name: Metric(value=value, unit="") for name, value in metrics.items()}
     return document
 
 
-def printed(comparison: dict[str, Any]) -> str:
+def printed(comparison: Comparison) -> str:
     console = Console(record=True, width=60, color_system=None, file=io.StringIO())
     print_comparison(comparison, console)
     return console.export_text()
 
 
-def cured() -> dict[str, Any]:
+def cured() -> Document:
     """The sick run without its wait: 8 ms instead of 12.3."""
     document = recorded(8.0, 8.0, 8.0)
-    document["ledger"] = [
-        {**row, "share": row["share"] / 0.667} for row in document["ledger"] if row["row"] != "input_wait"
+    document.ledger = [
+        changed(row, share=row.share / 0.667) for row in document.ledger if row.row != "input_wait"
     ]
-    document["findings"][0] |= {"state": "quiet", "group": None, "ms_per_step": None, "culprits": []}
-    document["findings"][0]["evidence"][0] |= {"value": 0.0}
-    document["lines"] = document["lines"][1:]
+    change(document.findings[0], state="quiet", group=None, ms_per_step=None, culprits=[])
+    change(document.findings[0].evidence[0], value=0.0)
+    document.lines = document.lines[1:]
     return document
 
 
@@ -97,7 +99,7 @@ def test_how_far_the_verdict_can_be_trusted() -> None:
         recorded(10, 10, 10, forward_batch_size=1.0),
         recorded(10, 10, 10, forward_batch_size=64.0, others_busy_share=0.2),
     )
-    b["steps"]["plain_series_ms"] = []
+    b.steps.plain_series_ms = []
     assert remarks(compare(a, b)) == [
         "The model is given 64 samples at once in B, 1 in A: a step may do other work, and times per "
         "step say "
@@ -198,14 +200,14 @@ def test_html_is_a_section_with_classes_and_nothing_that_runs() -> None:
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_foreign_names_stay_text(name: str) -> None:
     a, b = hostile(name), hostile("other")
-    a["steps"]["plain_series_ms"], b["steps"]["plain_series_ms"] = [12.3] * 3, [5.0] * 3
-    b["lines"], a["findings"][0]["state"] = [{**b["lines"][0], "self_ms": 0.1}], "fires"
-    b["findings"][0] |= {"state": "abstains", "group": None, "abstains_for": {"reason": name, "option": ""}}
-    assert compare(a, b)["verdict"] == "not_comparable"
+    a.steps.plain_series_ms, b.steps.plain_series_ms = [12.3] * 3, [5.0] * 3
+    b.lines, a.findings[0].state = [changed(b.lines[0], self_ms=0.1)], "fires"
+    change(b.findings[0], state="abstains", group=None, abstains_for={"reason": name, "option": ""})
+    assert compare(a, b).verdict == "not_comparable"
     assert "<script" not in comparison_html(compare(a, b))
-    b["run"]["device"] = name  # else nothing else is compared
+    b.run.device = name  # else nothing else is compared
     found = compare(a, b, (name, "b"))
-    assert found["lines"] and found["differences"]
+    assert found.lines and found.differences
     parser = _Tags()
     shown = comparison_html(found)
     parser.feed(shown)

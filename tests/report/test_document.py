@@ -9,18 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from diagnose.document.queries import (
-    automatic,
-    ledger_ms,
-    on_one_machine,
-    run_command,
-    severest,
-    shell_line,
-    to_json,
-    write_text,
-)
+from diagnose.document.queries import automatic, ledger_ms, on_one_machine, run_command, severest, shell_line
+from diagnose.document.stored import to_json, write_text
 
 from . import documents
+from .documents import change
 
 
 def test_shares_are_of_what_the_ledger_adds_up_to() -> None:
@@ -44,7 +37,7 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
 def test_the_command_repeats_what_was_typed() -> None:
     document = documents.sick()
     assert run_command(document) == "python -m diagnose train.py --epochs 3"
-    document["run"] |= {"target": "pkg.train", "argv": ["pkg.train", "--name", "two words"], "module": True}
+    change(document.run, target="pkg.train", argv=["pkg.train", "--name", "two words"], module=True)
     assert run_command(document) == "python -m diagnose -m pkg.train --name 'two words'"
 
 
@@ -66,29 +59,29 @@ def test_what_stands_behind_a_fix_for_people_can_be_tried(
     automatic_form: str, low_ms: float, because_of: str | None, tried: list[str]
 ) -> None:
     document = documents.sick()
-    planned, minor = document["findings"][:2]
-    planned["fix"]["intervention"] = automatic_form
-    minor["fix"]["intervention"], minor["because_of"] = "optimizer", because_of
-    minor["saving"]["predicted_ms"] = {"best_guess": 1.0, "low": low_ms, "high": 2.0}
-    assert [finding["rule"] for finding in automatic(document)] == tried
+    planned, minor = document.findings[:2]
+    planned.fix.intervention = automatic_form
+    minor.fix.intervention, minor.because_of = "optimizer", because_of
+    change(minor.saving, predicted_ms={"best_guess": 1.0, "low": low_ms, "high": 2.0})
+    assert [finding.rule for finding in automatic(document)] == tried
 
 
 def test_ranks_of_other_machines_are_not_on_this_one() -> None:
     document = documents.sick()
     assert on_one_machine(document)
-    document["run"] |= {"launchers": 4, "launchers_here": 4}
+    change(document.run, launchers=4, launchers_here=4)
     assert on_one_machine(document)
-    document["run"]["launchers_here"] = 2
+    document.run.launchers_here = 2
     assert not on_one_machine(document)
 
 
 def test_what_started_a_run_starts_it_again() -> None:
     document = documents.sick()
-    document["run"]["launchers"] = 4
+    document.run.launchers = 4
     assert run_command(document) == "torchrun --nproc-per-node 4 -m diagnose train.py --epochs 3"
-    document["run"]["launchers_here"] = 2
+    document.run.launchers_here = 2
     assert run_command(document) == "torchrun --nnodes 2 --nproc-per-node 2 -m diagnose train.py --epochs 3"
-    document["run"]["in_process"] = True
+    document.run.in_process = True
     assert run_command(document) == ""
 
 

@@ -12,11 +12,11 @@ from diagnose.report.alerts import Spot, level, spot
 from diagnose.report.github import workflow_commands
 
 from . import documents
-from .documents import HOSTILE_NAMES, Document
+from .documents import HOSTILE_NAMES, Document, change, changed
 
 
 def at_home(document: Document, cwd: str = "/repo") -> Document:
-    document["run"]["cwd"] = cwd
+    document.run.cwd = cwd
     return document
 
 
@@ -44,8 +44,8 @@ def test_there_is_a_line_for_each_finding_of_the_plan_and_none_without() -> None
 
 def test_marks_that_commands_are_made_of_are_escaped() -> None:
     document = at_home(documents.sick())
-    document["findings"][0]["fix"]["title"] = "100 %: a,\r\nb"
-    document["findings"][0]["symptom"] = "It is slow,\n::error::by 5 %."
+    document.findings[0].fix.title = "100 %: a,\r\nb"
+    document.findings[0].symptom = "It is slow,\n::error::by 5 %."
     line = workflow_commands(document, root=Path("/repo"))
     assert line.startswith(
         "::warning file=train.py,line=41,title=100 %25%3A a%2C b::It is slow, ::error::by 5 %25. It takes"
@@ -79,12 +79,13 @@ def test_names_cannot_end_the_line(name: str) -> None:
     ],
 )
 def test_only_what_fails_the_job_is_an_error(severity: str, fail_on: str | None, expected: str) -> None:
-    assert level({"severity": severity}, fail_on) == expected
+    finding = changed(documents.sick().findings[0], severity=severity)
+    assert level(finding, fail_on) == expected
 
 
 def test_commands_are_named_as_github_names_them() -> None:
     document = at_home(documents.sick())
-    document["findings"][0]["severity"] = "low"
+    document.findings[0].severity = "low"
     assert workflow_commands(document, root=Path("/repo")).startswith("::notice ")
     assert workflow_commands(document, "low", root=Path("/repo")).startswith("::error ")
 
@@ -108,11 +109,9 @@ def test_a_file_is_told_from_the_root_of_the_repository(
     cwd: str | None, file: str, expected: str | None
 ) -> None:
     document = documents.sick()
-    document["run"]["cwd"] = cwd
-    document["findings"][0]["culprits"][0]["file"] = file
-    assert spot(document["findings"][0], document, Path("/repo")) == (
-        Spot(expected, 41) if expected else None
-    )
+    document.run.cwd = cwd
+    document.findings[0].culprits[0].file = file
+    assert spot(document.findings[0], document, Path("/repo")) == (Spot(expected, 41) if expected else None)
 
 
 def test_the_root_is_where_the_job_checked_it_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -126,6 +125,6 @@ def test_the_root_is_where_the_job_checked_it_out(monkeypatch: pytest.MonkeyPatc
 
 def test_a_module_without_a_line_has_no_file() -> None:
     document = at_home(documents.sick())
-    document["run"] |= {"module": True, "target": "pkg.train"}
-    document["findings"][0]["culprits"] = []
+    change(document.run, module=True, target="pkg.train")
+    document.findings[0].culprits = []
     assert workflow_commands(document, root=Path("/repo")).startswith("::warning title=Load batches")

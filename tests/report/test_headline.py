@@ -12,10 +12,12 @@ from diagnose.document import savings
 from diagnose.judge.timelines import measured_case
 from diagnose.pipeline import Analysis
 from diagnose.report import sentences
+from diagnose.trace.notes import Note
 
 from ..trace.build import launch, read
 from ..trace.test_doubts import steps
 from . import documents
+from .documents import change, changed
 
 TIMELINE = """
 main  0     1000  step  ProfilerStep#1
@@ -33,7 +35,7 @@ QUIET = {"cpu_cores_used": 1.0, "machine_busy_share": 0.5, "involuntary_switches
 def verdict(plain_ms: list[float], usage: dict[str, float] | None, **facts: Any) -> str:
     facts = {"cpu_core_count": 2, "machine_core_count": 2, "thread_count": 2, "plain_usage": usage, **facts}
     document = Analysis(measured_case({"timeline": TIMELINE, "plain_ms": plain_ms, "facts": facts})).document
-    return str(document["verdict"])
+    return str(document.verdict)
 
 
 def test_a_script_whose_threads_were_kept_from_the_cores_is_to_be_measured_again() -> None:
@@ -84,13 +86,14 @@ def test_steps_that_differ_wildly_are_to_be_measured_again_whoever_is_to_blame()
 
 def test_notes_that_make_the_numbers_doubtful_are_known_as_such() -> None:
     noisy = Analysis(measured_case({"timeline": TIMELINE, "plain_ms": UNEVEN})).document
-    notes = [*noisy["notes"], *read(*steps(500)).notes, *read(launch(5, 1, 1)).notes]
-    assert [note.partition(":")[0][:22] for note in notes] == [
-        "The plain steps differ",
-        "The host runs ahead of",
-        "GPU activity was not r",
+    notes = [*noisy.notes, *read(*steps(500)).doubts, *read(launch(5, 1, 1)).doubts]
+    assert [(note.code, note.text.partition(":")[0][:22]) for note in notes] == [
+        ("noisy-steps", "The plain steps differ"),
+        ("host-ahead", "The host runs ahead of"),
+        ("gpu-unrecorded", "GPU activity was not r"),
     ]
-    assert sentences.cautions(noisy | {"notes": ["5 events are damaged", *notes]}) == notes
+    others = changed(noisy, notes=[Note("", "5 events are damaged"), *notes])
+    assert sentences.cautions(others) == [note.text for note in notes]
 
 
 def test_the_stake_is_the_first_fix_of_the_plan() -> None:
@@ -104,17 +107,17 @@ def test_the_stake_is_the_first_fix_of_the_plan() -> None:
 
 def test_without_a_prediction_of_this_finding_the_stake_is_an_upper_bound_or_nothing() -> None:
     document = documents.sick()
-    document["findings"][0]["saving"] |= {"predicted_ms": None, "confidence": None, "reason": None}
+    change(document.findings[0].saving, predicted_ms=None, confidence=None, reason=None)
     assert savings.attributed(document) == "at most 3.90 ms a step, 32 %"  # 3.9 of 12.3
-    document["findings"][0]["saving"]["at_most_ms"] = None
+    document.findings[0].saving.at_most_ms = None
     assert savings.attributed(document) == ""
 
 
 def test_of_two_fixes_that_only_help_together_the_stake_is_both() -> None:
     document = documents.two_fixes()
-    document["findings"][0]["saving"]["predicted_ms"] = {"best_guess": 0.0, "low": 0.0, "high": 0.0}
-    document["plan"][0] |= {"alone_ms": 0.0, "cumulative_ms": 0.0, "step_ms_after": 12.3}
-    assert savings.together(document["plan"][0], document) == "nothing yet"
+    change(document.findings[0].saving, predicted_ms={"best_guess": 0.0, "low": 0.0, "high": 0.0})
+    change(document.plan[0], alone_ms=0.0, cumulative_ms=0.0, step_ms_after=12.3)
+    assert savings.together(document.plan[0], document) == "nothing yet"
     assert savings.attributed(document) == "predicted saving 6.2 ms a step together with fix 2"
 
 
@@ -131,17 +134,15 @@ def test_a_recording_that_the_profiler_made_another_one_is_not_trusted() -> None
         "main 0 10000 step ProfilerStep#1\nmain 10000 40000 step ProfilerStep#2\nmain 0 9000 op aten::mm\n"
         + op.format(at=10000)
     )
-    said = Analysis(measured_case({"timeline": four_times, "plain_ms": [10, 10, 10]})).document["verdict"]
+    said = Analysis(measured_case({"timeline": four_times, "plain_ms": [10, 10, 10]})).document.verdict
     assert said.startswith(
         "Do not trust how this step divides: the profiler made the recorded steps 4.0 times as long as "
         "plain ones"
     )
     assert "Nothing worth fixing" not in said
-    assert (
-        not Analysis(measured_case({"timeline": once, "plain_ms": [10, 10, 10]}))
-        .document["verdict"]
-        .startswith("Do not trust")
-    )
+    assert not Analysis(
+        measured_case({"timeline": once, "plain_ms": [10, 10, 10]})
+    ).document.verdict.startswith("Do not trust")
 
 
 # ---- a GPU that was used and not seen
@@ -168,9 +169,9 @@ def of_gpu(facts: dict[str, Any], timeline: str = TIMELINE, **settings: str) -> 
 def test_a_gpu_that_was_used_and_not_recorded_makes_the_report_worthless(facts: dict[str, Any]) -> None:
     document = of_gpu({"gpu_available": True, **facts})
     said = "The script allocated 3.00 GiB on a GPU, and the profiler recorded nothing that ran there"
-    assert document["verdict"].startswith(f"Do not trust this report. {said}. What the host did: ")
-    assert [note for note in document["notes"] if note.startswith(said)]
-    assert not [row for row in document["plan"] if row["rule"] == "gpu-not-used"]
+    assert document.verdict.startswith(f"Do not trust this report. {said}. What the host did: ")
+    assert [note for note in document.notes if note.text.startswith(said)]
+    assert not [row for row in document.plan if row.rule == "gpu-not-used"]
 
 
 @pytest.mark.parametrize(
@@ -187,5 +188,5 @@ def test_a_gpu_that_was_recorded_or_not_used_makes_no_caution(
     facts: dict[str, Any], timeline: str, settings: dict[str, str]
 ) -> None:
     document = of_gpu(facts, timeline, **settings)
-    assert not document["verdict"].startswith("Do not trust")
-    assert not [note for note in document["notes"] if "allocated" in note]
+    assert not document.verdict.startswith("Do not trust")
+    assert not [note for note in document.notes if "allocated" in note]

@@ -4,8 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
+from diagnose.document.model import Document, RankRow
 from diagnose.report.job_step import job_picture, path_sentence
 
+from . import documents
+from .documents import changed, made
+
+NOTHING = {"source": "", "host": "", "ledger": {}, "lateness_series_ms": []} | dict.fromkeys(
+    (
+        "step_ms",
+        "offset_ms",
+        "offset_error_ms",
+        "lateness_ms",
+        "held_up_ms",
+        "last_share",
+        "peak_memory_bytes",
+        "memory_bytes",
+    )
+)
+RANKS = {
+    "world_size": 5,
+    "recorded": list(range(5)),
+    "missing": [],
+    "duplicates": [],
+    "representative": 0,
+    "steps": 1,
+    "matched": 1,
+    "unmatched": 0,
+    "pattern": "none",
+    "causes_ms": {},
+    "collectives": [],
+    "notes": [],
+} | dict.fromkeys(("late_rank", "held_up_ms", "cause", "cause_ms", "gain_ms", "longest_last_share"))
 TITLES = {"input_wait": "input wait", "compute": "compute"}
 
 
@@ -13,7 +43,7 @@ def passage(rank: int, what: str, name: str, start_ms: float, ms: float, on_path
     return {"rank": rank, "what": what, "name": name, "start_ms": start_ms, "ms": ms, "on_path": on_path}
 
 
-def document(**changed: Any) -> dict[str, Any]:
+def document(**values: Any) -> Document:
     step = {
         "number": 7,
         "ms": 100.0,
@@ -32,7 +62,8 @@ def document(**changed: Any) -> dict[str, Any]:
             passage(4, "collective", "all_reduce", 70, 20, False),
         ],
     }
-    return {"ranks": {"rows": [{"rank": rank} for rank in range(5)], "step": step | changed}}
+    rows = [made(RankRow, {"rank": rank} | NOTHING) for rank in range(5)]
+    return changed(documents.sick(), ranks=RANKS | {"rows": rows, "step": step | values})
 
 
 def test_the_critical_path_in_words_without_what_is_too_short_for_one() -> None:
@@ -47,7 +78,7 @@ def test_the_critical_path_in_words_without_what_is_too_short_for_one() -> None:
 
 
 def test_nothing_is_said_or_drawn_without_a_step() -> None:
-    for without in ({}, {"ranks": None}, {"ranks": {"step": None}}):
+    for without in (documents.sick(), changed(document(), ranks=RANKS | {"rows": [], "step": None})):
         assert path_sentence(without, TITLES) == ""
         assert job_picture(without, TITLES) is None
 

@@ -11,7 +11,7 @@ from markdown_it.token import Token
 from diagnose.report import markdown as rendering
 
 from . import documents
-from .documents import HOSTILE_NAMES, Document
+from .documents import HOSTILE_NAMES, Document, change, note
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 OUR_HTML = re.compile(
@@ -78,8 +78,9 @@ def test_a_finding_shows_evidence_culprits_advice_and_how_sure_we_are() -> None:
 
 def test_a_stable_measured_finding_says_so() -> None:
     document = documents.sick()
-    finding = document["findings"][0]
-    finding["status"], finding["saving"]["measured_ms"] = "stable", {"low": 3.1, "high": 3.6, "of_ms": 12.0}
+    finding = document.findings[0]
+    finding.status = "stable"
+    change(finding.saving, measured_ms={"best_guess": 3.3, "low": 3.1, "high": 3.6, "of_ms": 12.0})
     report = markdown(document)
     assert "| 3.1–3.6 ms, 26–30 % |" in report.replace("\N{NO-BREAK SPACE}", " ")
     assert "The fix saves 3.1–3.6 ms a step, 26–30 %, as measured." in report
@@ -104,10 +105,11 @@ def test_a_second_fix_is_told_alone_and_with_those_above() -> None:
 
 def test_the_best_guess_is_told_where_the_range_is_wide() -> None:
     document = documents.sick()
-    document["findings"][0]["saving"] |= {
-        "predicted_ms": {"best_guess": 2.0, "low": 0.05, "high": 4.1},
-        "confidence": "low",
-    }
+    change(
+        document.findings[0].saving,
+        predicted_ms={"best_guess": 2.0, "low": 0.05, "high": 4.1},
+        confidence="low",
+    )
     assert "| up to 4.1 ms, 33 %; best guess 2.0 ms |" in markdown(document)
 
 
@@ -123,8 +125,8 @@ def test_what_only_some_steps_have_is_told_as_an_average() -> None:
 
 def test_where_the_host_runs_ahead_the_savings_come_off_what_the_gpu_takes() -> None:
     document = documents.two_fixes()
-    document |= {"steady_step_ms": 20.5, "upper_bound_ms": 20.5}
-    document["plan"][0]["step_ms_after"] = 16.9
+    change(document, steady_step_ms=20.5, upper_bound_ms=20.5)
+    document.plan[0].step_ms_after = 16.9
     report = markdown(document)
     assert "| 2.9–4.1 ms, 14–20 % |" in report  # of 20.5
     assert "The GPU takes 20.5 ms for the work of a step, and the savings come off that." in report
@@ -138,7 +140,7 @@ def test_where_the_host_runs_ahead_the_savings_come_off_what_the_gpu_takes() -> 
 def test_an_upper_bound_is_told_only_where_nothing_is_predicted() -> None:
     document = documents.sick()
     assert "at most 3.90 ms" not in markdown(document)
-    document["findings"][0]["saving"] |= {"predicted_ms": None, "confidence": None, "reason": None}
+    change(document.findings[0].saving, predicted_ms=None, confidence=None, reason=None)
     report = markdown(document)
     assert "| at most 3.90 ms, 32 % |" in report and "upper bound, preview rule" in report
     assert "**The fix saves at most 3.90 ms a step, 32 %.**" in report
@@ -163,15 +165,15 @@ def test_a_recording_that_is_not_understood_gets_costs_and_the_reason() -> None:
 )
 def test_how_far_to_trust_the_numbers_is_told(limit_ms: float, told: str) -> None:
     document = documents.sick()
-    document["upper_bound_ms"] = limit_ms
+    document.upper_bound_ms = limit_ms
     report = markdown(document)
     assert told in report
     assert "gives them back within 0.3 %." in report
     assert "The profiler slowed the steps down (1.14 × their plain time)" in report
-    document["upper_bound_ms"] = 0.1  # 123 times
+    document.upper_bound_ms = 0.1  # 123 times
     assert "faster than 0.100 ms on this GPU; it now takes 12.3 ms." in markdown(document)
-    document |= {"upper_bound_ms": None, "self_replay_error": 0.0}
-    document["steps"]["distortion"] = None
+    change(document, upper_bound_ms=None, self_replay_error=0.0)
+    document.steps.distortion = None
     report = markdown(document)
     assert (
         "faster than" not in report
@@ -199,27 +201,27 @@ def test_rules_that_could_not_be_judged_are_grouped_by_what_they_lacked() -> Non
 def test_a_minor_finding_says_why_it_is_not_worth_it() -> None:
     document = documents.sick()
     assert "below the noise of this run (0.310 ms per step)" in markdown(document)
-    document["findings"][1]["because_of"] = "a-rule-that-is-not-in-the-plan"
+    document.findings[1].because_of = "a-rule-that-is-not-in-the-plan"
     assert "explained better by: a-rule-that-is-not-in-the-plan" in markdown(document)
 
 
 def test_what_follows_from_a_finding_hangs_below_it() -> None:
     document = documents.sick()
-    cause, consequence = document["findings"][:2]
-    consequence["because_of"] = cause["rule"]
+    cause, consequence = document.findings[:2]
+    consequence.because_of = cause.rule
     report = markdown(document)
-    assert f"**The same time is also seen as.** {consequence['fix']['title']}" in report
+    assert f"**The same time is also seen as.** {consequence.fix.title}" in report
     assert "Seen, not worth your time" not in report
 
 
 def test_the_call_to_change_is_shown_where_it_is_not_the_line_to_blame() -> None:
     document = documents.sick()
-    finding = document["findings"][0]
-    blamed = {name: finding["culprits"][0][name] for name in ("file", "line", "source")}
-    finding["fix"]["call_sites"] = [
-        blamed,
-        {"file": "data.py", "line": 7, "source": "loader = DataLoader(data)"},
-    ]
+    finding = document.findings[0]
+    blamed = {name: getattr(finding.culprits[0], name) for name in ("file", "line", "source")}
+    change(
+        finding.fix,
+        call_sites=[blamed, {"file": "data.py", "line": 7, "source": "loader = DataLoader(data)"}],
+    )
     assert "**The call to change.** `data.py:7` `loader = DataLoader(data)`\n" in markdown(document)
 
 
@@ -243,7 +245,7 @@ def test_a_crash_says_what_happened_what_was_recorded_and_what_to_try() -> None:
 
 def test_a_run_that_ended_badly_after_complete_steps_still_has_its_plan() -> None:
     document = documents.sick()
-    document["run"] |= {"ended": "killed", "exit_code": None, "signal": "SIGKILL"}
+    change(document.run, ended="killed", exit_code=None, signal="SIGKILL")
     screen = first_screen(markdown(document))
     assert "killed by SIGKILL" in screen
     assert "Load batches" in screen
@@ -257,7 +259,7 @@ def test_numbers_keep_their_units_in_narrow_columns() -> None:
 def test_what_was_lost_is_said_on_the_first_screen() -> None:
     document = documents.sick()
     assert "> - timeline: 2 events without an end" in first_screen(markdown(document))
-    document["notes"] = [f"note {number}" for number in range(9)]
+    document.notes = [note(f"note {number}") for number in range(9)]
     screen = first_screen(markdown(document))
     assert "note 2" in screen and "note 3" not in screen and "6 more notes are at the end" in screen
 
@@ -334,6 +336,6 @@ def test_nothing_a_terminal_obeys_gets_into_the_report(name: str) -> None:
 
 def test_a_command_with_back_ticks_stays_in_its_fence() -> None:
     document = documents.sick()
-    document["run"]["argv"] = ["train.py", "```\n# heading\n```"]
+    change(document.run, argv=["train.py", "```\n# heading\n```"])
     fences = [token.content for token in RENDERER.parse(markdown(document)) if token.type == "fence"]
     assert fences == ["python -m diagnose train.py $'```\\n# heading\\n```'\n"]

@@ -6,7 +6,6 @@ What moves is tested in tests/browser.
 from __future__ import annotations
 
 import base64
-import copy
 import gzip
 import hashlib
 import itertools
@@ -25,7 +24,7 @@ from diagnose.report.page.strip import strip
 
 from ..browser.pictures import crowded, picture
 from . import documents
-from .documents import HOSTILE_NAMES, Document
+from .documents import HOSTILE_NAMES, Document, change, changed
 from .test_verification import proof, tried
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -86,11 +85,9 @@ def verified() -> Document:
     """The sick run with one fix measured, its workers searched for, and a patch."""
     document = documents.sick()
     curve = {"argument": "num_workers", "ms": {"1": 44.0, "2": 31.0, "4": 30.8}, "best": 4, "knee": 2}
-    document["verification"] = proof(
-        tried(curve=curve), tried(title="Pin", state="failed", why="it was killed")
-    )
-    document["patch"] = {"patched": ["input-wait-no-workers"]}
-    document["run"]["cwd"] = "/home/me/job"
+    document.verification = proof(tried(curve=curve), tried(title="Pin", state="failed", why="it was killed"))
+    change(document, patch={"patched": ["input-wait-no-workers"], "unpatched": {}})
+    document.run.cwd = "/home/me/job"
     return document
 
 
@@ -156,17 +153,14 @@ def test_a_finding_shows_evidence_culprits_and_advice() -> None:
 
 def test_before_and_after_keep_their_lines() -> None:
     document = documents.sick()
-    document["findings"][0]["fix"] |= {
-        "before": "for x in loader:\n    x <y>",
-        "after": "for x in ahead:\n    y",
-    }
+    change(document.findings[0].fix, before="for x in loader:\n    x <y>", after="for x in ahead:\n    y")
     assert "<pre><code>for x in loader:\n    x &lt;y&gt;</code></pre>" in fragment(document)
 
 
 def test_what_the_same_time_is_also_seen_as_stands_with_its_cause() -> None:
     document = documents.sick()
-    document["findings"][1]["because_of"] = "input-wait-no-workers"
-    document["findings"][2] |= {"because_of": "input-wait-no-workers"}
+    document.findings[1].because_of = "input-wait-no-workers"
+    change(document.findings[2], because_of="input-wait-no-workers")
     shown = outline(document).text
     assert (
         "The same time is also seen as Drop the bias (at most 0.050 ms, 0.4 %); Read tensor values" in shown
@@ -194,7 +188,7 @@ def test_a_measured_fix_shows_verdict_losses_curve_and_patch() -> None:
 
 def test_what_verify_is_for_is_told_where_it_can_do_something() -> None:
     document = documents.sick()
-    document["findings"][0]["fix"]["intervention"] = "dataloader"
+    document.findings[0].fix.intervention = "dataloader"
     assert "python -m diagnose verify FOLDER" in outline(document).text
     assert "verify FOLDER" not in outline(documents.sick()).text
 
@@ -357,10 +351,10 @@ def test_too_large_a_picture_keeps_its_longest_events_and_says_so() -> None:
 def test_a_large_report_stays_below_two_megabytes() -> None:
     document = documents.sick()
     for number in range(300):
-        finding = copy.deepcopy(document["findings"][0]) | {"rule": f"rule-{number}", "why": "y" * 2**20}
-        finding["culprits"][0] |= {"source": "x" * 2**20, "file": "z" * 2**20}
-        document["findings"].append(finding)
-        document["plan"].append(document["plan"][0] | {"rule": f"rule-{number}"})
+        finding = changed(document.findings[0], rule=f"rule-{number}", why="y" * 2**20)
+        change(finding.culprits[0], source="x" * 2**20, file="z" * 2**20)
+        document.findings.append(finding)
+        document.plan.append(changed(document.plan[0], rule=f"rule-{number}"))
     drawn = crowded(20_000)
     drawn["versions"] *= 8
     for number, one in enumerate(drawn["versions"]):
@@ -403,5 +397,5 @@ def test_thousands_of_steps_are_a_line_with_some_marks() -> None:
 
 def _with_steps(times: list[float]) -> Document:
     document = documents.sick()
-    document["steps"]["plain_series_ms"] = times
+    document.steps.plain_series_ms = times
     return document

@@ -15,6 +15,7 @@ import pytest
 from diagnose.document.headline import verdict_on
 from diagnose.document.ranks import ranks_document, ranks_headline
 from diagnose.document.schema import problems
+from diagnose.document.stored import read_document, to_json
 from diagnose.judge import timelines
 from diagnose.measure.job import CollectiveKind, Job, RankState
 from diagnose.measure.measured import Measured
@@ -27,7 +28,7 @@ from diagnose.report.markdown import markdown
 from diagnose.report.page import fragment
 
 from . import documents
-from .documents import HOSTILE_NAMES, Document
+from .documents import HOSTILE_NAMES, Document, changed
 
 STEPS = 6
 
@@ -74,11 +75,12 @@ def said() -> str:
 
 def test_the_document_keeps_its_shape() -> None:
     assert problems(document()) == []
-    assert document()["ranks"]["late_rank"] == document()["ranks"]["representative"] == 2
+    assert read_document(to_json(document()).encode()) == document()
+    assert document().ranks.late_rank == document().ranks.representative == 2
 
 
 def test_the_verdict_names_rank_wait_line_and_gain() -> None:
-    verdict = document()["verdict"]
+    verdict = document().verdict
     assert verdict.startswith("Rank 2 holds up the other 3 ranks by 0.300 ms a step: ")
     assert "waits" in verdict and "`/job/train.py:12`" in verdict and "predicted saving" in verdict
 
@@ -93,11 +95,11 @@ def test_it_says_what_the_late_rank_does_instead_and_what_all_would_gain() -> No
 
 
 def test_the_late_rank_s_rule_is_found_and_saves_what_the_others_wait() -> None:
-    (found,) = [one for one in document()["findings"] if one["rule"] == "late-rank-input"]
-    assert found["state"] == "fires"
-    assert found["culprits"][0]["line"] == 12
-    assert found["saving"]["predicted_ms"]["best_guess"] == pytest.approx(0.3, rel=0.05)
-    assert "Rank 2 holds the others up by 0.300 ms a step." in found["fix"]["how"]
+    (found,) = [one for one in document().findings if one.rule == "late-rank-input"]
+    assert found.state == "fires"
+    assert found.culprits[0].line == 12
+    assert found.saving.predicted_ms.best_guess == pytest.approx(0.3, rel=0.05)
+    assert "Rank 2 holds the others up by 0.300 ms a step." in found.fix.how
 
 
 @pytest.mark.parametrize(
@@ -117,12 +119,10 @@ def test_each_cause_has_its_rule_which_promises_no_more_than_the_others_wait(
     recordings = [recording(rank, **(late if rank == 2 else others)) for rank in range(4)]
     together = job_of(summary_of(Measured(one), source=one.source.name) for one in recordings)
     found = Analysis(Measured(recordings[2], together)).document
-    assert found["plan"][0]["rule"] == rule
-    saving = next(one["saving"] for one in found["findings"] if one["rule"] == rule)["predicted_ms"]
+    assert found.plan[0].rule == rule
+    saving = next(one.saving for one in found.findings if one.rule == rule).predicted_ms
     # 20 % less at worst
-    assert [saving[end] for end in ("low", "best_guess", "high")] == pytest.approx(
-        [0.24, 0.3, 0.3], abs=0.005
-    )
+    assert [saving.low, saving.best_guess, saving.high] == pytest.approx([0.24, 0.3, 0.3], abs=0.005)
 
 
 def test_the_table_shows_the_latest_rank_first() -> None:
@@ -211,12 +211,12 @@ def test_waiting_for_less_than_a_twentieth_of_the_step_is_no_headline() -> None:
 
 
 def test_waiting_within_the_noise_is_no_headline() -> None:
-    noisy = document() | {"steps": document()["steps"] | {"noise_ms": 0.4}}
+    noisy = changed(document(), steps=changed(document().steps, noise_ms=0.4))
     assert ranks_headline(noisy) == ""
 
 
 def test_a_late_rank_without_a_fix_is_named_all_the_same() -> None:
-    verdict = verdict_on(document() | {"plan": []}, "")
+    verdict = verdict_on(changed(document(), plan=[]), "")
     assert verdict.startswith(
         "Rank 2 holds up the other 3 ranks by 0.300 ms a step, and no rule tells a fix: 45 % of each step is "
         "compute."
@@ -237,7 +237,7 @@ def test_collectives_show_bytes_and_bandwidth_where_they_are_known() -> None:
 
 
 def test_one_rank_has_no_section() -> None:
-    for one in (documents.sick(), documents.sick() | {"ranks": None}):
+    for one in (documents.sick(), changed(documents.sick(), ranks=None)):
         assert ranks.compared(one) == "" and ranks_headline(one) == ""
         assert "Ranks" not in markdown(one) and "dg-ranks" not in fragment(one)
 
@@ -245,16 +245,16 @@ def test_one_rank_has_no_section() -> None:
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_hostile_names_stay_text(name: str) -> None:
     state = RankState(0, name, name, 1.0, {name: 1.0}, 0.0, 0.0, 0.0, 0.0, 0.0)
-    changed = with_job(replace(job(), ranks=(state, *job().ranks[1:]), causes_ms={name: 5.0}, notes=(name,)))
-    assert "<script>" not in fragment(changed)
-    section = ranks.compared(changed)
+    hostile = with_job(replace(job(), ranks=(state, *job().ranks[1:]), causes_ms={name: 5.0}, notes=(name,)))
+    assert "<script>" not in fragment(hostile)
+    section = ranks.compared(hostile)
     assert "<script>" not in section and not re.search(r"(?<!\\)\]\(", section)
     # whole rows of two tables
     assert len({line.count(" | ") for line in section.splitlines() if line.startswith("| ")}) <= 4
 
 
-def with_job(changed: Job) -> Document:
-    return document() | {"ranks": ranks_document(changed)}
+def with_job(of: Job) -> Document:
+    return changed(document(), ranks=ranks_document(of))
 
 
 GIB = 2**30

@@ -11,12 +11,12 @@ import jsonschema
 import pytest
 
 from benchmarks.samples import FOLDER
-from diagnose.document.queries import to_json
+from diagnose.document.stored import to_json
 from diagnose.pipeline import analyse
 from diagnose.report.sarif import sarif
 
 from . import documents
-from .documents import HOSTILE_NAMES, Document
+from .documents import HOSTILE_NAMES, Document, change
 
 SCHEMA = json.loads((Path(__file__).parent / "sarif-2.1.0.schema.json").read_text(encoding="utf-8"))
 ROOT = Path("/repo")
@@ -25,7 +25,7 @@ ROOT = Path("/repo")
 def log(*given: Document, fail_on: str | None = None) -> dict[str, Any]:
     """As it is read by others, checked by the standard's schema."""
     for document in given:
-        document["run"].setdefault("cwd", "/repo/jobs")
+        document.run.cwd = document.run.cwd or "/repo/jobs"
     read: dict[str, Any] = json.loads(to_json(sarif(given, fail_on, ROOT)))
     formats = jsonschema.Draft4Validator.FORMAT_CHECKER
     misfits = [
@@ -38,7 +38,7 @@ def log(*given: Document, fail_on: str | None = None) -> dict[str, Any]:
 
 def unpredicted() -> Document:
     document = documents.unpredicted()
-    document["findings"][0]["share"] = None
+    document.findings[0].share = None
     return document
 
 
@@ -57,7 +57,7 @@ def unpredicted() -> Document:
 def test_every_kind_of_document_is_valid(make: Callable[[], Document]) -> None:
     document = make()
     results = log(document)["runs"][0]["results"]
-    assert [result["ruleId"] for result in results] == [row["rule"] for row in document["plan"]]
+    assert [result["ruleId"] for result in results] == [row.rule for row in document.plan]
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -107,14 +107,14 @@ def test_a_result_says_what_where_and_how_much() -> None:
 def test_what_was_measured_is_told() -> None:
     document = documents.sick()
     measured = {"best_guess": 4.0, "low": 3.8, "high": 4.2, "of_ms": 10.0}
-    document["findings"][0]["saving"] |= {"measured_ms": measured, "verdict": "faster"}
+    change(document.findings[0].saving, measured_ms=measured, verdict="faster")
     properties = log(document)["runs"][0]["results"][0]["properties"]
     assert (properties["measured_ms"], properties["verdict"]) == (measured, "faster")
 
 
 def test_a_result_without_a_line_of_the_repository_has_no_place_or_the_scripts_first_line() -> None:
     document = documents.two_fixes()
-    document["findings"][0]["culprits"][0]["file"] = "/usr/lib/net.py"
+    document.findings[0].culprits[0].file = "/usr/lib/net.py"
     first, second = log(document)["runs"][0]["results"]
     assert first["locations"] == []
     assert second["locations"][0]["physicalLocation"]["region"] == {"startLine": 1}
@@ -122,7 +122,7 @@ def test_a_result_without_a_line_of_the_repository_has_no_place_or_the_scripts_f
 
 def test_a_path_is_a_uri() -> None:
     document = documents.sick()
-    document["findings"][0]["culprits"][0]["file"] = "my runs/50%/é.py"
+    document.findings[0].culprits[0].file = "my runs/50%/é.py"
     place = log(document)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "jobs/my%20runs/50%25/%C3%A9.py"
 
@@ -134,15 +134,15 @@ def fingerprint(document: Document) -> str:
 
 def test_a_finding_is_known_again_when_its_line_moves_or_its_time_changes_and_not_elsewhere() -> None:
     first, later, elsewhere = documents.sick(), documents.sick(), documents.sick()
-    later["findings"][0] |= {"ms_per_step": 9.9, "severity": "medium"}
-    later["findings"][0]["culprits"][0] |= {"line": 57, "source": "    for x, y in loader:"}
-    elsewhere["findings"][0]["culprits"][0]["function"] = "evaluate"
+    change(later.findings[0], ms_per_step=9.9, severity="medium")
+    change(later.findings[0].culprits[0], line=57, source="    for x, y in loader:")
+    elsewhere.findings[0].culprits[0].function = "evaluate"
     assert fingerprint(first) == fingerprint(later) != fingerprint(elsewhere)
 
 
 def test_several_documents_are_runs_of_one_log_and_what_fails_the_job_is_an_error() -> None:
     other = documents.two_fixes()
-    other["run"]["target"] = "rank1.json"
+    other.run.target = "rank1.json"
     runs = log(documents.sick(), other, fail_on="high")["runs"]
     assert [run["automationDetails"]["id"] for run in runs] == ["diagnose/train.py/", "diagnose/rank1.json/"]
     assert [result["level"] for run in runs for result in run["results"]] == ["error", "error", "warning"]

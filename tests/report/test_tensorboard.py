@@ -13,6 +13,7 @@ import pytest
 from diagnose.report.tensorboard import write_tensorboard
 
 from . import documents
+from .documents import change
 
 
 def series(folder: Path) -> tuple[dict[str, list[tuple[int, float]]], dict[str, str]]:
@@ -53,10 +54,11 @@ def test_step_times_ledger_report_and_findings_are_there(run_folder: Path) -> No
 
 def test_what_fixes_save_is_there_as_predicted_and_as_measured(run_folder: Path) -> None:
     document = documents.sick()
-    document["findings"][0]["saving"] |= {
-        "measured_ms": {"best_guess": 3.3, "low": 3.1, "high": 3.5, "of_ms": 12.3},
-        "verdict": "faster",
-    }
+    change(
+        document.findings[0].saving,
+        measured_ms={"best_guess": 3.3, "low": 3.1, "high": 3.5, "of_ms": 12.3},
+        verdict="faster",
+    )
     scalars, _ = series(write_tensorboard(document, None, run_folder, run_folder))
     savings = {tag: points for tag, points in scalars.items() if tag.startswith("saving_ms/")}
     assert savings == {

@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from diagnose.report.terminal import HEIGHT, print_headline, print_summary, print_verification
+from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD, NOISY_STEPS
 
 from . import documents
-from .documents import HOSTILE_NAMES, Document
+from .documents import HOSTILE_NAMES, Document, change, changed, note
 
 
 def summary(document: Document, width: int = 80) -> str:
@@ -69,15 +70,15 @@ def widest() -> Document:
     """A document with all that a summary can hold, everything long: nine fixes, four doubts, a bad end."""
     path = "/home/somebody/projects/a-very-long-project-name/training/experiments/2026/november/fine_tuning/attention.py"
     document = documents.some_steps()
-    document["upper_bound_ms"] = 5.1
-    document["run"] |= {"ended": "killed", "signal": "SIGKILL", "argv": ["train.py", "--config", path]}
-    document["verdict"] = (
+    document.upper_bound_ms = 5.1
+    change(document.run, ended="killed", signal="SIGKILL", argv=["train.py", "--config", path])
+    document.verdict = (
         f"Measure again on a quiet machine: {'other processes used 93 % of the time, ' * 6}so see "
         f"`{path}:4171`."
     )
     long_title = "Ask for `foreach=True` or `fused=True` in the optimizer's constructor, always"
-    culprit = documents.culprit(4171, "loss.backward()", 1.0, 4.1) | {"file": path}
-    document["findings"] = [
+    culprit = changed(documents.culprit(4171, "loss.backward()", 1.0, 4.1), file=path)
+    document.findings = [
         documents.finding(
             f"rule-{number}",
             title=long_title,
@@ -89,8 +90,8 @@ def widest() -> Document:
         )
         for number in range(9)
     ]
-    document["findings"][0]["saving"]["scope"] = "average"
-    document["plan"] = [
+    document.findings[0].saving.scope = "average"
+    document.plan = [
         documents.plan_row(
             f"rule-{number}",
             long_title,
@@ -104,9 +105,9 @@ def widest() -> Document:
         )
         for number in range(9)
     ]
-    document["notes"] = [
-        f"The plain steps differ so much {'that savings cannot be told ' * 5}.",
-        f"GPU activity was not recorded{', for the driver does not allow it' * 5}.",
+    document.notes = [
+        note(f"The plain steps differ so much {'that savings cannot be told ' * 5}.", NOISY_STEPS),
+        note(f"GPU activity was not recorded{', for the driver does not allow it' * 5}.", GPU_UNRECORDED),
     ]
     return document
 
@@ -158,7 +159,7 @@ def test_what_gives_way_are_remarks_not_fixes() -> None:
 
 
 def verified(count: int) -> Document:
-    change = {
+    measured = {
         "pairs": 8,
         "outliers": 1,
         "change": -0.4,
@@ -167,6 +168,7 @@ def verified(count: int) -> Document:
         "noise": 0.01,
         "before_ms": 10.0,
         "after_ms": 6.0,
+        "saved_ms": [3.8, 4.0, 4.2],
     }
     tried = {
         "rule": "input-wait-no-workers",
@@ -178,20 +180,24 @@ def verified(count: int) -> Document:
         "why": "gc_freeze did not take hold beside the others",
         "predicted_ms": {"low": 3.0, "best_guess": 3.5, "high": 4.1},
         "verdict": "too_noisy",
-        "change": change | {"saved_ms": [3.8, 4.0, 4.2]},
+        "change": measured,
         "results": {"agreement": "close", "compared": 40, "deviation": 0.003, "tolerance": 0.01},
         "memory": {},
         "curve": {"argument": "num_workers", "ms": {"1": 7.0, "2": 6.0}, "best": 2, "knee": 2},
     }
     proof = {
+        "tool": {"name": "diagnose", "version": ""},
         "tried": [tried] * count,
         "together": None,
         "warnings": ["Other processes were busy. " * 8],
         "noise": 0.01,
         "runs": 20,
+        "wall_s": 61.2,
+        "seeded_batches": True,
+        "same_losses": False,
+        "interrupted": True,
     }
-    proof |= {"wall_s": 61.2, "seeded_batches": True, "same_losses": False, "interrupted": True}
-    return documents.sick() | {"verification": proof}
+    return changed(documents.sick(), verification=proof)
 
 
 @pytest.mark.parametrize("count", [1, 3, 12])
@@ -210,7 +216,7 @@ def test_what_was_measured_fits_a_small_terminal(count: int) -> None:
 def test_what_to_type_next_is_one_thing() -> None:
     document = documents.sick()
     assert "Then         python -m diagnose train.py --epochs 3" in summary(document)
-    document["findings"][0]["fix"]["intervention"] = "dataloader"
+    document.findings[0].fix.intervention = "dataloader"
     shown = summary(document)
     assert "To measure   python -m diagnose verify diagnosis/run\n" in shown and "Then " not in shown
     assert "Then " not in summary(documents.healthy())
@@ -226,12 +232,17 @@ def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> N
         "The plain steps differ so much that savings below 12 % of the step cannot be told from noise: "
         "close other programs."
     )
-    document["notes"] = ["timeline: 2 events without an end", f"timeline: {ahead}", f"detail: {ahead}", noise]
+    document.notes = [
+        note("timeline: 2 events without an end"),
+        note(f"timeline: {ahead}", HOST_AHEAD),
+        note(f"detail: {ahead}", HOST_AHEAD),
+        note(noise, NOISY_STEPS),
+    ]
     shown = summary(document, width=300)
     assert shown.count("! The host runs ahead") == 1 and "the GPU takes 0.5 ms.\n" in shown
     assert f"! {noise}" in shown
     assert "without an end" not in shown
-    document["verdict"] = (
+    document.verdict = (
         "Measure again: the plain steps differ so much that savings below 12 % of the step cannot be told "
         "from noise."
     )
@@ -241,7 +252,7 @@ def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> N
 @pytest.mark.parametrize("make", [documents.healthy, documents.crashed, documents.empty])
 def test_every_kind_of_document_has_a_summary(make: object) -> None:
     document = make()  # type: ignore[operator]
-    assert document["verdict"] in summary(document, width=200)
+    assert document.verdict in summary(document, width=200)
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)

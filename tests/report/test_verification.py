@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from diagnose.document.model import FixResult, Verification
 from diagnose.report.markdown import markdown
 from diagnose.report.verification import losses, remarks, saved, verdict
 
 from . import documents
+from .documents import changed, made
 
 CHANGE = {
     "pairs": 8,
@@ -39,15 +41,15 @@ def tried(**given: Any) -> dict[str, Any]:
         "predicted_ms": {"low": 3.0, "best_guess": 3.5, "high": 4.1},
     }
     blank |= {"verdict": "faster", "change": CHANGE, "results": SAME, "memory": {}, "curve": None}
-    return blank | given
+    return made(FixResult, blank | given)
 
 
-def proof(*rows: dict[str, Any], **given: Any) -> dict[str, Any]:
-    blank = {"tried": list(rows), "together": None, "warnings": [], "noise": 0.01, "runs": 20, "wall_s": 61.2}
-    return blank | {"seeded_batches": False, "same_losses": True, "interrupted": False} | given
+def proof(*rows: FixResult, **given: Any) -> Verification:
+    blank = {"tool": {"name": "diagnose", "version": ""}, "tried": list(rows), "noise": 0.01, "runs": 20}
+    return made(Verification, blank | {"wall_s": 61.2, "same_losses": True} | given)
 
 
-def changed(low: float, high: float, **given: Any) -> dict[str, Any]:
+def by(low: float, high: float, **given: Any) -> FixResult:
     return tried(change=CHANGE | {"low": low, "high": high, "change": (low + high) / 2}, **given)
 
 
@@ -55,10 +57,10 @@ def changed(low: float, high: float, **given: Any) -> dict[str, Any]:
     ("one", "said"),
     [
         (tried(), "faster by 38–42 %"),
-        (changed(0.021, 0.05, verdict="slower"), "slower by 2.1–5.0 %"),
-        (changed(-0.004, 0.011, verdict="no_change"), "no change beyond noise (within ± 1.1 %)"),
+        (by(0.021, 0.05, verdict="slower"), "slower by 2.1–5.0 %"),
+        (by(-0.004, 0.011, verdict="no_change"), "no change beyond noise (within ± 1.1 %)"),
         (
-            changed(-0.03, 0.02, verdict="too_noisy"),
+            by(-0.03, 0.02, verdict="too_noisy"),
             "too noisy to say: between 3.0 % faster and 2.0 % slower; a larger --budget or a quieter machine "
             "would tell",
         ),
@@ -68,7 +70,7 @@ def changed(low: float, high: float, **given: Any) -> dict[str, Any]:
         (tried(state="not_tried", why="no tool"), "not tried: no tool"),
     ],
 )
-def test_verdicts_are_words(one: dict[str, Any], said: str) -> None:
+def test_verdicts_are_words(one: FixResult, said: str) -> None:
     assert verdict(one) == said
 
 
@@ -114,8 +116,8 @@ def test_losses_are_words(results: dict[str, Any] | None, safety: str, said: str
     assert losses(tried(results=results, safety=safety)) == said
 
 
-def said_of(*rows: dict[str, Any], **given: Any) -> str:
-    return "\n".join(remarks({"verification": proof(*rows, **given)}))
+def said_of(*rows: FixResult, **given: Any) -> str:
+    return "\n".join(remarks(changed(documents.sick(), verification=proof(*rows, **given))))
 
 
 def test_fixes_together_are_explained() -> None:
@@ -147,7 +149,7 @@ def test_the_report_has_a_section_of_what_was_measured() -> None:
     document = documents.sick()
     assert "## Measured" not in markdown(document)
     report = markdown(
-        document | {"verification": proof(tried(), warnings=["Other processes used the same GPU."])}
+        changed(document, verification=proof(tried(), warnings=["Other processes used the same GPU."]))
     )
     section = report.partition("## Measured")[2].partition("\n## ")[0].replace("\N{NO-BREAK SPACE}", " ")
     for part in (
@@ -163,10 +165,10 @@ def test_the_report_has_a_section_of_what_was_measured() -> None:
 
 def test_the_report_says_which_fixes_are_in_the_patch_and_how_to_measure() -> None:
     document = documents.sick()
-    first = document["findings"][0]
-    first["fix"]["intervention"] = "dataloader"
-    document["run"]["cwd"] = "/job"
-    report = markdown(document | {"patch": {"patched": [first["rule"]], "unpatched": {}}})
+    first = document.findings[0]
+    first.fix.intervention = "dataloader"
+    document.run.cwd = "/job"
+    report = markdown(changed(document, patch={"patched": [first.rule], "unpatched": {}}))
     assert "`fixes.diff`, beside this report, makes 1: `git apply` it in `/job`." in report
     assert "`python -m diagnose verify FOLDER`" in report
-    assert "verify FOLDER" not in markdown(document | {"verification": proof(tried())})
+    assert "verify FOLDER" not in markdown(changed(document, verification=proof(tried())))

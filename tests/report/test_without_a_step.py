@@ -16,12 +16,12 @@ from diagnose.report.page import fragment
 from diagnose.report.terminal import print_summary
 
 from . import documents
-from .documents import Document
+from .documents import Document, changed
 
 
 def unrecorded(**changes: bool) -> Document:
     document = documents.without_a_step(**changes)
-    return document | {"verdict": verdict_on(document, "")}
+    return changed(document, verdict=verdict_on(document, ""))
 
 
 NO_TORCH = "train.py never imported torch, so there was nothing to record."
@@ -55,7 +55,7 @@ def test_no_report_lists_what_could_not_be_judged(render: object, torch_imported
 
 def test_how_it_ended_is_said_beside_it() -> None:
     document = unrecorded()
-    document["run"]["ended"] = "timeout"
+    document.run.ended = "timeout"
     stream = io.StringIO()
     print_summary(document, Path("out"), Console(file=stream, width=120, color_system=None))
     assert "ended by --timeout" in stream.getvalue()
@@ -64,6 +64,6 @@ def test_how_it_ended_is_said_beside_it() -> None:
 @pytest.mark.parametrize("torch_imported", [None, True])
 def test_where_steps_were_seen_the_verdict_is_another(torch_imported: bool | None) -> None:
     document = documents.crashed()
-    document["run"]["torch_imported"] = torch_imported
+    document.run.torch_imported = torch_imported
     assert verdict_on(document, "") == "No complete step was recorded, so there is nothing to judge."
     assert "Not judged" in markdown(document)

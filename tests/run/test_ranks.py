@@ -107,4 +107,4 @@ def test_a_rank_that_is_killed_while_it_records_is_told(run_script: Run) -> None
     run = run_script("ranks", "spawn", "2", "is-killed", "60", plain_steps=1000)
     end = json.loads((run.folder / "rank1" / "ended.json").read_text())
     assert (end["ended"], end["exit_code"], end["signal"]) == ("killed", None, None)
-    assert any(note.startswith("Rank 1 was killed before") for note in analyse(run.folder)["notes"])
+    assert any(note.text.startswith("Rank 1 was killed before") for note in analyse(run.folder).notes)

@@ -16,7 +16,7 @@ from tensorboard.plugins.base_plugin import TBContext
 from werkzeug.test import Client, TestResponse
 
 from diagnose.compare import comparison as comparing
-from diagnose.document.queries import to_json
+from diagnose.document.stored import to_json
 from diagnose.report import comparison, page
 from diagnose.report.tab import folder, plugin, runs
 from diagnose.report.tab.plugin import DiagnosePlugin
@@ -73,7 +73,7 @@ def test_all_runs_below_the_log_folder_are_listed_with_what_tells_them_apart(tmp
     assert told == {
         "name": "monday",
         "target": "train.py",
-        "verdict": documents.sick()["verdict"],
+        "verdict": documents.sick().verdict,
         "step": "12.3 ms",
         "device": "cpu",
         "problem": "",
@@ -133,7 +133,7 @@ def test_a_report_written_again_is_read_again(tmp_path: Path) -> None:
     run, tab = write_run(tmp_path / "run"), Tab(tmp_path)
     assert tab.rows()["run"]["target"] == "train.py"
     document = documents.sick()
-    document["run"]["target"] = "evaluate.py"
+    document.run.target = "evaluate.py"
     (run / "report.json").write_text(to_json(document))
     assert tab.rows()["run"]["target"] == "evaluate.py"
 
@@ -249,7 +249,7 @@ def _slowly(inside: Any) -> Any:
 def test_the_report_is_rendered_from_the_document_and_never_read_as_html(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "fragment", lambda document: f"<p>{document['run']['target']}</p>")
+    monkeypatch.setattr(page, "fragment", lambda document: f"<p>{document.run.target}</p>")
     (write_run(tmp_path / "run") / "report.html").write_text("<script>alert(1)</script>")
     answer = Tab(tmp_path).get("/fragment", run="run")
     assert (answer.text, answer.mimetype) == ("<p>train.py</p>", "text/html")
@@ -268,10 +268,7 @@ def test_two_runs_are_compared_under_their_names(tmp_path: Path, monkeypatch: py
     write_run(tmp_path / "before")
     write_run(tmp_path / "after", documents.healthy())
     assert Tab(tmp_path).get("/compare", a="before", b="after").text == "<table>"
-    assert (asked["a"]["verdict"], asked["b"]["verdict"]) == (
-        documents.sick()["verdict"],
-        documents.healthy()["verdict"],
-    )
+    assert (asked["a"].verdict, asked["b"].verdict) == (documents.sick().verdict, documents.healthy().verdict)
     assert asked["names"] == ("before", "after")
 
 
@@ -340,11 +337,11 @@ def test_a_pipe_in_place_of_a_report_blocks_nobody(tmp_path: Path) -> None:
 
 
 def _of_format_7() -> dict[str, Any]:
-    return documents.sick() | {"schema": 7, "tool": {"name": "diagnose", "version": "9.0"}}
+    return documents.as_read(documents.sick()) | {"schema": 7, "tool": {"name": "diagnose", "version": "9.0"}}
 
 
 def _without_findings() -> dict[str, Any]:
-    document = documents.sick()
+    document = documents.as_read(documents.sick())
     del document["findings"]
     return document
 
@@ -354,10 +351,14 @@ DAMAGED = {
     "{": "is damaged",
     "[" * 100_000: "is damaged",
     "\x00\xff": "is damaged",
-    to_json(_of_format_7()): "has format 7 (written by diagnose 9.0); this version reads format 1",
+    to_json(_of_format_7()): "has format 7 (written by diagnose 9.0); this version reads formats 1 to 2",
     to_json(_without_findings()): "is damaged, or of another version",
-    to_json(documents.sick() | {"steps": {"plain_ms": 3}}): "is damaged, or of another version",
-    to_json(documents.sick() | {"key_averages": {"rows": 3}}): "is damaged, or of another version",
+    to_json(
+        documents.as_read(documents.sick()) | {"steps": {"plain_ms": 3}}
+    ): "is damaged, or of another version",
+    to_json(
+        documents.as_read(documents.sick()) | {"key_averages": {"rows": 3}}
+    ): "is damaged, or of another version",
 }
 
 
@@ -379,6 +380,14 @@ def test_a_report_that_cannot_be_shown_is_listed_with_a_sentence(
     ):
         assert (answer.status_code, answer.mimetype) == (422, "text/plain")
         assert said in answer.text
+
+
+def test_a_report_of_an_earlier_schema_is_shown(tmp_path: Path) -> None:
+    earlier = Path(documents.__file__).parent / "stored" / "schema-1.json"
+    (write_run(tmp_path / "run") / "report.json").write_bytes(earlier.read_bytes())
+    tab = Tab(tmp_path)
+    assert tab.rows()["run"]["problem"] == ""
+    assert tab.get("/fragment", run="run").status_code == 200
 
 
 def test_no_command_is_told_where_there_is_no_recording_to_read_again(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from tests.trace.build import Json, event, kernel, launch, read
 
 def test_launches_without_any_gpu_event_are_told() -> None:
     ops = [event("aten::mm", 0, 50), event("cudaGetDevice", 2, 1, "cuda_runtime")]
-    assert read(*ops).notes == ()
-    (note,) = read(*ops, launch(5, 1, 1), launch(7, 1, 2), launch(9, 1, 3, "hipMemcpyWithStream")).notes
-    assert note.startswith("GPU activity was not recorded: the trace holds 3 calls")
-    assert read(*ops, launch(5, 1, 1), launch(7, 1, 2), kernel("gemm", 8, 1, 1)).notes == ()
+    assert read(*ops).doubts == ()
+    (note,) = read(*ops, launch(5, 1, 1), launch(7, 1, 2), launch(9, 1, 3, "hipMemcpyWithStream")).doubts
+    assert note.code == "gpu-unrecorded"
+    assert note.text.startswith("GPU activity was not recorded: the trace holds 3 calls")
+    assert read(*ops, launch(5, 1, 1), launch(7, 1, 2), kernel("gemm", 8, 1, 1)).doubts == ()
 
 
 def steps(gpu_us: float) -> list[Json]:
@@ -28,10 +29,12 @@ def steps(gpu_us: float) -> list[Json]:
 
 
 def test_a_host_that_runs_ahead_is_told_with_both_times() -> None:
-    assert read(*steps(100)).notes == ()
-    (note,) = read(*steps(500)).notes
-    assert "after 0.1 ms, and the GPU takes 0.5 ms" in note
-    assert "a step really takes about 0.5 ms" in note and "of the 0.1 ms alone, 20 % of a step" in note
+    assert read(*steps(100)).doubts == ()
+    (note,) = read(*steps(500)).doubts
+    assert "after 0.1 ms, and the GPU takes 0.5 ms" in note.text and note.code == "host-ahead"
+    assert (
+        "a step really takes about 0.5 ms" in note.text and "of the 0.1 ms alone, 20 % of a step" in note.text
+    )
 
 
 def test_one_step_alone_says_nothing_about_running_ahead() -> None:
@@ -41,6 +44,6 @@ def test_one_step_alone_says_nothing_about_running_ahead() -> None:
             event("aten::mm", 0, 9),
             launch(1, 1, 1),
             kernel("k", 5, 900, 1),
-        ).notes
+        ).doubts
         == ()
     )

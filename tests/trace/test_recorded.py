@@ -53,7 +53,8 @@ def test_read_or_refused_in_words(path: Path) -> None:
             read_trace(path)
         return
     trace = read_trace(path)
-    assert [next((note for note in NOTES if note in told), told) for told in trace.notes] == noted(
+    notes = [*trace.notes, *(doubt.text for doubt in trace.doubts)]
+    assert [next((note for note in NOTES if note in told), told) for told in notes] == noted(
         identity(path), trace
     ), "nothing was lost"
     check_tables(trace)

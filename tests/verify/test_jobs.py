@@ -84,26 +84,26 @@ def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start:
     run = tmp_path / "run"
     record(run, start, "waits", ranks)
     document = analyse(run)
-    finding = next(one for one in document["findings"] if one["rule"] == "late-rank-input")
-    assert finding["state"] == "fires" and finding["fix"]["how"].startswith("Rank 1 holds the others up by")
-    assert document["verdict"].startswith("Rank 1 holds up rank 0 by")
-    assert [site["line"] for site in finding["fix"]["call_sites"]] == [line_of("loader =")]
-    assert finding["culprits"][0]["line"] == line_of("for step, batch in")
-    predicted = finding["saving"]["predicted_ms"]
-    assert 20 < predicted["best_guess"] < 36, predicted
+    finding = next(one for one in document.findings if one.rule == "late-rank-input")
+    assert finding.state == "fires" and finding.fix.how.startswith("Rank 1 holds the others up by")
+    assert document.verdict.startswith("Rank 1 holds up rank 0 by")
+    assert [site.line for site in finding.fix.call_sites] == [line_of("loader =")]
+    assert finding.culprits[0].line == line_of("for step, batch in")
+    predicted = finding.saving.predicted_ms
+    assert 20 < predicted.best_guess < 36, predicted
 
     same = job_of(json.loads((run / "run.json").read_text()), facts_of(run))
     assert (same.ranks, same.environment.get("OMP_NUM_THREADS")) == (
         (ranks, "2") if start == "torchrun" else (0, None)
     )
-    (fix,) = candidates([finding], Path(document["run"]["cwd"]), (), ())
+    (fix,) = candidates([finding], Path(document.run.cwd), (), ())
     one_worker = fix.with_number(1).spec  # fewer processes to wait for
     before, after = (
         trial(tmp_path / str(len(specs)), same, *specs, **vars(WAITS)) for specs in ((), (one_worker,))
     )
     assert after["interventions"][0]["held"] == ranks
     saved_ms = float(np.median(step_ms(before, 1)[6:]) - np.median(step_ms(after, 1)[6:]))
-    assert 0.6 * predicted["low"] < saved_ms < 1.4 * predicted["high"], (predicted, saved_ms)
+    assert 0.6 * predicted.low < saved_ms < 1.4 * predicted.high, (predicted, saved_ms)
     assert not data_differ(before, after) and before["losses"] == after["losses"]
 
 
@@ -160,7 +160,7 @@ def test_ranks_that_hang_are_ended(tmp_path: Path) -> None:
 def test_a_rank_that_is_slow_by_itself_is_for_people_to_mend(tmp_path: Path) -> None:
     run = tmp_path / "run"
     record(run, "spawn", "computes", 2)
-    finding = next(one for one in analyse(run)["findings"] if one["rule"] == "late-rank-host")
-    assert finding["state"] == "fires"
+    finding = next(one for one in analyse(run).findings if one.rule == "late-rank-host")
+    assert finding.state == "fires"
     (fix,) = candidates([finding], SCRIPTS, (), ())
     assert fix.why_not == "a change of the script that no tool can make"

@@ -115,9 +115,9 @@ def test_what_a_fix_does_to_the_step_is_told(tmp_path: Path, factor: float, said
     tried = prove(tmp_path, Machine(gc_freeze={"factor": factor}), fix("gc_freeze")).tried[0]
     assert (tried.state, tried.verdict) == ("measured", said)
     assert tried.change is not None and tried.results is not None
-    assert tried.change["change"] == pytest.approx(factor - 1, abs=0.02)
-    assert tried.change["saved_ms"][1] == pytest.approx(10 * (1 - factor), abs=0.2)
-    assert tried.results["agreement"] == "same"
+    assert tried.change.change == pytest.approx(factor - 1, abs=0.02)
+    assert tried.change.saved_ms[1] == pytest.approx(10 * (1 - factor), abs=0.2)
+    assert tried.results.agreement == "same"
     # 0.5 s are 50 steps, at most 20, untimed; 2 s are 200 steps: 220, from the 22nd on
     assert (tried.step_from, tried.step_to) == (21, 220)
 
@@ -183,13 +183,13 @@ def test_losses_are_compared(tmp_path: Path, safety: str, losses: list[float], s
 def test_a_script_that_differs_from_run_to_run_is_found_out(tmp_path: Path) -> None:
     proof = prove(tmp_path, Machine(own_losses="random"), fix("gc_freeze"))
     assert proof.same_losses is False
-    assert proof.tried[0].results is not None and proof.tried[0].results["agreement"] == "unsteady"
+    assert proof.tried[0].results is not None and proof.tried[0].results.agreement == "unsteady"
 
 
 def test_batches_are_seeded_where_items_draw_random_numbers(tmp_path: Path) -> None:
     proof = prove(tmp_path, Machine(dataloader={"other_data": "random", "factor": 0.5}), fix("dataloader"))
     assert proof.seeded_batches
-    assert proof.tried[0].results is not None and proof.tried[0].results["agreement"] == "same"
+    assert proof.tried[0].results is not None and proof.tried[0].results.agreement == "same"
     assert proof.tried[0].verdict == "faster"
 
 
@@ -198,7 +198,7 @@ def test_data_that_a_fix_really_changes_are_told(tmp_path: Path) -> None:
         tmp_path, Machine(dataloader={"other_data": "always", "factor": 0.5}), fix("dataloader")
     ).tried[0]
     # although the losses are the same
-    assert tried.results is not None and tried.results["agreement"] == "other_data"
+    assert tried.results is not None and tried.results.agreement == "other_data"
     assert tried.verdict == "changes_result"
 
 
@@ -208,16 +208,16 @@ def test_the_number_of_workers_is_searched_for(tmp_path: Path, monkeypatch: pyte
     tried = prove(
         tmp_path, Machine(dataloader={"factor": {"num_workers": factors}}), fix("dataloader", num_workers=2)
     ).tried[0]
-    assert tried.curve is not None and sorted(tried.curve["ms"]) == [1, 2, 4, 8]
-    assert (tried.curve["knee"], tried.arguments) == (4, {"num_workers": 4})
-    assert tried.change is not None and tried.change["change"] == pytest.approx(-0.6, abs=0.02)
+    assert tried.curve is not None and sorted(tried.curve.ms) == [1, 2, 4, 8]
+    assert (tried.curve.knee, tried.arguments) == (4, {"num_workers": 4})
+    assert tried.change is not None and tried.change.change == pytest.approx(-0.6, abs=0.02)
 
 
 def test_another_batch_size_is_compared_by_the_sample(tmp_path: Path) -> None:
     """A step of 64 samples that takes 12 ms is 6 ms for 32, which took 10."""
     machine = Machine(dataloader={"factor": 1.2, "trial": {"batch_size": 64}})
     tried = prove(tmp_path, machine, fix("dataloader", batch_size=64, persistent_workers=True)).tried[0]
-    assert tried.change is not None and tried.change["change"] == pytest.approx(-0.4, abs=0.02)
+    assert tried.change is not None and tried.change.change == pytest.approx(-0.4, abs=0.02)
     assert tried.batch_sizes == (32, 64)
 
 
@@ -235,7 +235,7 @@ def test_what_is_faster_is_measured_together(tmp_path: Path) -> None:
     assert (proof.tried[3].state, proof.tried[3].why) == ("not_tried", "not allowed")
     assert proof.together is not None and proof.together.verdict == "faster"
     # 0.8 × 0.9
-    assert proof.together.change is not None and proof.together.change["change"] == pytest.approx(
+    assert proof.together.change is not None and proof.together.change.change == pytest.approx(
         -0.28, abs=0.02
     )
     assert machine.runs[-2:] in ([[], ["gc_freeze", "zero_grad"]], [["gc_freeze", "zero_grad"], []])
@@ -288,7 +288,7 @@ def test_a_run_that_fails_late_does_not_cost_what_was_measured(tmp_path: Path) -
 
     machine = Failing(gc_freeze={"factor": 0.99})  # so little that four pairs are not enough
     tried = prove(tmp_path, machine, fix("gc_freeze"), precision=0.001).tried[0]
-    assert tried.state == "measured" and tried.change is not None and tried.change["pairs"] == 3
+    assert tried.state == "measured" and tried.change is not None and tried.change.pairs == 3
     assert "was killed by SIGKILL" in tried.why
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from diagnose.document import queries as questions
 from diagnose.document import savings, text
-from diagnose.document.queries import Document
+from diagnose.document.model import Document
 from diagnose.report import findings, html, ranks, sentences, templates, verification
 from diagnose.report.page.picture import packed
 from diagnose.report.page.strip import HEIGHT, WIDTH, strip
@@ -56,7 +56,7 @@ def page(document: Document, picture: dict[str, Any] | None) -> str:
     room = MOST_BYTES - sum(len(part.encode("utf-8", "replace")) for part in (body, style, script))
     shell = _environment().get_template("page.html")
     return shell.render(
-        title=text.clean(document["run"]["target"], text.LONGEST_NAME),
+        title=text.clean(document.run.target, text.LONGEST_NAME),
         body=html.trusted(body),
         style=html.trusted(style),
         script=html.trusted(script),

@@ -11,14 +11,12 @@ import stat
 import zlib
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from diagnose.document.queries import SCHEMA, Document, step_ms
-from diagnose.document.schema import problems
+from diagnose.document.model import Document
+from diagnose.document.stored import REPORT, read_document
 from diagnose.document.text import clean
 from diagnose.errors import DiagnoseError
 
-REPORT = "report.json"
 RUN = "run.json"
 PICTURE = "picture.json.gz"
 TRACES = (  # best first: the trace with our findings in it, the recorded one, the one that was given to us
@@ -30,47 +28,12 @@ TRACES = (  # best first: the trace with our findings in it, the recorded one, t
 LARGEST_BYTES = 64 * 2**20  # a hundred times a usual report, ten times the largest picture
 
 
-class NotOurs(Exception):
-    """A report.json that another program wrote."""
-
-
 def document_in(folder: Path) -> Document:
-    """The result document in a folder, of the shape that reports rely on.
+    """The result document in a folder.
 
     Raises DiagnoseError where there is none that this version can show, and NotOurs.
     """
-    document = _parsed(_content(_file(folder, REPORT), REPORT), REPORT, folder)
-    tool = document.get("tool") if isinstance(document, dict) else None
-    if not isinstance(tool, dict) or tool.get("name") != "diagnose":
-        raise NotOurs(folder)
-    schema = document.get("schema")
-    if schema != SCHEMA:
-        written_by = clean(str(tool.get("version")), 20)
-        has = (
-            f"{REPORT} has format {clean(str(schema), 20)} (written by diagnose {written_by}); this version "
-            f"reads format {SCHEMA}."
-        )
-        raise DiagnoseError(has, do=_again(folder))
-    wrong = _wrong(document)
-    if wrong:
-        raise DiagnoseError(
-            f"{REPORT} is damaged, or of another version of diagnose.",
-            saw=clean(wrong, 200),
-            do=_again(folder),
-        )
-    return dict(document)
-
-
-def _wrong(document: Document) -> str:
-    """What is wrong with a document's shape; empty if nothing is.
-
-    Deep inside it anything may be of any type.
-    """
-    try:
-        step_ms(document)
-        return next(iter(problems(document)), "")
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
+    return read_document(_content(_file(folder, REPORT), REPORT), again=_again(folder))
 
 
 def in_one_line(error: DiagnoseError) -> str:
@@ -135,13 +98,6 @@ def _content(path: Path, name: str) -> bytes:
     if len(content) > LARGEST_BYTES:
         raise DiagnoseError(f"{name} is too large to be shown.", saw="more than 64 MiB")
     return content
-
-
-def _parsed(content: bytes, name: str, folder: Path) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(name, str(error), folder) from error
 
 
 def _damaged(name: str, saw: str, folder: Path) -> DiagnoseError:

@@ -17,10 +17,10 @@ from tensorboard.util import tb_logging
 from werkzeug import wrappers
 from werkzeug.wsgi import wrap_file
 
-from diagnose.document.queries import to_json
+from diagnose.document.stored import REPORT, NotOurs, to_json
 from diagnose.document.text import clean
 from diagnose.errors import DiagnoseError
-from diagnose.report.tab.folder import REPORT, NotOurs, document_in, in_one_line, picture_in, trace_in
+from diagnose.report.tab.folder import document_in, in_one_line, picture_in, trace_in
 from diagnose.report.tab.runs import Run, Runs
 
 # what a request waits for a walk of the log folder; the tab asks again where that was not enough

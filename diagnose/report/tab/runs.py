@@ -17,18 +17,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from diagnose.document.queries import Document, step_ms
+from diagnose.document.model import Document
+from diagnose.document.queries import step_ms
+from diagnose.document.stored import REPORT, NotOurs
 from diagnose.document.text import clean, ms
 from diagnose.errors import DiagnoseError
-from diagnose.report.tab.folder import (
-    PICTURE,
-    REPORT,
-    NotOurs,
-    document_in,
-    in_one_line,
-    started_at,
-    trace_in,
-)
+from diagnose.report.tab.folder import PICTURE, document_in, in_one_line, started_at, trace_in
 
 DEEPEST = 4  # folders below the log folder: logs/project/diagnosis/<time> is one more than people have
 MOST_ENTRIES = 200_000
@@ -197,10 +191,10 @@ def _run(key: str, name: str, folder: Path, before: Run | None) -> Run | None:
 
 
 def _summary(document: Document) -> Row:
-    run = document["run"]
+    run = document.run
     return {
-        "target": clean(run["target"], 100),
-        "verdict": clean(document["verdict"], 400),
+        "target": clean(run.target, 100),
+        "verdict": clean(document.verdict, 400),
         "step": ms(step_ms(document)),
-        "device": clean(run["device"], 20),
+        "device": clean(run.device, 20),
     }

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from diagnose.document import savings, text
-from diagnose.document.queries import Document, Finding, place, planned
+from diagnose.document.model import Document, Finding
+from diagnose.document.queries import place, planned
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import SELECTORS, Selection, Selector
@@ -55,7 +56,7 @@ def annotation_events(measured: Measured, assessed: Sequence[Assessed], document
     annotated.add_ledger(view)
     selectors = {one.finding.rule.id: SELECTORS.get(one.finding.rule.selector) for one in assessed}
     for number, finding in enumerate(planned(document), 1):
-        selector = selectors.get(finding["rule"])
+        selector = selectors.get(finding.rule)
         spans = (
             _time(measured, view, selector)
             if selector is not None and selector.table != "calls"
@@ -65,7 +66,7 @@ def annotation_events(measured: Measured, assessed: Sequence[Assessed], document
             shown = spans[longest(spans, SLICES_OF_A_FINDING)]
             track = annotated.add_finding(f"{number}. ", finding, document, shown, len(spans))
             arrows = from_finding(view, measured.rows(selector), selector.table == "device", shown, track)
-            annotated.add_arrows(finding["fix"]["title"], arrows)
+            annotated.add_arrows(finding.fix.title, arrows)
     return annotated.events
 
 
@@ -92,9 +93,9 @@ class _Annotated:
         self._metadata("process_sort_index", self._pid, {"sort_index": ABOVE_ALL})
 
     def add_steps(self, view: Selection) -> None:
-        steps = view.trace.steps[view.trace.steps["complete"]]
+        steps = view.trace.steps[view.trace.steps.complete]
         track = self._thread("Steps, as recorded")
-        for number, (start, end) in zip(steps["number"].tolist(), view.host_windows.tolist(), strict=True):
+        for number, (start, end) in zip(steps.number.tolist(), view.host_windows.tolist(), strict=True):
             self._slice(track, start, end, f"step {number}: {text.ms((end - start) / 1e6)}", {})
 
     def add_ledger(self, view: Selection) -> None:
@@ -114,7 +115,7 @@ class _Annotated:
         """The new track, with a slice a span; the spans are the longest of so many."""
         line = place(finding)
         where = text.clean(text.place(line), LONGEST_PLACE) if line else ""
-        title = text.clean(finding["fix"]["title"])
+        title = text.clean(finding.fix.title)
         track = self._thread(f"{lead}{title}{f' – {where}' if where else ''}{_cut(len(spans), count_of_all)}")
         args = _about(finding, document, where, len(spans))
         for start, end in spans.tolist():
@@ -164,12 +165,12 @@ def _us(ns: int) -> Decimal:
 def _about(finding: Finding, document: Document, where: str, slice_count: int) -> dict[str, str]:
     """What a slice of the finding tells when it is clicked."""
     told = {
-        "symptom": finding["symptom"],
-        "how": finding["fix"]["how"],
+        "symptom": finding.symptom,
+        "how": finding.fix.how,
         "at": where,
-        "takes per step": text.ms(finding["ms_per_step"]),
+        "takes per step": text.ms(finding.ms_per_step),
         f"{savings.saves(document).lower()} per step": savings.saving(finding, document),
-        "rule": finding["rule"],
+        "rule": finding.rule,
         "arrows": f"from the longest {text.count(ARROWS)} of {text.count(slice_count)} slices"
         if slice_count > ARROWS
         else "",

@@ -1,0 +1,18 @@
+"""What a reader of numbers should know of how they came about."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+GPU_UNRECORDED = "gpu-unrecorded"
+HOST_AHEAD = "host-ahead"
+NOISY_STEPS = "noisy-steps"
+
+
+class Note(Struct, frozen=True):
+    """What was lost, repaired or assumed, or what makes numbers doubtful."""
+
+    code: Annotated[str, Meta(description="What it is about, for programs; empty where none needs to know.")]
+    text: Annotated[str, Meta(description="In sentences.")]
