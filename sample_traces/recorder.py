@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from diagnose.commands.launching import RECORDING
 from diagnose.commands.main import parse
-from diagnose.document.queries import recorded_nothing, to_json
+from diagnose.document.queries import recorded_nothing
+from diagnose.document.stored import to_json
 from diagnose.errors import EXIT_FAILURE, EXIT_SCRIPT_FAILED, DiagnoseError
 from diagnose.pipeline import analysis_of
 from diagnose.run.launch import launch

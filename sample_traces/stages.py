@@ -20,6 +20,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
+
+from diagnose.document.model import FixResult
 from diagnose.measure.recording import Recording, load_recording
 from diagnose.report.verification import verdict
 from sample_traces import first_light, hook_costs, storytelling
@@ -233,7 +236,8 @@ def _without_sample(device: str, out: Path) -> Piece:
             diagnosed("verify", str(run), "--quiet", *budget, *tries, cwd=sick.script.parent, seconds=seconds)
             proof = json.loads((run / "verify.json").read_text(encoding="utf-8"))
         _save(proof, out / "without-sample.json")
-        return "; ".join(f"{one['intervention']}: {verdict(one)}" for one in proof["tried"])
+        tried = msgspec.convert(proof["tried"], list[FixResult])
+        return "; ".join(f"{one.intervention}: {verdict(one)}" for one in tried)
 
     return Piece("remedies", sick.case, 2 * VERIFY_S, hold)
 

@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 
 from diagnose.commands.verify import duration
-from diagnose.document.model import Verification
+from diagnose.document.model import FixResult
 from diagnose.document.text import share
 from diagnose.errors import DiagnoseError
 from diagnose.judge.rules import load_rules
@@ -66,8 +66,8 @@ class Verified:
     twin_verdict: str = NO_TWIN_YET
 
     @property
-    def tried(self) -> dict[str, Any]:
-        return self.proof["tried"][0]
+    def tried(self) -> FixResult:
+        return msgspec.convert(self.proof["tried"][0], FixResult)
 
 
 def automatic(device: str) -> list[Sample]:
@@ -105,9 +105,9 @@ def verified(
     if not (run / "verify.json").is_file():
         return (said.stderr.strip().splitlines() or ["nothing was tried"])[-1].strip()
     found = Verified(sick.case, json.loads((run / "verify.json").read_text()))
-    if found.tried["state"] == "no_time":
+    if found.tried.state == "no_time":
         raise RuntimeError(verdict(found.tried))
-    return found if found.tried["state"] == "measured" else verdict(found.tried)
+    return found if found.tried.state == "measured" else verdict(found.tried)
 
 
 def against_twin(found: Verified, sick: Sample, folder: Path, budget_s: float = BUDGET_S) -> Verified:
@@ -115,8 +115,8 @@ def against_twin(found: Verified, sick: Sample, folder: Path, budget_s: float = 
     if sick.other_fix or sick.twin_steps > 1:
         return Verified(found.case, found.proof, None, "the twin does something else")
     tried = found.tried
-    spec = {"name": tried["intervention"], "arguments": tried["arguments"], "sites": []}
-    settings = TrialSettings(tried["step_to"] - 1, max(1, tried["step_from"] - 1), 1, timeout_s=300)
+    spec = {"name": tried.intervention, "arguments": tried.arguments, "sites": []}
+    settings = TrialSettings((tried.step_to or 1) - 1, max(1, (tried.step_from or 1) - 1), 1, timeout_s=300)
     bench = TrialRunner(Store(folder / "twin" / sick.case), settings, lambda label: None)
     try:
         deadline = time.monotonic() + budget_s
@@ -171,7 +171,11 @@ def page(
     command: str,
 ) -> str:
     """``known``: the machine, as `machine.machine` tells it; ``command`` wrote this."""
-    pairs = [pair for one in found for pair in pairs_of(one.case, msgspec.convert(one.proof, Verification))]
+    pairs = [
+        pair
+        for one in found
+        for pair in pairs_of(one.case, msgspec.convert(one.proof["tried"], list[FixResult]))
+    ]
     rows = [(one.case, verdict(one.tried), losses(one.tried), _twin(one)) for one in found]
     parts = [
         on_machine(HEADING, known["gpu"]),
