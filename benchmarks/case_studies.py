@@ -21,11 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from benchmarks import paired, tasks
 from benchmarks.options import parser
 from benchmarks.samples import FOLDER
 from benchmarks.tables import table
 from benchmarks.tasks import ALL_DONE, SOME_FAILED, diagnosed
+from diagnose.document.model import FixResult
 from diagnose.document.text import ms, share, signed_span
 from diagnose.report.verification import verdict
 from diagnose.verify.paired import RunFailed
@@ -255,7 +258,7 @@ def _measured(saving: dict[str, Any], before: dict[str, Any], rule: str) -> tupl
     tried = next(
         (one for one in (before["verification"] or {}).get("tried", ()) if one["rule"] == rule), None
     )
-    return _span(saving["measured_ms"]), verdict(tried) if tried else "by hand"
+    return _span(saving["measured_ms"]), verdict(msgspec.convert(tried, FixResult)) if tried else "by hand"
 
 
 def _span(saving: dict[str, Any] | None) -> str:

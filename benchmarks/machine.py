@@ -30,7 +30,6 @@ NEEDED = (
     "jinja2",
     "psutil",
     "libcst",
-    "typing_extensions",
 )
 NOT_NEEDED_HERE = ("zstandard", "fsspec")
 OLDEST_PYTHON, OLDEST_TORCH = (3, 10), (2, 4)

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from benchmarks import case_studies, first_light, hook_costs, verified
@@ -31,6 +32,7 @@ from benchmarks.record import PATTERNS, size_of, why_too_large
 from benchmarks.samples import FOLDER, SAMPLES, is_recorded
 from benchmarks.tables import table
 from benchmarks.tasks import records
+from diagnose.document.model import FixResult
 from diagnose.measure.recording import load_recording
 from diagnose.report.verification import verdict
 
@@ -176,7 +178,7 @@ def _verified(results: Results) -> str:
         parts.append(table(("a healthy script against itself", "verdict", "noise floor", "pairs"), rows))
     if (results.out / "without-sample.json").is_file():
         tried = json.loads((results.out / "without-sample.json").read_text(encoding="utf-8"))["tried"]
-        remedies = [(one["intervention"], verdict(one)) for one in tried]
+        remedies = [(one["intervention"], verdict(msgspec.convert(one, FixResult))) for one in tried]
         parts += [
             "Remedies that no sample is cured by, on a script that needs none of them:",
             table(("remedy", "verdict"), remedies),

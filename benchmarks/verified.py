@@ -33,7 +33,7 @@ from benchmarks.samples import SAMPLES, Sample, is_recorded, samples_for
 from benchmarks.tables import table
 from benchmarks.tasks import diagnosed, recorded
 from diagnose.commands.verify import duration
-from diagnose.document.model import FixResult, Verification
+from diagnose.document.model import FixResult
 from diagnose.document.text import share
 from diagnose.errors import DiagnoseError
 from diagnose.judge.rules import load_rules
@@ -172,7 +172,11 @@ def page(
     command: str,
 ) -> str:
     """``known``: the machine, as `machine.machine` tells it; ``command`` wrote this."""
-    pairs = [pair for one in found for pair in pairs_of(one.case, msgspec.convert(one.proof, Verification))]
+    pairs = [
+        pair
+        for one in found
+        for pair in pairs_of(one.case, msgspec.convert(one.proof["tried"], list[FixResult]))
+    ]
     rows = [(one.case, verdict(one.tried), losses(one.tried), _twin(one)) for one in found]
     parts = [
         on_machine(HEADING, known["gpu"]),

@@ -291,7 +291,7 @@ def tried_out():
         "why": "", "predicted_ms": {"best_guess": 1.0, "low": 0.5, "high": 2.0},
         "verdict": "faster", "change": change, "curve": None, "memory": {},
         "results": {"agreement": "same", "compared": 40, "deviation": 0.0, "tolerance": 0.01, "same_data": True},
-        "batch_sizes": [], "step_from": 5, "step_to": 50,
+        "batch_sizes": None, "step_from": 5, "step_to": 50,
     }  # fmt: skip
 
 

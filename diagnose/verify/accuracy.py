@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from diagnose.document.measurements import FASTER, REFUTED
-from diagnose.document.model import Verification
+from diagnose.document.model import FixResult, Verification
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Summary:
     inside: float
 
 
-def pairs_of(run: str, verification: Verification) -> list[Pair]:
+def pairs_of(run: str, results: Iterable[FixResult]) -> list[Pair]:
     """Of the fixes with a prediction and a verdict on their time."""
     return [
         Pair(
@@ -53,7 +53,7 @@ def pairs_of(run: str, verification: Verification) -> list[Pair]:
             (tried.predicted_ms.low, tried.predicted_ms.best_guess, tried.predicted_ms.high),
             tried.change.saved_ms,
         )
-        for tried in verification.tried
+        for tried in results
         if tried.change and tried.predicted_ms and tried.verdict in (FASTER, *REFUTED)
     ]
 
@@ -67,7 +67,7 @@ def pairs_below(folder: Path) -> list[Pair]:
     for path in sorted({*folder.glob("verify.json"), *folder.glob("*/verify.json")}):
         try:
             verification = msgspec.json.decode(path.read_bytes(), type=Verification)
-            pairs += pairs_of(path.parent.name, verification)
+            pairs += pairs_of(path.parent.name, verification.tried)
         except (OSError, ValueError, RecursionError):
             continue
     return pairs

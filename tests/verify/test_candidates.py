@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from diagnose.document.model import Finding
 from diagnose.errors import UsageError
 from diagnose.verify.candidates import by_hand, candidates
+from tests.report import documents
+from tests.report.documents import changed
 
 
 def finding(
@@ -13,17 +16,13 @@ def finding(
     intervention: str = "gc_freeze",
     arguments: dict | None = {},  # noqa: B006
     safety: str = "exact",
-) -> dict:
+) -> Finding:
     fix = {"title": "T", "intervention": intervention, "arguments": arguments, "safety": safety}
-    return {
-        "rule": rule,
-        "saving": {"predicted_ms": None},
-        "culprits": [],
-        "fix": {**fix, "call_sites": [{"file": "train.py", "line": 3, "source": ""}]},
-    }
+    sites = [{"file": "train.py", "line": 3, "source": ""}]
+    return changed(documents.finding(rule), fix={**fix, "call_sites": sites})
 
 
-def chosen(*findings: dict, allowed: tuple[str, ...] = (), only: tuple[str, ...] = ()):
+def chosen(*findings: Finding, allowed: tuple[str, ...] = (), only: tuple[str, ...] = ()):
     return candidates(findings, Path("/job"), allowed, only)
 
 
@@ -36,8 +35,10 @@ def test_what_has_an_automatic_form_is_tried_where_it_is_made() -> None:
 @pytest.mark.parametrize("intervention", ["inference_mode", "non_blocking"])
 def test_a_fix_of_the_blamed_line_is_tried_where_its_patch_would_be(intervention: str) -> None:
     given = finding(intervention=intervention)
-    given["culprits"] = [{"file": "model.py", "line": 7}, {"file": "", "line": 0}]
-    given["fix"]["call_sites"] = []
+    blamed, unknown = documents.culprit(7, "", 1.0, 1.0), documents.culprit(0, "", 1.0, 1.0)
+    blamed.file, unknown.file = "model.py", ""
+    given.culprits = [blamed, unknown]
+    given.fix.call_sites = []
     assert chosen(given)[0].sites == (("/job/model.py", 7),)
 
 
@@ -49,7 +50,7 @@ def test_a_fix_of_the_blamed_line_is_tried_where_its_patch_would_be(intervention
         (finding(safety="numerics"), "--allow numerics"),
     ],
 )
-def test_what_is_not_tried_says_why(given: dict, why: str) -> None:
+def test_what_is_not_tried_says_why(given: Finding, why: str) -> None:
     assert why in chosen(given)[0].why_not
 
 
