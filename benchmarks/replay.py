@@ -1,6 +1,6 @@
 """What predicting costs: a replay of one edit in ms, the whole plan as a ratio to reading the trace.
 
-    python -m benchmarks replay TRACE...
+python -m benchmarks replay TRACE...
 """
 
 import time
