@@ -11,11 +11,16 @@ from pathlib import Path
 
 import pytest
 
-LIVE_FIXTURES = {"browser", "client", "no_process_left", "run_script", "wheel"}
+LIVE_FIXTURES = {"browser", "client", "no_process_left", "on_stubs", "run_script", "wheel"}
 LIVE_FILES = {
+    "fixes/test_samples.py",
+    "run/test_faults.py",
     "run/test_memory_errors.py",
     "run/test_unharmed.py",
+    "test_bad_input.py",
     "test_in_process.py",
+    "test_sample_tools.py",
+    "test_textbook.py",
     "test_torchrun.py",
     "verify/test_jobs.py",
     "verify/test_trials.py",
@@ -44,9 +49,8 @@ def _no_script_unless_live(request: pytest.FixtureRequest) -> Iterator[None]:
 def _note_scripts(event: str, arguments: tuple[object, ...]) -> None:
     if event == "subprocess.Popen" and isinstance(command := arguments[1], (list, tuple)):
         words = [os.fsdecode(word) for word in command]
-        if words[0] == sys.executable and any(
-            word.endswith(".py") or word == "torch.distributed.run" for word in words
-        ):
+        of_scripts = any(word.endswith(".py") or word == "torch.distributed.run" for word in words)
+        if words[0] == sys.executable and of_scripts and "-c" not in words:
             _started.append(" ".join(words))
 
 

@@ -88,3 +88,8 @@ def test_the_installed_package_knows_its_version(installed):
         "import importlib.metadata as m, diagnose; print(m.version('torch-diagnose'), diagnose.__version__)",
     )
     assert len(set(printed.split())) == 1
+
+
+def test_benchmarks_samples_and_tests_are_not_in_the_wheel(wheel):
+    tops = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"diagnose"}

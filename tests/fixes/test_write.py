@@ -99,6 +99,7 @@ def test_what_changes_results_stays_in_the_plan_but_not_in_the_diff(run: Path) -
     assert patches_of(document).patched == ()
 
 
+@pytest.mark.live
 def test_only_what_was_measured_to_be_faster_is_ever_applied(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -206,6 +206,7 @@ def test_captures_between_steps_are_left_alone_in_every_phase(on_stubs: Callable
     assert len(run.phase("plain")["device_tick_ns"]["cuda:0"]) == len(run.phase("plain")["tick_ns"])
 
 
+@pytest.mark.live
 def test_a_trial_is_timed_where_its_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {"PYTHONPATH": str(Path(__file__).parent), "FAKE_LOG": str(tmp_path / "log")}
     for name, value in environment.items():

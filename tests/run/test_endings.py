@@ -123,6 +123,7 @@ def test_a_syntax_error_is_the_scripts_failure(tmp_path: Path) -> None:
     assert "SyntaxError: expected ':'" in failure.value.saw
 
 
+@pytest.mark.live
 def test_a_gpu_is_asked_for_and_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     with pytest.raises(UsageError, match="no GPU"):

@@ -230,6 +230,7 @@ LOADS_LINE = next(
 )
 
 
+@pytest.mark.live
 def test_workers_take_the_place_of_none_and_the_losses_stay_the_same_bits() -> None:
     plain, _ = run_fresh("loads.py")
     spec = {
@@ -1148,6 +1149,7 @@ def test_workers_of_loaders_keep_their_one_thread(apply: Apply) -> None:
     torch.set_num_threads(before)
 
 
+@pytest.mark.live
 def test_threads_of_other_libraries_come_from_the_environment() -> None:
     spec = {"name": "threads", "arguments": {"count": 1}, "sites": []}
     changes = environment_of([spec], {"OMP_NUM_THREADS": "1"})
@@ -1180,6 +1182,7 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.live
 def test_an_allocator_is_loaded_before_everything_else(libraries: Path) -> None:
     (some_library,) = {
         line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libm.so" in line

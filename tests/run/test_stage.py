@@ -82,6 +82,7 @@ for step in range(400):
 """
 
 
+@pytest.mark.live
 def test_a_recording_says_how_many_steps_its_phases_take_and_counts_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
