@@ -71,7 +71,7 @@ def result_document(
         notes=[
             *_plain_notes(*recording.notes, *_rank_notes(recording)),
             *_trace_notes(recording),
-            *_plain_notes(*gpu_notes(measured)),
+            *gpu_notes(measured),
             *noise_notes(measured),
         ],
     )

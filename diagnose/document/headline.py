@@ -8,11 +8,13 @@ from diagnose.document import savings
 from diagnose.document.model import Document
 from diagnose.document.queries import metric, recorded_inside, saw_no_step
 from diagnose.document.ranks import ranks_headline
-from diagnose.document.text import count, share, size
+from diagnose.document.text import count, ms, share, size
 from diagnose.measure.areas.gpu_state import gpu_bytes
 from diagnose.measure.areas.host import FULL, OTHERS_SHARE
+from diagnose.measure.device_steps import HOST_AHEAD
 from diagnose.measure.metrics import Measured, Missing
 from diagnose.predict.plan import HIGH_SHARE
+from diagnose.trace import notes
 from diagnose.trace.notes import NOISY_STEPS, Note
 
 # Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at
@@ -44,18 +46,30 @@ def _noise(measured: Measured) -> str:
     )
 
 
-def gpu_notes(measured: Measured) -> list[str]:
-    """What to do about a GPU of which nothing was recorded."""
-    if measured.metric("gpu_unseen") is not True:
+def gpu_notes(measured: Measured) -> list[Note]:
+    """A GPU of which nothing was recorded, with what to do about it; a host that runs ahead of its GPU."""
+    if measured.metric("gpu_unseen") is True:
+        text = (
+            f"{_unseen(measured)}: all times here are the host's alone. Often another profiler was at "
+            "work in "
+            "the same process (one of the script's own for the CPU only, Nsight), or the driver "
+            "refuses CUPTI "
+            "its access. Switch the other profiler off, see what torch and Kineto print at the start, "
+            "and run "
+            "again."
+        )
+        return [Note("", text)]
+    view = measured.timeline
+    if view is None or view.gpu_pace < HOST_AHEAD:
         return []
-    return [
-        f"{_unseen(measured)}: all times here are the host's alone. Often another profiler was at work "
-        "in the "
-        "same process (one of the "
-        "script's own for the CPU only, Nsight), or the driver refuses CUPTI its access. Switch the other "
-        "profiler off, see what torch and "
-        "Kineto print at the start, and run again."
-    ]
+    host_ms, gpu_ms = np.diff(view.host_windows).mean() / 1e6, np.diff(view.windows).mean() / 1e6
+    text = (
+        f"The host runs ahead of the GPU: as recorded, it hands a step over in {ms(host_ms)}, and the "
+        "GPU takes "
+        f"{ms(gpu_ms)} for its work. The step and its parts here are the GPU's; less work for the host alone "
+        "would not shorten it."
+    )
+    return [Note(notes.HOST_AHEAD, text)]
 
 
 def _unseen(measured: Measured) -> str:

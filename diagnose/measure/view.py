@@ -92,6 +92,12 @@ class View:
     def device_in_steps(self) -> np.ndarray:
         return started_in(self.device, self.span)
 
+    @cached_property
+    def gpu_pace(self) -> float:
+        """How long the GPU takes for a step ÷ how long the host does; 1 where steps end on the host."""
+        on_host = self.host_windows
+        return float(np.diff(self.windows).mean() / np.diff(on_host).mean()) if len(on_host) else 1.0
+
     def named(self, test: pd.Series | np.ndarray) -> Rows:
         """Positions of the host events inside complete steps for which ``test`` holds."""
         return np.flatnonzero(np.asarray(test) & self.in_steps)

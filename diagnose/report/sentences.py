@@ -24,7 +24,7 @@ from diagnose.document.queries import (
 )
 from diagnose.document.text import count, factor, ms, share
 from diagnose.run.child.step_clock import StepClock
-from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD, NOISY_STEPS, Note
+from diagnose.trace.notes import GPU_UNRECORDED, NOISY_STEPS, Note
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",
@@ -47,7 +47,7 @@ _STEP_SOURCES = {
     "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
 }
 # The notes that change what all numbers of a report are worth, the gravest first.
-_DOUBTS = (NOISY_STEPS, HOST_AHEAD, GPU_UNRECORDED)
+_DOUBTS = (NOISY_STEPS, GPU_UNRECORDED)
 ON_A_GPU = "These cost next to nothing in this run. On a GPU they would."
 VERIFIES = "runs the script with the fix made and measures what it gains"
 TOP_NOTES = 3

@@ -68,7 +68,7 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
         info=_info(file)
         | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
         notes=(*notes, *steps.notes),
-        doubts=doubts(host.table, device, steps.table),
+        doubts=doubts(host.table, device),
         in_file=_in_file(first, threads, lanes),
     )
 

@@ -129,7 +129,7 @@ def test_plain_steps_after_a_profiler_session_are_told(
         Analysis(measured_case({"timeline": timeline, "clock": {"phases": [phase | more]}})).document
         for more in ({}, {"after_session": True})
     ]
-    assert [document["steps"]["after_session"] for document in documents] == [False, told]
+    assert [document.steps.after_session for document in documents] == [False, told]
     said = [
         [sentence for sentence in measurement(document) if "profiler had recorded this process" in sentence]
         for document in documents
@@ -212,3 +212,28 @@ def test_records_of_synchronisation_change_nothing() -> None:
     assert len(read(*work, *syncs).waits) == 1
     without, with_syncs = ({row: there.tolist() for row, there in one.rows.items()} for one in ledgers)
     assert without == with_syncs
+
+
+def three_steps(gpu_us: int) -> dict[str, str]:
+    """Steps of 100 µs that launch a kernel of the given length each; the GPU runs one behind the other."""
+    marks = [f"main {100 * at} 100 step ProfilerStep#{at}" for at in range(3)]
+    work = [
+        f"""
+        main {100 * at} 10 op aten::mm
+        main {100 * at + 1} 1 runtime cudaLaunchKernel {{"correlation": {at + 1}}}
+        gpu {5 + max(100, gpu_us) * at} {gpu_us} kernel gemm {{"correlation": {at + 1}}}"""
+        for at in range(3)
+    ]
+    return {"timeline": "\n".join([*marks, *work])}
+
+
+@pytest.mark.parametrize(("gpu_us", "told"), [(100, False), (102, False), (500, True)])
+def test_a_host_that_runs_ahead_is_told_with_both_times_and_the_step_is_the_gpus(
+    gpu_us: int, *, told: bool
+) -> None:
+    document = Analysis(measured_case(three_steps(gpu_us))).document
+    notes = [note.text for note in document.notes if note.code == "host-ahead"]
+    assert len(notes) == told
+    if told:  # 0.1 ms on the host; the GPU is through at 505, 1005 and 1505 µs
+        assert "hands a step over in 0.100 ms, and the GPU takes 0.502 ms" in notes[0]
+        assert sum(row.ms_per_step for row in document.ledger) == pytest.approx(0.5, rel=0.02)

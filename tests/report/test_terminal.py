@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from diagnose.report.terminal import HEIGHT, print_headline, print_summary, print_verification
-from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD, NOISY_STEPS
+from diagnose.trace.notes import GPU_UNRECORDED, NOISY_STEPS
 
 from . import documents
 from .documents import HOSTILE_NAMES, Document, change, changed, note
@@ -224,9 +224,9 @@ def test_what_to_type_next_is_one_thing() -> None:
 
 def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> None:
     document = documents.sick()
-    ahead = (
-        "The host runs ahead of the GPU: it leaves each of these steps after 0.1 ms, and the GPU takes "
-        "0.5 ms. So a step is longer."
+    unseen = (
+        "GPU activity was not recorded: the trace holds 3 calls that give work to a GPU and no event of a "
+        "GPU. All times are the host's."
     )
     noise = (
         "The plain steps differ so much that savings below 12 % of the step cannot be told from noise: "
@@ -234,12 +234,12 @@ def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> N
     )
     document.notes = [
         note("timeline: 2 events without an end"),
-        note(f"timeline: {ahead}", HOST_AHEAD),
-        note(f"detail: {ahead}", HOST_AHEAD),
+        note(f"timeline: {unseen}", GPU_UNRECORDED),
+        note(f"detail: {unseen}", GPU_UNRECORDED),
         note(noise, NOISY_STEPS),
     ]
     shown = summary(document, width=300)
-    assert shown.count("! The host runs ahead") == 1 and "the GPU takes 0.5 ms.\n" in shown
+    assert shown.count("! GPU activity was not") == 1 and "no event of a GPU.\n" in shown
     assert f"! {noise}" in shown
     assert "without an end" not in shown
     document.verdict = (

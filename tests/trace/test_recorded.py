@@ -30,14 +30,13 @@ REFUSED = {
 }
 
 
-NOTES = ["repetition counts as a step", "GPU activity was not recorded", "The host runs ahead of the GPU"]
+NOTES = ["repetition counts as a step", "GPU activity was not recorded"]
 NOT_RECORDED = {"hta-cupti-profiler", "neg-zoology", "neg-pyg-timeline"}
-RUNS_AHEAD = {"hta-ns-resolution", "luatil-04", "luatil-05", "luatil-06"}
 
 
 def noted(name: str, trace: Trace) -> list[str]:
     """The notes a trace should come with."""
-    said = (trace.step_source == "repetition", name in NOT_RECORDED, name in RUNS_AHEAD)
+    said = (trace.step_source == "repetition", name in NOT_RECORDED)
     return [note for note, is_said in zip(NOTES, said, strict=True) if is_said]
 
 
