@@ -16,6 +16,7 @@ from diagnose.commands.options import (
     Parser,
     add_format_options,
     add_reading_options,
+    add_rules_option,
     reading_limits,
 )
 from diagnose.commands.outputs import RUNS, say
@@ -154,6 +155,7 @@ def parser() -> Parser:
         help="exit with 4 if B is slower beyond noise, for CI (what cannot be told is not slower)",
     )
     add_reading_options(parser)
+    add_rules_option(parser)
     parser.refuse("--out", WRITES_NOTHING)
     add_format_options(
         parser,

@@ -22,6 +22,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = None
     try:
         options = parse(sys.argv[1:] if argv is None else argv)
+        if getattr(options, "rules", None) is not None:
+            from diagnose.judge.own import use_rules
+
+            use_rules(options.rules)
         asked: Command = options.command
         return asked.run(options)
     except DiagnoseError as error:

@@ -124,6 +124,15 @@ def add_reading_options(parser: Parser) -> None:
     )
 
 
+def add_rules_option(parser: Parser) -> None:
+    parser.add_argument(
+        "--rules",
+        type=Path,
+        metavar="FOLDER",
+        help="rules of your own beside ours (or [tool.diagnose] rules in pyproject.toml)",
+    )
+
+
 def reading_limits(options: argparse.Namespace) -> dict[str, Any]:
     return {"memory_limit": options.memory_limit, "trusted": options.trusted}
 

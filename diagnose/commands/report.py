@@ -15,6 +15,7 @@ from diagnose.commands.options import (
     add_out_option,
     add_reading_options,
     add_report_formats,
+    add_rules_option,
     positive_number,
 )
 from diagnose.commands.outputs import failed, fresh_folder, open_output, out_folder, report_into
@@ -42,7 +43,6 @@ examples:
   python -m diagnose train.py --epochs 3          run train.py, record some steps, write a report
   python -m diagnose --verify -m pkg.train        the same for a module, then try the fixes and measure
   python -m diagnose s3://bucket/trace.json.gz    analyse a trace of torch.profiler, wherever fsspec reads
-  python -m diagnose diagnosis/20261121-070000    analyse a recorded run again
 
 exit codes: 0 report, 1 nothing recorded or our failure, 2 wrong usage or unreadable trace,
             3 script failed, 4 --fail-on, 130 interrupted
@@ -89,6 +89,7 @@ def parser() -> Parser:
         help="end the script after this time",
     )
     add_reading_options(parser)
+    add_rules_option(parser)
     add(
         "--verify",
         action="store_true",

@@ -18,6 +18,7 @@ from diagnose.commands.options import (
     add_fail_on,
     add_reading_options,
     add_report_formats,
+    add_rules_option,
     reading_limits,
 )
 from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
@@ -307,6 +308,7 @@ def parser() -> Parser:
     add("--fresh", action="store_true", help="forget earlier runs instead of going on from them")
     add("--apply", action="store_true", help="then change the script's files: what was measured to be faster")
     add_reading_options(parser)
+    add_rules_option(parser)
     parser.refuse("--out", "what was measured goes into the run's own folder: leave the option out")
     add_report_formats(parser)
     add_fail_on(parser)

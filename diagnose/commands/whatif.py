@@ -15,6 +15,7 @@ from diagnose.commands.options import (
     Parser,
     add_format_options,
     add_reading_options,
+    add_rules_option,
     positive_number,
     reading_limits,
     with_ratio,
@@ -157,6 +158,7 @@ def parser() -> Parser:
         help="so do kernels of such names (a regular expression)",
     )
     add_reading_options(parser)
+    add_rules_option(parser)
     parser.refuse("--out", WRITES_NOTHING)
     add_format_options(parser, ("text", "json"), "text, or json: the answer as a document (default text)")
     return parser

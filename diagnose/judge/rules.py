@@ -16,6 +16,7 @@ from typing import Any, cast, get_args
 
 from diagnose.errors import DiagnoseError, known_name
 from diagnose.fixes import all as fixes
+from diagnose.judge.own import own_folders
 from diagnose.judge.terms import Op, Safety, Scope, Status
 from diagnose.measure.areas.user_code import CallTime
 from diagnose.measure.ledger import TITLES
@@ -122,12 +123,13 @@ def rules_folder() -> Path:
 
 
 def load_rules(*folders: Path) -> dict[str, Rule]:
-    """Every rule in the folders by id; of no folder: the bundled ones. Their events become selectors.
+    """Every rule in the folders by id; of no folder: the bundled ones and the user's own
+    (`diagnose.judge.own`). Their events become selectors.
 
     Raises DiagnoseError for a file that is wrong, naming the file and the nearest valid name, and for two
     rules of one id.
     """
-    files = [path for folder in folders or (rules_folder(),) for path in _files_in(folder)]
+    files = [path for folder in folders or (rules_folder(), *own_folders()) for path in _files_in(folder)]
     data: dict[str, dict[str, Any]] = {}
     selectors: set[str] = set()
     for path in files:

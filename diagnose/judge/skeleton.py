@@ -64,7 +64,7 @@ CASES = '''\
 # Timelines in text (synthetic; they pass through the real reader): lane, start and duration in µs, category, name, args as JSON.
 # `calls`: start and duration in µs, the line of the script, what it calls (as `callees` in rank0/detail.calls.json).
 # Needed: a case that fires, one that is quiet for each condition that is dropped and each threshold that is halved or doubled,
-# and one that abstains if something can be missing. `pytest tests/judge -k {id}` says what is missing.
+# and one that abstains if something can be missing. `python -m diagnose rules check FOLDER` says what is missing.
 
 [[case]]
 name = "TODO: 7 % of the step"

@@ -140,7 +140,7 @@ def test_six_steps_on_a_gpu_give_a_timeline(on_stubs: Callable[..., Logged], how
         "The script ended before it had warmed up: the timeline comes from its very first steps."
     ]
     document = Analysis(Measured(load_recording(run.folder))).document
-    assert document["steps"]["cold"] and document["steps"]["complete"] == 2 and document["ledger"]
+    assert document.steps.cold and document.steps.complete == 2 and document.ledger
 
 
 def test_eight_steps_on_a_gpu_give_lines_too(on_stubs: Callable[..., Logged]) -> None:
