@@ -17,7 +17,7 @@ from diagnose.document.queries import in_group, planned
 from diagnose.document.text import code, prose
 from diagnose.errors import DiagnoseError
 from diagnose.pipeline import analyse
-from diagnose.report.blocks import table
+from diagnose.report.blocks import unpadded_table
 from diagnose.report.findings import where
 
 PAGE = ROOT / "docs" / "corpus.md"
@@ -75,7 +75,7 @@ def page(rows: list[tuple[str, str, str]]) -> str:
         "versions of torch). Written by `python -m benchmarks corpus`; a test keeps it current. A lone trace "
         "knows less than a run: what needs facts of the run abstains here."
     )
-    found_by_trace = table(("Trace", "Most of a step", "Found"), rows)
+    found_by_trace = unpadded_table(("Trace", "Most of a step", "Found"), rows)
     return "\n\n".join(["# What the rules say of traces that others recorded", intro, found_by_trace]) + "\n"
 
 

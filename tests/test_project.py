@@ -34,6 +34,7 @@ def test_pages_name_the_pythons_that_are_claimed(page: str) -> None:
     assert f"{PYTHONS[0]}–{PYTHONS[-1]}" in (ROOT / page).read_text(encoding="utf-8")
 
 
+@pytest.mark.live
 def test_the_readme_names_the_oldest_torch() -> None:
     assert f"torch {oldest_torch()} or newer" in (ROOT / "README.md").read_text(encoding="utf-8")
 

@@ -125,12 +125,7 @@ def add_reading_options(parser: Parser) -> None:
 
 
 def add_rules_option(parser: Parser) -> None:
-    parser.add_argument(
-        "--rules",
-        type=Path,
-        metavar="FOLDER",
-        help="rules of your own beside ours (or [tool.diagnose] rules in pyproject.toml)",
-    )
+    parser.add_argument("--rules", type=Path, metavar="FOLDER", help="rules of your own, beside ours")
 
 
 def reading_limits(options: argparse.Namespace) -> dict[str, Any]:

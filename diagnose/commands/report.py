@@ -43,9 +43,9 @@ examples:
   python -m diagnose train.py --epochs 3          run train.py, record some steps, write a report
   python -m diagnose --verify -m pkg.train        the same for a module, then try the fixes and measure
   python -m diagnose s3://bucket/trace.json.gz    analyse a trace of torch.profiler, wherever fsspec reads
+  python -m diagnose diagnosis/20261121-070000    analyse a recorded run again
 
-exit codes: 0 report, 1 nothing recorded or our failure, 2 wrong usage or unreadable trace,
-            3 script failed, 4 --fail-on, 130 interrupted
+exit codes: 0 report, 1 nothing recorded, 2 usage or bad trace, 3 script failed, 4 --fail-on, 130 interrupted
 """
 
 

@@ -102,7 +102,8 @@ def _new_rule(rule_id: str, own: Path | None) -> str:
     folder = own or rules_folder()
     if own is None and folder.name != "rules":
         raise UsageError(
-            "an installed package takes no rules", do=f"name a folder of your own: rules new {rule_id} FOLDER"
+            "an installed package takes no rules",
+            do=f"name a folder of your own: rules new {rule_id} FOLDER; see CONTRIBUTING.md",
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -228,7 +228,7 @@ class Prediction:
         replayed_ns, (first, last) = self.replay.step_ns(), self._chosen
         recorded_ns = (self._view.windows[last, 1] - self._view.windows[first, 0]) / (last - first + 1)
         ahead = self._view.has_device and replayed_ns > HOST_AHEAD * recorded_ns
-        return self.measured.number("step_ms") / (recorded_ns if ahead else replayed_ns)
+        return self.measured.number("step_ms") / float(recorded_ns if ahead else replayed_ns)
 
     def _replayed_ms(self, edits: Sequence[Edit]) -> float:
         return self.replay.step_ns(edits) * self.scale

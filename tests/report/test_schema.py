@@ -142,7 +142,9 @@ def test_every_key_and_every_object_is_described() -> None:
     shapes = json_schema()["$defs"]
     assert [name for name, shape in shapes.items() if not shape.get("description")] == []
     keys = {
-        f"{name}.{key}": about for name, shape in shapes.items() for key, about in shape["properties"].items()
+        f"{name}.{key}": about
+        for name, shape in shapes.items()
+        for key, about in shape.get("properties", {}).items()  # an enumeration has none
     }
     assert [key for key, about in keys.items() if not about.get("description")] == []
 
