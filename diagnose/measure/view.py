@@ -118,18 +118,20 @@ class View:
 
     @cached_property
     def loader_next(self) -> np.ndarray:
-        """Which host events fetch the loader's next batch: our marks, else torch's own ranges."""
-        return self._marked_or_named("next", LOADER_NEXT)
+        """Which host events fetch the loader's next batch: our marks, and torch's ranges in them."""
+        return self.marked("next") | self.name_matches(f"^{re.escape(LOADER_NEXT)}")
 
     @cached_property
     def optimizer_steps(self) -> np.ndarray:
-        """Which host events are an optimizer's step: our marks, else torch's own ranges."""
-        return self._marked_or_named("optimizer", OPTIMIZER_STEP)
+        """Which host events are an optimizer's step: our marks, and torch's ranges around them."""
+        return self.marked("optimizer") | self.name_matches(f"^{re.escape(OPTIMIZER_STEP)}")
 
-    def _marked_or_named(self, mark: str, prefix: str) -> np.ndarray:
-        """A mark of ours holds torch's range: both would count one call twice."""
-        marked = self.marked(mark)
-        return marked if marked.any() else self.name_matches(f"^{re.escape(prefix)}")
+    def once_each(self, calls: np.ndarray) -> Rows:
+        """Of these events inside complete steps our marks, else torch's ranges: both would count a call
+        twice.
+        """
+        marks = self.named(calls & np.asarray(self.kind == "mark"))
+        return marks if len(marks) else self.named(calls)
 
     def host_intervals(self, rows: Rows) -> Intervals:
         return self.clipped(self.host, rows)

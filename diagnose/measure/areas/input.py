@@ -44,7 +44,7 @@ SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time
     attributed=ledger_row("input_wait"),
 )
 def _input_wait(view: Selection) -> Rows:
-    return view.named(view.loader_next & view.on_training_thread)
+    return view.once_each(view.loader_next & view.on_training_thread)
 
 
 def feeding_loader(measured: Measured) -> dict[str, Any] | Missing:

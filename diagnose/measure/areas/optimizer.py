@@ -72,7 +72,7 @@ def _update_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector("optimizer_update", "the optimizer's update", attributed=_update_time)
 def _optimizer_update(view: Selection) -> Rows:
-    return view.named(view.optimizer_steps)
+    return view.once_each(view.optimizer_steps)
 
 
 @metric("optimizer_class", "", "class of the optimizer that updates most parameters")
