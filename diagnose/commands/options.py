@@ -11,8 +11,10 @@ from typing import Any, NoReturn
 
 from diagnose.document.queries import SEVERITIES
 from diagnose.errors import UsageError
+from diagnose.report import formats as report
+from diagnose.report.formats import TEXT
 
-REPORT_FORMATS = ("text", "json", "github", "sarif")
+REPORT_FORMATS = (TEXT, *report.FORMATS)
 FORMATS = (*REPORT_FORMATS, "markdown")
 # Why a command refuses an option that others take.
 WRITES_NOTHING = "its answer goes to stdout: leave the option out, and add > FILE to keep the answer"
@@ -99,7 +101,7 @@ def add_format_options(parser: Parser, formats: tuple[str, ...], meaning: str) -
 
 
 def add_report_formats(parser: Parser) -> None:
-    add_format_options(parser, REPORT_FORMATS, "the result on stdout as well: json, github, sarif")
+    add_format_options(parser, REPORT_FORMATS, f"the result on stdout as well: {', '.join(report.FORMATS)}")
 
 
 def add_out_option(parser: Parser) -> None:

@@ -49,13 +49,10 @@ def _check(folder: Path | None) -> int:
     from diagnose.judge.rules import load_rules, rules_folder
 
     if folder is None or not folder.is_dir():
-        raise UsageError(
-            f"rules check is given no folder: {folder}" if folder else "rules check is given no folder",
-            do=_USAGE,
-        )
-    own = [
-        rule for rule in load_rules(rules_folder(), folder).values() if (folder / f"{rule.id}.toml").is_file()
-    ]
+        raise UsageError(f"rules check needs a folder{f', not {folder}' if folder else ''}", do=_USAGE)
+    bundled = rules_folder()
+    folders = [folder] if folder.resolve() == bundled.resolve() else [bundled, folder]
+    own = [rule for rule in load_rules(*folders).values() if (folder / f"{rule.id}.toml").is_file()]
     if not own:
         raise UsageError(
             f"no rule lies in {folder}", do="python -m diagnose rules new hashing-in-loop FOLDER"
