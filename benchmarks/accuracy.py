@@ -152,7 +152,7 @@ def share_of_sick(answers: Iterable[Answer], is_right: Callable[[Answer], bool])
 
 
 def answer_of(sample: Sample, document: Document) -> Answer:
-    fires = [one for one in document.findings if one.state == "fires"]
+    fires = [finding for finding in document.findings if finding.state == "fires"]
     rows = advised(document)
     looked_at = 1 if len(rows) > 1 and rows[0][0] == sample.easier else 0
     environment = document.run.environment
@@ -160,8 +160,8 @@ def answer_of(sample: Sample, document: Document) -> Answer:
         sample,
         rules=tuple(rule for rule, _ in rows),
         where=rows[looked_at][1] if rows else None,
-        stable=frozenset(one.rule for one in fires if one.status == "stable" and one.group == "plan"),
-        abstained=frozenset(one.rule for one in document.findings if one.state == "abstains"),
+        stable=frozenset(fire.rule for fire in fires if fire.status == "stable" and fire.group == "plan"),
+        abstained=frozenset(finding.rule for finding in document.findings if finding.state == "abstains"),
         on=f"torch {environment.get('torch')}, {environment.get('gpu') or 'no GPU'}, "
         f"{environment.get('cores')} cores",
         gpu=str(environment["gpu"]) if environment.get("gpu") else None,

@@ -63,7 +63,7 @@ class CaseStudy:
 
     def line_number(self, line: str) -> int:
         """In before.py. Raises ValueError unless it is there once."""
-        lines = [one.strip() for one in self.script("before").read_text(encoding="utf-8").splitlines()]
+        lines = [line.strip() for line in self.script("before").read_text(encoding="utf-8").splitlines()]
         if lines.count(line) != 1:
             raise ValueError(f"{self.script('before')} has {lines.count(line)} lines {line!r}, not 1")
         return lines.index(line) + 1
@@ -151,7 +151,7 @@ def held(study: CaseStudy, out: Path, budget_s: float = COMPARISON_S) -> str:
             study.script("before"), script.resolve(), step_ms, _work(study, "compared", out) / name, budget_s
         )
     (_told(study, out) / "duels.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
-    return "; ".join(f"{name}: {paired.in_words(one)}" for name, one in results.items())
+    return "; ".join(f"{name}: {paired.in_words(result)}" for name, result in results.items())
 
 
 def _was_changed(study: CaseStudy, out: Path) -> bool:
@@ -236,7 +236,7 @@ def _about(study: CaseStudy, before: dict[str, Any]) -> str:
 
 def _plan(before: dict[str, Any]) -> str:
     """Each row of the plan with what it was predicted and measured to gain."""
-    findings = {one["rule"]: one for one in before["findings"]}
+    findings = {finding["rule"]: finding for finding in before["findings"]}
     rows = []
     for number, row in enumerate(before["plan"], 1):
         saving = findings[row["rule"]]["saving"]
@@ -268,24 +268,24 @@ def _span(saving: dict[str, Any] | None) -> str:
 def _mistakes(study: CaseStudy, before: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """A row each; those that need a GPU only where there was one."""
     places = {row["rule"]: (number, row["where"]) for number, row in enumerate(before["plan"], 1)}
-    for one in study.mistakes:
-        where = f"before.py:{study.line_number(one.line)}" if one.line else ""
-        named = [rule for rule in one.rules if rule in places]
+    for mistake in study.mistakes:
+        where = f"before.py:{study.line_number(mistake.line)}" if mistake.line else ""
+        named = [rule for rule in mistake.rules if rule in places]
         if named:
             number, said = places[named[0]]
             words = f"`{named[0]}`, number {number} of the plan" + (
                 "" if not where or said == where else f", at `{said}`"
             )
         else:
-            words = _not_planned(one, before)
-        yield one.what, f"`{where}`" if where else "", words
+            words = _not_planned(mistake, before)
+        yield mistake.what, f"`{where}`" if where else "", words
 
 
 def _not_planned(mistake: Mistake, before: dict[str, Any]) -> str:
     """Why a mistake is not in the plan, by the state of the rules that would name it."""
     if mistake.needs == "gpu" and before["run"]["device"] == "cpu":
         return "costs nothing without a GPU"
-    found = [one for one in before["findings"] if one["rule"] in mistake.rules]
+    found = [finding for finding in before["findings"] if finding["rule"] in mistake.rules]
     words = {"quiet": "its conditions are not met", "abstains": "abstains", "error": "**the rule failed**"}
     groups = {
         "minor": "seen, below the noise",
@@ -311,7 +311,7 @@ def _group(finding: dict[str, Any], groups: dict[str, str]) -> str:
 
 
 def _unplanted(study: CaseStudy, before: dict[str, Any]) -> str:
-    known = {rule for one in study.mistakes for rule in one.rules} | set(study.also)
+    known = {rule for mistake in study.mistakes for rule in mistake.rules} | set(study.also)
     others = [f"`{row['rule']}`" for row in before["plan"] if row["rule"] not in known]
     return f"In the plan and not known to be true of the script: {', '.join(others)}." if others else ""
 
@@ -374,7 +374,11 @@ def main(arguments: Sequence[str]) -> int:
     )
     given = options.parse_args(arguments)
     failed = False
-    for study in [one for one in all_case_studies() if one.name in given.names or not given.names]:
+    for study in [
+        study_of_all
+        for study_of_all in all_case_studies()
+        if study_of_all.name in given.names or not given.names
+    ]:
         try:
             recorded(study, "before", given.out)
             verified(study, given.out, budget_s=given.budget)

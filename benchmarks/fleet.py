@@ -150,7 +150,12 @@ def _found(job: Job, document: Document | None = None) -> str:
     if document is None:
         return f"{told}; all gain {job.gain_ms or 0:.2f} ms"
     finding = next(
-        (one for one in document.findings if one.rule.startswith("late-rank") and one.state == "fires"), None
+        (
+            finding
+            for finding in document.findings
+            if finding.rule.startswith("late-rank") and finding.state == "fires"
+        ),
+        None,
     )
     saving = finding.saving.predicted_ms if finding else None
     return (
@@ -201,7 +206,7 @@ def _summary_lines(paths: Sequence[Path], ranks: int, collectives: int) -> Itera
         chosen = RankSource(paths[job.representative % len(paths)], job.state(job.representative).source)
         document, picture = client.submit(analysed, chosen, job, {}, pure=False).result()
         peaks_mb = tuple(client.run(_peak_mb).values())
-    packed = sum(one.summary_bytes for one in readings)
+    packed = sum(reading.summary_bytes for reading in readings)
     yield f"summaries: {packed / 1e6:,.0f} MB as files, {packed / ranks / 1000:.1f} kB a rank"
     yield f"merging and comparing: {compared_s:.0f} s, {cpu_s:.0f} s of CPU"
     yield f"peak of each worker: {_peaks(peaks_mb)} MB, of which before {_peaks(before_mb)} MB"

@@ -114,14 +114,16 @@ def event_costs(folder: Path) -> str:
         raise ValueError(f"{len(steps)} recordings are too few to fit costs to; {FEWEST} are the least")
     timeline_us = fitted_us(steps, OTHERS)
     # hardly an operator begins there
-    frames_us = fitted_us([one for one in rows if one.row == "python"], FRAMES)
-    others_us = fitted_us([one for one in rows if one.row != "python"], OTHERS, frames_us)
+    frames_us = fitted_us([row for row in rows if row.row == "python"], FRAMES)
+    others_us = fitted_us([row for row in rows if row.row != "python"], OTHERS, frames_us)
     detail_us = {**frames_us, **others_us}
     costs = table(
         ["µs", "timeline", "detail"],
         [(kind, _shown(timeline_us, kind), _shown(detail_us, kind)) for kind in KINDS],
     )
-    many = [one.excess_us / one.counts["other event"] for one in steps if one.counts["other event"] >= MANY]
+    many = [
+        step.excess_us / step.counts["other event"] for step in steps if step.counts["other event"] >= MANY
+    ]
     median = f"{np.median(many):.2f} µs" if many else "–"
     lines = [
         f"Timelines with {MANY} events a step or more: {len(many)}; excess ÷ events, median {median}.",

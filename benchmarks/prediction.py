@@ -70,7 +70,7 @@ def sample_pairs(folder: Path = FOLDER) -> dict[str | None, tuple[list[Pair], li
         for sick in SAMPLES
         if sick.rule
     ]
-    runs = [one for one in runs if is_recorded(one[1]) and is_recorded(one[2])]
+    runs = [run for run in runs if is_recorded(run[1]) and is_recorded(run[2])]
     found: dict[str | None, tuple[list[Pair], list[str]]] = {}
     for (sick, _, _), (gpu, pair) in zip(runs, mapped(_sample_pair, runs), strict=True):
         pairs, without = found.setdefault(gpu, ([], []))

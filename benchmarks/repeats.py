@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> None:
                 for number in range(runs)
             ]
             verdicts = Counter(compare(a, b).verdict for a, b in itertools.combinations(documents, 2))
-            steps = [step_ms(one) or float("nan") for one in documents]
+            steps = [step_ms(document) or float("nan") for document in documents]
             told = ", ".join(
                 f"{count} {verdict.replace('_', ' ')}" for verdict, count in verdicts.most_common()
             )

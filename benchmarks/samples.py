@@ -61,10 +61,10 @@ def advised(document: Document) -> list[tuple[str, str | None]]:
     rows: list[tuple[str, str | None]] = []
     for row in document.plan:
         rows.append((row.rule, row.where))
-        for one in document.findings:
-            if one.alternative_to == row.rule:
-                line = place(one)
-                rows.append((one.rule, text.place(line) if line else None))
+        for finding in document.findings:
+            if finding.alternative_to == row.rule:
+                line = place(finding)
+                rows.append((finding.rule, text.place(line) if line else None))
     return rows
 
 

@@ -325,7 +325,9 @@ def _print_inflation(rows: list[tuple[str, float, float, dict[str, float]]]) -> 
         + "---|" * (len(INFLATERS) + 1)
     )
     for title, size, bare, seconds in rows:
-        cells = [f"{one:.2f} s, {size / one:.0f} MB/s ({one / bare:.2f})" for one in seconds.values()]
+        cells = [
+            f"{took_s:.2f} s, {size / took_s:.0f} MB/s ({took_s / bare:.2f})" for took_s in seconds.values()
+        ]
         print(f"| {title} | " + " | ".join(cells) + " |")
 
 

@@ -177,7 +177,7 @@ def _row_change(row: LedgerRow, runs: Runs) -> LedgerChange:
 
 def _findings(runs: Runs) -> list[FindingChange]:
     """Every rule that fires in either run, costliest first."""
-    judged = [{one.rule: one for one in run.document.findings} for run in (runs.a, runs.b)]
+    judged = [{finding.rule: finding for finding in run.document.findings} for run in (runs.a, runs.b)]
     rules = [rule for rule in {**judged[0], **judged[1]} if any(_firing(of.get(rule)) for of in judged)]
     found = [_finding(rule, judged[0].get(rule), judged[1].get(rule), runs) for rule in rules]
     return sorted(found, key=lambda one: -max(one.a_ms or 0.0, one.b_ms or 0.0))
@@ -313,5 +313,5 @@ SomeChange = TypeVar("SomeChange", bound=Change)
 
 
 def _changed_most(changes: Iterable[SomeChange]) -> list[SomeChange]:
-    beyond = [one for one in changes if one.beyond_noise]
+    beyond = [change for change in changes if change.beyond_noise]
     return sorted(beyond, key=lambda one: -abs(one.change_ms))[:MOST_CHANGED]

@@ -115,7 +115,9 @@ def _environment(recording: Recording) -> dict[str, Any]:
         "numa nodes": facts.get("numa_node_count"),
         "libraries": ", ".join(facts.get("libraries") or []) or None,
         "process group": f"{group['backend']}, {group['world_size']} processes" if group else None,
-        **{f"loader {number}": _loader(one) for number, one in enumerate(facts.get("loaders") or [], 1)},
+        **{
+            f"loader {number}": _loader(loader) for number, loader in enumerate(facts.get("loaders") or [], 1)
+        },
         "platform": facts.get("platform"),
         **(facts.get("environment_variables") or {}),
     }
@@ -138,7 +140,9 @@ def _gpu_name(recording: Recording) -> str | None:
     if recording.timeline is None or not len(recording.timeline.device):
         return None
     devices = recording.timeline.info.get("deviceProperties") or []
-    return next((str(one["name"]) for one in devices if isinstance(one, dict) and one.get("name")), None)
+    return next(
+        (str(device["name"]) for device in devices if isinstance(device, dict) and device.get("name")), None
+    )
 
 
 def _steps(measured: Measured) -> model.Steps:
@@ -201,31 +205,31 @@ def _ledger(measured: Measured) -> list[model.LedgerRow]:
 
 
 def _finding(
-    one: Assessed, measured: Measured, sources: Sources, verification: model.Verification | None
+    assessed: Assessed, measured: Measured, sources: Sources, verification: model.Verification | None
 ) -> model.Finding:
-    finding, rule = one.finding, one.finding.rule
+    finding, rule = assessed.finding, assessed.finding.rule
     fires = finding.state == "fires"
     return model.Finding(
         rule=rule.id,
         status=rule.status,
         state=finding.state,
-        group=one.group,
-        severity=one.severity,
+        group=assessed.group,
+        severity=assessed.severity,
         refines=rule.refines,
         symptom=rule.symptom,
         why=rule.why,
         innocent=rule.innocent,
         references=list(rule.references),
         ms_per_step=finding.ms_per_step,
-        share=one.share,
+        share=assessed.share,
         evidence=[_evidence(evidence) for evidence in finding.evidence],
         culprits=[_culprit(culprit, sources) for culprit in finding.culprits],
         fix=_fix(finding, measured, sources, found_numbers(rule, verification))
         if fires
         else model.Fix(title=rule.fix.title, safety=rule.fix.safety),
-        saving=_saving(one),
-        because_of=one.because_of,
-        alternative_to=one.alternative_to,
+        saving=_saving(assessed),
+        because_of=assessed.because_of,
+        alternative_to=assessed.alternative_to,
         abstains_for=model.Lacking(reason=finding.abstains_for.reason, option=finding.abstains_for.option)
         if finding.abstains_for
         else None,
@@ -233,11 +237,11 @@ def _finding(
     )
 
 
-def _saving(one: Assessed) -> model.Saving:
-    known = one.saving
+def _saving(assessed: Assessed) -> model.Saving:
+    known = assessed.saving
     return model.Saving(
-        at_most_ms=one.at_most_ms,
-        scope=one.finding.rule.saving.scope,
+        at_most_ms=assessed.at_most_ms,
+        scope=assessed.finding.rule.saving.scope,
         predicted_ms=model.Predicted(best_guess=known.predicted_ms, low=known.low_ms, high=known.high_ms)
         if known
         else None,
@@ -339,7 +343,7 @@ def _average_ms(assessed: list[Assessed], prediction: Prediction) -> float | Non
     )
 
 
-def _plan_row(finding: model.Finding, one: Assessed, average_ms: float | None) -> model.PlanRow:
+def _plan_row(finding: model.Finding, assessed: Assessed, average_ms: float | None) -> model.PlanRow:
     line = place(finding)
     assert finding.severity is not None  # of all that fire
     return model.PlanRow(
@@ -349,11 +353,11 @@ def _plan_row(finding: model.Finding, one: Assessed, average_ms: float | None) -
         severity=finding.severity,
         at_most_ms=finding.saving.at_most_ms,
         share=finding.share,
-        alone_ms=one.saving.predicted_ms if one.saving else None,
-        cumulative_ms=one.cumulative_ms,
+        alone_ms=assessed.saving.predicted_ms if assessed.saving else None,
+        cumulative_ms=assessed.cumulative_ms,
         step_ms_after=None
-        if one.cumulative_ms is None or average_ms is None
-        else average_ms - one.cumulative_ms,
+        if assessed.cumulative_ms is None or average_ms is None
+        else average_ms - assessed.cumulative_ms,
     )
 
 

@@ -58,7 +58,9 @@ def _saving_problems(where: str, saving: Saving) -> list[str]:
 
 def _contradictions(document: Document) -> list[str]:
     found = []
-    if document.prediction_missing is not None and any(one.saving.predicted_ms for one in document.findings):
+    if document.prediction_missing is not None and any(
+        finding.saving.predicted_ms for finding in document.findings
+    ):
         found.append("savings are predicted although nothing can be")
     in_plan = {finding.rule for finding in document.findings if finding.group == "plan"}
     if {row.rule for row in document.plan} != in_plan:

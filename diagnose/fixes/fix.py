@@ -63,5 +63,5 @@ class Fix:
 
     def tuned(self, given: Arguments) -> Argument | None:
         """The first of its arguments that is given with a number to search for."""
-        searched = [one for one in self.arguments if one.largest is not None]
+        searched = [argument for argument in self.arguments if argument.largest is not None]
         return next((one for one in searched if isinstance(given.get(one.name), int)), None)

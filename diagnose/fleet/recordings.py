@@ -65,7 +65,7 @@ def fleet_ranks(target: str) -> list[RankSource]:
     ]
     return sorted(
         [*ranks, *(RankSource(source(trace), os.path.relpath(trace, root)) for trace in traces)],
-        key=lambda one: one.name,
+        key=lambda rank: rank.name,
     )
 
 

@@ -22,7 +22,7 @@ def better_explained(findings: Sequence[Finding], measured: Measured) -> dict[st
 
     Either rules that refine it explain most of its time, or another rule does that blames the same line.
     """
-    firing = [one for one in findings if one.state == "fires"]
+    firing = [finding for finding in findings if finding.state == "fires"]
     causes = {one.rule.id: cause for one in firing if (cause := _by_children(one, firing))}
     times = {one.rule.id: _time(one, measured) for one in firing if one.culprits}
     for one in firing:
@@ -46,33 +46,38 @@ def _by_children(finding: Finding, firing: Sequence[Finding]) -> str | None:
     return max(children, key=lambda one: one.ms_per_step or 0.0).rule.id
 
 
-def _same_line(one: Finding, other: Finding) -> bool:
+def _same_line(finding: Finding, other: Finding) -> bool:
     """Both blame one line most, and neither is about the other's area as a whole."""
     if (
-        not one.culprits
+        not finding.culprits
         or not other.culprits
-        or one.rule.refines == other.rule.id
-        or other.rule.refines == one.rule.id
+        or finding.rule.refines == other.rule.id
+        or other.rule.refines == finding.rule.id
     ):
         return False
-    return (one.culprits[0].file, one.culprits[0].line) == (other.culprits[0].file, other.culprits[0].line)
+    return (finding.culprits[0].file, finding.culprits[0].line) == (
+        other.culprits[0].file,
+        other.culprits[0].line,
+    )
 
 
-def _explains(other: Finding, one: Finding, times: dict[str, Intervals | None], measured: Measured) -> bool:
+def _explains(
+    other: Finding, finding: Finding, times: dict[str, Intervals | None], measured: Measured
+) -> bool:
     """Whether the other's time holds most of this one's.
 
     Where each holds the other, the one that knows more does.
     """
-    if one.rule.saving.scope == "hypothetical":
-        return one.rule.selector == other.rule.selector and other.rule.saving.scope == "step"
-    its, own = times[other.rule.id], times[one.rule.id]
+    if finding.rule.saving.scope == "hypothetical":
+        return finding.rule.selector == other.rule.selector and other.rule.saving.scope == "step"
+    its, own = times[other.rule.id], times[finding.rule.id]
     if its is None or own is None or not total(own):
         return False
     shared = total(intersect(its, own))
     if shared < SAME_TIME_SHARE * total(own):
         return False
     mutual = shared >= SAME_TIME_SHARE * total(its)
-    return not mutual or _knowledge(other, measured) > _knowledge(one, measured)
+    return not mutual or _knowledge(other, measured) > _knowledge(finding, measured)
 
 
 def _knowledge(finding: Finding, measured: Measured) -> tuple[bool, int, str]:

@@ -35,7 +35,9 @@ def own_folders() -> tuple[Path, ...]:
 
 def _of_project(start: Path) -> Path | None:
     """What the nearest pyproject.toml from here upwards says, relative to where it lies."""
-    project = next((one / PROJECT for one in (start, *start.parents) if (one / PROJECT).is_file()), None)
+    project = next(
+        (parent / PROJECT for parent in (start, *start.parents) if (parent / PROJECT).is_file()), None
+    )
     if project is None:
         return None
     try:

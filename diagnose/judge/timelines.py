@@ -176,8 +176,8 @@ def job_of_four(
     causes_ms = {} if cause is None or cause_ms is None else {cause: cause_ms}
     gain_ms = None if cause_ms is None else min(cause_ms, held_up_ms)
     kinds = tuple(
-        CollectiveKind(one.pop("kind"), "0", 1.0, 2**25, 0.1, 0.0, None, **one)
-        for one in map(dict, collectives)
+        CollectiveKind(collective.pop("kind"), "0", 1.0, 2**25, 0.1, 0.0, None, **collective)
+        for collective in map(dict, collectives)
     )
     return Job(
         world_size=4,

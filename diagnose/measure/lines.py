@@ -51,7 +51,7 @@ def line_costs(measured: Measured) -> list[LineCost]:
                 count / detail.step_count,
             )
         )
-    return sorted(costs, key=lambda one: -one.self_ms)
+    return sorted(costs, key=lambda cost: -cost.self_ms)
 
 
 def _sums(calls: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:

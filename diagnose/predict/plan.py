@@ -161,37 +161,39 @@ def _gain_ms(change: Change, made: list[Change], prediction: Prediction) -> floa
 
 
 def _correction_ms(
-    one: Assessed, change: Change, prediction: Prediction, proven_ms: Mapping[str, float]
+    assessed: Assessed, change: Change, prediction: Prediction, proven_ms: Mapping[str, float]
 ) -> float:
     """What was measured beyond what is predicted of the fix alone; 0 where it was not measured."""
     alone_ms = _gain_ms(change, [], prediction)
-    return proven_ms.get(one.finding.rule.id, alone_ms) - alone_ms
+    return proven_ms.get(assessed.finding.rule.id, alone_ms) - alone_ms
 
 
-def _by_gain(one: Assessed, gains_ms: Gains) -> tuple[float, str]:
+def _by_gain(assessed: Assessed, gains_ms: Gains) -> tuple[float, str]:
     """Larger gains first."""
-    return -gains_ms[one.finding.rule.id], one.finding.rule.id
+    return -gains_ms[assessed.finding.rule.id], assessed.finding.rule.id
 
 
-def _effort(one: Assessed) -> tuple[bool, int]:
+def _effort(assessed: Assessed) -> tuple[bool, int]:
     """Easier fixes first: those that a rerun can make by itself, and of them those that change no result."""
-    fix = one.finding.rule.fix
+    fix = assessed.finding.rule.fix
     return not fix.intervention, SAFETIES.index(fix.safety)
 
 
-def _as_alternative(one: Assessed, plan: list[Assessed], prediction: Prediction, noise_ms: float) -> Assessed:
+def _as_alternative(
+    assessed: Assessed, plan: list[Assessed], prediction: Prediction, noise_ms: float
+) -> Assessed:
     """A minor finding that gains more than noise by itself, but nothing after the fix of a plan's
     row about the same row of the ledger.
     """
-    alone_ms = _gain_ms(one.change, [], prediction) if one.change is not None else 0.0
-    if one.group != "minor" or one.change is None or alone_ms < noise_ms:
-        return one
+    alone_ms = _gain_ms(assessed.change, [], prediction) if assessed.change is not None else 0.0
+    if assessed.group != "minor" or assessed.change is None or alone_ms < noise_ms:
+        return assessed
     for row in plan:
-        if row.group != "plan" or row.change is None or row.finding.row != one.finding.row:
+        if row.group != "plan" or row.change is None or row.finding.row != assessed.finding.row:
             continue
-        if _gain_ms(one.change, [row.change], prediction) < max(noise_ms, LITTLE * alone_ms):
-            return replace(one, group="alternative", alternative_to=row.finding.rule.id)
-    return one
+        if _gain_ms(assessed.change, [row.change], prediction) < max(noise_ms, LITTLE * alone_ms):
+            return replace(assessed, group="alternative", alternative_to=row.finding.rule.id)
+    return assessed
 
 
 def _assessed(finding: Finding, cause: str | None, measured: Measured, prediction: Prediction) -> Assessed:

@@ -91,7 +91,9 @@ def _by_rank(summaries: list[RankSummary]) -> tuple[list[RankSummary], tuple[int
     Those that do not tell get the numbers left over, by source.
     """
     told = [summary for summary in summaries if summary.rank >= 0]
-    untold = sorted((summary for summary in summaries if summary.rank < 0), key=lambda one: one.source)
+    untold = sorted(
+        (summary for summary in summaries if summary.rank < 0), key=lambda summary: summary.source
+    )
     notes = []
     if untold:
         free = (

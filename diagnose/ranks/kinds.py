@@ -81,7 +81,7 @@ def collective_kinds(found: Meetings, step_count: int) -> tuple[CollectiveKind, 
         _kind(kind, lane, found, np.flatnonzero((found.kind == kind) & (found.lane == lane)), step_count)
         for kind, lane in names
     ]
-    return tuple(sorted(kinds, key=lambda one: -one.ms_per_step - one.waiting_ms_per_step))
+    return tuple(sorted(kinds, key=lambda kind: -kind.ms_per_step - kind.waiting_ms_per_step))
 
 
 def _kind(kind: str, lane: str, found: Meetings, of: np.ndarray, step_count: int) -> CollectiveKind:

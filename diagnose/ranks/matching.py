@@ -218,7 +218,7 @@ def _one_clock(groups: Sequence[_Group]) -> tuple[dict[int, tuple[float, float]]
     """For each rank that groups join with the largest one how far its clock is ahead of one of
     them, and the error; and those groups.
     """
-    rest = sorted(groups, key=lambda one: -len(one.ranks))
+    rest = sorted(groups, key=lambda group: -len(group.ranks))
     clocks: dict[int, tuple[float, float]] = {rest[0].ranks[0]: (0.0, 0.0)}
     joined: list[_Group] = []
     while near := next((one for one in rest if not clocks.keys().isdisjoint(one.ranks)), None):

@@ -49,7 +49,8 @@ def rule_page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
 def metric_list(metrics: Iterable[Metric]) -> str:
     """A line a metric: name, unit, meaning."""
     return "\n".join(
-        f"{one.name:<34} {one.unit:<7} {one.meaning}" for one in sorted(metrics, key=lambda one: one.name)
+        f"{one.name:<34} {one.unit:<7} {one.meaning}"
+        for one in sorted(metrics, key=lambda metric: metric.name)
     )
 
 

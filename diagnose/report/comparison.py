@@ -212,7 +212,9 @@ def _on_average(comparison: Comparison, step: Change, average: Change) -> str:
 
 
 def _other_work(comparison: Comparison) -> str:
-    batch = next((one for one in comparison.differences if one.what == "samples in a batch"), None)
+    batch = next(
+        (difference for difference in comparison.differences if difference.what == "samples in a batch"), None
+    )
     if batch is None:
         return ""
     given = f"The model is given {_fact(batch.b)} samples at once in B, {_fact(batch.a)} in A"
@@ -278,7 +280,9 @@ def _ledger(comparison: Comparison) -> Table:
 def _findings(comparison: Comparison) -> Table:
     """Those that are in the plan of either run."""
     shown = [
-        one for one in comparison.findings if any(side and side.group == "plan" for side in (one.a, one.b))
+        finding
+        for finding in comparison.findings
+        if any(side and side.group == "plan" for side in (finding.a, finding.b))
     ]
     rows = [
         Row((one.title, _moved(one), *_times(one), _finding_change(one)), _finding_kind(one)) for one in shown
@@ -288,18 +292,18 @@ def _findings(comparison: Comparison) -> Table:
     )
 
 
-def _finding_change(one: FindingChange) -> str:
+def _finding_change(change: FindingChange) -> str:
     """What became of it."""
-    if one.state in ("unknown_now", "unknown_before"):
-        return f"not judged in {'B' if one.state == 'unknown_now' else 'A'}: {text.clean(one.why)}"
-    if one.state == "at_threshold":
-        return f"in {'A' if one.a else 'B'} only, {_WITHIN}"
-    return _said(one) if one.state == "remains" else str(one.state)
+    if change.state in ("unknown_now", "unknown_before"):
+        return f"not judged in {'B' if change.state == 'unknown_now' else 'A'}: {text.clean(change.why)}"
+    if change.state == "at_threshold":
+        return f"in {'A' if change.a else 'B'} only, {_WITHIN}"
+    return _said(change) if change.state == "remains" else str(change.state)
 
 
-def _finding_kind(one: FindingChange) -> str:
+def _finding_kind(finding_change: FindingChange) -> str:
     states = {"gone": "less", "new": "more"}
-    return states.get(one.state) or _kind(one)
+    return states.get(finding_change.state) or _kind(finding_change)
 
 
 def _moved(one: FindingChange | LineChange) -> str:
@@ -311,12 +315,13 @@ def _moved(one: FindingChange | LineChange) -> str:
 def _script_lines(comparison: Comparison) -> Table:
     """A line that is in one run only has no time in the other."""
     rows = []
-    for one in comparison.lines:
+    for line in comparison.lines:
         times = [
-            shown if side else text.UNKNOWN for side, shown in zip((one.a, one.b), _times(one), strict=True)
+            shown if side else text.UNKNOWN
+            for side, shown in zip((line.a, line.b), _times(line), strict=True)
         ]
         rows.append(
-            Row((text.clean(one.source, text.LONGEST_NAME), _moved(one), *times, _said(one)), _kind(one))
+            Row((text.clean(line.source, text.LONGEST_NAME), _moved(line), *times, _said(line)), _kind(line))
         )
     return Table(
         "Your lines that changed most", ("Line", "Where", "A", "B", "Change"), rows, code=("Line", "Where")
@@ -324,7 +329,10 @@ def _script_lines(comparison: Comparison) -> Table:
 
 
 def _operators(comparison: Comparison) -> Table:
-    rows = [_row((text.clean(one.name, text.LONGEST_NAME), one.on), one) for one in comparison.operators]
+    rows = [
+        _row((text.clean(operator.name, text.LONGEST_NAME), operator.on), operator)
+        for operator in comparison.operators
+    ]
     return Table(
         "Operators that changed most", ("Operator", "On", "A", "B", "Change"), rows, code=("Operator",)
     )
@@ -332,8 +340,8 @@ def _operators(comparison: Comparison) -> Table:
 
 def _differences(comparison: Comparison) -> Table:
     rows = [
-        Row((text.clean(one.what, text.LONGEST_NAME), _fact(one.a), _fact(one.b)))
-        for one in comparison.differences
+        Row((text.clean(difference.what, text.LONGEST_NAME), _fact(difference.a), _fact(difference.b)))
+        for difference in comparison.differences
     ]
     return Table("What else differs between the runs", ("What", "A", "B"), rows, right=(), code=("A", "B"))
 

@@ -23,15 +23,18 @@ def found(document: Document) -> str:
 
 def _with_consequences(finding: Finding, number: int, document: Document) -> str:
     titles = [
-        f"{prose(one.fix.title)} ({prose(savings.saving(one, document))})"
-        for one in consequences(finding, document)
+        f"{prose(consequence.fix.title)} ({prose(savings.saving(consequence, document))})"
+        for consequence in consequences(finding, document)
     ]
     also = (
         f"**The same time is also seen as.** {'; '.join(titles)}. The fix above is nearer to the cause."
         if titles
         else ""
     )
-    others = [whole(one, document, lead=f"Instead of {number}: ") for one in alternatives(finding, document)]
+    others = [
+        whole(alternative, document, lead=f"Instead of {number}: ")
+        for alternative in alternatives(finding, document)
+    ]
     return "\n\n".join(filter(None, [whole(finding, document, lead=f"{number}. "), also, *others]))
 
 
@@ -143,13 +146,13 @@ def culprits(finding: Finding) -> str:
     """The lines to blame, costliest first."""
     rows = [
         (
-            code(text.place(one)),
-            _source(one),
-            code(one.function),
-            text.count(one.calls_per_step),
-            text.ms(one.ms_per_step),
+            code(text.place(culprit)),
+            _source(culprit),
+            code(culprit.function),
+            text.count(culprit.calls_per_step),
+            text.ms(culprit.ms_per_step),
         )
-        for one in finding.culprits
+        for culprit in finding.culprits
     ]
     return table(
         ("Line", "Source", "Function", "Calls per step", "Per step"),
@@ -184,12 +187,16 @@ def advice(finding: Finding, document: Document) -> str:
 
 def call_sites(finding: Finding) -> list[CallSite]:
     """Where the call stands whose arguments change, unless the finding blames that line anyway."""
-    blamed = {(one.file, one.line) for one in finding.culprits}
-    return [one for one in finding.fix.call_sites if (one.file, one.line) not in blamed]
+    blamed = {(culprit.file, culprit.line) for culprit in finding.culprits}
+    return [
+        call_site for call_site in finding.fix.call_sites if (call_site.file, call_site.line) not in blamed
+    ]
 
 
 def _call_sites(finding: Finding) -> str:
-    return ", ".join(f"{code(text.place(one))} {code(one.source)}" for one in call_sites(finding))
+    return ", ".join(
+        f"{code(text.place(call_site))} {code(call_site.source)}" for call_site in call_sites(finding)
+    )
 
 
 def _link(reference: str) -> str:

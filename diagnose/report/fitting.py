@@ -36,7 +36,7 @@ def fitted(paragraphs: Sequence[Sequence[Block]], height: int) -> list[Text]:
     blocks = [block for paragraph in filled for block in paragraph]
     too_many = sum(len(block.lines) for block in blocks) + len(filled) - 1 - height
     left = {id(block): list(block.lines) for block in blocks}
-    for block in sorted(reversed(blocks), key=lambda one: one.weight):
+    for block in sorted(reversed(blocks), key=lambda block: block.weight):
         cut = min(max(0, too_many), max(0, len(block.lines) - block.least))
         too_many -= cut
         left[id(block)] = _first(block.lines, len(block.lines) - cut)

@@ -95,17 +95,21 @@ def job_picture(document: Document, titles: dict[str, str]) -> JobPicture | None
     ranks, step = document.ranks, _step(document)
     if ranks is None or step is None or not step.passages:
         return None
-    shown = sorted({one.rank for one in step.passages})
-    until_ms = max(one.start_ms + one.ms for one in step.passages)
+    shown = sorted({passage.rank for passage in step.passages})
+    until_ms = max(passage.start_ms + passage.ms for passage in step.passages)
     scale = (WIDTH - MARGIN) / until_ms if until_ms > 0 else 0.0
     middle = {rank: LANE * number + LANE // 2 for number, rank in enumerate(shown)}
-    bars = [_bar(one, middle[one.rank], scale, titles) for one in step.passages]
-    on_path = sorted((one for one in step.passages if one.on_path), key=lambda one: one.start_ms)
+    bars = [_bar(passage, middle[passage.rank], scale, titles) for passage in step.passages]
+    on_path = sorted(
+        (passage for passage in step.passages if passage.on_path), key=lambda passage: passage.start_ms
+    )
     points = [
         (_x(at, scale), middle[one.rank]) for one in on_path for at in (one.start_ms, one.start_ms + one.ms)
     ]
     rows = dict.fromkeys(
-        one.name for one in sorted(step.passages, key=lambda one: -one.ms) if one.what == "work" and one.name
+        one.name
+        for one in sorted(step.passages, key=lambda passage: -passage.ms)
+        if one.what == "work" and one.name
     )
     return JobPicture(
         height=LANE * len(shown),

@@ -88,8 +88,8 @@ def _what_to_do(document: Document) -> str:
         prose(sentences.starting_step(document)),
         f"**Start with 1.** {prose(how)}",
         *(
-            f"**Or instead of 1:** {prose(sentences.alternative(one, document))}."
-            for one in alternatives(plan[0], document)
+            f"**Or instead of 1:** {prose(sentences.alternative(alternative, document))}."
+            for alternative in alternatives(plan[0], document)
         ),
         prose(sentences.patched(document)),
         prose(sentences.to_verify(document)),

@@ -96,7 +96,8 @@ def _steps(number: int) -> str:
 def _instead(ranks: Ranks, document: Document) -> str:
     """What the late rank spends more time in than the others, largest first."""
     more = sorted(
-        ((row, extra) for row, extra in ranks.causes_ms.items() if extra > 0), key=lambda one: -one[1]
+        ((row, extra) for row, extra in ranks.causes_ms.items() if extra > 0),
+        key=lambda causes_m: -causes_m[1],
     )
     if ranks.cause is None or not more:
         return "Nothing that the ledger knows takes it longer than the others before it comes."
@@ -298,18 +299,20 @@ def rank_table_note(document: Document) -> str:
 def collective_table(document: Document) -> tuple[list[str], list[list[str]]]:
     """The collectives found on all their ranks, by kind and process group, those that take longest."""
     collectives = document.ranks.collectives if document.ranks else []
-    several = len({one.lane for one in collectives}) > 1
+    several = len({collective.lane for collective in collectives}) > 1
     collectives = collectives[:MOST_COLLECTIVES]
     columns = {
-        "Collective": [clean(one.kind).replace("_", "-") for one in collectives],
-        "Group": [clean(one.lane) if several else "" for one in collectives],
-        "Ranks": [count(one.size) if several and one.size else "" for one in collectives],
-        "Per step": [count(one.count_per_step) for one in collectives],
-        "Bytes": [size(one.bytes_per_step) for one in collectives],
-        "Own time": [ms(one.ms_per_step) for one in collectives],
-        "Waiting": [ms(one.waiting_ms_per_step) for one in collectives],
-        "Exposed": [ms(one.exposed_ms_per_step) for one in collectives],
-        "Bus bandwidth": [_rate(one.bus_gb_per_s) for one in collectives],
+        "Collective": [clean(collective.kind).replace("_", "-") for collective in collectives],
+        "Group": [clean(collective.lane) if several else "" for collective in collectives],
+        "Ranks": [
+            count(collective.size) if several and collective.size else "" for collective in collectives
+        ],
+        "Per step": [count(collective.count_per_step) for collective in collectives],
+        "Bytes": [size(collective.bytes_per_step) for collective in collectives],
+        "Own time": [ms(collective.ms_per_step) for collective in collectives],
+        "Waiting": [ms(collective.waiting_ms_per_step) for collective in collectives],
+        "Exposed": [ms(collective.exposed_ms_per_step) for collective in collectives],
+        "Bus bandwidth": [_rate(collective.bus_gb_per_s) for collective in collectives],
     }
     return _told(columns)
 

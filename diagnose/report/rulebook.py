@@ -78,7 +78,9 @@ def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {_SAFETIES[rule.fix.safety]}. **Refines** "
         f"{code(rule.refines)}.",
         _tried(rule),
-        f"**Source.** {', '.join(f'<{one}>' for one in rule.references)}" if rule.references else "",
+        f"**Source.** {', '.join(f'<{reference}>' for reference in rule.references)}"
+        if rule.references
+        else "",
     ]
     return "\n\n".join(filter(None, blocks))
 

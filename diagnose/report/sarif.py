@@ -34,7 +34,7 @@ def sarif(
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
-        "runs": [_run(one, alerts(one, fail_on, root)) for one in documents],
+        "runs": [_run(document, alerts(document, fail_on, root)) for document in documents],
     }
 
 
@@ -61,7 +61,9 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "When it is fine": _plain(finding.innocent),
     }
     told = [f"{title}: {sentence}" for title, sentence in help_parts.items() if sentence]
-    url = next((one for one in finding.references if one.startswith(("https://", "http://"))), None)
+    url = next(
+        (reference for reference in finding.references if reference.startswith(("https://", "http://"))), None
+    )
     return {
         "id": finding.rule,
         "shortDescription": {"text": text.clean(fix.title)},

@@ -163,10 +163,10 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
     ]
 
 
-def _tried(one: FixResult, width: int) -> list[Block]:
-    told = [verification.verdict(one), verification.saved(one), f"losses {verification.losses(one)}"]
+def _tried(result: FixResult, width: int) -> list[Block]:
+    told = [verification.verdict(result), verification.saved(result), f"losses {verification.losses(result)}"]
     parts = [_plain(part) for part in told if not part.endswith(text.UNKNOWN)]
-    title = _paragraph(one.title, width, _VERDICT_COLOURS.get(one.verdict or "", ""))
+    title = _paragraph(result.title, width, _VERDICT_COLOURS.get(result.verdict or "", ""))
     return [Block(title), Block(_lines(" · ".join(parts), width, indent=INDENT), weight=6)]
 
 

@@ -65,55 +65,55 @@ def all_tried(proof: Verification) -> list[FixResult]:
     return [one for one in (*proof.tried, proof.together) if one]
 
 
-def _fix(one: FixResult) -> str:
-    return " ".join(filter(None, [prose(title(one)), code(call(one))]))
+def _fix(result: FixResult) -> str:
+    return " ".join(filter(None, [prose(title(result)), code(call(result))]))
 
 
-def title(one: FixResult) -> str:
+def title(result: FixResult) -> str:
     """What was tried, in words; empty where only the call says it."""
-    return one.title if one.rule or not one.intervention else ""
+    return result.title if result.rule or not result.intervention else ""
 
 
-def call(one: FixResult) -> str:
+def call(result: FixResult) -> str:
     """The same as it was made: `dataloader(num_workers=2)`; empty for several fixes together."""
-    arguments = ", ".join(f"{name}={value}" for name, value in one.arguments.items())
-    return f"{one.intervention}({arguments})" if one.intervention else ""
+    arguments = ", ".join(f"{name}={value}" for name, value in result.arguments.items())
+    return f"{result.intervention}({arguments})" if result.intervention else ""
 
 
-def predicted(one: FixResult) -> str:
+def predicted(result: FixResult) -> str:
     """What was predicted when the fix was tried."""
-    known = one.predicted_ms
+    known = result.predicted_ms
     return rough_span(known.low, known.high) if known else UNKNOWN
 
 
-def saved(one: FixResult) -> str:
+def saved(result: FixResult) -> str:
     """`26–30 ms of 62.5 ms`; a dash where nothing was measured."""
-    if one.change is None:
+    if result.change is None:
         return UNKNOWN
-    low, _, high = one.change.saved_ms
-    before, after = one.batch_sizes or (None, None)
+    low, _, high = result.change.saved_ms
+    before, after = result.batch_sizes or (None, None)
     samples = "" if before == after else f", for {count(before)} samples" if before else ""
-    return f"{signed_span(low, high)} of {ms(one.change.before_ms)}{samples}"
+    return f"{signed_span(low, high)} of {ms(result.change.before_ms)}{samples}"
 
 
-def verdict(one: FixResult) -> str:
+def verdict(result: FixResult) -> str:
     """In words: `faster by 38–42 %`."""
-    if one.state != "measured":
+    if result.state != "measured":
         lead = {
             "not_held": "did not take hold",
             "failed": "failed",
             "not_tried": "not tried",
             "no_time": "not measured",
-        }[one.state]
-        return f"{lead}: {one.why}"
-    change = one.change
+        }[result.state]
+        return f"{lead}: {result.why}"
+    change = result.change
     assert change is not None
     low, high = change.low, change.high
-    if one.verdict == "changes_result":
+    if result.verdict == "changes_result":
         return f"changes the result; {_effect(low, high)}"
-    if one.verdict == "no_change":
+    if result.verdict == "no_change":
         return f"no change beyond noise (within ± {_percent(max(abs(low), abs(high)))} %)"
-    if one.verdict == "too_noisy":
+    if result.verdict == "too_noisy":
         return f"too noisy to say: {_effect(low, high)}; {_remedy(change.pairs + change.outliers)} would tell"
     return _effect(low, high)
 
@@ -140,9 +140,9 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f}" if abs(value) >= 0.0995 else f"{100 * value:.1f}"
 
 
-def losses(one: FixResult) -> str:
+def losses(result: FixResult) -> str:
     """Whether the results stayed as they were."""
-    found = one.results
+    found = result.results
     if found is None:
         return UNKNOWN
     told = {
@@ -154,7 +154,7 @@ def losses(one: FixResult) -> str:
     deviation = (
         f"by {share(found.deviation)} at most" if found.deviation is not None else "by an unknown amount"
     )
-    if found.agreement == "close" and one.safety == "exact":
+    if found.agreement == "close" and result.safety == "exact":
         return f"deviate {deviation}, not to the bit: sums may be added in another order"
     return told.get(
         found.agreement,
@@ -162,11 +162,11 @@ def losses(one: FixResult) -> str:
     )
 
 
-def pairs(one: FixResult) -> str:
-    if one.change is None:
+def pairs(result: FixResult) -> str:
+    if result.change is None:
         return UNKNOWN
-    outliers = one.change.outliers
-    return count(one.change.pairs) + (f" (and {count(outliers)} set aside)" if outliers else "")
+    outliers = result.change.outliers
+    return count(result.change.pairs) + (f" (and {count(outliers)} set aside)" if outliers else "")
 
 
 def remarks(document: Document) -> list[str]:
@@ -220,9 +220,9 @@ def _together(proof: Verification) -> str:
     return f"Together the {count(len(alone))} faster ones save {rough_span(low, high)}, {why}."
 
 
-def _curve(one: FixResult) -> str:
+def _curve(result: FixResult) -> str:
     """`num_workers: 1 → 42.0 ms, 2 → 30.1 ms; 2 is the smallest that is as good as any.`"""
-    curve = one.curve
+    curve = result.curve
     if not curve:
         return ""
     points = ", ".join(f"{number} → {ms(value)}" for number, value in curve.ms.items())
@@ -232,15 +232,15 @@ def _curve(one: FixResult) -> str:
     )
 
 
-def _memory(one: FixResult) -> str:
+def _memory(result: FixResult) -> str:
     """What a fix does to the peaks, where that is much."""
-    peaks = one.memory or {}
+    peaks = result.memory or {}
     said = [
         f"{name}, at its peak: {size(peaks[kind].before)} before, {size(peaks[kind].after)} with the fix"
         for kind, name in _MEMORY.items()
         if kind in peaks and _is_much(peaks[kind])
     ]
-    return f"{one.title}: {'; '.join(said)}." if said else ""
+    return f"{result.title}: {'; '.join(said)}." if said else ""
 
 
 def _is_much(peak: Peak) -> bool:

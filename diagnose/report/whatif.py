@@ -51,16 +51,16 @@ def whatif_document(answer: Answer, target: str) -> dict[str, Any]:
     }
 
 
-def _asked(one: Asked) -> dict[str, Any]:
-    question = one.question
+def _asked(asked: Asked) -> dict[str, Any]:
+    question = asked.question
     workers = question.kind == "workers"
     return {
         "change": question.kind,
         "name": None if workers else question.name,
         "ratio": question.ratio if question.kind in ("shrink", "scale_kernels") else None,
         "workers": int(question.name) if workers else None,
-        "is_fix": one.is_fix,
-        "ms": one.now_ms,
+        "is_fix": asked.is_fix,
+        "ms": asked.now_ms,
     }
 
 

@@ -32,6 +32,6 @@ class OwnTime:
         return float((last - first).sum())
 
 
-def _moved(times: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _moved(times: np.ndarray, ndarray: np.ndarray, other: np.ndarray) -> np.ndarray:
     """By how much one clock differs from the other at these times of the one, added to them."""
-    return np.asarray(times + np.rint(np.interp(times, one, other - one)), np.int64)
+    return np.asarray(times + np.rint(np.interp(times, ndarray, other - ndarray)), np.int64)

@@ -82,8 +82,8 @@ def _deviation_of_outputs(mine: list, theirs: list) -> float:
     for (_, values), (_, others) in zip(mine, theirs, strict=False):
         if len(values) != len(others):
             return math.inf
-        largest = max((abs(one) for one in values if math.isfinite(one)), default=0.0)
-        deviations += [_relative(one, other, largest) for one, other in zip(values, others, strict=True)]
+        largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+        deviations += [_relative(value, other, largest) for value, other in zip(values, others, strict=True)]
     return max(deviations)
 
 

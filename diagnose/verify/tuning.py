@@ -41,7 +41,9 @@ def search(
             break
         known[number] = ms
         if not waiting:
-            waiting = [one for one in neighbours(best_of(known), largest) if one not in known]
+            waiting = [
+                neighbour for neighbour in neighbours(best_of(known), largest) if neighbour not in known
+            ]
     return (
         Curve(argument, dict(sorted(known.items())), best_of(known), knee_of(known, noise)) if known else None
     )

@@ -93,17 +93,17 @@ class Verifier:
         """Raises DiagnoseError if the script as it is cannot be run or is too short to compare anything."""
         try:
             self._look_at_script_itself()
-            tried = [one for one in candidates if not one.why_not]
+            tried = [candidate for candidate in candidates if not candidate.why_not]
             self._fixes = len(tried)
-            for number, one in enumerate(candidates):
-                self._fix += not one.why_not
+            for number, candidate in enumerate(candidates):
+                self._fix += not candidate.why_not
                 jobs_left = len([later for later in candidates[number:] if not later.why_not]) + (
                     len(tried) > 1
                 )
                 self._add(
-                    _tried(one, "not_tried", one.why_not)
-                    if one.why_not
-                    else self._try(one, self._share_of_time(jobs_left))
+                    _tried(candidate, "not_tried", candidate.why_not)
+                    if candidate.why_not
+                    else self._try(candidate, self._share_of_time(jobs_left))
                 )
             self._fix = 0
             self._try_together(tried)
@@ -133,31 +133,31 @@ class Verifier:
 
     # one fix
 
-    def _try(self, one: Candidate, deadline: float) -> FixResult:
-        tried = _tried(one, "no_time", NO_TIME)
+    def _try(self, candidate: Candidate, deadline: float) -> FixResult:
+        tried = _tried(candidate, "no_time", NO_TIME)
         if time.monotonic() > deadline:
             return tried
         try:
-            check = self._checked(one)
+            check = self._checked(candidate)
             if not all(fix["held"] for fix in check["interventions"]):
                 tried.state, tried.why = "not_held", _why_not_held(check)
                 return tried
-            if one.tuned is not None:
-                one = self._with_best_number(one, tried, self._began_to(deadline, TUNING_SHARE))
-                if one.arguments != tried.arguments:
+            if candidate.tuned is not None:
+                candidate = self._with_best_number(candidate, tried, self._began_to(deadline, TUNING_SHARE))
+                if candidate.arguments != tried.arguments:
                     # that was predicted of another number
-                    tried.arguments, tried.predicted_ms = (one.arguments, None)
-            self._measure(tried, [one], deadline, one.title)
+                    tried.arguments, tried.predicted_ms = (candidate.arguments, None)
+            self._measure(tried, [candidate], deadline, candidate.title)
         except RunFailed as failed:
             tried.state, tried.why = "failed", str(failed)
         return tried
 
-    def _checked(self, one: Candidate) -> Trial:
+    def _checked(self, candidate: Candidate) -> Trial:
         """A run with the fix, on the same data as the script as it is: if items draw random
         numbers, those are seeded from now on.
         """
-        arm = Arm(self._as_it_is.job, (one.spec,))
-        check = self._runner.once(arm, f"{one.title}: does it take hold?")
+        arm = Arm(self._as_it_is.job, (candidate.spec,))
+        check = self._runner.once(arm, f"{candidate.title}: does it take hold?")
         if results.data_differ(self._reference, check) and not self._runner.settings.seed_batches:
             self._runner = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
             self._reference = self._runner.once(
@@ -165,11 +165,11 @@ class Verifier:
             )
             self._first = self._runner.once(self._as_it_is, "the script as it is, seeded, once more", "first")
             self.proof.seeded_batches = True
-            check = self._runner.once(arm, f"{one.title}: the same data?")
+            check = self._runner.once(arm, f"{candidate.title}: the same data?")
         return check
 
     def _measure(self, tried: FixResult, fixes: Sequence[Candidate], deadline: float, label: str) -> None:
-        arm = Arm(self._as_it_is.job, tuple(one.spec for one in fixes))
+        arm = Arm(self._as_it_is.job, tuple(fix.spec for fix in fixes))
         outcome = self._runner.compare_arms(self._as_it_is, arm, self._wanted.precision, deadline, label)
         if outcome is None:
             return
@@ -181,7 +181,7 @@ class Verifier:
         tried.change = part(outcome.comparison, Comparison)
         # `step_ms` leaves out the first step, and counts from 0
         tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
-        tolerance = tolerance_of(one.intervention for one in fixes)
+        tolerance = tolerance_of(fix.intervention for fix in fixes)
         compared = results.results(self._reference, self._first, outcome.after[0], tolerance)
         tried.results = part(compared, Results)
         tried.memory = _memory(outcome)
@@ -193,19 +193,19 @@ class Verifier:
         if compared.agreement in ("differ", "other_data"):
             tried.verdict = "changes_result"
 
-    def _with_best_number(self, one: Candidate, tried: FixResult, deadline: float) -> Candidate:
-        argument = one.tuned
+    def _with_best_number(self, candidate: Candidate, tried: FixResult, deadline: float) -> Candidate:
+        argument = candidate.tuned
         assert argument is not None and argument.largest is not None
         measured: dict[int, list[float]] = {}
 
         def measured_ms(number: int) -> float | None:
-            arm = Arm(self._as_it_is.job, (one.with_number(number).spec,))
+            arm = Arm(self._as_it_is.job, (candidate.with_number(number).spec,))
             for attempt in range(TUNING_RUNS):
                 if time.monotonic() > deadline and measured:
                     return None
                 try:
                     run = self._runner.once(
-                        arm, f"{one.title}: {argument.name}={number}", f"tuning {attempt}"
+                        arm, f"{candidate.title}: {argument.name}={number}", f"tuning {attempt}"
                     )
                 except RunFailed:  # out of memory, most likely
                     return None
@@ -213,17 +213,17 @@ class Verifier:
                 measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
             return min(measured[number])  # what disturbs a run only makes it longer
 
-        start, largest = one.arguments[argument.name], argument.largest()
+        start, largest = candidate.arguments[argument.name], argument.largest()
         curve = tuning.search(argument.name, start, largest, measured_ms, self._spread)
         if curve is None:
-            return one
+            return candidate
         tried.curve = Curve(
             argument=curve.argument,
             ms={str(number): value for number, value in curve.ms.items()},
             best=curve.best,
             knee=curve.knee,
         )
-        return one.with_number(curve.knee)
+        return candidate.with_number(curve.knee)
 
     def _steady_ms(self, run: Trial) -> float:
         """Of one run by itself."""
@@ -234,7 +234,7 @@ class Verifier:
 
     def _try_together(self, candidates: Sequence[Candidate]) -> None:
         known = {(tried.rule, tried.title): tried for tried in self.proof.tried}
-        found = [(one, known[one.rule, one.title]) for one in candidates]
+        found = [(candidate, known[candidate.rule, candidate.title]) for candidate in candidates]
         faster = [
             replace(one, arguments=tried.arguments) for one, tried in found if tried.verdict == "faster"
         ]
@@ -293,16 +293,16 @@ def _script_failed(failed: RunFailed) -> DiagnoseError:
     )
 
 
-def _tried(one: Candidate, state: TrialState, why: str) -> FixResult:
+def _tried(candidate: Candidate, state: TrialState, why: str) -> FixResult:
     return FixResult(
-        rule=one.rule,
-        title=one.title,
-        intervention=one.intervention,
-        arguments=one.arguments,
-        safety=one.safety,
+        rule=candidate.rule,
+        title=candidate.title,
+        intervention=candidate.intervention,
+        arguments=candidate.arguments,
+        safety=candidate.safety,
         state=state,
         why=why,
-        predicted_ms=one.predicted_ms,
+        predicted_ms=candidate.predicted_ms,
     )
 
 

@@ -65,16 +65,16 @@ def apply(patches: Patches, folder: Path) -> list[Path]:
 
     Raises DiagnoseError, before any is written, if one is not as it was when the diff was made.
     """
-    paths = [folder / one.name for one in patches.files]
-    for path, one in zip(paths, patches.files, strict=True):
-        if not path.is_file() or path.read_bytes() != one.before:
+    paths = [folder / file.name for file in patches.files]
+    for path, file in zip(paths, patches.files, strict=True):
+        if not path.is_file() or path.read_bytes() != file.before:
             raise DiagnoseError(
                 f"{path} has changed since the diff was made",
                 saw="nothing was written",
                 do="make the diff again",
             )
-    for path, one in zip(paths, patches.files, strict=True):
-        _replace(path, one.after)
+    for path, file in zip(paths, patches.files, strict=True):
+        _replace(path, file.after)
     return paths
 
 

@@ -28,10 +28,10 @@ class EditedFile:
         """Raises NoPatch, and takes none, where an earlier finding wants one of them
         otherwise or wants them all as well.
         """
-        makers = {self._maker(one) for one in changes}
+        makers = {self._maker(change) for change in changes}
         if not makers & {rule, ""}:
             raise NoPatch(f"the fix of `{min(makers)}` makes the same change")
-        self._taken += [(one, rule) for one in changes if not self._maker(one)]
+        self._taken += [(change, rule) for change in changes if not self._maker(change)]
 
     def after(self) -> bytes:
         return self.script.changed(change for change, _ in self._taken).encode(self._encoding)

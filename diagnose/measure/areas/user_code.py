@@ -241,7 +241,7 @@ def _python_lines(measured: Measured) -> list[LineTime] | Missing:
     part = total(own) / python if python else 0.0
     lines = line_times(view, _own_calls(view), own)
     return sorted(
-        (replace(line, share=line.typical_share * part) for line in lines), key=lambda one: -one.share
+        (replace(line, share=line.typical_share * part) for line in lines), key=lambda lines: -lines.share
     )
 
 

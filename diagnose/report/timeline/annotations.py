@@ -101,7 +101,7 @@ class _Annotated:
     def add_ledger(self, view: Selection) -> None:
         rows = {row: spans for row, spans in view.ledger.rows.items() if len(spans)}
         spans = np.concatenate(list(rows.values()))
-        row_of = np.repeat(np.arange(len(rows)), [len(one) for one in rows.values()])
+        row_of = np.repeat(np.arange(len(rows)), [len(row) for row in rows.values()])
         told = [(TITLES[row][0], {"meaning": TITLES[row][1]}) for row in rows]
         shown = longest(spans, SLICES)
         track = self._thread(f"Where the time goes ({view.ledger.device}){_cut(len(shown), len(spans))}")

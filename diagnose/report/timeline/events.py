@@ -69,7 +69,7 @@ class Columns:
         return len(self.lane)
 
     def at(self, chosen: np.ndarray) -> Columns:
-        return Columns(*(getattr(self, one.name)[chosen] for one in fields(self)))
+        return Columns(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 class Drawing:
@@ -84,17 +84,17 @@ class Drawing:
         self._names, self._places = Texts(), Texts()
         self._shown = self._shown_on_host(steps)
         tids = np.unique(
-            np.concatenate([self._view.host["tid"].to_numpy()[self._host_rows(one)] for one in steps])
+            np.concatenate([self._view.host["tid"].to_numpy()[self._host_rows(step)] for step in steps])
         )
         self._tids = sorted(tids.tolist(), key=lambda tid: (tid != self._view.trace.training_thread, tid))
         self._pids = np.unique(
-            np.concatenate([self._fetches["pid"].to_numpy()[one.fetches.row] for one in steps])
+            np.concatenate([self._fetches["pid"].to_numpy()[step.fetches.row] for step in steps])
         ).tolist()
         key = self._view.device[["device", "stream"]].to_numpy()
         self._streams, self._stream = np.unique(key, axis=0, return_inverse=True)
         self._stream = self._stream.reshape(-1)
         self._drawn_streams = np.unique(
-            np.concatenate([self._stream[one.device.row] for one in steps])
+            np.concatenate([self._stream[step.device.row] for step in steps])
         ).tolist()
 
     @property
@@ -120,7 +120,7 @@ class Drawing:
         """The picture's ``events`` and ``left_out``."""
         parts = [self._host(step), self._workers(step), self._device(step), *self._wait(step)]
         columns, left_out = _longest(
-            Columns(*(np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(Columns)))
+            Columns(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Columns)))
         )
         columns = columns.at(np.lexsort((-columns.end, columns.start, columns.lane)))
         start_us, end_us = (np.round(times / 1000, 3) for times in (columns.start, columns.end))
@@ -148,7 +148,7 @@ class Drawing:
         """Which host rows are drawn: Python frames only where there is nothing else."""
         view = self._view
         shown = np.asarray((view.kind != "python") & ~(view.marked(TICK)))
-        return shown if any(shown[one.host.row].any() for one in steps) else np.ones(len(view.host), bool)
+        return shown if any(shown[step.host.row].any() for step in steps) else np.ones(len(view.host), bool)
 
     def _host_rows(self, step: DrawnStep) -> Rows:
         return step.host.row[self._shown[step.host.row]]

@@ -45,7 +45,9 @@ def roofline(measured: Measured, sources: Sources) -> dict[str, Any] | None:
 
 def _gpu_name(view: Selection) -> str:
     return next(
-        str(one["name"]) for one in view.trace.info["deviceProperties"] if one.get("id", 0) == view.devices[0]
+        str(device["name"])
+        for device in view.trace.info["deviceProperties"]
+        if device.get("id", 0) == view.devices[0]
     )
 
 
@@ -58,7 +60,7 @@ def _kernels(view: Selection, sources: Sources) -> list[dict[str, Any]]:
     works = works_of(view, np.unique(call))
     texts = (view.name, view.host["shapes"].array, view.host["dtypes"].array)
     kinds = pd.DataFrame(
-        {"row": rows, "call": call, "dur": dur} | {str(at): one.codes[call] for at, one in enumerate(texts)}
+        {"row": rows, "call": call, "dur": dur} | {str(at): text.codes[call] for at, text in enumerate(texts)}
     )
     points = []
     for _, group in kinds.groupby(["0", "1", "2"], sort=False):

@@ -70,16 +70,16 @@ def picture(
     plan = [one for one in assessed if one.group == "plan"]
     versions = _versions(measured, prediction, plan)
     drawing = (
-        Drawing(measured, sources, [one.finding.rule for one in plan], [one.step for one in versions])
+        Drawing(measured, sources, [one.finding.rule for one in plan], [version.step for version in versions])
         if versions
         else None
     )
     rows = [
         row
         for row in TITLES
-        if any(row in one.ledger or len(one.step.causes.get(row, ())) for one in versions)
+        if any(row in version.ledger or len(version.step.causes.get(row, ())) for version in versions)
     ]
-    drawn = [_version(one, drawing, rows) for one in versions] if drawing else []
+    drawn = [_version(version, drawing, rows) for version in versions] if drawing else []
     return {
         "schema": SCHEMA,
         "names": drawing.names if drawing else [],
@@ -128,7 +128,7 @@ def _replayed_versions(prediction: Prediction, plan: Sequence[Assessed]) -> list
     as_it_is = now if not now.edits else replayed_with(prediction, [], prediction.recorded_ms)
     then = [now, *(replayed(prediction, changes) for changes in made[1:])]
     steps = [ReplayedSteps(prediction, one) for one in (as_it_is, *then[1:])]
-    chosen = _alike([one.lengths_ns for one in steps])
+    chosen = _alike([step.lengths_ns for step in steps])
     versions = []
     for number, (one, changes) in enumerate(zip(then, made, strict=True)):
         drawn = steps[number].drawn(chosen, with_fetches=number == 0)
@@ -167,17 +167,17 @@ def _title(numbers: Sequence[int]) -> str:
     return f"After fix{'es' if len(numbers) > 1 else ''} {shown}"
 
 
-def _version(one: Version, drawing: Drawing, rows: Sequence[str]) -> dict[str, Any]:
-    events, left_out = drawing.events(one.step)
+def _version(version: Version, drawing: Drawing, rows: Sequence[str]) -> dict[str, Any]:
+    events, left_out = drawing.events(version.step)
     return {
-        "title": one.title,
-        "rules": one.rules,
-        "step_ms": float(sum(one.ledger.values())),
-        "replayed": one.replayed,
-        "note": one.note(),
-        "ledger": {row: float(ms) for row, ms in one.ledger.items()},
-        "drawn_us": round(float(one.step.length_ns) / 1000, 3),
-        "causes": _causes(one.step, rows),
+        "title": version.title,
+        "rules": version.rules,
+        "step_ms": float(sum(version.ledger.values())),
+        "replayed": version.replayed,
+        "note": version.note(),
+        "ledger": {row: float(ms) for row, ms in version.ledger.items()},
+        "drawn_us": round(float(version.step.length_ns) / 1000, 3),
+        "causes": _causes(version.step, rows),
         "events": events,
         "left_out": left_out,
     }
