@@ -218,7 +218,7 @@ def _finding(
         refines=rule.refines,
         symptom=rule.symptom,
         why=rule.why,
-        innocent=rule.innocent,
+        false_positives=rule.false_positives,
         references=list(rule.references),
         ms_per_step=finding.ms_per_step,
         share=assessed.share,

@@ -294,7 +294,7 @@ class Finding(Struct, kw_only=True):
     refines: Annotated[str | None, _is("The row of the ledger, or the more general rule, that it explains.")]
     symptom: Annotated[str, _is("What is wrong, in one sentence.")]
     why: Annotated[str, _is("Why that is slow.")]
-    innocent: Annotated[str, _is("When it is fine all the same; may be empty.")] = ""
+    false_positives: Annotated[str, _is("When it is fine all the same; may be empty.")] = ""
     references: Annotated[list[str], _is("Where this is known from, mostly URLs.")]
     ms_per_step: Annotated[
         float | None, _is("What the finding's events take; null where that is not known in ms.")

@@ -57,12 +57,22 @@ def _shown(value: object) -> str:
 
 
 def _upgraded(raw: dict[str, Any]) -> dict[str, Any]:
-    """The same as this schema has it: in the first one, notes had no codes."""
-    notes = raw.get("notes")
-    if raw["schema"] > 1 or not isinstance(notes, list):
-        return raw | {"schema": SCHEMA}
-    coded = [{"code": "", "text": note} if isinstance(note, str) else note for note in notes]
-    return raw | {"schema": SCHEMA, "notes": coded}
+    """The same as this schema has it: in the first one notes had no codes, and `false_positives` was called
+    `innocent`.
+    """
+    if raw["schema"] > 1:
+        return raw
+    notes, findings = raw.get("notes"), raw.get("findings")
+    if isinstance(notes, list):
+        notes = [{"code": "", "text": note} if isinstance(note, str) else note for note in notes]
+    if isinstance(findings, list):
+        findings = [_renamed(finding) if isinstance(finding, dict) else finding for finding in findings]
+    parts = {"notes": notes, "findings": findings, "schema": SCHEMA}
+    return raw | {name: part for name, part in parts.items() if name in raw}
+
+
+def _renamed(finding: dict[str, Any]) -> dict[str, Any]:
+    return {("false_positives" if key == "innocent" else key): value for key, value in finding.items()}
 
 
 Wanted = TypeVar("Wanted")

@@ -107,7 +107,7 @@ class Rule:
     refines: str
     symptom: str
     why: str
-    innocent: str
+    false_positives: str
     references: tuple[str, ...]
     when: tuple[Condition, ...]
     selector: str
@@ -196,7 +196,7 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
     _keys(
         data,
         {"id", "status", "refines", "symptom", "why", "references", "when", "culprits", "fix", "saving"},
-        {"events", "innocent"},
+        {"events", "false_positives"},
         where,
     )
     if data["id"] != expected_id:
@@ -208,7 +208,7 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
         refines=data["refines"],
         symptom=data["symptom"].strip(),
         why=data["why"].strip(),
-        innocent=data.get("innocent", "").strip(),
+        false_positives=data.get("false_positives", "").strip(),
         references=tuple(data["references"]),
         when=tuple(_condition(one, where) for one in data["when"]),
         selector=known_name(

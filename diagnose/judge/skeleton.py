@@ -15,7 +15,7 @@ status  = "preview"
 refines = "python"                      # a row of the ledger, another rule that this one explains better, or "step"
 symptom = "TODO: one sentence: what is going on, as the user would see it."
 why     = """TODO: why that costs time."""
-innocent = "TODO: when it is fine, and how the conditions below let it pass."
+false_positives = "TODO: when it is fine, and how the conditions below let it pass."
 references = ["TODO: the page of the official documentation that says so"]
 
 [events]                                # calls of the script's own lines that this is about, by what they call

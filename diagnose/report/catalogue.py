@@ -37,7 +37,7 @@ def rule_page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         "Before": rule.fix.before,
         "After": filled(rule.fix.after, lambda name: None),
         "Caution": rule.fix.caution,
-        "When it is fine": rule.innocent,
+        "When it is fine": rule.false_positives,
         "References": "\n".join(rule.references),
     }
     paragraphs = [f"{title}\n{_indented(body)}" for title, body in parts.items() if body]

@@ -174,7 +174,7 @@ def advice(finding: Finding, document: Document) -> str:
         "How": "\n\n".join(filter(None, [prose(fix.how), before_after(fix.before, fix.after)])),
         "The call to change": _call_sites(finding),
         "Caution": prose(fix.caution),
-        "When it is fine": prose(finding.innocent),
+        "When it is fine": prose(finding.false_positives),
         "Severity": finding.severity if finding.group == "plan" else "",
         "How sure": prose(savings.how_sure(finding, document)) if finding.group == "plan" else "",
     }

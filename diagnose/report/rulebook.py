@@ -74,7 +74,7 @@ def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         f"**Fix.** {prose(rule.fix.title)}. {prose(_unfilled(rule.fix.how))}",
         before_after(rule.fix.before, filled(rule.fix.after, lambda name: None)),
         _labelled("Caution", rule.fix.caution),
-        _labelled("When it is fine", rule.innocent),
+        _labelled("When it is fine", rule.false_positives),
         f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {_SAFETIES[rule.fix.safety]}. **Refines** "
         f"{code(rule.refines)}.",
         _tried(rule),

@@ -58,7 +58,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "Why": why,
         "How": _plain(fix.how),
         "Caution": _plain(fix.caution),
-        "When it is fine": _plain(finding.innocent),
+        "When it is fine": _plain(finding.false_positives),
     }
     told = [f"{title}: {sentence}" for title, sentence in help_parts.items() if sentence]
     url = next(

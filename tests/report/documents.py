@@ -488,7 +488,7 @@ def finding(
         "refines": "input_wait",
         "symptom": symptom,
         "why": why,
-        "innocent": "",
+        "false_positives": "",
         "references": ["https://docs.pytorch.org/docs/stable/data.html"],
         "ms_per_step": ms_per_step,
         "share": share,
