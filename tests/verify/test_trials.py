@@ -14,8 +14,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from diagnose.document.model import FixResult
 from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
 from diagnose.verify.paired import Arm, RunFailed, TrialRunner
@@ -160,4 +162,6 @@ def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
     lines = runs.read_text().splitlines()
     assert lines[: len(kept)] == kept and proof["runs"] == len(lines) - len(kept)
     for told in (done.stderr, (run / "report.md").read_text()):
-        assert verdict(tried) in " ".join(told.split())  # spaces that hold a number to its unit
+        assert verdict(msgspec.convert(tried, FixResult)) in " ".join(
+            told.split()
+        )  # spaces that hold a number to its unit
