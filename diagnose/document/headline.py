@@ -142,12 +142,10 @@ def _uncertain(measured: Measured) -> str:
 def _taken(measured: Measured, others: float, *, starved: bool) -> str:
     """What other processes took from the script."""
     threads, times = (
-        count(measured.number("thread_count")),
+        f"{count(measured.number('thread_count'))} thread{'s' * (measured.number('thread_count') != 1)}",
         count(measured.number("involuntary_switches_per_step")),
     )
-    from_threads = (
-        f", and took cores from the script's {threads} threads {times} times a step" if starved else ""
-    )
+    from_threads = f", and took cores from the script's {threads} {times} times a step" if starved else ""
     return (
         f"other processes used {share(others)} of this machine's processor time while no core was "
         f"idle{from_threads}"

@@ -137,7 +137,7 @@ def run_command(document: Document, *options: str) -> str:
     if recorded_inside(document):
         return ""
     if not recorded_by_us(document):
-        return shell_line(["python", "-m", "diagnose", *options, "train.py"])
+        return shell_line(["python", "-m", "diagnose", *options, "YOUR_SCRIPT.py"])
     module = ["-m"] if run.module else []
     return shell_line([*_starter(document), "-m", "diagnose", *options, *module, run.target, *run.argv[1:]])
 

@@ -148,10 +148,7 @@ def replayed(document: Document) -> str:
         return ""
     return (
         f"Replaying the recorded steps gives them back within {share(max(error, 0.001))}. A predicted saving "
-        "is the same replay with the "
-        "fix made. Its range says how much better or worse the fix may turn out; confidence is high "
-        "where the "
-        "range is narrow."
+        "is the same replay with the fix made; the range is our uncertainty."
     )
 
 
@@ -187,12 +184,8 @@ def fastest(document: Document) -> str:
         now = f"a step takes {ms(now_ms)}, and with everything on the host fixed still {ms(limit_ms)}"
         return f"The GPU's own work takes the time: {now}."
     times = now_ms / limit_ms
-    now = f"it now takes {ms(now_ms)}" + (
-        f", {times:.{0 if times >= 9.95 else 1}f} times that" if times < MOST_TIMES else ""
-    )
-    return (
-        f"With everything on the host fixed, a step cannot be faster than {ms(limit_ms)} on this GPU; {now}."
-    )
+    now = f" ({times:.{0 if times >= 9.95 else 1}f}× faster than now)" if times < MOST_TIMES else ""
+    return f"GPU floor: {ms(limit_ms)}{now} if the CPU side cost nothing."
 
 
 def starting_step(document: Document) -> str:
@@ -305,7 +298,7 @@ def then(document: Document) -> str:
         return "Then run the block again; `python -m diagnose compare OLD NEW` compares the two folders."
     if recorded_by_us(document):
         return "Then run it again; `python -m diagnose compare OLD NEW` compares the two folders:"
-    return "A run of the script itself knows more, and finds the lines:"
+    return "For exact lines and measured fixes run your script:"
 
 
 def nothing_to_do(document: Document) -> str:

@@ -221,15 +221,12 @@ def _together(proof: Verification) -> str:
 
 
 def _curve(result: FixResult) -> str:
-    """`num_workers: 1 → 42.0 ms, 2 → 30.1 ms; 2 is the smallest that is as good as any.`"""
+    """`Step time by num_workers: 1 → 42.0 ms, 2 → 30.1 ms. Best: 2.`"""
     curve = result.curve
     if not curve:
         return ""
     points = ", ".join(f"{number} → {ms(value)}" for number, value in curve.ms.items())
-    return (
-        f"{curve.argument}, a step by its number: {points}; {curve.knee} is the smallest that is as "
-        "good as any."
-    )
+    return f"Step time by {curve.argument}: {points}. Best: {curve.knee}."
 
 
 def _memory(result: FixResult) -> str:

@@ -87,7 +87,7 @@ def _candidate(finding: Finding, cwd: Path, allowed: Collection[str]) -> Candida
 
 def _why_not(fix: Fix, allowed: Collection[str]) -> str:
     if fix.intervention not in FIXES:
-        return "a change of the script that no tool can make"
+        return "needs a manual change; not measured"
     if fix.arguments is None:
         return "the numbers it needs cannot be told from this recording"
     if fix.safety == "numerics" and "numerics" not in allowed:

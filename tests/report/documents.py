@@ -48,8 +48,8 @@ def sick() -> Document:
     content = {
         "schema": 2,
         "tool": {"name": "diagnose", "version": "0.1.0"},
-        "verdict": "33 % of each step is at stake: The training thread waits for the next batch and nothing "
-        "loads ahead (train.py:41).",
+        "verdict": "33 % of each step is at stake: The DataLoader has no workers: every batch is loaded "
+        "while the model waits (train.py:41).",
         "run": {
             "target": "train.py",
             "argv": ["train.py", "--epochs", "3"],
@@ -100,7 +100,7 @@ def sick() -> Document:
                 share=0.317,
                 at_most_ms=3.9,
                 predicted=(3.6, 2.9, 4.1, "high"),
-                symptom="The training thread waits for the next batch and nothing loads ahead.",
+                symptom="The DataLoader has no workers: every batch is loaded while the model waits.",
                 why="The loader has no worker processes, so every batch is read and collated while the model "
                 "stands still.",
                 title="Load batches in worker processes",

@@ -30,7 +30,7 @@ def first_screen(report: str) -> str:
 
 def test_the_first_screen_answers_what_where_how_sure_and_what_to_type() -> None:
     screen = first_screen(markdown(documents.sick()))
-    assert "The training thread waits for the next batch" in screen
+    assert "The DataLoader has no workers" in screen
     assert "`train.py:41`" in screen
     assert "| 2.9–4.1 ms, 24–33 % | 8.7 ms" in screen  # 2.9 and 4.1 of 12.3 ms
     assert "high confidence, preview rule" in screen
@@ -158,7 +158,7 @@ def test_a_recording_that_is_not_understood_gets_costs_and_the_reason() -> None:
     ("limit_ms", "told"),
     [
         # 12.3 / 5.1 = 2.41
-        (5.1, "a step cannot be faster than 5.10 ms on this GPU; it now takes 12.3 ms, 2.4 times that."),
+        (5.1, "GPU floor: 5.10 ms (2.4× faster than now) if the CPU side cost nothing."),
         # 12.3 / 12.0 = 1.025
         (12.0, "a step takes 12.3 ms, and with everything on the host fixed still 12.0 ms."),
     ],
@@ -171,7 +171,7 @@ def test_how_far_to_trust_the_numbers_is_told(limit_ms: float, told: str) -> Non
     assert "gives them back within 0.3 %." in report
     assert "The profiler slowed the steps down (1.14 × their plain time)" in report
     document.upper_bound_ms = 0.1  # 123 times
-    assert "faster than 0.100 ms on this GPU; it now takes 12.3 ms." in markdown(document)
+    assert "GPU floor: 0.100 ms if the CPU side cost nothing." in markdown(document)
     change(document, upper_bound_ms=None, self_replay_error=0.0)
     document.steps.distortion = None
     report = markdown(document)

@@ -81,7 +81,7 @@ def test_a_result_says_what_where_and_how_much() -> None:
         31.7,
     )
     assert result["message"]["text"].startswith(
-        "The training thread waits for the next batch and nothing loads ahead. It takes 4.10 ms"
+        "The DataLoader has no workers: every batch is loaded while the model waits. It takes 4.10 ms"
     )
     place = result["locations"][0]["physicalLocation"]
     assert place == {

@@ -138,7 +138,7 @@ def test_a_curve_and_memory_are_told_where_there_is_something_to_tell() -> None:
         "peak_allocated_bytes": {"before": None, "after": None},
     }
     told = said_of(tried(curve=curve, memory=memory))
-    assert "1 → 42.0 ms, 2 → 30.1 ms; 2 is the smallest that is as good as any" in told
+    assert "1 → 42.0 ms, 2 → 30.1 ms. Best: 2." in told
     assert "Host memory, at its peak: 1.00 GiB before, 2.00 GiB with the fix" in told
     assert "memory" not in said_of(
         tried(memory={"peak_resident_bytes": {"before": 2**30, "after": 2**30 + 2**20}})

@@ -45,7 +45,7 @@ def test_a_fix_of_the_blamed_line_is_tried_where_its_patch_would_be(intervention
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (finding(intervention=""), "no tool can make"),
+        (finding(intervention=""), "needs a manual change"),
         (finding(arguments=None), "cannot be told from this recording"),
         (finding(safety="numerics"), "--allow numerics"),
     ],

@@ -79,7 +79,7 @@ def _slow_item_line(measured: Measured) -> list[FactPlace] | Missing:
     return [one.place(measured.number("input_wait_ms")) for one in _slow_item(measured)]
 
 
-@metric("slow_item_fetch_share", "share", "of the fetch in the main process that this line or function takes")
+@metric("slow_item_fetch_share", "share", "share of loading time spent in this line or function")
 def _slow_item_fetch_share(measured: Measured) -> Value | Missing:
     return _fetch_share(_slow_item(measured))
 

@@ -100,11 +100,7 @@ def _idle_core_count(measured: Measured) -> Value | Missing:
     )
 
 
-@metric(
-    "others_busy_share",
-    "share",
-    "of the machine's processor time that other processes used during the plain steps",
-)
+@metric("others_busy_share", "share", "CPU used by other processes while steps were timed")
 def _others_busy_share(measured: Measured) -> Value | Missing:
     busy, used = measured.needed("machine_busy_share"), measured.needed("cpu_cores_used")
     if ((measured.recording.facts.get("process_group") or {}).get("world_size") or 1) > 1:

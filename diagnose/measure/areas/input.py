@@ -171,11 +171,7 @@ def _loading_ms(measured: Measured) -> Value | Missing:
     return min(wait_ms, fetch_ms * measured.fetches_per_step) if in_main_process else wait_ms
 
 
-@metric(
-    "loading_share",
-    "share",
-    "of the step that loading_ms is: the wait for batches, or less where their fetch is known to take less",
-)
+@metric("loading_share", "share", "share of the step spent waiting for batches")
 def _loading_share(measured: Measured) -> Value | Missing:
     return measured.needed("loading_ms") / measured.number("step_ms")
 
@@ -183,12 +179,7 @@ def _loading_share(measured: Measured) -> Value | Missing:
 # ---- workers and the cores for them
 
 
-@metric(
-    "core_for_workers",
-    "yes/no",
-    "the script leaves a quarter of a core or more, which could load; taken for granted where that was not "
-    "recorded",
-)
+@metric("core_for_workers", "yes/no", "a CPU core is free for a worker (assumed where that was not recorded)")
 def _core_for_workers(measured: Measured) -> Value | Missing:
     idle = measured.metric("idle_core_count")
     return True if isinstance(idle, Missing) else float(idle) >= SPARE_CORE
