@@ -238,8 +238,8 @@ def page(
         "`sample_traces/`: " + "; ".join(f"{count} on {on}" for on, count in machines.items()) + ".",
         "*True*: the planted disease, or one that `expected.toml` lists as true of the script as well. "
         "*Recall*: planted diseases named.",
-        "The rules were written with these scripts at hand: on scripts they have never seen they will "
-        "do worse.",
+        "The rules were written with these scripts at hand: on scripts they have never seen they will do "
+        "worse.",
         overall(answers, torch_said),
         *_section("What was said of scripts with nothing planted", healthy_table(answers)),
         *_section("By rule", rule_table(counts(answers))),

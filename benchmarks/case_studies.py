@@ -347,8 +347,7 @@ def _predicted(study: CaseStudy, out: Path, before: dict[str, Any]) -> str:
     foretold = before["plan"][-1]["step_ms_after"] / before["steady_step_ms"]
     return (
         f"With the whole plan made, the report predicts {share(foretold)} of this step; `after.py`, which "
-        "also mends what the plan "
-        f"does not name, takes {share(1 + after['change'])}."
+        f"also mends what the plan does not name, takes {share(1 + after['change'])}."
     )
 
 

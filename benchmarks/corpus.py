@@ -70,10 +70,9 @@ def page(rows: list[tuple[str, str, str]]) -> str:
     """The page, a line a trace."""
     intro = (
         f"The first {FIRST} findings on each of {len(rows)} traces that others recorded (public "
-        "repositories, "
-        "all kinds of hardware and "
-        "versions of torch). Written by `python -m benchmarks corpus`; a test keeps it current. A lone trace "
-        "knows less than a run: what needs facts of the run abstains here."
+        "repositories, all kinds of hardware and versions of torch). Written by `python -m benchmarks "
+        "corpus`; a test keeps it current. A lone trace knows less than a run: what needs facts of the run "
+        "abstains here."
     )
     found_by_trace = unpadded_table(("Trace", "Most of a step", "Found"), rows)
     return "\n\n".join(["# What the rules say of traces that others recorded", intro, found_by_trace]) + "\n"

@@ -222,8 +222,8 @@ def _summary_lines(paths: Sequence[Path], ranks: int, collectives: int) -> Itera
             f"{_peak_mb():.0f} MB"
         )
     yield (
-        f"planted: rank {late}, input_wait {made.late_us / 1000:+.2f} ms, costs {made.cost_ms():.2f} "
-        "ms a step"
+        f"planted: rank {late}, input_wait {made.late_us / 1000:+.2f} ms, costs {made.cost_ms():.2f} ms a "
+        "step"
     )
     yield f"found:   {_found(job)}"
 

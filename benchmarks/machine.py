@@ -57,8 +57,7 @@ def obstacles(*, without_gpu: bool = False) -> list[str]:
     if "torch" in missing:
         found.append(
             "torch cannot be imported: python -m pip install torch, in a build for this machine's CUDA "
-            "driver "
-            "(https://pytorch.org)"
+            "driver (https://pytorch.org)"
         )
     elif not without_gpu:
         found += _obstacles_of_torch()

@@ -322,14 +322,11 @@ def part(traces: Path | None) -> str:
     """The page's part on predictions."""
     sections = [
         HEADING,
-        "Written by `python -m benchmarks prediction --write`. The step of the healthy twin, "
-        "predicted from the recording of "
-        "the sick script alone, "
-        "against the plain steps of its own recording, made minutes apart on a machine that others used too. "
-        "*Error*: of the "
-        "predicted step. What is left after a rewrite is a guess of the rule (`ratio`), made with some of "
-        "these samples at hand, and "
-        "the spread of the ranges was set after seeing them all: take the coverage as in-sample.",
+        "Written by `python -m benchmarks prediction --write`. The step of the healthy twin, predicted from "
+        "the recording of the sick script alone, against the plain steps of its own recording, made minutes "
+        "apart on a machine that others used too. *Error*: of the predicted step. What is left after a "
+        "rewrite is a guess of the rule (`ratio`), made with some of these samples at hand, and the spread "
+        "of the ranges was set after seeing them all: take the coverage as in-sample.",
     ]
     for gpu, found in sorted(sample_pairs().items(), key=lambda item: item[0] or ""):
         sections += [f"## Bundled samples, {gpu or 'CPU'}", pairs_part(*found)]
@@ -341,8 +338,7 @@ def part(traces: Path | None) -> str:
             pairs_part(recorded_pairs(traces), ()),
             "## Replaying recorded steps as they are",
             "How far the replay of a step ends from the recording, on the host or on both lanes. That it is "
-            "small says that the recorded "
-            "waits are understood; it does not say that a change is.",
+            "small says that the recorded waits are understood; it does not say that a change is.",
             replay_part(*replayed_traces(traces)),
         ]
     return "\n\n".join(sections) + "\n"

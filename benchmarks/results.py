@@ -108,8 +108,8 @@ def write_page(out: Path, page: Path) -> list[str]:
     results = Results(out)
     if results.machine["gpu"] is None:
         raise ValueError(
-            f"{out} was recorded without a GPU: the benchmarks accuracy, prediction and verified "
-            "write those parts"
+            f"{out} was recorded without a GPU: the benchmarks accuracy, prediction and verified write those "
+            "parts"
         )
     made = parts(results)
     for heading, part in made.items():
@@ -149,8 +149,8 @@ def _predictions(results: Results) -> str:
     heading = on_machine(PREDICTIONS, results.machine["gpu"])
     said = (
         f"Written by `{COMMAND}` on {machine_in_words(results.machine)}: the step of the healthy twin, "
-        "predicted from the recording of the "
-        "sick script alone, against the plain steps of its own recording."
+        "predicted from the recording of the sick script alone, against the plain steps of its own "
+        "recording."
     )
     return "\n\n".join([heading, said, *(pairs_part(*pairs) for pairs in results.pairs.values())])
 
@@ -196,8 +196,8 @@ def _costs(results: Results) -> str:
     ]
     try:
         parts.append(
-            "What the profiler costs a recorded event, fitted "
-            f"(`python -m benchmarks overhead`):\n\n{event_costs(results.out)}"
+            "What the profiler costs a recorded event, fitted (`python -m benchmarks "
+            f"overhead`):\n\n{event_costs(results.out)}"
         )
     except ValueError as error:
         parts.append(f"What the profiler costs a recorded event cannot be told: {error}.")
@@ -206,8 +206,8 @@ def _costs(results: Results) -> str:
 
 def _case_studies(results: Results) -> str:
     words = (
-        f"Written by `{COMMAND}` on {machine_in_words(results.machine)}: `sample_traces/stories/`; no "
-        "rule was tuned on them."
+        f"Written by `{COMMAND}` on {machine_in_words(results.machine)}: `sample_traces/stories/`; no rule "
+        "was tuned on them."
     )
     told = [case_studies.told(study, results.out / "stories") for study in case_studies.all_case_studies()]
     return "\n\n".join([on_machine(CASE_STUDIES, results.machine["gpu"]), words, *told])

@@ -45,21 +45,18 @@ def LOOP(steps, ms=2):
 LIMIT_S = 120
 ABOUT_SHAPES = (
     "Steps of each phase of the recording; where a script ends before it has warmed up, those of its first "
-    "steps. *Lines*: whether source "
-    "lines are known. The exits are the script's own (or what ended it) and ours. *Of ours*: lines in the "
-    "script's output that speak of "
-    "us, other than our own messages."
+    "steps. *Lines*: whether source lines are known. The exits are the script's own (or what ended it) and "
+    "ours. *Of ours*: lines in the script's output that speak of us, other than our own messages."
 )
 ABOUT_FAULTS = (
     "Of all functions of ours that run inside a script, one in {every} raised an exception in turn "
-    "(RuntimeError, SystemError, "
-    "MemoryError, AttributeError, OSError), in three scripts whose classes raise on attributes that they do "
-    "not have. Unharmed: the "
-    "script printed, returned and ended as without us. Told: in a note of the report, or in a line on stderr."
+    "(RuntimeError, SystemError, MemoryError, AttributeError, OSError), in three scripts whose classes raise "
+    "on attributes that they do not have. Unharmed: the script printed, returned and ended as without us. "
+    "Told: in a note of the report, or in a line on stderr."
 )
 ABOUT_COSTS = (
-    "A plain training loop with one loader and one optimizer, with and without us, A B B A, in the "
-    "phase in which no profiler runs."
+    "A plain training loop with one loader and one optimizer, with and without us, A B B A, in the phase in "
+    "which no profiler runs."
 )
 
 

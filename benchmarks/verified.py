@@ -181,10 +181,9 @@ def page(
     parts = [
         on_machine(HEADING, known["gpu"]),
         f"Written by `{command}`: every sick sample whose fix has an automatic form, recorded and verified "
-        "afresh on "
-        f"{in_words(known)}. *Against its twin*: the sick script with the fix against the "
-        "healthy one, run in turns: where no difference is seen, the fix does all that the twin does, as far "
-        "as the interval tells.",
+        f"afresh on {in_words(known)}. *Against its twin*: the sick script with the fix against the healthy "
+        "one, run in turns: where no difference is seen, the fix does all that the twin does, as far as "
+        "the interval tells.",
         table(("case", "with the fix", "losses", "against its twin"), rows)
         if rows
         else "Nothing was verified yet.",

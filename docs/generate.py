@@ -30,8 +30,8 @@ def coverage() -> str:
             [
                 "# Coverage",
                 "What people are advised to do about slow PyTorch scripts, and the rule that says it, the "
-                "rule's fix that names it, "
-                "or the fact the report shows. Written by `make docs` from `docs/coverage.toml`.",
+                "rule's fix that names it, or the fact the report shows. Written by `make docs` from "
+                "`docs/coverage.toml`.",
                 "## The field's advice",
                 unpadded_table(("Area", "Advice", "Covered by"), field),
                 "## Rules of other tools",
@@ -55,10 +55,9 @@ def automatic_fixes() -> str:
     intro = (
         "What `verify` makes by itself, inside the process of a trial: the `intervention` of a rule, or one "
         "named on the command line, as in `python -m diagnose verify RUN --try dataloader:num_workers=2`. "
-        "Of a *tuned* number the best is searched for. "
-        f"Losses may deviate by {TOLERANCE:.0%} where nothing else is said. "
-        "Where `fixes.diff` cannot hold the fix, the reason is given. "
-        "Written by `make docs` from `diagnose/fixes/all.py`."
+        f"Of a *tuned* number the best is searched for. Losses may deviate by {TOLERANCE:.0%} where nothing "
+        "else is said. Where `fixes.diff` cannot hold the fix, the reason is given. Written by `make docs` "
+        "from `diagnose/fixes/all.py`."
     )
     rows = [
         (code(fix.name), _what(fix), ", ".join(map(_argument, fix.arguments)), prose(fix.by_hand) or "patch")

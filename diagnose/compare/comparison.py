@@ -89,13 +89,13 @@ def _why_not(runs: Runs) -> str:
     devices = [one.run.device.partition(":")[0] for one in (a, b)]
     if devices[0] != devices[1]:
         return f"A ran on {devices[0]}, B on {devices[1]}: their steps divide in different ways"
-    clocks = [StepClock(one.steps.clock) for one in (a, b)]
+    clocks = [one.steps.clock for one in (a, b)]
     if StepClock.TRACE not in clocks and clocks[0] != clocks[1]:
         return f"a step of A ends with {clocks[0].event}, one of B with {clocks[1].event}"
     if sum(_is_whole_trace(one) for one in (a, b)) == 1:
         return (
-            f"nothing marks the steps of {'A' if _is_whole_trace(a) else 'B'}: its whole recording "
-            "counts as one"
+            f"nothing marks the steps of {'A' if _is_whole_trace(a) else 'B'}: its whole recording counts as "
+            "one"
         )
     return ""
 

@@ -50,23 +50,19 @@ def gpu_notes(measured: Measured) -> list[Note]:
     """A GPU of which nothing was recorded, with what to do about it; a host that runs ahead of its GPU."""
     if measured.metric("gpu_unseen") is True:
         text = (
-            f"{_unseen(measured)}: all times here are the host's alone. Often another profiler was at "
-            "work in "
-            "the same process (one of the script's own for the CPU only, Nsight), or the driver "
-            "refuses CUPTI "
-            "its access. Switch the other profiler off, see what torch and Kineto print at the start, "
-            "and run "
-            "again."
+            f"{_unseen(measured)}: all times here are the host's alone. Often another profiler was at work "
+            "in the same process (one of the script's own for the CPU only, Nsight), or the driver refuses "
+            "CUPTI its access. Switch the other profiler off, see what torch and Kineto print at the start, "
+            "and run again."
         )
         return [Note("", text)]
     view = measured.timeline
-    if view is None or view.gpu_pace < HOST_AHEAD:
+    if view is None or view.step_ns < HOST_AHEAD * view.host_step_ns:
         return []
-    host_ms, gpu_ms = np.diff(view.host_windows).mean() / 1e6, np.diff(view.windows).mean() / 1e6
+    host, device = ms(view.host_step_ns / 1e6), ms(view.step_ns / 1e6)
     text = (
-        f"The host runs ahead of the GPU: as recorded, it hands a step over in {ms(host_ms)}, and the "
-        "GPU takes "
-        f"{ms(gpu_ms)} for its work. The step and its parts here are the GPU's; less work for the host alone "
+        f"The host runs ahead of the GPU: as recorded, it hands a step over in {host}, and the GPU takes "
+        f"{device} for its work. The step and its parts here are the GPU's; less work for the host alone "
         "would not shorten it."
     )
     return [Note(notes.HOST_AHEAD, text)]
@@ -74,8 +70,8 @@ def gpu_notes(measured: Measured) -> list[Note]:
 
 def _unseen(measured: Measured) -> str:
     return (
-        f"The script allocated {size(gpu_bytes(measured))} on a GPU, and the profiler recorded nothing "
-        "that ran there"
+        f"The script allocated {size(gpu_bytes(measured))} on a GPU, and the profiler recorded nothing that "
+        "ran there"
     )
 
 
@@ -86,10 +82,8 @@ def caution_about(measured: Measured) -> str:
     distortion = _least_distortion(measured)
     if distortion > MOST_DISTORTION and measured.parts is None and not measured.host_ahead:
         return (
-            "Do not trust how this step divides: the profiler made the recorded steps "
-            f"{distortion:.1f} times "
-            "as long as plain ones (often "
-            "memory that is given back and fetched anew). As recorded: "
+            f"Do not trust how this step divides: the profiler made the recorded steps {distortion:.1f} "
+            "times as long as plain ones (often memory that is given back and fetched anew). As recorded: "
         )
     busy, others = measured.number("machine_busy_share"), measured.number("others_busy_share")
     disturbed = measured.metric("disturbed") is True

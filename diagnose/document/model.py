@@ -52,8 +52,8 @@ class Run(Struct, kw_only=True):
         Literal["stopped", "finished", "crashed", "killed", "interrupted", "timeout", "running"],
         _is(
             "stopped: by diagnose, once everything was recorded; finished: the script's own end; crashed: "
-            "exit code not 0; killed: by a "
-            "signal; interrupted: Ctrl-C; timeout: by --timeout; running: nobody saw its end."
+            "exit code not 0; killed: by a signal; interrupted: Ctrl-C; timeout: by --timeout; running: "
+            "nobody saw its end."
         ),
     ]
     exit_code: Annotated[int | None, _is("The script's; null if a signal ended it, and for a trace.")]
@@ -89,8 +89,7 @@ class Steps(Struct, kw_only=True):
         StepClock,
         _is(
             "What ended a step: the loop's own word (step), optimizer.step(), backward(), the model's "
-            "forward, a CUDA graph's replay, "
-            "nothing that was seen, or what the trace says."
+            "forward, a CUDA graph's replay, nothing that was seen, or what the trace says."
         ),
     ]
     step_source: Annotated[
@@ -116,8 +115,8 @@ class Steps(Struct, kw_only=True):
     typical_ms: Annotated[
         float | None,
         _is(
-            "The step that all shares are of: the mean of the typical plain steps; of the recorded ones "
-            "if none was timed."
+            "The step that all shares are of: the mean of the typical plain steps; of the recorded ones if "
+            "none was timed."
         ),
     ] = None
     untypical_count: Annotated[
@@ -129,8 +128,8 @@ class Steps(Struct, kw_only=True):
     delayed_share: Annotated[
         float | None,
         _is(
-            "Of the plain steps' time: the script's threads were ready to run and had no core, 0–1. Not "
-            "in any other time here."
+            "Of the plain steps' time: the script's threads were ready to run and had no core, 0–1. Not in "
+            "any other time here."
         ),
     ] = None
     plain_ms: Annotated[Spread | None, _is("The steps without a profiler. Null where none was timed.")]
@@ -206,8 +205,8 @@ class Fix(Struct, kw_only=True):
     safety: Annotated[
         Safety,
         _is(
-            "exact: results stay as they are; numerics: their last digits change; manual: depends on how "
-            "it is done."
+            "exact: results stay as they are; numerics: their last digits change; manual: depends on how it "
+            "is done."
         ),
     ] = "manual"
     intervention: Annotated[
@@ -248,8 +247,7 @@ class Saving(Struct, kw_only=True):
         Scope,
         _is(
             "step: of every step; average: some steps only, ms of the average one; component: of a part that "
-            "is no step time; "
-            "hypothetical: on a GPU; information: nothing to fix."
+            "is no step time; hypothetical: on a GPU; information: nothing to fix."
         ),
     ]
     predicted_ms: Annotated[Predicted | None, _is("Null where it cannot be predicted.")]
@@ -282,9 +280,8 @@ class Finding(Struct, kw_only=True):
         Group | None,
         _is(
             "Of a rule that fires. plan: worth acting on; alternative: another way to gain what a fix of the "
-            "plan gains; minor: below the "
-            "noise floor, or explained better by another; hypothetical: costs nothing here, would on a GPU; "
-            "information: nothing to fix."
+            "plan gains; minor: below the noise floor, or explained better by another; hypothetical: costs "
+            "nothing here, would on a GPU; information: nothing to fix."
         ),
     ]
     severity: Annotated[
@@ -399,8 +396,8 @@ class Results(Struct, kw_only=True):
         Literal["same", "close", "differ", "other_data", "unsteady", "unknown"],
         _is(
             "same: to the bit; close: within the tolerance; differ: not; other_data: the script sees other "
-            "batches with the fix; unsteady: "
-            "it differs from run to run by itself; unknown: nothing to compare."
+            "batches with the fix; unsteady: it differs from run to run by itself; unknown: nothing to "
+            "compare."
         ),
     ]
     compared: Annotated[int, _is("Losses that were compared.")]
@@ -449,8 +446,8 @@ class FixResult(Struct, kw_only=True):
     memory: Annotated[
         dict[str, Peak] | None,
         _is(
-            "By kind: peak_allocated_bytes and peak_reserved_bytes of the GPU, peak_resident_bytes of "
-            "the host."
+            "By kind: peak_allocated_bytes and peak_reserved_bytes of the GPU, peak_resident_bytes of the "
+            "host."
         ),
     ] = None
     curve: Annotated[Curve | None, _is("Null if no number was searched for.")] = None
@@ -645,9 +642,8 @@ class Document(Struct, kw_only=True):
     steady_step_ms: Annotated[
         float | None,
         _is(
-            "The step that predicted savings come off: longer than the plain one where the GPU cannot "
-            "keep up "
-            "with the host."
+            "The step that predicted savings come off: longer than the plain one where the GPU cannot keep "
+            "up with the host."
         ),
     ]
     upper_bound_ms: Annotated[

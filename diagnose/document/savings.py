@@ -168,8 +168,8 @@ def _attributed_together(document: Document) -> str:
     for number, row in enumerate(document.plan, 1):
         if row.cumulative_ms is not None and not is_nothing(row.cumulative_ms):
             return (
-                f"predicted saving {rough_span(row.cumulative_ms, row.cumulative_ms)} a step "
-                f"together with fix {number}"
+                f"predicted saving {rough_span(row.cumulative_ms, row.cumulative_ms)} a step together with "
+                f"fix {number}"
             )
     return "predicted saving nothing by itself"
 
@@ -191,8 +191,8 @@ def how_sure(finding: Finding, document: Document) -> str:
     """The same for people who have never seen the words before."""
     if finding.status == "stable":
         rule = (
-            "The rule is stable: it found this on real recordings of slow scripts and stayed quiet on "
-            "their healthy twins."
+            "The rule is stable: it found this on real recordings of slow scripts and stayed quiet on their "
+            "healthy twins."
         )
     else:
         rule = (

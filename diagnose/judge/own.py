@@ -41,11 +41,8 @@ def _of_project(start: Path) -> Path | None:
     if project is None:
         return None
     try:
-        settings = tomllib.loads(project.read_text(encoding="utf-8")).get("tool", {}).get("diagnose", {})
-    except (OSError, ValueError):  # not ours to judge: other tools read it, too
-        return None
-    named = settings.get("rules") if isinstance(settings, dict) else None
-    if named is None:
+        named = tomllib.loads(project.read_text(encoding="utf-8"))["tool"]["diagnose"]["rules"]
+    except (OSError, ValueError, KeyError, TypeError):  # damage is for the tools to tell that own the file
         return None
     folder = project.parent / str(named)
     if not folder.is_dir():

@@ -25,8 +25,8 @@ def about_ranks(run: Mapping[str, Any], folders: Mapping[int, Path]) -> list[str
 def _starts(run: Mapping[str, Any]) -> Iterator[str]:
     if before := run.get("before"):
         yield (
-            "The ranks had been started before, and this is what they did when started anew. Recorded "
-            f"until then: {', '.join(before)}."
+            "The ranks had been started before, and this is what they did when started anew. Recorded until "
+            f"then: {', '.join(before)}."
         )
     if run.get("starts_anew"):
         yield (
@@ -42,9 +42,8 @@ def _missing(run: Mapping[str, Any], ends: Mapping[int, Any]) -> Iterator[str]:
     if absent := [rank for rank in range(launchers) if rank not in ends]:
         yield (
             f"Nothing of rank {_names(absent)} is in this folder. If machines share no file system, each has "
-            "its own ranks: "
-            "put the folders rank0, rank1 … of all of them beside one run.json, and name that folder to "
-            "`python -m diagnose`."
+            "its own ranks: put the folders rank0, rank1 … of all of them beside one run.json, and name "
+            "that folder to `python -m diagnose`."
         )
     if lost := [rank for rank, end in ends.items() if end is None]:
         yield f"Rank {_names(lost)} was lost: its launcher, or its whole machine, ended without a word."

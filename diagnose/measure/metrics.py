@@ -10,7 +10,7 @@ from collections.abc import Callable
 from diagnose.errors import DiagnoseError
 from diagnose.measure import areas
 from diagnose.measure.areas import user_code
-from diagnose.measure.areas.user_code import CALLS, CallTime
+from diagnose.measure.areas.user_code import CALLS, Calls, CallTime
 from diagnose.measure.measured import (
     FACT_SELECTORS,
     METRICS,
@@ -105,19 +105,23 @@ def add_calls(name: str, pattern: str, meaning: str, time: CallTime = "exposed")
     `__next__`: what a rule is about (`[events]` in its file).
 
     ``pattern``: a regular expression for what is called, as ``detail.calls.json`` has it:
-    "torch/serialization.py: save", "<built-in function open>". ``time``: the calls' own time, or only
-    that in which Python runs. What was added under the name before is
-    replaced. Raises DiagnoseError for a name that means something else and for a bad expression.
+    "torch/serialization.py: save", "<built-in function open>". ``time``: the calls' own time, or only that
+    in which Python runs. What was added under the name before is replaced. Raises DiagnoseError for a name
+    that means something else and for a bad expression.
     """
+    calls = Calls(pattern, meaning, time)
+    if CALLS.get(name) == calls:
+        return
     if name not in CALLS and (name in SELECTORS or name in FACT_SELECTORS):
         raise DiagnoseError(f"two kinds of events are called {name}", do="choose another name")
     try:
         re.compile(pattern)
     except re.error as error:
         raise DiagnoseError(f"{pattern!r} is no regular expression", saw=str(error)) from error
-    for metric_name in [one for one in METRICS if name in CALLS and one.startswith(f"{name}_")]:
-        del METRICS[metric_name]  # the same calls again, or an edited rule
-    user_code.add_calls(name, pattern, meaning, time)
+    if name in CALLS:  # an edited rule
+        for suffix in ("ms", "share", "count_per_step", "steps_share"):
+            del METRICS[f"{name}_{suffix}"]
+    user_code.add_calls(name, calls)
     _metrics_of(SELECTORS[name])
 
 

@@ -92,11 +92,10 @@ class View:
     def device_in_steps(self) -> np.ndarray:
         return started_in(self.device, self.span)
 
-    @cached_property
-    def gpu_pace(self) -> float:
-        """How long the GPU takes for a step ÷ how long the host does; 1 where steps end on the host."""
-        on_host = self.host_windows
-        return float(np.diff(self.windows).mean() / np.diff(on_host).mean()) if len(on_host) else 1.0
+    @property
+    def host_step_ns(self) -> float:
+        """Mean time in which the host hands a complete step over; nan without one."""
+        return float(np.diff(self.host_windows).mean()) if self.step_count else float("nan")
 
     def named(self, test: pd.Series | np.ndarray) -> Rows:
         """Positions of the host events inside complete steps for which ``test`` holds."""

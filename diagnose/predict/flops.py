@@ -342,31 +342,26 @@ def _fill(tensors: list[Tensor | None], output: Shape | None) -> Work:
 
 _UNARY = (
     "abs bitwise_not ceil clamp clamp_max clamp_min cos elu erf exp exp2 floor gelu hardsigmoid hardswish "
-    "hardtanh leaky_relu log log1p"
-    " log2 logical_not mish neg pow reciprocal relu round rsqrt sigmoid sign silu sin softplus sqrt square "
-    "tan tanh"
+    "hardtanh leaky_relu log log1p log2 logical_not mish neg pow reciprocal relu round rsqrt sigmoid sign "
+    "silu sin softplus sqrt square tan tanh"
 )
 _BINARY = (
     "add atan2 bitwise_and bitwise_or div elu_backward fmod gelu_backward hardswish_backward "
-    "leaky_relu_backward logical_and logical_or"
-    " masked_fill maximum minimum mul remainder rsub sigmoid_backward silu_backward sub tanh_backward "
-    "threshold_backward"
+    "leaky_relu_backward logical_and logical_or masked_fill maximum minimum mul remainder rsub "
+    "sigmoid_backward silu_backward sub tanh_backward threshold_backward"
 )
 _COMPARISON = "eq ge gt le lt ne"
 _TERNARY = "addcdiv addcmul lerp"
 _ROWWISE = (
     "_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data native_layer_norm "
-    "native_layer_norm_backward native_group_norm"
-    " _fused_rms_norm native_batch_norm native_batch_norm_backward cudnn_batch_norm "
-    "cudnn_batch_norm_backward "
-    "miopen_batch_norm"
-    " miopen_batch_norm_backward"
+    "native_layer_norm_backward native_group_norm _fused_rms_norm native_batch_norm "
+    "native_batch_norm_backward cudnn_batch_norm cudnn_batch_norm_backward miopen_batch_norm "
+    "miopen_batch_norm_backward"
 )
 _CONVOLUTION = (
     "convolution _convolution convolution_overrideable cudnn_convolution cudnn_convolution_transpose "
-    "miopen_convolution"
-    " miopen_convolution_transpose miopen_depthwise_convolution _conv_depthwise2d conv_depthwise3d "
-    "_slow_conv2d_forward"
+    "miopen_convolution miopen_convolution_transpose miopen_depthwise_convolution _conv_depthwise2d "
+    "conv_depthwise3d _slow_conv2d_forward"
 )
 
 

@@ -259,9 +259,8 @@ def _notes(compared: Sequence[_Group], kept: Sequence[int], joined: int) -> tupl
         )
     if len(compared) < joined:
         notes.append(
-            f"Of the {joined} process groups the {len(compared)} with most ranks were compared: all "
-            "would not "
-            "fit into memory."
+            f"Of the {joined} process groups the {len(compared)} with most ranks were compared: all would "
+            "not fit into memory."
         )
     return tuple(notes)
 

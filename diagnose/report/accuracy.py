@@ -38,6 +38,5 @@ def in_sum(pairs: Sequence[Pair]) -> str:
     known = summary(pairs)
     return (
         f"{count(known.count)} fixes: error of the predicted step {share(known.p50)} (median), "
-        f"{share(known.p90)} (p90); "
-        f"measured saving inside the predicted range in {share(known.inside)}."
+        f"{share(known.p90)} (p90); measured saving inside the predicted range in {share(known.inside)}."
     )

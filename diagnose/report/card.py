@@ -20,8 +20,7 @@ _BARE = "border: 0; padding: .1em .6em .1em 0; text-align: left; background: tra
 _LINE = "background: transparent"  # notebooks stripe tables
 _CELL = (
     "border: 0; border-bottom: 1px solid rgba(128, 128, 128, .35); padding: .25em .9em .25em 0; text-align: "
-    "left; vertical-align: top; "
-    "background: transparent; color: inherit"
+    "left; vertical-align: top; background: transparent; color: inherit"
 )
 
 

@@ -156,8 +156,8 @@ def headline(comparison: Comparison) -> str:
     if step.beyond_noise:
         return f"B is {verdict}: a step takes {_instead(step)}."
     return (
-        f"B is {verdict} on average, slow steps included: {_instead(average)}. The usual step stays "
-        "within noise."
+        f"B is {verdict} on average, slow steps included: {_instead(average)}. The usual step stays within "
+        "noise."
     )
 
 
@@ -192,8 +192,8 @@ def remarks(comparison: Comparison) -> list[str]:
         *_crowds(comparison),
     ]
     exact = (
-        "To know more, run both again, or let `python -m diagnose verify RUN` measure a fix with many "
-        "runs in turns."
+        "To know more, run both again, or let `python -m diagnose verify RUN` measure a fix with many runs "
+        "in turns."
     )
     return [*filter(None, said), exact]
 

@@ -158,8 +158,8 @@ def _lines(document: Document) -> str:
         for line in document.lines[:TOP_LINES]
     ]
     note = (
-        "*Self* is the time under a line that no other of your lines explains. These times rank lines; "
-        "they are no stopwatch readings."
+        "*Self* is the time under a line that no other of your lines explains. These times rank lines; they "
+        "are no stopwatch readings."
     )
     return section(
         "Your lines",

@@ -69,9 +69,8 @@ def _lateness(ranks: Ranks, document: Document) -> list[str]:
         return [told, _instead(ranks, document)]
     if ranks.pattern == "rotating":
         return [
-            f"The ranks wait {ms(waiting_ms)} a step for the last of them, and that is another one "
-            "each time: "
-            f"{_lasts(ranks)}."
+            f"The ranks wait {ms(waiting_ms)} a step for the last of them, and that is another one each "
+            f"time: {_lasts(ranks)}."
         ]
     if ranks.pattern == "none":
         return [f"No rank holds the others up: they wait {ms(waiting_ms)} a step for the last of them."]
@@ -149,9 +148,8 @@ def _gain(ranks: Ranks, document: Document) -> list[str]:
     alone = ms(row_of(ranks, late).held_up_ms)
     return [
         f"If {part} took rank {late} as long as the others, every rank's step would fall from {ms(step_ms)} "
-        f"to about {then}. "
-        f"A fix on rank {late} alone gains the job no more than the {alone} a step that all wait for it "
-        "alone: then another comes last.",
+        f"to about {then}. A fix on rank {late} alone gains the job no more than the {alone} a step that "
+        "all wait for it alone: then another comes last.",
         about,
     ]
 
@@ -208,9 +206,8 @@ def _fullest(ranks: Ranks) -> str:
         return ""
     return (
         f"Rank {rank} needs most memory: its tensors fill {size(peak)} at the worst moment, of "
-        f"{size(whole)}; "
-        f"those of the rank in the middle fill {size(usual)}. It is the first to run out, and sets the batch "
-        "that fits all."
+        f"{size(whole)}; those of the rank in the middle fill {size(usual)}. It is the first to run out, and "
+        "sets the batch that fits all."
     )
 
 
@@ -339,8 +336,8 @@ def collective_table_note(document: Document) -> str:
     )
     exposed = " *Exposed*: what of both no computation hides." if "Exposed" in headers else ""
     return (
-        "Per step. *Own time*: from when the last rank has come. *Waiting*: until then, on average over "
-        f"the ranks.{exposed}{rate}{rest}"
+        "Per step. *Own time*: from when the last rank has come. *Waiting*: until then, on average over the "
+        f"ranks.{exposed}{rate}{rest}"
     )
 
 

@@ -35,13 +35,11 @@ def rulebook(rules: Mapping[str, Rule], metrics: Mapping[str, Metric]) -> str:
         "\n\n".join(
             [
                 "# Rules",
-                f"What `diagnose` looks for: {len(rules)} rules, each one TOML file with its cases "
-                "beside it. "
-                "Written by `make docs` from these files; CONTRIBUTING.md shows how to add one.",
+                f"What `diagnose` looks for: {len(rules)} rules, each one TOML file with its cases beside "
+                "it. Written by `make docs` from these files; CONTRIBUTING.md shows how to add one.",
                 "*Preview* rules are not yet proven on enough real recordings; *stable* ones are. A rule "
-                "fires only if all its conditions "
-                "hold, is quiet if one of them is known to fail, and abstains, naming what would have to be "
-                "recorded, if it cannot tell.",
+                "fires only if all its conditions hold, is quiet if one of them is known to fail, and "
+                "abstains, naming what would have to be recorded, if it cannot tell.",
                 *(section(title, _index(group)) for title, group in parts),
                 *(
                     f"# {title}\n\n" + "\n\n".join(_page(rule, metrics) for rule in group)

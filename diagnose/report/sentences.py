@@ -350,8 +350,8 @@ def measurement(document: Document) -> list[str]:
         said.append(f"A step while the timeline was recorded: {_spread(steps.timeline_ms)}.")
     if steps.cold:
         said.append(
-            "The script had so few steps that the warm-up itself was recorded: its times include "
-            "one-time costs."
+            "The script had so few steps that the warm-up itself was recorded: its times include one-time "
+            "costs."
         )
     return [*said, f"Analysed by {tool.name} {tool.version}, result document schema {document.schema}."]
 

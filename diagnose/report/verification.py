@@ -25,9 +25,8 @@ MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
 MEMORY_BYTES = 50 * 2**20
 HOW = (
     "Each fix was made inside a run of the script, whose files stay as they are, and timed against the "
-    "script "
-    "as it is: a fresh "
-    "process for each run, in the order A B B A, without a profiler, over the same steps."
+    "script as it is: a fresh process for each run, in the order A B B A, without a profiler, over the same "
+    "steps."
 )
 _MEMORY = {
     "peak_allocated_bytes": "GPU memory in use",
@@ -180,8 +179,7 @@ def remarks(document: Document) -> list[str]:
     if proof.seeded_batches:
         said.append(
             "A fix made the script see other batches. From then on the random numbers that items draw were "
-            "seeded by batch in all runs; "
-            "where that did not help, the column of losses says so."
+            "seeded by batch in all runs; where that did not help, the column of losses says so."
         )
     if proof.same_losses is False:
         said.append(

@@ -19,8 +19,8 @@ _LOADS = "Name the script that writes or loads it: python -m diagnose train.py"
 _STARTS = "Name the Python script that it starts, with the same arguments: python -m diagnose train.py"
 _UNPACK = "Unpack it, and name a script or a trace in it."
 _NOTEBOOK = (
-    "Open `with diagnose.record():` around the loop in it, or make a script of it: jupyter nbconvert "
-    "--to script NOTEBOOK"
+    "Open `with diagnose.record():` around the loop in it, or make a script of it: jupyter nbconvert --to "
+    "script NOTEBOOK"
 )
 _SHOWS = "Name the trace or the run folder that it was made of."
 

@@ -82,8 +82,8 @@ WAITS: dict[str, Column] = {
     "kind": Column(
         "category",
         "",
-        "stream wait (of a stream for an event), event sync, stream sync, context sync (of the host); "
-        "else empty",
+        "stream wait (of a stream for an event), event sync, stream sync, context sync (of the host); else "
+        "empty",
     ),
     "device": Column("int64", "", "device ordinal"),
     "stream": Column(
@@ -163,9 +163,9 @@ def markdown() -> str:
         "# Tables",
         "What `diagnose.trace.reader.read_trace` makes of a trace. Written by `make docs` from "
         "`diagnose/trace/schema.py`.",
-        "Times are integer nanoseconds from the earliest event of the trace. "
-        "A unit of *row* means a position in the host table, where the meaning names no other. "
-        "`-1` means none or unknown; text that is absent is empty.",
+        "Times are integer nanoseconds from the earliest event of the trace. A unit of *row* means a "
+        "position in the host table, where the meaning names no other. `-1` means none or unknown; text "
+        "that is absent is empty.",
     ]
     for name, (meaning, columns) in TABLES.items():
         rows = [

@@ -24,9 +24,8 @@ def _others(runs: Sequence[tuple[str, Trial]]) -> list[str]:
     if busy < OTHERS_SHARE:
         return []
     return [
-        f"Other processes used {100 * busy:.0f} % of this machine's processor time: close them, and "
-        "the noise "
-        "becomes less."
+        f"Other processes used {100 * busy:.0f} % of this machine's processor time: close them, and the "
+        "noise becomes less."
     ]
 
 

@@ -86,3 +86,9 @@ def test_a_project_that_names_no_folder_is_said(capsys: pytest.CaptureFixture[st
     Path("pyproject.toml").write_text('[tool.diagnose]\nrules = "nowhere"\n')
     assert main(["rules"]) == 1
     assert "names a folder of rules that is not there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("settings", ["tool = 1", "[tool]\ndiagnose = true", "[tool.diagnose]", "[tool", ""])
+def test_settings_without_rules_of_their_own_change_nothing(settings: str) -> None:
+    Path("pyproject.toml").write_text(settings)
+    assert main(["rules"]) == 0

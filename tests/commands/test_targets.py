@@ -219,9 +219,8 @@ def test_nothing_is_run_and_one_message_says_what_to_do(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "diagnose: kernels.csv is a table or log of Nsight Compute, neither a script in Python nor a "
-        "trace of "
-        "torch.profiler",
+        "diagnose: kernels.csv is a table or log of Nsight Compute, neither a script in Python nor a trace "
+        "of torch.profiler",
         """  saw: it starts with b'"ID","Process ID'""",
         "  do:  Name the script that was profiled: python -m diagnose train.py",
     ]

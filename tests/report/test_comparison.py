@@ -101,9 +101,8 @@ def test_how_far_the_verdict_can_be_trusted() -> None:
     )
     b.steps.plain_series_ms = []
     assert remarks(compare(a, b)) == [
-        "The model is given 64 samples at once in B, 1 in A: a step may do other work, and times per "
-        "step say "
-        "little.",
+        "The model is given 64 samples at once in B, 1 in A: a step may do other work, and times per step "
+        "say little.",
         "Steps are compared as recorded, with what the profiler added: no steps without it were timed in "
         "both runs.",
         # √(0.5² + (0.5 × 0.2 × 10)²)

@@ -23,11 +23,9 @@ def at_home(document: Document, cwd: str = "/repo") -> Document:
 def test_a_finding_is_a_warning_at_its_line() -> None:
     assert workflow_commands(at_home(documents.sick()), root=Path("/repo")) == (
         "::warning file=train.py,line=41,title=Load batches in worker processes::The DataLoader has no "
-        "workers: every batch is loaded while the model waits. It takes 4.10 ms per step. The fix is predicted to save 2.9–4.1 ms a step, 24–33 "
-        "%25; a "
-        "step then takes 8.7 ms. Pass "
-        "`num_workers=2, persistent_workers=True` to the DataLoader. Each worker holds its own copy of the "
-        "dataset object. "
+        "workers: every batch is loaded while the model waits. It takes 4.10 ms per step. The fix is "
+        "predicted to save 2.9–4.1 ms a step, 24–33 %25; a step then takes 8.7 ms. Pass `num_workers=2, "
+        "persistent_workers=True` to the DataLoader. Each worker holds its own copy of the dataset object. "
         "(input-wait-no-workers: high confidence, preview rule)"
     )
 

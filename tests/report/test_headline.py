@@ -41,9 +41,8 @@ def test_a_script_whose_threads_were_kept_from_the_cores_is_to_be_measured_again
     said = verdict(STEADY, TAKEN)
     assert said.startswith(
         "Measure again on a quiet machine: other processes used 50 % of this machine's processor time while "
-        "no core was idle, and took "
-        "cores from the script's 2 threads 30 times a step, so the numbers of this run cannot be trusted. As "
-        "measured: no rule fires"
+        "no core was idle, and took cores from the script's 2 threads 30 times a step, so the numbers of "
+        "this run cannot be trusted. As measured: no rule fires"
     )
 
 
@@ -69,8 +68,8 @@ def test_uneven_steps_on_a_busy_machine_are_to_be_measured_again() -> None:
     said = verdict(UNEVEN, TAKEN, thread_count=1)
     assert said.startswith(
         "Measure again on a quiet machine: other processes used 50 % of this machine's processor time while "
-        "no core was idle, and the "
-        "plain steps differ so much that savings below 14 % of the step cannot be told from noise, so"
+        "no core was idle, and the plain steps differ so much that savings below 14 % of the step cannot be "
+        "told from noise, so"
     )
     assert not verdict(UNEVEN, QUIET).startswith("Measure again")
 

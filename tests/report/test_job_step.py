@@ -68,8 +68,8 @@ def document(**values: Any) -> Document:
 
 def test_the_critical_path_in_words_without_what_is_too_short_for_one() -> None:
     assert path_sentence(document(), TITLES) == (
-        "The critical path of a median step (number 7, 100 ms as recorded): "
-        "rank 4 input wait 70.0 ms (70 %), all-reduce 20.0 ms (20 %), rank 0 compute 8.00 ms (8.0 %)."
+        "The critical path of a median step (number 7, 100 ms as recorded): rank 4 input wait 70.0 ms (70 "
+        "%), all-reduce 20.0 ms (20 %), rank 0 compute 8.00 ms (8.0 %)."
     )
     assert "all else 22.0 ms." in path_sentence(
         document(path=[{"rank": 4, "name": "input_wait", "ms": 70.0}, {"rank": 0, "name": "", "ms": 8.0}]),

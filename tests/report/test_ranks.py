@@ -193,10 +193,8 @@ def test_one_step_proves_nobody_late() -> None:
     changed = with_job(replace(job(), step_count=1, pattern="unknown"))
     assert ranks_headline(changed) == ""
     assert ranks.said(changed)[0] == (
-        "The one step compared is too few to tell whether one rank is always late; there, all waited "
-        "most for "
-        "rank 2, 0.300 ms a step "
-        "for it alone."
+        "The one step compared is too few to tell whether one rank is always late; there, all waited most "
+        "for rank 2, 0.300 ms a step for it alone."
     )
     nothing = with_job(replace(job(), step_count=0, pattern="unknown", late_rank=None))
     assert (
@@ -272,8 +270,8 @@ def test_a_rank_that_fills_far_more_memory_than_the_others_is_named() -> None:
     """The rank in the middle of 50, 74, 51 and 51 GiB has 51, and 74 is 1.45 times that."""
     filled = with_memory(50, 74, 51, 51)
     said = (
-        "Rank 1 needs most memory: its tensors fill 74.0 GiB at the worst moment, of 80.0 GiB; those of "
-        "the rank in the middle fill 51.0"
+        "Rank 1 needs most memory: its tensors fill 74.0 GiB at the worst moment, of 80.0 GiB; those of the "
+        "rank in the middle fill 51.0"
     )
     assert [one for one in ranks.said(filled) if one.startswith(said)]
     headers, rows = ranks.rank_table(filled)

@@ -94,10 +94,8 @@ def _link(measured: Measured, rank_count: int) -> float:
 @metric(
     "link_share_reached",
     "share",
-    "of what the GPU can send to the others of its machine, that the fastest large collective of all "
-    "ranks on "
-    "one machine reaches, "
-    "from when the last of them has come",
+    "of what the GPU can send to the others of its machine, that the fastest large collective of all ranks "
+    "on one machine reaches, from when the last of them has come",
 )
 def _link_share_reached(measured: Measured) -> Value | Missing:
     kinds = measured.job.collectives if measured.job is not None else ()

@@ -67,7 +67,7 @@ def _fetch_share(lines: list[LineTime]) -> float:
 
 
 def _reads_file(line: LineTime) -> bool:
-    return re.search(f"{CALLS['file_calls']}|{DECODES}", line.callee) is not None
+    return re.search(f"{CALLS['file_calls'].pattern}|{DECODES}", line.callee) is not None
 
 
 @fact_selector(

@@ -124,9 +124,8 @@ def _crowded(measured: Measured) -> Value | Missing:
 @metric(
     "starved",
     "yes/no",
-    "every core was busy, and other processes left the script fewer cores than three quarters of its threads "
-    "and took them from it in "
-    "every step; no where it was not recorded",
+    "every core was busy, and other processes left the script fewer cores than three quarters of its "
+    "threads and took them from it in every step; no where it was not recorded",
 )
 def _starved(measured: Measured) -> Value | Missing:
     busy, others = measured.number("machine_busy_share"), measured.number("others_busy_share")

@@ -108,8 +108,8 @@ def _fetch_ms(measured: Measured) -> Value | Missing:
 @metric(
     "fetch_busy_share",
     "share",
-    "of the time to fetch a batch in which a processor works; in the rest the fetch waits, for files or "
-    "a server",
+    "of the time to fetch a batch in which a processor works; in the rest the fetch waits, for files or a "
+    "server",
 )
 def _fetch_busy_share(measured: Measured) -> Value | Missing:
     fetches = plain_fetch_rows(measured)
@@ -162,8 +162,8 @@ def _more_workers(measured: Measured) -> Value | Missing:
 @metric(
     "loading_ms",
     "ms",
-    "the wait for batches per step, or what their fetch takes without a profiler where that is known to "
-    "be less",
+    "the wait for batches per step, or what their fetch takes without a profiler where that is known to be "
+    "less",
 )
 def _loading_ms(measured: Measured) -> Value | Missing:
     wait_ms, fetch_ms = measured.needed("input_wait_ms"), measured.number("fetch_ms")

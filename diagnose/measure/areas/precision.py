@@ -97,8 +97,8 @@ def _float64_ops(view: Selection) -> Rows:
 
 @selector(
     "unaligned_matmul",
-    "forward matrix multiplications of 16-bit numbers with an inner or last dimension that is no "
-    "multiple of 8",
+    "forward matrix multiplications of 16-bit numbers with an inner or last dimension that is no multiple "
+    "of 8",
     needs="shapes",
     attributed=lambda view, rows: in_rows(view, work_time(view, rows), "compute"),
 )

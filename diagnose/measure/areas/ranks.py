@@ -44,8 +44,7 @@ def _job(measured: Measured) -> Job:
     "late_pattern",
     "",
     "who comes last to the collectives: always one rank (`persistent`), changing ones (`rotating`), or "
-    "`none` "
-    "for long",
+    "`none` for long",
 )
 def _late_pattern(measured: Measured) -> Value | Missing:
     return _job(measured).pattern
@@ -82,9 +81,8 @@ def _late_kind(measured: Measured) -> Value | Missing:
 @metric(
     "last_rank_batch",
     "",
-    "the batch of whichever rank comes last: mostly the `longest` of all, of `any` length, or "
-    "`unknown` where "
-    "lengths were not recorded",
+    "the batch of whichever rank comes last: mostly the `longest` of all, of `any` length, or `unknown` "
+    "where lengths were not recorded",
 )
 def _last_rank_batch(measured: Measured) -> Value | Missing:
     longest_share = _job(measured).longest_last_share

@@ -133,8 +133,8 @@ def _plain_step_count(measured: Measured) -> Value | Missing:
 
 @fact_selector(
     "slow_steps",
-    "steps of the plain phase that take 1.5 times the median or more, no epoch's end; several in a row "
-    "are one",
+    "steps of the plain phase that take 1.5 times the median or more, no epoch's end; several in a row are "
+    "one",
 )
 def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = _settled_ns(measured) / 1e6
@@ -238,8 +238,8 @@ def _epoch_ends_seen(measured: Measured) -> Value | Missing:
 @metric(
     "epoch_end_ms",
     "ms",
-    "what a step takes beyond the median if an epoch ends in it, with the step after it if that is slow "
-    "as well",
+    "what a step takes beyond the median if an epoch ends in it, with the step after it if that is slow as "
+    "well",
 )
 def _epoch_end_ms(measured: Measured) -> Value | Missing:
     seen, steps_ms = measured.needed("epoch_ends_seen"), _settled_ns(measured) / 1e6
@@ -253,8 +253,8 @@ def _epoch_end_ms(measured: Measured) -> Value | Missing:
 
 @fact_selector(
     "epoch_ends",
-    "what the end of an epoch takes, but for the start of the loader's "
-    "workers, spread over the epoch's steps",
+    "what the end of an epoch takes, but for the start of the loader's workers, spread over the epoch's "
+    "steps",
 )
 def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
     per_epoch = measured.needed("epoch_step_count")

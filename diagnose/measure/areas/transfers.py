@@ -213,9 +213,8 @@ def _round_trips_down(view: Selection) -> Rows:
 
 @fact_selector(
     "same_tensor_moved",
-    "the same unchanged tensors moved to the GPU, or without one converted to another type, in one "
-    "step after "
-    "another",
+    "the same unchanged tensors moved to the GPU, or without one converted to another type, in one step "
+    "after another",
 )
 def _same_tensor_moved(measured: Measured) -> list[FactPlace] | Missing:
     moved = measured.recording.facts.get("repeated_uploads")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,17 +40,24 @@ PLACE = ["file", "line", "function"]
 PAUSE = 20
 ENOUGH_ALIKE = 10
 
-# The calls that rules are about (`[events]` of their files): the regular expression of what is called,
-# by selector.
-CALLS: dict[str, str] = {}
+
+class Calls(NamedTuple):
+    """What a rule is about (`[events]` of its file): see `diagnose.measure.metrics.add_calls`."""
+
+    pattern: str
+    meaning: str
+    time: CallTime
 
 
-def add_calls(name: str, pattern: str, meaning: str, time: CallTime) -> None:
+CALLS: dict[str, Calls] = {}  # by selector
+
+
+def add_calls(name: str, calls: Calls) -> None:
     """See `diagnose.measure.metrics.add_calls`."""
-    CALLS[name] = pattern
-    attributed = {"exposed": exposed_time, "python": _python_time}[time]
-    selector(name, meaning, table="calls", attributed=attributed)(_outside_loader(pattern))
-    _in_how_many_steps(name, meaning)
+    CALLS[name] = calls
+    attributed = {"exposed": exposed_time, "python": _python_time}[calls.time]
+    selector(name, calls.meaning, table="calls", attributed=attributed)(_outside_loader(calls.pattern))
+    _in_how_many_steps(name, calls.meaning)
 
 
 def calls_to(view: Selection, pattern: str) -> Rows:
@@ -213,7 +220,7 @@ def _own_python(view: Selection) -> Intervals:
     marks = view.host_intervals(
         np.flatnonzero((view.kind == "mark") & ~view.marked("tick") & view.on_training_thread)
     )
-    specific = "|".join(f"(?:{pattern})" for pattern in CALLS.values())
+    specific = "|".join(f"(?:{calls.pattern})" for calls in CALLS.values())
     explained = view.clipped(view.calls, calls_to(view, specific))
     return subtract(subtract(view.ledger.rows.get("python", NO_INTERVALS), marks), explained)
 

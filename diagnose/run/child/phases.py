@@ -68,7 +68,8 @@ class Phases:
         activities: Activities,
     ) -> None:
         self._coordinator, self._marks, self._foreign, self._facts = coordinator, marks, foreign, facts
-        self._clock, self._activities, self._stacks = clock, activities, stacks
+        self._clock, self._activities = clock, activities
+        self._stacks = stacks and stacks_are_safe()
         self._full_round = budgets
         self._rounds: list[schedule.Round] = []  # the one in progress and those to come
         self._names: list[str] = []  # of its phases to come
@@ -102,7 +103,7 @@ class Phases:
             activities=activities,
             thread=threading.current_thread().name,
         )
-        if not stacks_are_safe():
+        if stacks and not self._stacks:
             self._results.note(STACKS_CRASH)
         self._log = TickLog(folder)
         parts.processor.forget()
@@ -507,8 +508,8 @@ class Phases:
         """The results, told how far the recording is."""
         if self._foreign.silenced:
             self._results.note(
-                "The script's own profiler was kept inert while ours recorded; its results of this run "
-                "are empty."
+                "The script's own profiler was kept inert while ours recorded; its results of this run are "
+                "empty."
             )
         self._facts.recorded_steps = self._ticks_recorded / self._period
         if self._ticks_watched:

@@ -28,7 +28,6 @@ from .parts import Parts
 from .phases import Phases
 from .places import Places
 from .processor import Processor
-from .recorder import stacks_are_safe
 from .schedule import budgets
 from .shared_state import SharedState, Stage
 from .sigterm import Termination
@@ -182,7 +181,7 @@ class Session:
             facts=self.facts,
             clock=self._clock.kind,
             budgets=budgets(self.plan.steps, self.plan.plain_steps, timed=not self._coordinator.spread),
-            stacks=self.plan.stacks and stacks_are_safe(),
+            stacks=self.plan.stacks,
             activities=self._activities,
         )
 

@@ -22,7 +22,7 @@ class StepClock(StrEnum):
     @property
     def trust(self) -> int:
         """From 0, for a clock that never ticks."""
-        return list(StepClock).index(self)
+        return _TRUST[self]
 
     @property
     def event(self) -> str:
@@ -35,6 +35,7 @@ class StepClock(StrEnum):
         return _WORDS[self][1]
 
 
+_TRUST = {clock: trust for trust, clock in enumerate(StepClock)}  # asked for several times a step
 _WORDS = {
     StepClock.NONE: ("nothing that was seen", "no optimizer step, backward pass or module call was seen"),
     StepClock.REPLAY: (

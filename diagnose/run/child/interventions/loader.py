@@ -134,8 +134,8 @@ def _cannot_be_sent(arguments: dict[str, Any], method: str) -> str:
             _DryPickler(_Nowhere(), protocol=5, buffer_callback=lambda buffer: None).dump(arguments[name])
         except Exception as error:  # what a class of the script's own raises
             return (
-                f"Worker processes get their work by pickle here ({method}), and the loader's {name} "
-                f"cannot be pickled: {error}"
+                f"Worker processes get their work by pickle here ({method}), and the loader's {name} cannot "
+                f"be pickled: {error}"
             )
     return ""
 
