@@ -213,7 +213,7 @@ def told(study: CaseStudy, out: Path) -> str:
     parts = [
         f"## {study.name}",
         _about(study, before),
-        f"What the report says of `before.py`: **{before['verdict']}**",
+        f"What the report says of `before.py`: **{before['headline']}**",
         _plan(before),
         "Its mistakes, and what the report makes of each:",
         table(("mistake", "where", "in the report"), list(_mistakes(study, before))),

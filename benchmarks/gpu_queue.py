@@ -196,7 +196,7 @@ class Said:
     idle: float
     launch_bound: float
     plan: tuple[str, ...]
-    verdict: str
+    headline: str
     caution: str
     wrong: str
 
@@ -216,7 +216,7 @@ def said_of(job: Job) -> Said:
         idle,
         sum(row.share for row in document.ledger if row.row == "launch_bound"),
         tuple(row.rule for row in document.plan),
-        document.verdict,
+        document.headline,
         caution_about(measured),
         "",
     )
@@ -232,7 +232,7 @@ def _wrong(job: Job, said: Said, *, sums_up: bool) -> Iterator[str]:
         yield "the ledger does not add up"
     if said.caution:
         yield "a caution"
-    if said.idle < GPU_IS_LIMIT and (launch_bound or "launch-bound" in said.verdict.lower()):
+    if said.idle < GPU_IS_LIMIT and (launch_bound or "launch-bound" in said.headline.lower()):
         yield "launch-bound, where the GPU is the limit"
     # the rule leaves few and long kernels alone
     if said.idle > HOST_IS_LIMIT and job.kernels >= 20 and job.kernel_us < 30 and not launch_bound:

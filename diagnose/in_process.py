@@ -215,7 +215,7 @@ class Recorder:
             self._said = clean(f"the analysis failed ({type(error).__name__}: {error}); {again}")
             print(f"diagnose: {self._said}", file=sys.stderr)
             return
-        self._said = clean(f"{self.document.verdict} Report: {shown}")
+        self._said = clean(f"{self.document.headline} Report: {shown}")
         print(f"diagnose: the report is {shown}", file=sys.stderr)
 
     def __repr__(self) -> str:

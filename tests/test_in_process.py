@@ -133,7 +133,7 @@ TWICE = """
                 break
         told["done"] = first.done
         told["gone"] = hooks()[0] == before[0]  # already before the block is left
-    told["first"], told["repr"], told["html"] = first.document.verdict, repr(first), first._repr_html_()
+    told["first"], told["repr"], told["html"] = first.document.headline, repr(first), first._repr_html_()
 
     with diagnose.record("by_optimizer", steps=4, stacks=False) as second:
         try:
@@ -277,7 +277,7 @@ def test_a_loop_of_two_steps_gives_what_is_possible(run: Callable[..., Program])
     document = program.json("out/report.json")
     read_document(json.dumps(document).encode())  # of the promised shape
     assert (document["steps"]["cold"], document["steps"]["clock"]) == (True, "step")
-    assert document["verdict"] in program.told
+    assert document["headline"] in program.told
 
 
 def test_a_failure_of_ours_is_said_and_costs_the_program_nothing(run: Callable[..., Program]) -> None:
@@ -346,7 +346,7 @@ def test_a_block_that_ends_for_lack_of_memory_says_so(run: Callable[..., Program
                     if number == 1:
                         torch.empty(10**15)
         except RuntimeError:
-            json.dump(recorder.document.verdict, sys.stdout)
+            json.dump(recorder.document.headline, sys.stdout)
         """
     )
     assert program.told.startswith(

@@ -119,5 +119,5 @@ def _nothing_recorded(document: Document, options: argparse.Namespace) -> int:
     """
     if not options.quiet:
         return EXIT_FAILURE
-    said = DiagnoseError(document.verdict.replace("`", ""))
+    said = DiagnoseError(document.headline.replace("`", ""))
     return failed(f"diagnose: {said}", said.exit_code, options)

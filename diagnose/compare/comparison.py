@@ -73,7 +73,7 @@ def _side(document: Document, name: str, run: Run) -> Side:
         step_ms=run.step_ms if known else None,
         spread_ms=run.spread_ms if known else None,
         others_share=run.others_share,
-        verdict=document.verdict,
+        headline=document.headline,
     )
 
 

@@ -35,7 +35,7 @@ class Side(Struct, kw_only=True):
     step_ms: float | None
     spread_ms: float | None
     others_share: float
-    verdict: str
+    headline: str
 
 
 class Difference(Struct, kw_only=True):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from diagnose import __version__
 from diagnose.document import model, text
-from diagnose.document.headline import caution_about, gpu_notes, noise_notes, verdict_on
+from diagnose.document.headline import caution_about, gpu_notes, noise_notes, headline_of
 from diagnose.document.measurements import found_numbers, with_measurement
 from diagnose.document.model import Document
 from diagnose.document.queries import place
@@ -52,7 +52,7 @@ def result_document(
     rows = zip(findings, assessed, strict=True)
     document = Document(
         tool=model.Tool(name="diagnose", version=__version__),
-        verdict="",
+        headline="",
         run=_run(recording),
         steps=_steps(measured),
         ledger=_ledger(measured),
@@ -75,7 +75,7 @@ def result_document(
             *noise_notes(measured),
         ],
     )
-    return replace(document, verdict=verdict_on(document, caution_about(measured)))
+    return replace(document, headline=headline_of(document, caution_about(measured)))
 
 
 def _run(recording: Recording) -> model.Run:
@@ -216,6 +216,7 @@ def _finding(
         group=assessed.group,
         severity=assessed.severity,
         refines=rule.refines,
+        cause=rule.cause,
         symptom=rule.symptom,
         why=rule.why,
         false_positives=rule.false_positives,

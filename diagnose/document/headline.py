@@ -153,7 +153,7 @@ def _end_for_lack_of_memory(document: Document) -> str:
     return f"The run ended for lack of memory ({told}){f', at `{where}`' if where else ''}" if told else ""
 
 
-def verdict_on(document: Document, caution: str) -> str:
+def headline_of(document: Document, caution: str) -> str:
     """One sentence: what is at stake and where, or that nothing is; after the caution, and who
     holds up other ranks, if there are such.
 

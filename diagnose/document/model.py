@@ -289,6 +289,7 @@ class Finding(Struct, kw_only=True):
         _is("Of a rule that fires, by the share at stake: high from 20 %, medium from 5 %, low below."),
     ]
     refines: Annotated[str | None, _is("The row of the ledger, or the more general rule, that it explains.")]
+    cause: Annotated[str, _is("What is wrong, in a few words.")] = ""
     symptom: Annotated[str, _is("What is wrong, in one sentence.")]
     why: Annotated[str, _is("Why that is slow.")]
     false_positives: Annotated[str, _is("When it is fine all the same; may be empty.")] = ""
@@ -626,9 +627,13 @@ class Document(Struct, kw_only=True):
 
     schema: Annotated[Literal[2], _is("Of the document.")] = SCHEMA
     tool: Annotated[Tool, _is("What wrote it.")]
-    verdict: Annotated[
-        str, _is("In one or two sentences: what slows the script, at which line, what fixing it gains.")
+    headline: Annotated[
+        str, _is("What slows the script, what share it takes, at which line, what fixing it gains.")
     ]
+    badge: Annotated[
+        str, _is("Two or three words where the numbers are doubtful, `noisy run`; else empty.")
+    ] = ""
+    doubt: Annotated[str, _is("The badge as one sentence, with what to do about it; else empty.")] = ""
     run: Annotated[Run, _is("What was recorded.")]
     steps: Annotated[Steps, _is("Its steps.")]
     ledger: Annotated[list[LedgerRow], _is("Where a step's time goes; empty without a whole step.")]

@@ -57,9 +57,11 @@ def _shown(value: object) -> str:
 
 
 def _upgraded(raw: dict[str, Any]) -> dict[str, Any]:
-    """The same as this schema has it: in the first one notes had no codes, and `false_positives` was called
-    `innocent`.
+    """The same as this schema has it: in the first one notes had no codes, `false_positives` was called
+    `innocent`, and the headline `verdict`.
     """
+    if "verdict" in raw and "headline" not in raw:  # the earliest of schema 2 still had that name, too
+        raw = {("headline" if key == "verdict" else key): value for key, value in raw.items()}
     if raw["schema"] > 1:
         return raw
     notes, findings = raw.get("notes"), raw.get("findings")

@@ -105,6 +105,7 @@ class Rule:
     id: str
     status: Status
     refines: str
+    cause: str
     symptom: str
     why: str
     false_positives: str
@@ -196,7 +197,7 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
     _keys(
         data,
         {"id", "status", "refines", "symptom", "why", "references", "when", "culprits", "fix", "saving"},
-        {"events", "false_positives"},
+        {"cause", "events", "false_positives"},
         where,
     )
     if data["id"] != expected_id:
@@ -206,6 +207,7 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
         id=data["id"],
         status=known_name(data["status"], STATUSES, f"{where}: status"),
         refines=data["refines"],
+        cause=data.get("cause", data["id"].replace("-", " ").capitalize()),
         symptom=data["symptom"].strip(),
         why=data["why"].strip(),
         false_positives=data.get("false_positives", "").strip(),

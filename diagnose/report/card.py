@@ -36,7 +36,7 @@ def finished_card(document: Document, report: str) -> str:
     if is_complete(document) and not document.plan:
         notes = [*notes, sentences.nothing_to_do(document)]
     return _rendered(
-        verdict=document.verdict,
+        headline=document.headline,
         notes=notes,
         saves=f"{savings.saves(document)} per step",
         plan=_plan(document),
@@ -80,7 +80,7 @@ def _ledger(document: Document) -> list[tuple[str, str, str, str]]:
 
 def _rendered(**values: object) -> str:
     given = {
-        "verdict": "",
+        "headline": "",
         "notes": [],
         "saves": "",
         "plan": [],

@@ -26,7 +26,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
     """
     parts = [
         f"# Diagnosis of {code(document.run.target)}",
-        f"**{prose(document.verdict)}**",
+        f"**{prose(document.headline)}**",
         _setting(document),
         _what_to_do(document) if is_complete(document) else _what_happened(document),
         verification.measured(document),

@@ -85,7 +85,7 @@ def cautions(document: Document) -> list[str]:
     """The notes that make all numbers doubtful, each once, as far as the verdict does not say so itself."""
     doubts = {note.code: _bare(note) for note in reversed(document.notes)}
     said = [doubts[code] for code in _DOUBTS if code in doubts]
-    return [doubt for doubt in said if doubt.partition(":")[0].lower() not in document.verdict.lower()]
+    return [doubt for doubt in said if doubt.partition(":")[0].lower() not in document.headline.lower()]
 
 
 def _bare(note: Note) -> str:

@@ -66,7 +66,7 @@ def _write_events(summaries: Iterable[tuple[int, Summary]], folder: Path) -> Non
 
 def _of_document(document: Document) -> Iterator[tuple[int, Summary]]:
     yield 0, _text("diagnose/report", markdown(document, collapsible=False))
-    yield 0, _text("diagnose/findings", plan_table(document) or prose(document.verdict))
+    yield 0, _text("diagnose/findings", plan_table(document) or prose(document.headline))
     for tag, series, description in (
         ("step_ms/plain", document.steps.plain_series_ms, "A step without profiler, ms"),
         ("step_ms/recorded", document.steps.timeline_series_ms, _RECORDED),

@@ -47,7 +47,7 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
     fastest = "" if sentences.runs_ahead(document) else sentences.fastest(document)  # else a caution says so
     paragraphs = [
         [
-            Block(_paragraph(document.verdict, width, "bold"), least=3, weight=4),
+            Block(_paragraph(document.headline, width, "bold"), least=3, weight=4),
             Block(_paragraph(ending, width, "yellow"), weight=4),
             *(
                 Block(_paragraph(doubt, width, "yellow"), least=int(not number), weight=3)
@@ -65,7 +65,7 @@ def print_verification(document: Document, out: Path, console: Console) -> None:
     width = console.width
     tried = verification.all_tried(document.verification) if document.verification else []
     paragraphs = [
-        [Block(_paragraph(document.verdict, width, "bold"), least=3, weight=4)],
+        [Block(_paragraph(document.headline, width, "bold"), least=3, weight=4)],
         [
             *(block for one in tried[:MOST_TRIED] for block in _tried(one, width)),
             *_more(len(tried) - MOST_TRIED),
@@ -90,7 +90,7 @@ def print_headline(document: Document, out: Path, console: Console) -> None:
     from rich.text import Text
 
     console.print(
-        Text.assemble((text.clean(document.run.target), "bold"), f": {_plain(document.verdict)}"),
+        Text.assemble((text.clean(document.run.target), "bold"), f": {_plain(document.headline)}"),
         soft_wrap=True,
     )
     console.print(Text(f"  {out / 'report.html'}"), soft_wrap=True)

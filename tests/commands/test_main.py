@@ -246,7 +246,7 @@ def test_quiet_says_why_nothing_was_recorded(
     script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     analysed["*"] = documents.without_a_step()
-    analysed["*"].verdict = "`train.py` never imported torch, so there was nothing to record."
+    analysed["*"].headline = "`train.py` never imported torch, so there was nothing to record."
     assert cli.main(["--quiet", "--json", script]) == 1
     out, err = capsys.readouterr()
     assert err == "diagnose: train.py never imported torch, so there was nothing to record.\n"

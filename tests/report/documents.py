@@ -48,7 +48,7 @@ def sick() -> Document:
     content = {
         "schema": 2,
         "tool": {"name": "diagnose", "version": "0.1.0"},
-        "verdict": "33 % of each step is at stake: The DataLoader has no workers: every batch is loaded "
+        "headline": "33 % of each step is at stake: The DataLoader has no workers: every batch is loaded "
         "while the model waits (train.py:41).",
         "run": {
             "target": "train.py",
@@ -253,7 +253,7 @@ def unpredicted() -> Document:
 def healthy() -> Document:
     """The twin: nothing fires but the statement that the step is compute-bound, on a GPU."""
     document = sick()
-    document.verdict = "Nothing worth fixing was found: 95 % of each step is compute."
+    document.headline = "Nothing worth fixing was found: 95 % of each step is compute."
     document.run.device = "cuda:0"
     document.ledger = [
         ledger_row("compute", "Compute", "kernels run on the GPU", 11.7, 0.951),
@@ -277,7 +277,7 @@ def healthy() -> Document:
 def empty() -> Document:
     """A trace with nothing in it."""
     document = sick()
-    document.verdict = "No complete step was recorded, so there is nothing to judge."
+    document.headline = "No complete step was recorded, so there is nothing to judge."
     change(
         document.run,
         target="trace.json",
@@ -344,7 +344,7 @@ def hostile(name: str) -> Document:
     """The sick run with `name` wherever a trace, a script or an exception can put text of its own."""
     document = copy.deepcopy(sick())
     change(document.run, target=name, argv=[name, name], device=name, environment={name: name})
-    document.verdict = f"33 % of each step is at stake ({name}:41)."
+    document.headline = f"33 % of each step is at stake ({name}:41)."
     change(document, notes=[note(name), note(f"`{name}")])
     document.key_averages.note = name
     for row in document.key_averages.rows:

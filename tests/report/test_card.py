@@ -39,7 +39,7 @@ def words(card: str) -> str:
 def test_a_sick_run_shows_its_verdict_plan_ledger_and_report() -> None:
     document = documents.sick()
     card = finished_card(document, "out/report.html")
-    assert words(document.verdict) in words(card)
+    assert words(document.headline) in words(card)
     for row in document.plan:
         assert row.fix in words(card)
         assert row.where in words(card)
@@ -67,7 +67,7 @@ def test_a_run_without_a_step_says_what_to_try() -> None:
 @pytest.mark.parametrize("name", documents.HOSTILE_NAMES, ids=range(len(documents.HOSTILE_NAMES)))
 def test_hostile_names_stay_text(name: str) -> None:
     document = documents.sick()
-    document.verdict = f"At `{name}` {name}"
+    document.headline = f"At `{name}` {name}"
     document.plan[0].where = document.plan[0].fix = name
     document.notes = [note(name)]
     document.ledger[0].title = name

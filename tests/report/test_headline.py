@@ -34,7 +34,7 @@ QUIET = {"cpu_cores_used": 1.0, "machine_busy_share": 0.5, "involuntary_switches
 def verdict(plain_ms: list[float], usage: dict[str, float] | None, **facts: Any) -> str:
     facts = {"cpu_core_count": 2, "machine_core_count": 2, "thread_count": 2, "plain_usage": usage, **facts}
     document = Analysis(measured_case({"timeline": TIMELINE, "plain_ms": plain_ms, "facts": facts})).document
-    return str(document.verdict)
+    return str(document.headline)
 
 
 def test_a_script_whose_threads_were_kept_from_the_cores_is_to_be_measured_again() -> None:
@@ -131,7 +131,7 @@ def test_a_recording_that_the_profiler_made_another_one_is_not_trusted() -> None
         "main 0 10000 step ProfilerStep#1\nmain 10000 40000 step ProfilerStep#2\nmain 0 9000 op aten::mm\n"
         + op.format(at=10000)
     )
-    said = Analysis(measured_case({"timeline": four_times, "plain_ms": [10, 10, 10]})).document.verdict
+    said = Analysis(measured_case({"timeline": four_times, "plain_ms": [10, 10, 10]})).document.headline
     assert said.startswith(
         "Do not trust how this step divides: the profiler made the recorded steps 4.0 times as long as "
         "plain ones"
@@ -139,7 +139,7 @@ def test_a_recording_that_the_profiler_made_another_one_is_not_trusted() -> None
     assert "Nothing worth fixing" not in said
     assert not Analysis(
         measured_case({"timeline": once, "plain_ms": [10, 10, 10]})
-    ).document.verdict.startswith("Do not trust")
+    ).document.headline.startswith("Do not trust")
 
 
 # ---- a GPU that was used and not seen
@@ -166,7 +166,7 @@ def of_gpu(facts: dict[str, Any], timeline: str = TIMELINE, **settings: str) -> 
 def test_a_gpu_that_was_used_and_not_recorded_makes_the_report_worthless(facts: dict[str, Any]) -> None:
     document = of_gpu({"gpu_available": True, **facts})
     said = "The script allocated 3.00 GiB on a GPU, and the profiler recorded nothing that ran there"
-    assert document.verdict.startswith(f"Do not trust this report. {said}. What the host did: ")
+    assert document.headline.startswith(f"Do not trust this report. {said}. What the host did: ")
     assert [note for note in document.notes if note.text.startswith(said)]
     assert not [row for row in document.plan if row.rule == "gpu-not-used"]
 
@@ -185,5 +185,5 @@ def test_a_gpu_that_was_recorded_or_not_used_makes_no_caution(
     facts: dict[str, Any], timeline: str, settings: dict[str, str]
 ) -> None:
     document = of_gpu(facts, timeline, **settings)
-    assert not document.verdict.startswith("Do not trust")
+    assert not document.headline.startswith("Do not trust")
     assert not [note for note in document.notes if "allocated" in note]

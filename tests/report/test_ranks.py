@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from diagnose.document.headline import verdict_on
+from diagnose.document.headline import headline_of
 from diagnose.document.ranks import ranks_document, ranks_headline
 from diagnose.document.schema import problems
 from diagnose.document.stored import read_document, to_json
@@ -80,7 +80,7 @@ def test_the_document_keeps_its_shape() -> None:
 
 
 def test_the_verdict_names_rank_wait_line_and_gain() -> None:
-    verdict = document().verdict
+    verdict = document().headline
     assert verdict.startswith("Rank 2 holds up the other 3 ranks by 0.300 ms a step: ")
     assert "waits" in verdict and "`/job/train.py:12`" in verdict and "predicted saving" in verdict
 
@@ -214,7 +214,7 @@ def test_waiting_within_the_noise_is_no_headline() -> None:
 
 
 def test_a_late_rank_without_a_fix_is_named_all_the_same() -> None:
-    verdict = verdict_on(changed(document(), plan=[]), "")
+    verdict = headline_of(changed(document(), plan=[]), "")
     assert verdict.startswith(
         "Rank 2 holds up the other 3 ranks by 0.300 ms a step, and no rule tells a fix: 45 % of each step is "
         "compute."

@@ -69,7 +69,7 @@ def widest() -> Document:
     document = documents.some_steps()
     document.upper_bound_ms = 5.1
     change(document.run, ended="killed", signal="SIGKILL", argv=["train.py", "--config", path])
-    document.verdict = (
+    document.headline = (
         f"Measure again on a quiet machine: {'other processes used 93 % of the time, ' * 6}so see "
         f"`{path}:4171`."
     )
@@ -239,7 +239,7 @@ def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> N
     assert shown.count("! GPU activity was not") == 1 and "no event of a GPU.\n" in shown
     assert f"! {noise}" in shown
     assert "without an end" not in shown
-    document.verdict = (
+    document.headline = (
         "Measure again: the plain steps differ so much that savings below 12 % of the step cannot be told "
         "from noise."
     )
@@ -249,7 +249,7 @@ def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> N
 @pytest.mark.parametrize("make", [documents.healthy, documents.crashed, documents.empty])
 def test_every_kind_of_document_has_a_summary(make: object) -> None:
     document = make()  # type: ignore[operator]
-    assert document.verdict in summary(document, width=200)
+    assert document.headline in summary(document, width=200)
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from diagnose.document.headline import verdict_on
+from diagnose.document.headline import headline_of
 from diagnose.report.markdown import markdown
 from diagnose.report.page import fragment
 from diagnose.report.terminal import print_summary
@@ -21,7 +21,7 @@ from .documents import Document, changed
 
 def unrecorded(**changes: bool) -> Document:
     document = documents.without_a_step(**changes)
-    return changed(document, verdict=verdict_on(document, ""))
+    return changed(document, headline=headline_of(document, ""))
 
 
 NO_TORCH = "train.py never imported torch, so there was nothing to record."
@@ -65,5 +65,5 @@ def test_how_it_ended_is_said_beside_it() -> None:
 def test_where_steps_were_seen_the_verdict_is_another(torch_imported: bool | None) -> None:
     document = documents.crashed()
     document.run.torch_imported = torch_imported
-    assert verdict_on(document, "") == "No complete step was recorded, so there is nothing to judge."
+    assert headline_of(document, "") == "No complete step was recorded, so there is nothing to judge."
     assert "Not judged" in markdown(document)

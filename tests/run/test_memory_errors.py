@@ -46,10 +46,10 @@ def test_the_line_and_the_step(
     assert (finding.state, finding.group) == ("fires", "plan")
     assert [culprit.line for culprit in finding.culprits] == [TOO_MUCH]
     assert f"the machine's memory, {when}" in finding.fix.how
-    assert document.verdict.startswith(
+    assert document.headline.startswith(
         f"The run ended for lack of memory (the machine's memory, {when}), at `"
     )
-    assert document.verdict.endswith("before a complete step was recorded.") == (step == 1)
+    assert document.headline.endswith("before a complete step was recorded.") == (step == 1)
 
 
 def test_the_scripts_own_traceback_is_untouched(run_script: Run) -> None:
@@ -59,7 +59,7 @@ def test_the_scripts_own_traceback_is_untouched(run_script: Run) -> None:
 def test_a_script_that_dies_of_something_else(run_script: Run) -> None:
     run = run_script("ending", "raise", "3")
     assert run.facts["memory_error"] is None
-    assert "memory" not in analyse(run.folder).verdict
+    assert "memory" not in analyse(run.folder).headline
 
 
 def raised(error: Exception, cause: Exception | None = None) -> Exception:

@@ -68,12 +68,12 @@ def test_all_runs_below_the_log_folder_are_listed_with_what_tells_them_apart(tmp
     assert rows.keys() == {"monday", "more/diagnosis/tuesday"}
     told = {
         name: rows["monday"][name]
-        for name in ("name", "target", "verdict", "step", "device", "problem", "trace", "picture")
+        for name in ("name", "target", "headline", "step", "device", "problem", "trace", "picture")
     }
     assert told == {
         "name": "monday",
         "target": "train.py",
-        "verdict": documents.sick().verdict,
+        "headline": documents.sick().headline,
         "step": "12.3 ms",
         "device": "cpu",
         "problem": "",
@@ -268,7 +268,10 @@ def test_two_runs_are_compared_under_their_names(tmp_path: Path, monkeypatch: py
     write_run(tmp_path / "before")
     write_run(tmp_path / "after", documents.healthy())
     assert Tab(tmp_path).get("/compare", a="before", b="after").text == "<table>"
-    assert (asked["a"].verdict, asked["b"].verdict) == (documents.sick().verdict, documents.healthy().verdict)
+    assert (asked["a"].headline, asked["b"].headline) == (
+        documents.sick().headline,
+        documents.healthy().headline,
+    )
     assert asked["names"] == ("before", "after")
 
 

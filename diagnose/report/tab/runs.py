@@ -31,7 +31,7 @@ LATEST = 2.0**33  # the year 2242, seconds since 1970; a file may claim any time
 FRESH_S = 2.0  # so long no second walk is begun
 _SIGNS = {REPORT, "report.md"}  # what makes a folder one of ours; report.json alone is anybody's
 
-_TOLD = ("target", "verdict", "step", "device", "problem")  # of a row; empty where it is not known
+_TOLD = ("target", "headline", "step", "device", "problem")  # of a row; empty where it is not known
 
 Row = dict[str, Any]
 
@@ -194,7 +194,7 @@ def _summary(document: Document) -> Row:
     run = document.run
     return {
         "target": clean(run.target, 100),
-        "verdict": clean(document.verdict, 400),
+        "headline": clean(document.headline, 400),
         "step": ms(step_ms(document)),
         "device": clean(run.device, 20),
     }
