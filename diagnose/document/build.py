@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from diagnose import __version__
 from diagnose.document import model, text
-from diagnose.document.headline import caution_about, gpu_notes, noise_notes, headline_of
+from diagnose.document.headline import caution_about, gpu_notes, headline_of, noise_notes
 from diagnose.document.measurements import found_numbers, with_measurement
 from diagnose.document.model import Document
 from diagnose.document.queries import place
