@@ -34,7 +34,7 @@ from diagnose.measure.parts import PartTimes, part_times
 from diagnose.measure.processor import Stretches, samples_within, step_stretches
 from diagnose.measure.recording import Recording
 from diagnose.measure.selection import Selection, Selector
-from diagnose.measure.typical import Typical, typical
+from diagnose.measure.typical import Typical, ordinary, typical
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.trace.schema import Trace
 
@@ -120,12 +120,13 @@ class Measured:
 
     @cached_property
     def timeline(self) -> Selection | None:
-        """The view times come from; None if no complete step was recorded."""
-        return _usable_view(self.recording.timeline, NO_CALLS)
+        """The view times come from, of the typical steps; None if no complete step was recorded."""
+        vary = self.metric("shapes_differ") is True
+        return _usable_view(self.recording.timeline, NO_CALLS, None if vary else ordinary)
 
     @cached_property
     def detail(self) -> Selection | None:
-        """The view source lines come from."""
+        """The view source lines come from, of all steps."""
         detail = self.recording.detail
         return _usable_view(
             detail, call_table(self.recording.calls, detail) if detail is not None else NO_CALLS
@@ -376,8 +377,10 @@ def known(value: Known | Missing) -> Known:
     return value
 
 
-def _usable_view(trace: Trace | None, calls: pd.DataFrame) -> Selection | None:
-    view = Selection(trace, calls) if trace is not None else None
+def _usable_view(
+    trace: Trace | None, calls: pd.DataFrame, chosen: Callable[[np.ndarray], np.ndarray] | None = None
+) -> Selection | None:
+    view = Selection(trace, calls, chosen) if trace is not None else None
     return view if view is not None and view.step_count else None
 
 

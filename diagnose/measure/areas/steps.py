@@ -44,10 +44,12 @@ def _plain_step_ms(measured: Measured) -> Value | Missing:
     return parts.step_ms if steps.delayed and parts is not None else steps.mean_ns / 1e6
 
 
-@metric("untypical_ms", "ms", "what the plain steps that are no typical ones add to the average step")
+@metric("untypical_ms", "ms", "what the untypical steps add to the average step")
 def _untypical_ms(measured: Measured) -> Value | Missing:
-    steps = measured.plain_steps
-    return max(0.0, float(steps.lengths_ns.mean()) - steps.mean_ns) / 1e6 if steps is not None else NO_STEPS
+    steps, view = measured.plain_steps, measured.timeline
+    if steps is not None:
+        return max(0.0, float(steps.lengths_ns.mean()) - steps.mean_ns) / 1e6
+    return max(0.0, float(view.complete_ns.mean()) - view.step_ns) / 1e6 if view is not None else NO_STEPS
 
 
 @metric(
@@ -59,7 +61,7 @@ def _delayed_share(measured: Measured) -> Value | Missing:
     return measured.delayed_share
 
 
-@metric("timeline_step_ms", "ms", "mean complete step of the timeline")
+@metric("timeline_step_ms", "ms", "mean of the typical steps of the timeline")
 def _timeline_step_ms(measured: Measured) -> Value | Missing:
     return measured.timeline.step_ns / 1e6 if measured.timeline else NO_STEPS
 
