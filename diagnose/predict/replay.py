@@ -41,11 +41,7 @@ class Replay:
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        durations_ns: np.ndarray,
-        paces: Sequence[Pace] = (),
-        once_ns: float | None = None,
+        self, graph: Graph, durations_ns: np.ndarray, paces: Sequence[Pace] = (), once_ns: float | None = None
     ) -> None:
         self.graph = graph
         self.once_ns = once_ns
