@@ -620,6 +620,10 @@ class Patch(Struct, kw_only=True):
 
     patched: Annotated[list[str], _is("Rules whose fix is in it.")]
     unpatched: Annotated[dict[str, str], _is("Why the fix of a rule is not in it.")]
+    lines: Annotated[
+        dict[str, list[str]],
+        _is("What the fix of each of these rules changes: lines with - or + before them."),
+    ] = {}
 
 
 class Document(Struct, kw_only=True):

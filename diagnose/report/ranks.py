@@ -14,11 +14,12 @@ from diagnose.document.model import Document, RankRow, Ranks
 from diagnose.document.ranks import TOLD_SHARE, median_step_ms, row_of, waited_ms
 from diagnose.document.text import UNKNOWN, clean, count, ms, rough, share, significant, size
 from diagnose.document.text import prose as markdown_prose
-from diagnose.report.blocks import bullets, section, table
+from diagnose.report.blocks import bullets, folded, section, table
 from diagnose.report.job_step import JobPicture, job_picture, path_sentence
 
 LATEST, EARLIEST = 12, 4  # ranks shown where there are more
 MOST_CAUSES = 3
+MOST_SAID = 3  # sentences above the tables
 MOST_COLLECTIVES = 12  # rows of the table; a job with many process groups has hundreds
 MOST_NUMBERS = 12  # of ranks in a sentence
 # times the rank in the middle: a fifth more is a batch a fifth larger that the others have room for
@@ -357,15 +358,22 @@ def _rate(gb_per_s: float | None) -> str:
 
 def compared(document: Document) -> str:
     """The section; empty for one rank."""
+    return section("Ranks", bullets(said(document)[:MOST_SAID]))
+
+
+def behind(document: Document, *, collapsible: bool) -> str:
+    """Each rank and each kind of collective; empty for one rank."""
     if not document.ranks:
         return ""
-    return section(
-        "Ranks",
-        bullets(said(document)),
+    return folded(
+        "All ranks",
+        bullets(said(document)[MOST_SAID:]),
         _markdown_table(*rank_table(document)),
         rank_table_note(document),
         _markdown_table(*collective_table(document)),
         collective_table_note(document),
+        holds="when each comes, what its collectives take",
+        collapsible=collapsible,
     )
 
 
