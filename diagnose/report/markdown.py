@@ -93,6 +93,7 @@ def _setting(document: Document) -> str:
     """One line: how long a step is and where it ran."""
     run, duration = document.run, step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
+    parts += map(prose, sentences.throughput(document))
     parts += [f"device: {code(run.device)}", f"{text.count(document.steps.complete)} complete steps recorded"]
     return " · ".join(parts)
 

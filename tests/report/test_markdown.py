@@ -285,6 +285,19 @@ def test_what_was_lost_is_said_with_how_it_was_measured() -> None:
     assert "- timeline: 2 events without an end" in folds(report)["How this was measured"]
 
 
+def test_the_heading_says_what_a_step_gets_done() -> None:
+    """64 samples in 12.3 ms are 5,203 a second."""
+    document = documents.sick()
+    assert "Step: 12.3 ms · device:" in markdown(document)
+    change(document.steps, samples_per_step=64.0, samples_per_s=64 / 0.0123)
+    change(document.steps, mfu=0.3104, mfu_format="bf16", model_flop=1.19e12)
+    report = markdown(document)
+    assert "Step: 12.3 ms · 5,200 samples/s · MFU 31 % (bf16) · device:" in report
+    assert "needs 1,190 GFLOP a step, 31 % of what the GPU can compute in bf16 meanwhile." in report
+    change(document.run, launchers=2)
+    assert " · 5,200 samples/s per process · " in markdown(document)
+
+
 def test_rows_below_a_hundredth_are_one_row_and_all_are_in_a_fold() -> None:
     """4.1 + 3.0 + 3.7 + 1.2 ms, 97.6 %, are rows of their own; 0.1 ms, 0.81 %, and 0.2 ms, 0.4 %, are not."""
     document = documents.sick()
