@@ -83,14 +83,12 @@ def plan_table(document: Document) -> str:
 
 
 def _doubt(document: Document) -> str:
-    """Why the numbers are doubtful, and what to do; empty where they are not."""
-    badge = f"**{prose(document.badge)}.**" if document.badge else ""
-    doubt = " ".join(filter(None, [badge, prose(document.doubt)]))
-    return f"> {doubt}" if doubt else ""
+    """The badge and the doubt; empty where the numbers can be trusted."""
+    return f"> **{prose(document.badge)}**: {prose(document.doubt)}" if document.badge else ""
 
 
 def _setting(document: Document) -> str:
-    """One line: how long a step is and where it ran."""
+    """One line: how long a step is, what it gets done, and where it ran."""
     run, duration = document.run, step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
     parts += map(prose, sentences.throughput(document))

@@ -37,7 +37,7 @@ def folds(report: str) -> dict[str, str]:
 
 def test_the_first_screen_answers_what_where_how_sure_and_what_to_type() -> None:
     screen = first_screen(markdown(documents.sick()))
-    assert "The DataLoader has no workers" in screen
+    assert "Input loading without workers" in screen
     assert "`train.py:41`" in screen
     assert "| 2.9–4.1 ms, 24–33 % | 8.7 ms" in screen  # 2.9 and 4.1 of 12.3 ms
     assert "high confidence, preview rule" in screen
@@ -262,9 +262,10 @@ def test_a_crash_says_what_happened_what_was_recorded_and_what_to_try() -> None:
 def test_a_run_that_ended_badly_after_complete_steps_still_has_its_plan() -> None:
     document = documents.sick()
     change(document.run, ended="killed", exit_code=None, signal="SIGKILL")
-    report = markdown(document)
-    assert "killed by SIGKILL" in report
-    assert "Load batches" in first_screen(report)
+    change(document, badge="killed", doubt="The script was killed by SIGKILL.")
+    screen = first_screen(markdown(document))
+    assert "> **killed**: The script was killed by SIGKILL." in screen
+    assert "Load batches" in screen
 
 
 def test_numbers_keep_their_units_in_narrow_columns() -> None:
@@ -276,7 +277,7 @@ def test_doubt_stands_below_the_headline() -> None:
     document = documents.sick()
     change(document, badge="noisy run", doubt="Other programs used 87 % of the CPU. Close them.")
     screen = first_screen(markdown(document))
-    assert "> **noisy run.** Other programs used 87 % of the CPU. Close them." in screen
+    assert "> **noisy run**: Other programs used 87 % of the CPU. Close them." in screen
     assert "\n> " not in first_screen(markdown(documents.sick()))
 
 

@@ -65,7 +65,7 @@ function rowOf(one) {
   const shown = when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   return make("tr", { className: chosen ? "tab-chosen" : "", onclick: ({ target }) => target.closest("label") ?? radio.click() },
     make("td", {}, make("label", {}, radio, make("span", {}, one.name))),
-    make("td", { className: one.problem ? "tab-problem" : "" }, ...prose(one.problem || one.headline)),
+    make("td", { className: one.problem ? "tab-problem" : "" }, ...prose(one.problem || (one.badge ? `${one.headline} (${one.badge})` : one.headline))),
     make("td", { className: "tab-short" }, one.step),
     make("td", { className: "tab-short" }, make("time", { dateTime: when.toISOString() }, shown)),
     make("td", { className: "tab-short" }, one.device));
