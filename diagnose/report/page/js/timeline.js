@@ -1,6 +1,7 @@
 // The canvas: a time axis, the strip of causes, the lanes. It knows pixels and time; the panel around it knows words.
 
 const AXIS = 26, STRIP = 24, TITLE = 21, ROW = 17, GAP = 9, TALLEST = 6000, LEAST_SPAN_US = 0.5;
+const PAPER = 760, PAPER_RATIO = 2; // pixels across a page, and how sharp they are
 const FONT = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
 class Timeline {
@@ -70,10 +71,18 @@ class Timeline {
   // ---- drawing
 
   recolour() { this.colours = coloursOf(this.canvas.parentElement, this.picture.rows); this.ask(); }
+  // At once and as wide as paper, or as the screen is again.
+  print(onPaper) {
+    this.onPaper = onPaper;
+    this.recolour();
+    if (onPaper) this.paint();
+  }
+
   ask() { this.asked ??= requestAnimationFrame(() => { this.asked = undefined; this.paint(); }); }
 
   paint() {
-    const ratio = globalThis.devicePixelRatio || 1, width = this.canvas.clientWidth, { pen, colours } = this;
+    const { pen, colours } = this, ratio = this.onPaper ? PAPER_RATIO : globalThis.devicePixelRatio || 1;
+    const width = this.onPaper ? PAPER : this.canvas.clientWidth;
     if (!width) return;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
