@@ -348,6 +348,21 @@ def test_no_page_scrolls_sideways(
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize(
+    "document", [documents.sick, documents.two_fixes, documents.healthy, documents.empty]
+)
+def test_nothing_is_cut_on_a_narrow_screen(show: Open, document: Callable[[], Document]) -> None:
+    shown = show(document(), picture(), width=420)
+    shown.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    cut = """[...document.querySelectorAll('.diagnose *')].filter((one) =>
+        one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== 'visible'
+        && !one.matches('.unseen, thead')).map((one) => one.outerHTML.slice(0, 100))"""
+    assert shown.evaluate(cut) == []
+    drawn = """[...document.querySelectorAll('.chart text')].map((text) => text.getBoundingClientRect())
+        .filter(({ left, right }) => left < 0 || right > innerWidth).length"""
+    assert shown.evaluate(drawn) == 0
+
+
 @pytest.mark.parametrize("width", [420, 1400])
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_hostile_names_stay_text(show: Open, name: str, width: int) -> None:

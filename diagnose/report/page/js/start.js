@@ -2,6 +2,7 @@
 // Returns a function that takes the listeners away again.
 export function start(root, picture) {
   copyButtons(root);
+  root.querySelectorAll('.scroll table:not(.ledger)').forEach(stacked);
   const timeline = picture?.versions?.length ? startPicture(root, picture) : null;
   if (picture?.memory?.length) reveal(root, 'memory', ...picture.memory.filter((one) => one.x.length > 1).map(memoryChart));
   if (picture?.roofline?.kernels?.length) {
