@@ -29,7 +29,19 @@ LONGEST_VERDICT = 500  # characters: longer names than any would push the plan o
 MOST_BYTES = 2_000_000 - 10_000  # of a page, its shell left out
 _HERE = Path(__file__).parent
 # one module: later ones use earlier ones
-_SCRIPTS = ("text", "colours", "lanes", "timeline", "panel", "ledger", "charts", "roofline", "start")
+_SCRIPTS = (
+    "text",
+    "kinds",
+    "colours",
+    "lanes",
+    "causes",
+    "timeline",
+    "panel",
+    "ledger",
+    "charts",
+    "roofline",
+    "start",
+)
 _SECTIONS = {  # file of templates/parts → heading; a section without content is left out
     "plan": "What to do",
     "happened": "What happened",

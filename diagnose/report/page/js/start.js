@@ -10,7 +10,7 @@ export function start(root, picture) {
     const note = make('p', { class: 'note' }, `The GPU’s peaks: ${source}`);
     reveal(root, 'roofline', rooflineChart(picture.roofline), kernelTable(picture.roofline), ...(source ? [note] : []));
   }
-  const ends = [printedWhole(root, (onPaper) => timeline?.print(onPaper)), ...(timeline ? [redrawn(timeline)] : [])];
+  const ends = [printedWhole(root, (onPaper) => timeline?.print(onPaper)), ...(timeline ? [redrawn(timeline), timeline.end] : [])];
   return () => ends.forEach((end) => end());
 }
 
@@ -23,11 +23,11 @@ function startPicture(root, picture) {
   const choose = versionSwitch(root.querySelector('[data-part="versions"]'), picture, show);
   choose(0);
   for (const button of root.querySelectorAll('[data-show]')) {
-    const first = panel.first(button.dataset.show);
-    button.hidden = first < 0;
+    const longest = panel.longestOf(button.dataset.show);
+    button.hidden = longest < 0;
     button.addEventListener('click', () => {
       choose(0);
-      panel.timeline.bring(first);
+      panel.timeline.bring(longest);
       panel.stage.scrollIntoView({ block: 'center' });
       panel.canvas.focus({ preventScroll: true });
     });

@@ -1,5 +1,5 @@
-// page.js is these files one after the other, one ES module: text, colours, lanes, timeline, panel, ledger,
-// charts, roofline, start.
+// page.js is these files one after the other, one ES module: text, kinds, colours, lanes, causes, timeline, panel,
+// ledger, charts, roofline, start.
 // Numbers read as in the rest of the report: `significant`, `ms`, `size`, `share` do what diagnose/document/text.py does (tested side by side).
 
 const UNKNOWN = '–', HELD = '\u00a0', LONGEST_NAME = 100;
