@@ -183,7 +183,7 @@ class Timeline {
   }
 
   label(index, x, y, wide, height, culprit, ink) {
-    const { pen, colours, shown, picture } = this, name = picture.names[shown.events.name[index]] ?? '';
+    const { pen, colours, shown, picture } = this, name = (picture.names[shown.events.name[index]] ?? '').replace(/^void /, '');
     const from = Math.max(x, 0), room = Math.floor((Math.min(x + wide, this.width) - from - 8) / 6);
     if (room < 4) return;
     const text = name.length > room ? `${name.slice(0, room - 1)}…` : name;
