@@ -68,12 +68,13 @@ def test_all_runs_below_the_log_folder_are_listed_with_what_tells_them_apart(tmp
     assert rows.keys() == {"monday", "more/diagnosis/tuesday"}
     told = {
         name: rows["monday"][name]
-        for name in ("name", "target", "headline", "step", "device", "problem", "trace", "picture")
+        for name in ("name", "target", "headline", "badge", "step", "device", "problem", "trace", "picture")
     }
     assert told == {
         "name": "monday",
         "target": "train.py",
         "headline": documents.sick().headline,
+        "badge": "",
         "step": "12.3 ms",
         "device": "cpu",
         "problem": "",

@@ -31,7 +31,7 @@ LATEST = 2.0**33  # the year 2242, seconds since 1970; a file may claim any time
 FRESH_S = 2.0  # so long no second walk is begun
 _SIGNS = {REPORT, "report.md"}  # what makes a folder one of ours; report.json alone is anybody's
 
-_TOLD = ("target", "headline", "step", "device", "problem")  # of a row; empty where it is not known
+_TOLD = ("target", "headline", "badge", "step", "device", "problem")  # of a row; empty where it is not known
 
 Row = dict[str, Any]
 
@@ -195,6 +195,7 @@ def _summary(document: Document) -> Row:
     return {
         "target": clean(run.target, 100),
         "headline": clean(document.headline, 400),
+        "badge": clean(document.badge, 40),
         "step": ms(step_ms(document)),
         "device": clean(run.device, 20),
     }
