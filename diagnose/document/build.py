@@ -151,11 +151,11 @@ def _gpu_name(recording: Recording) -> str | None:
 def _steps(measured: Measured, prediction: Prediction) -> model.Steps:
     recording = measured.recording
     timeline = measured.timeline
-    recorded_ms = (timeline.windows[:, 1] - timeline.windows[:, 0]) / 1e6 if timeline else np.empty(0)
+    recorded_ms = timeline.complete_ns / 1e6 if timeline else np.empty(0)
     plain = measured.plain_steps
     plain_ms = plain.lengths_ns / 1e6 if plain else np.empty(0)
     step_ms = measured.number("plain_step_ms")
-    detail = measured.detail
+    timed, detail = plain or timeline, measured.detail
     return model.Steps(
         clock=StepClock(recording.clock.get("clock", StepClock.NONE if recording.run else StepClock.TRACE)),
         step_source=recording.timeline.step_source if recording.timeline is not None else None,
@@ -169,12 +169,12 @@ def _steps(measured: Measured, prediction: Prediction) -> model.Steps:
         after_session=measured.after_session,
         per_step=recording.clock.get("per_step", {}),
         typical_ms=_plain(measured.number("step_ms")),
-        untypical_count=int((~plain.chosen).sum()) if plain else 0,
+        untypical_count=int((~timed.chosen).sum()) if timed else 0,
         untypical_ms=_plain(measured.number("untypical_ms")),
         delayed_share=_plain(measured.number("delayed_share")),
         plain_ms=_spread(plain_ms),
         timeline_ms=_spread(recorded_ms),
-        distortion=float(np.median(recorded_ms)) / step_ms if step_ms > 0 and len(recorded_ms) else None,
+        distortion=timeline.step_ns / 1e6 / step_ms if step_ms > 0 and timeline else None,
         detail_distortion=detail.step_ns / 1e6 / step_ms if detail and step_ms > 0 else None,
         plain_series_ms=plain_ms.tolist(),
         timeline_series_ms=recorded_ms.tolist(),

@@ -121,7 +121,11 @@ class Steps(Struct, kw_only=True):
         ),
     ] = None
     untypical_count: Annotated[
-        int, _is("Plain steps that do not count: far longer or shorter than the others, or delayed.")
+        int,
+        _is(
+            "Plain steps that do not count (recorded ones if none was timed): far longer or shorter than the "
+            "others, or delayed."
+        ),
     ] = 0
     untypical_ms: Annotated[
         float | None, _is("What those that are far longer add to the average step, ms.")
@@ -137,7 +141,7 @@ class Steps(Struct, kw_only=True):
     timeline_ms: Annotated[
         Spread | None, _is("The step as recorded, with the profiler's cost. Null without a timeline.")
     ]
-    distortion: Annotated[float | None, _is("The median of timeline_ms ÷ the typical plain step.")]
+    distortion: Annotated[float | None, _is("The typical recorded step ÷ the typical plain step.")]
     detail_distortion: Annotated[
         float | None, _is("The same for the slower recording that finds source lines.")
     ] = None

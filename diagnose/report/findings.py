@@ -210,7 +210,7 @@ def not_judged(document: Document, *, collapsible: bool) -> str:
     if saw_no_step(document):
         return ""
     lacked = [
-        f"- {prose(reason)}{f'; {code(option)} would tell' if option else ''}: {', '.join(map(code, rules))}"
+        f"- {prose(reason)}{f' (needs {code(option)})' if option else ''}: {', '.join(map(code, rules))}"
         for (reason, option), rules in lacking(document).items()
     ]
     failed = [(code(finding.rule), code(finding.error or "", 300)) for finding in in_state(document, "error")]

@@ -365,7 +365,8 @@ def measurement(document: Document) -> list[str]:
             "times are without that."
         )
     if steps.timeline_ms:
-        said.append(f"A step while the timeline was recorded: {_spread(steps.timeline_ms)}.")
+        typical = "" if steps.plain_ms else _typical(steps)
+        said.append(f"A step while the timeline was recorded: {_spread(steps.timeline_ms)}{typical}.")
     if steps.cold:
         said.append(
             "The script had so few steps that the warm-up itself was recorded: its times include one-time "

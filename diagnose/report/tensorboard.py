@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diagnose.document import savings
 from diagnose.document.model import Document
 from diagnose.document.text import prose
 from diagnose.report.markdown import markdown, plan_table
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".diagnose"  # tells our event files from others in the folder
 _RECORDED = "A step while the timeline was recorded, ms: the profiler slows it"
-_PREDICTED = "A step with so many fixes of the plan made, predicted, ms"
+_PREDICTED = "A step with that many fixes of the plan made, predicted, ms"
 
 
 def write_tensorboard(document: Document, picture: dict[str, Any] | None, source: Source, out: Path) -> Path:
@@ -67,25 +68,18 @@ def _write_events(summaries: Iterable[tuple[int, Summary]], folder: Path) -> Non
 def _of_document(document: Document) -> Iterator[tuple[int, Summary]]:
     yield 0, _text("diagnose/report", markdown(document, collapsible=False))
     yield 0, _text("diagnose/findings", plan_table(document) or prose(document.headline))
-    for tag, series, description in (
-        ("step_ms/plain", document.steps.plain_series_ms, "A step without profiler, ms"),
-        ("step_ms/recorded", document.steps.timeline_series_ms, _RECORDED),
-    ):
-        for step, value in enumerate(series):
-            yield step, _scalar(tag, value, description)
-    for number, row in enumerate(document.plan, 1):
-        if row.step_ms_after is not None:
-            yield number, _scalar("step_ms/predicted", row.step_ms_after, _PREDICTED)
-    for part in document.ledger:
-        description = f"{part.title}, share of the step: {part.meaning}"
-        yield 0, _scalar(f"ledger_share/{part.row}", part.share, description)
-    for finding in document.findings:
-        saving = finding.saving
-        if finding.group == "plan" or saving.measured_ms:
-            for how, known in (("predicted", saving.predicted_ms), ("measured", saving.measured_ms)):
-                if known:
-                    description = f"{finding.fix.title}: what it saves per step, {how}, best guess, ms"
-                    yield 0, _scalar(f"saving_ms/{finding.rule}/{how}", known.best_guess, description)
+    steps = document.steps
+    yield from _curve("step_ms/plain", enumerate(steps.plain_series_ms), "A step without profiler, ms")
+    yield from _curve("step_ms/recorded", enumerate(steps.timeline_series_ms), _RECORDED)
+    yield from _curve("step_ms/predicted", enumerate(_with_fixes_ms(document)), _PREDICTED)
+
+
+def _with_fixes_ms(document: Document) -> Iterator[float]:
+    """The step as it is, and after each fix of the plan as far as that is predicted."""
+    now_ms = savings.average_ms(document)
+    if now_ms is not None:
+        yield now_ms
+    yield from (row.step_ms_after for row in document.plan if row.step_ms_after is not None)
 
 
 def _of_memory(picture: dict[str, Any] | None) -> Iterator[tuple[int, Summary]]:
@@ -93,8 +87,15 @@ def _of_memory(picture: dict[str, Any] | None) -> Iterator[tuple[int, Summary]]:
         if curve["x_title"] != "step":  # TensorBoard counts steps, not milliseconds
             continue
         name = re.sub(r"[^a-z0-9]+", "_", curve["title"].lower()).strip("_")
-        for step, value in zip(curve["x"], curve["bytes"], strict=True):
-            yield step, _scalar(f"memory_bytes/{name}", value, f"{curve['title']}, bytes")
+        points = zip(curve["x"], curve["bytes"], strict=True)
+        yield from _curve(f"memory_bytes/{name}", points, f"{curve['title']}, bytes")
+
+
+def _curve(tag: str, points: Iterable[tuple[int, float]], description: str) -> Iterator[tuple[int, Summary]]:
+    """A scalar by step; nothing of a single point, which would be a chart of one dot."""
+    known = list(points)
+    if len(known) > 1:
+        yield from ((step, _scalar(tag, value, description)) for step, value in known)
 
 
 def _text(tag: str, body: str) -> Summary:

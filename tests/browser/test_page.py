@@ -15,6 +15,7 @@ from diagnose.report.page import page
 
 from ..report import documents
 from ..report.documents import HOSTILE_NAMES, Document, change, changed
+from . import paper
 from .conftest import Visit
 from .pictures import Picture, crowded, picture
 
@@ -71,8 +72,10 @@ class Canvas:
 
     def colours(self, ms: float, lane: int | None, depth: int = 0) -> set[tuple[int, ...]]:
         """The colours in a column of the row at a time, edges included."""
-        x, y = self.point(ms, lane, depth)
-        half = 11 if lane is None else 8
+        return self.column(*self.point(ms, lane, depth), half=11 if lane is None else 8)
+
+    def column(self, x: float, y: float, half: float) -> set[tuple[int, ...]]:
+        """The colours up to `half` above and below a point."""
         read = """(canvas, [x, y, half]) => {
             const ratio = canvas.width / canvas.clientWidth;
             const copy = document.createElement('canvas').getContext('2d', { willReadFrequently: true }), high = 2 * half * ratio;
@@ -112,7 +115,7 @@ def test_events_are_drawn_where_they_happen_and_nothing_else(show: Open, scheme:
     canvas, ground = Canvas(shown), ink(shown, "ground")
     # the inner operator, 70–80 ms
     assert canvas.colours(75, 0, 1) != {ground} and canvas.colours(65, 0, 1) == {ground}
-    assert ink(shown, "stream") in canvas.colours(95, 2)
+    assert (119, 170, 221) in canvas.colours(95, 2)  # a multiplication of matrices
     assert canvas.colours(75, 2) == {ground}
     assert canvas.colours(51, 1) == {ground}  # the loader does nothing as it is
 
@@ -131,6 +134,38 @@ def test_the_strip_has_the_colours_of_the_ledger(show: Open) -> None:
     canvas = Canvas(shown)
     for ms, row in ((30, "input_wait"), (90, "forward")):
         assert canvas.colours(ms, None) == {rgb(shown, f".ledger .row-{row} .swatch", "backgroundColor")}
+
+
+def test_names_tell_the_kind_of_an_event(visit: Visit) -> None:
+    shown = visit("about:blank")
+    kinds = {
+        "matmul": [
+            "aten::addmm",
+            "void cutlass::Kernel2",
+            "ConvolutionBackward0",
+            "aten::linear",
+            "Cijk_Ailk_Bljk",
+        ],
+        "norm": ["aten::native_batch_norm", "void cudnn::bn_bw_1C11_kernel_new", "aten::_softmax"],
+        "elementwise": ["aten::add_", "ReluBackward0", "void at::native::vectorized_elementwise_kernel<4>"],
+        "copy": ["aten::copy_", "Memcpy HtoD (Pageable -> Device)", "cudaMemcpyAsync", ".item()", "aten::to"],
+        "memory": ["aten::empty", "Memset (Device)", "cudaMalloc", "cudaFree"],
+        "communication": ["ncclKernel_AllReduce_RING_LL_Sum_float", "c10d::allreduce_", "gloo:all_reduce"],
+        "update": ["Optimizer.step#SGD.step", "optimizer step", "aten::_foreach_add_", "NllLossBackward0"],
+        "none": [
+            "forward",
+            "next batch",
+            "cudaLaunchKernel",
+            "ProfilerStep#5",
+            "normal work",
+            "waiting for a worker process",
+        ],
+    }
+    source = (Path(page_module.__file__).parent / "js" / "kinds.js").read_text(encoding="utf-8")
+    read = f"(names) => {{ {source}; return names.map((name) => KINDS[kindOf(name)]?.[0] ?? 'none'); }}"
+    assert {kind: shown.evaluate(read, names) for kind, names in kinds.items()} == {
+        kind: [kind] * len(names) for kind, names in kinds.items()
+    }
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -164,6 +199,38 @@ def test_hovering_tells_name_lane_times_place_and_finding(show: Open) -> None:
     assert "the training thread waits for the next batch" in tip.inner_text()
     canvas.hover(30, 2)
     assert not tip.is_visible()
+
+
+@pytest.mark.parametrize("goes", ["leave", "Escape", "scroll", "touch elsewhere"])
+def test_what_is_told_of_an_event_goes_away(show: Open, goes: str) -> None:
+    shown = show(documents.sick(), picture())
+    canvas, tip = Canvas(shown), shown.locator(".tip")
+    canvas.hover(30, 0)
+    tip.wait_for()
+    if goes == "leave":
+        shown.mouse.move(0, 0)
+    elif goes == "Escape":
+        shown.keyboard.press("Escape")
+    elif goes == "scroll":
+        shown.evaluate("scrollBy(0, -50)")
+    else:
+        shown.locator("h1").dispatch_event("pointerdown")
+    tip.wait_for(state="hidden")
+
+
+def test_a_finger_is_told_what_it_touches(show: Open) -> None:
+    shown = show(documents.sick(), picture())
+    canvas, tip = Canvas(shown), shown.locator(".tip")
+    x, y = canvas.point(30, 0)
+    at = {"bubbles": True, "pointerType": "touch", "pointerId": 1, "button": 0}
+    box = canvas.locator.bounding_box()
+    at |= {"clientX": box["x"] + x, "clientY": box["y"] + y}
+    canvas.locator.evaluate("canvas => { canvas.setPointerCapture = () => {}; }")
+    for event in ("pointerdown", "pointerup", "pointerleave"):
+        canvas.locator.dispatch_event(event, at)
+    assert "next batch" in tip.inner_text()
+    shown.locator("h1").dispatch_event("pointerdown")
+    tip.wait_for(state="hidden")
 
 
 def test_a_click_keeps_the_details_and_escape_lets_them_go(show: Open) -> None:
@@ -226,6 +293,21 @@ def test_keys_zoom_pan_and_reset(show: Open) -> None:
     assert canvas.span_ms() == (0, 100)
 
 
+def test_zoomed_in_all_of_the_step_is_there_as_well_and_moves_the_view(show: Open) -> None:
+    shown = show(documents.sick(), picture())
+    canvas = Canvas(shown)
+    assert canvas.column(300, 6, half=3) == {ink(shown, "ground")}
+    for _ in range(2):
+        shown.get_by_role("button", name="Zoom in").click()
+    canvas.settle()
+    assert canvas.span_ms() == pytest.approx((37.5, 62.5))
+    assert canvas.column(300, 6, half=3) != {ink(shown, "ground")}
+    box = canvas.locator.bounding_box()
+    shown.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 6)
+    canvas.settle()
+    assert canvas.span_ms() == pytest.approx((67.5, 92.5), abs=0.2)
+
+
 def test_buttons_wheel_and_dragging_move_the_view(show: Open) -> None:
     from playwright.sync_api import expect
 
@@ -257,7 +339,7 @@ def test_buttons_wheel_and_dragging_move_the_view(show: Open) -> None:
     assert end - start < 90 and start < 50 < end
 
 
-def test_a_finding_leads_to_its_first_event(show: Open) -> None:
+def test_a_finding_leads_to_its_longest_event(show: Open) -> None:
     drawn = picture()
     drawn["versions"][0]["events"]["finding"] = [-1, -1, 0, -1]  # the operator at 70–80 ms
     shown = show(documents.two_fixes(), drawn)
@@ -275,7 +357,7 @@ def test_a_finding_leads_to_its_first_event(show: Open) -> None:
 
 def test_n_and_p_go_from_event_to_event_of_findings(show: Open) -> None:
     drawn = picture()
-    drawn["versions"][0]["events"]["finding"] = [0, -1, 0, -1]
+    drawn["versions"][0]["events"]["finding"] = [-1, -1, 0, 0]  # of 10 and of 20 ms
     shown = show(documents.sick(), drawn)
     canvas, picked = Canvas(shown), shown.locator(".picked b")
     canvas.locator.focus()
@@ -283,7 +365,7 @@ def test_n_and_p_go_from_event_to_event_of_findings(show: Open) -> None:
     for key in "nnnp":
         shown.keyboard.press(key)
         told.append(picked.inner_text())
-    assert told == ["next batch", "aten::addmm", "next batch", "aten::addmm"]
+    assert told == ["gemm<float>", "aten::addmm", "gemm<float>", "aten::addmm"]
 
 
 def test_a_crowd_of_events_is_merged_and_none_of_a_finding_is_lost(show: Open) -> None:
@@ -347,6 +429,21 @@ def test_no_page_scrolls_sideways(
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize(
+    "document", [documents.sick, documents.two_fixes, documents.healthy, documents.empty]
+)
+def test_nothing_is_cut_on_a_narrow_screen(show: Open, document: Callable[[], Document]) -> None:
+    shown = show(document(), picture(), width=420)
+    shown.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    cut = """[...document.querySelectorAll('.diagnose *')].filter((one) =>
+        one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== 'visible'
+        && !one.matches('.unseen, thead')).map((one) => one.outerHTML.slice(0, 100))"""
+    assert shown.evaluate(cut) == []
+    drawn = """[...document.querySelectorAll('.chart text')].map((text) => text.getBoundingClientRect())
+        .filter(({ left, right }) => left < 0 || right > innerWidth).length"""
+    assert shown.evaluate(drawn) == 0
+
+
 @pytest.mark.parametrize("width", [420, 1400])
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_hostile_names_stay_text(show: Open, name: str, width: int) -> None:
@@ -390,27 +487,32 @@ def test_three_hundred_findings_and_names_of_a_megabyte_do_not_break_it(show: Op
     assert shown.evaluate("document.documentElement.scrollWidth") <= 420
 
 
-def test_everything_is_on_paper(show: Open) -> None:
-    shown = show(documents.sick(), picture())
-    closed = shown.locator("#dg-not_judged table").first
+@pytest.mark.parametrize("document", [documents.sick, documents.healthy, documents.empty])
+def test_the_last_words_of_the_page_are_on_paper(show: Open, document: Callable[[], Document]) -> None:
+    shown = show(document(), picture())
+    closed = shown.locator("#dg-not_judged table, #dg-method li").last
     assert not closed.is_visible()
+    words = "".join((shown.locator("#dg-main").text_content() or "").split())
+    *_, last = paper.pages(shown.pdf(format="A4"))
+    assert last[-40:] == words[-40:]
+    assert not closed.is_visible()  # folded again
+
+
+def test_what_serves_the_screen_alone_is_not_on_paper(show: Open) -> None:
+    shown = show(documents.sick(), picture())
     shown.emulate_media(media="print")
-    closed.wait_for()  # visible
-    for selector in ("#dg-method li", "#dg-minor table", ".longest table", "canvas"):
-        assert shown.locator(selector).first.is_visible()
     for selector in (".contents", ".tools", ".dg-theme", ".command button"):
         assert not shown.locator(selector).first.is_visible()
-    shown.emulate_media(media="screen")
-    closed.wait_for(state="hidden")
 
 
 def test_paper_is_white_whatever_the_screen_is(show: Open) -> None:
     shown = show(documents.sick(), picture(), scheme="dark")
     canvas = Canvas(shown)
-    shown.emulate_media(media="print")
-    canvas.settle()
-    assert ink(shown, "ground") == (255, 255, 255)
+    shown.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert canvas.colours(75, 2) == {(255, 255, 255)}
+    shown.evaluate("dispatchEvent(new Event('afterprint'))")
+    canvas.settle()
+    assert canvas.colours(75, 2) == {ink(shown, "ground")} != {(255, 255, 255)}
 
 
 def test_the_keyboard_reaches_everything_in_order(show: Open) -> None:

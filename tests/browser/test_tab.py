@@ -169,6 +169,22 @@ def test_a_run_that_ended_meanwhile_appears_when_tensorboard_reloads(
     shutil.rmtree(logdir / "later")
 
 
+def test_a_long_list_of_runs_is_folded_and_the_report_comes_first(
+    opened: Callable[..., Any], logdir: Path
+) -> None:
+    for number in range(2):
+        shutil.copytree(logdir / "sick", logdir / f"again{number}")
+    time.sleep(2.5)  # the list is not looked for twice in two seconds
+    tab = tab_of(opened("diagnose&p.diagnose.run=cured"))
+    tab.get_by_text("6 runs – shown: cured").wait_for()
+    assert not tab.locator("tbody label", has_text="again0").is_visible()
+    assert tab.locator("h1").evaluate("title => title.getBoundingClientRect().top") < 150
+    tab.locator(".tab-runs summary").click()
+    assert tab.locator("tbody label", has_text="again1").is_visible()
+    for number in range(2):
+        shutil.rmtree(logdir / f"again{number}")
+
+
 @pytest.mark.parametrize(("scheme", "ground"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 23, 28)")])
 def test_the_tab_is_as_dark_as_tensorboard(opened: Callable[..., Any], scheme: str, ground: str) -> None:
     tab = tab_of(opened("diagnose", color_scheme=scheme))
@@ -184,5 +200,5 @@ def test_nothing_is_wider_than_the_window(opened: Callable[..., Any], width: int
 def test_tensorboards_own_tabs_show_the_report_and_the_numbers(opened: Callable[..., Any]) -> None:
     opened("text").get_by_text("What to do").first.wait_for()
     page = opened("scalars")
-    for group in ("ledger_share", "memory_bytes", "saving_ms", "step_ms"):
+    for group in ("memory_bytes", "step_ms"):
         page.get_by_text(group).first.wait_for()

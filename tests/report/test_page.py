@@ -117,15 +117,16 @@ def test_the_answer_comes_first() -> None:
     wanted += [
         "python -m diagnose train.py --epochs 3",
         "Where a step's time goes",
-        "How far to trust",
         "Findings",
         "Would matter on a GPU",
+        "How far to trust",
     ]
     wanted += [
         "Your lines",
         "Operators",
         "Step times",
         "Seen, not worth your time",
+        "Passed",
         "Not judged",
         "How this was measured",
     ]
@@ -197,6 +198,32 @@ def test_not_judged_tells_what_would_tell() -> None:
     shown = outline(documents.sick()).text
     assert "no GPU in this recording --device cuda pageable-htod-copies , host-sync" in shown
     assert "row-loop ZeroDivisionError: division by zero" in shown
+
+
+def test_what_passed_is_listed_by_the_part_of_the_step() -> None:
+    document = documents.sick()
+    document.findings = [finding for finding in document.findings if finding.state != "quiet"]
+    document.findings += [
+        changed(document.findings[0], rule=rule, state="quiet", group=None, refines=refines, cause=cause)
+        for rule, refines, cause in (
+            ("slow-item-line", "input-wait", "One slow line of the data set"),
+            ("input-wait", "input_wait", "Waiting for batches"),
+            ("gc-pauses", "step", "Garbage collection"),
+        )
+    ]
+    shown = outline(document).text
+    assert (
+        "Looked for and not found. Input wait One slow line of the data set Waiting for batches "
+        "The step as a whole Garbage collection" in shown
+    )
+
+
+def test_badge_and_doubt_stand_below_the_headline_only_where_there_are_some() -> None:
+    document = documents.sick()
+    assert "badge" not in fragment(document)
+    document.badge, document.doubt = "noisy run", "Other programs used 87 % of the CPU."
+    head, _, _ = fragment(document).partition("<dl")
+    assert Outline(head).text.endswith("noisy run Other programs used 87 % of the CPU.")
 
 
 def test_without_a_step_it_says_what_happened_and_what_to_try() -> None:
@@ -371,10 +398,11 @@ def test_a_large_report_stays_below_two_megabytes() -> None:
 def test_an_outlier_is_further_off_than_three_scaled_median_deviations() -> None:
     # Median 12.5; the distances 2.5, 1.5, 0.5, 0.5, 1.5, 17.5 have the median 1.5; 3 × 1.4826 × 1.5 = 6.67.
     shown = strip([10.0, 11.0, 12.0, 13.0, 14.0, 30.0])
-    assert shown is not None
+    assert shown is not None and shown.drawing is not None
     assert shown.beyond == "6.67 ms" and shown.median == "12.5 ms" and shown.outlier_count == 1
-    assert [(number, time) for number, _, _, time in shown.outliers] == [(6, "30.0 ms")]
-    assert shown.outliers[0][2] == 10  # the longest step is at the top, 10 below the edge
+    assert [(number, time) for number, _, _, time in shown.drawing.outliers] == [(6, "30.0 ms")]
+    assert shown.drawing.outliers[0][2] == 10  # the longest step is at the top, 10 below the edge
+    assert [time for _, time in shown.drawing.ticks] == ["0 ms", "10.0 ms", "20.0 ms", "30.0 ms"]
     assert "Step 6: 30.0 ms" in fragment(_with_steps([10.0, 11.0, 12.0, 13.0, 14.0, 30.0])).replace(
         "\N{NO-BREAK SPACE}", " "
     )
@@ -386,11 +414,22 @@ def test_equal_steps_have_no_outliers_and_one_step_no_strip() -> None:
     assert strip([5.0]) is None and strip([]) is None
 
 
+@pytest.mark.parametrize("times", [[5.0, 50.0], [5.0] * 20, [5.0, 5.5, 6.0] * 9], ids=["two", "same", "flat"])
+def test_a_series_that_shows_nothing_is_told_in_words(times: list[float]) -> None:
+    shown = strip(times)
+    assert shown is not None and shown.drawing is None
+    document = _with_steps(times)
+    document.steps.timeline_series_ms = []
+    markup = fragment(document).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"{len(times)} steps of 5.00 ms to {max(times):.{1 if max(times) > 9 else 2}f} ms" in markup
+    assert 'class="strip"' not in markup
+
+
 def test_thousands_of_steps_are_a_line_with_some_marks() -> None:
     markup = fragment(
         _with_steps([10.0 + index % 7 + (100 if index % 9 == 0 else 0) for index in range(5000)])
     )
-    assert markup.count("<circle") == 3  # of the other series
+    assert "<circle" not in markup  # the other series is told in words
     assert 1 < markup.count('class="outlier"') <= 100
     assert len(markup) < 200_000
 

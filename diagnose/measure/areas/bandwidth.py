@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from diagnose.measure.areas.ranks import ONE_RANK
 from diagnose.measure.collectives import BUS_FACTORS, LARGE_BYTES, bus_bytes, collectives, message_bytes
 from diagnose.measure.links import link_gb_per_s
 from diagnose.measure.measured import NO_GPU, NO_STEPS, Measured, Missing, Unknown, Value, metric
@@ -22,10 +23,7 @@ NO_COLLECTIVES = Missing("no collective was recorded on a GPU")
 NO_LARGE = Missing("no collective of 16 MiB or more, of a known kind, size and number of ranks, was recorded")
 NO_EQUAL = Missing("no three collectives of one kind and known size were recorded")
 NO_LINK = Missing("how fast this GPU is linked to others is not in the table of links")
-NO_HOST_RANKS = Missing(
-    "no large collective was found on all its ranks, all of one machine",
-    "python -m diagnose FOLDER, with every rank's recording",
-)
+NO_HOST_RANKS = Missing("no collective of 16 MiB or more was recorded on all ranks of one machine")
 
 
 def _collective_rows(measured: Measured) -> tuple[Selection, Rows]:
@@ -98,8 +96,9 @@ def _link(measured: Measured, rank_count: int) -> float:
     "on one machine reaches, from when the last of them has come",
 )
 def _link_share_reached(measured: Measured) -> Value | Missing:
-    kinds = measured.job.collectives if measured.job is not None else ()
-    judged = [kind for kind in kinds if kind.kind in LINK_KINDS and kind.on_one_host]
+    if measured.job is None:
+        return ONE_RANK
+    judged = [kind for kind in measured.job.collectives if kind.kind in LINK_KINDS and kind.on_one_host]
     reached = [(one.best_gb_per_s, one.size) for one in judged if one.size and one.best_gb_per_s]
     if not reached:
         return NO_HOST_RANKS

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from diagnose.measure.ledger import COMPILATION
-from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_selector, known, metric
+from diagnose.measure.measured import (
+    NO_PLAIN_STEPS,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    known,
+    metric,
+)
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.measure.work import in_rows
@@ -19,10 +28,8 @@ NOT_COMPILED = Missing("torch.compile is not in use")
 
 
 def _compile_rows(measured: Measured, key: str) -> list[dict[str, Any]] | Missing:
-    if not measured.recording.facts:
-        return measured.fact("compile")
-    compiled = measured.fact("compile")
-    return NOT_COMPILED if isinstance(compiled, Missing) else compiled.get(key) or []
+    compiled = measured.fact("compile", NOT_COMPILED)
+    return compiled if isinstance(compiled, Missing) else compiled.get(key) or []
 
 
 def _between_regions(view: Selection, rows: Rows) -> Intervals:
@@ -100,11 +107,11 @@ def _recompile_count(measured: Measured) -> Value | Missing:
     "frames compiled during the plain phase, when the steps should have settled",
 )
 def _recompiles_in_steps(measured: Measured) -> Value | Missing:
-    compiled = measured.fact("compile")
+    compiled = measured.fact("compile", NOT_COMPILED)
     if isinstance(compiled, Missing):
-        return NOT_COMPILED if measured.recording.facts else compiled
+        return compiled
     count = compiled.get("recompiles_in_steps")
-    return Missing("no plain phase was recorded", "--steps") if count is None else int(count)
+    return NO_PLAIN_STEPS if count is None else int(count)
 
 
 @metric("recompile_reason", "", "why torch.compile compiled again, the commonest reason")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.collectives import collectives, input_bytes
-from diagnose.measure.measured import Measured, Missing, Value, known, metric
+from diagnose.measure.measured import NO_GPU, Measured, Missing, Value, known, metric
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
 from diagnose.measure.work import device_rows, in_rows, outermost
@@ -188,7 +188,7 @@ def _replicated_state_bytes(measured: Measured) -> Value | Missing:
 
 @metric("replicated_state_share", "share", "of the GPU's memory that this state fills")
 def _replicated_state_share(measured: Measured) -> Value | Missing:
-    capacity = known(measured.fact("cuda_memory")).get("capacity_bytes")
+    capacity = known(measured.fact("cuda_memory", NO_GPU)).get("capacity_bytes")
     return measured.needed("replicated_state_bytes") / capacity if capacity else NO_STATE
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from diagnose.measure.measured import (
     NO_FACTS,
+    NO_GPU,
+    ONLY_IN_A_RUN,
     FactPlace,
     Measured,
     Missing,
@@ -21,8 +23,7 @@ from diagnose.measure.measured import (
 )
 
 NO_STATE = Missing(
-    "the GPU's clocks and throttling were not sampled",
-    "python -m diagnose train.py, on a machine with nvidia-smi",
+    "the GPU's clocks and throttling were not sampled (that needs nvidia-smi)", in_trace=ONLY_IN_A_RUN
 )
 # NVML's nvmlClocksEventReasons: heat (software's and hardware's slowdown) and the hardware's protection,
 # which halves the clock or worse. Its others are no fault. `sw_power_cap`: "optimized to ensure not to exceed
@@ -36,7 +37,9 @@ CONTEXT_BYTES = 2**30
 def _state(measured: Measured, key: str) -> Any:
     state = measured.recording.run.get("gpu_state") or {}
     value = state.get(key)
-    return NO_STATE if value is None else value
+    if value is None:
+        return NO_STATE if measured.has_gpu or measured.recording.facts.get("gpu_available") else NO_GPU
+    return value
 
 
 def slowing(reasons: Sequence[str]) -> list[str]:
@@ -73,16 +76,19 @@ def _gpu_clock_limit_mhz(measured: Measured) -> Value | Missing:
 
 @metric("missing_clock_share", "share", "of the highest clock that the GPU's median clock lacks")
 def _missing_clock_share(measured: Measured) -> Value | Missing:
-    clock, limit = _state(measured, "sm_clock_mhz_median"), _state(measured, "sm_clock_mhz_max_supported")
-    if isinstance(clock, Missing) or isinstance(limit, Missing) or not limit:
+    clock, limit = (
+        known(_state(measured, "sm_clock_mhz_median")),
+        known(_state(measured, "sm_clock_mhz_max_supported")),
+    )
+    if not limit:
         return NO_STATE
     return max(0.0, 1 - float(clock) / float(limit))
 
 
 @metric("power_share", "share", "of its power limit that the GPU drew at most")
 def _power_share(measured: Measured) -> Value | Missing:
-    drawn, limit = _state(measured, "power_w_max"), _state(measured, "power_limit_w")
-    if isinstance(drawn, Missing) or isinstance(limit, Missing) or not limit:
+    drawn, limit = known(_state(measured, "power_w_max")), known(_state(measured, "power_limit_w"))
+    if not limit:
         return NO_STATE
     return float(drawn) / float(limit)
 
@@ -110,7 +116,7 @@ def _gpu_memory_of_others_share(measured: Measured) -> Value | Missing:
         known(_state(measured, "memory_used_bytes_max")),
         known(_state(measured, "memory_total_bytes")),
     )
-    own = known(measured.fact("cuda_memory")).get("peak_reserved_bytes")
+    own = known(measured.fact("cuda_memory", NO_GPU)).get("peak_reserved_bytes")
     if own is None:
         return NO_STATE
     return max(0.0, (float(used) - float(own) - CONTEXT_BYTES) / float(whole))

@@ -10,6 +10,7 @@ import numpy as np
 from diagnose.measure.measured import (
     NO_FACTS,
     NO_STEPS,
+    ONLY_IN_A_RUN,
     FactPlace,
     Measured,
     Missing,
@@ -38,7 +39,7 @@ def usage(measured: Measured, name: str) -> Any:
     known = measured.recording.facts.get("plain_usage") or {}
     if known.get(name) is not None:
         return known[name]
-    return Missing("what the plain steps used of the machine was not recorded", NO_FACTS.option)
+    return Missing("what the plain steps used of the machine was not recorded", in_trace=ONLY_IN_A_RUN)
 
 
 def _usage_metric(name: str, unit: str, meaning: str) -> None:

@@ -12,7 +12,9 @@ from diagnose.measure.areas.user_code import places_of
 from diagnose.measure.epochs import epoch_begins, steps_since
 from diagnose.measure.measured import (
     NO_FACTS,
+    NO_PLAIN_STEPS,
     NO_STEPS,
+    ONLY_IN_A_RUN,
     FactPlace,
     Measured,
     Missing,
@@ -27,8 +29,8 @@ from diagnose.measure.sources import Sources
 from diagnose.measure.view import Rows
 
 NO_LOADER = Missing("no torch DataLoader was used")
-NO_SECOND_EPOCH = Missing("no second epoch began while the script was recorded")
-NO_FETCH = Missing("no batch was fetched during the recorded steps")
+NO_SECOND_EPOCH = Missing("no second epoch started while the script was recorded")
+NO_FETCH = Missing("no batch was fetched during the recorded steps", in_trace=ONLY_IN_A_RUN)
 SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
 LATE_STEP = 0.5  # of the median step beyond it
 SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
@@ -90,7 +92,7 @@ def _worker_count_from_names(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is not None and view.name_matches(r"#_SingleProcessDataLoaderIter").any():
         return 0
-    return Missing("the number of loader workers is not in a trace", NO_FACTS.option)
+    return ONLY_IN_A_RUN
 
 
 @metric(
@@ -102,7 +104,7 @@ def _fetch_ms(measured: Measured) -> Value | Missing:
     for phase in ("plain", "timeline"):
         if (fetch_ms := measured.fetch_ms(phase)) > 0:
             return fetch_ms
-    return NO_FACTS if not measured.recording.facts else NO_FETCH
+    return NO_FETCH
 
 
 @metric(
@@ -114,13 +116,11 @@ def _fetch_ms(measured: Measured) -> Value | Missing:
 def _fetch_busy_share(measured: Measured) -> Value | Missing:
     fetches = plain_fetch_rows(measured)
     if not len(fetches):
-        return NO_FACTS if not measured.recording.facts else NO_FETCH
+        return NO_FETCH
     if fetches["cpu_ns"].isna().any():
-        return Missing("the processor time of fetches was not recorded", NO_FACTS.option)
+        return Missing("the CPU time of fetches was not recorded")
     if measured.metric("crowded") is True:
-        return Missing(
-            "other processes kept the fetch from its processor, which looks like waiting", "an idle machine"
-        )
+        return Missing("other processes kept every core busy: a delayed fetch looks like one that waits")
     return min(1.0, float(fetches["cpu_ns"].sum()) / max(float(fetches["dur_ns"].sum()), 1.0))
 
 
@@ -193,7 +193,7 @@ def _worker_busy_share(measured: Measured) -> Value | Missing:
     if workers == 0:
         return 0.0
     if phase is None:
-        return NO_STEPS
+        return NO_PLAIN_STEPS
     took = plain_fetches(measured)
     whole_ns = phase["tick_ns"][-1] - phase["tick_ns"][0]
     return min(1.0, float(took.sum()) / (float(workers) * whole_ns)) if len(took) else NO_FETCH
@@ -233,7 +233,7 @@ def _workers_per_core(measured: Measured) -> Value | Missing:
 def _slow_fetch_share(measured: Measured) -> Value | Missing:
     took = plain_fetches(measured)
     if not len(took):
-        return NO_FACTS if not measured.recording.facts else NO_FETCH
+        return NO_FETCH
     return float(took[is_slow_fetch(took)].sum() / took.sum())
 
 
@@ -261,7 +261,7 @@ def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
     if isinstance(workers, Missing):
         return workers
     if not len(steps_ms):
-        return NO_STEPS
+        return NO_PLAIN_STEPS
     beyond_ms = steps_ms - np.median(steps_ms)
     late = (beyond_ms >= LATE_STEP * np.median(steps_ms)) & ~at_epoch_ends(measured)
     cost_ms = min(float(beyond_ms[late].sum()) / len(steps_ms), slow_fetches_ms(measured)) if workers else 0.0
@@ -285,10 +285,7 @@ def _median_wait_ms(measured: Measured) -> Value | Missing:
     if view is None:
         return NO_STEPS
     if measured.metric("disturbed"):
-        return Missing(
-            "every core was busy, with other processes too, which makes waits long at random",
-            "an idle machine",
-        )
+        return Missing("other processes kept every core busy, which makes waits long at random")
     waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
     return measured.plain_ms(float(np.median(waits)) / 1e6, of_input_wait=True) if len(waits) else NO_FETCH
 
@@ -356,7 +353,7 @@ def steps_into_epoch(measured: Measured) -> np.ndarray:
     """
     length, phase = measured.needed("epoch_step_count"), measured.recording.phase("plain")
     if phase is None:
-        raise Unknown(NO_STEPS)
+        raise Unknown(NO_PLAIN_STEPS)
     if length < SHORTEST_EPOCH:
         raise Unknown(Missing("the epochs are too short to tell their ends from the rest"))
     first = phase["first_tick"] // measured.recording.ticks_per_step + 1

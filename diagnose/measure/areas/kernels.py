@@ -10,6 +10,7 @@ from diagnose.measure.measured import (
     NO_FACTS,
     NO_GPU,
     NO_STEPS,
+    ONLY_IN_A_RUN,
     FactPlace,
     Measured,
     Missing,
@@ -105,7 +106,7 @@ def _gpu_capability(measured: Measured) -> Value | Missing:
     if fact:
         return float(fact)
     trace = measured.recording.timeline
-    unknown = Missing("the GPU's compute capability is not in this recording")
+    unknown = Missing("the GPU's compute capability is not in this recording", in_trace=ONLY_IN_A_RUN)
     if trace is None or any(
         key.startswith(("hip", "roctracer")) for key in trace.info
     ):  # AMD's numbers mean something else

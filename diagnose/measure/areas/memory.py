@@ -42,9 +42,9 @@ def _allocator_calls(view: Selection) -> Rows:
 
 def _gpu_memory(measured: Measured, key: str) -> float | Missing:
     """A number of facts.json's *cuda_memory*."""
-    memory = measured.fact("cuda_memory")
+    memory = measured.fact("cuda_memory", NO_GPU)
     if isinstance(memory, Missing):
-        return NO_GPU if measured.recording.facts else NO_FACTS
+        return memory
     value = memory.get(key)
     return Missing("the allocator's statistics were not recorded") if value is None else float(value)
 
@@ -148,7 +148,7 @@ def _memory_growth_bytes(measured: Measured) -> Value | Missing:
     if series is None:
         return Missing("the memory in use was not recorded")
     if len(series) < MIN_SAMPLES:
-        return Missing(f"memory was looked at after fewer than {MIN_SAMPLES} plain steps", "--steps")
+        return Missing(f"memory was looked at after fewer than {MIN_SAMPLES} plain steps", "--plain-steps")
     return steady_growth(series, measured.recording.memory_steps(len(series)))
 
 

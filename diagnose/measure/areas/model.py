@@ -7,7 +7,17 @@ import numpy as np
 from diagnose.measure.areas.launches import waiting_for_host
 from diagnose.measure.areas.operators import dispatched_work, first_shape
 from diagnose.measure.ledger import READ_MARKS
-from diagnose.measure.measured import NO_FACTS, NO_SHAPES, NO_STEPS, Measured, Missing, Value, known, metric
+from diagnose.measure.measured import (
+    NO_FACTS,
+    NO_SHAPES,
+    NO_STEPS,
+    ONLY_IN_A_RUN,
+    Measured,
+    Missing,
+    Value,
+    known,
+    metric,
+)
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows
 from diagnose.measure.work import inside, outermost
@@ -16,7 +26,7 @@ from diagnose.run.child.step_clock import StepClock
 ARITHMETIC_OP = r"^aten::(add|sub|rsub|mul|div|addcmul|addcdiv|lerp|pow|cat|stack|clamp|where|sqrt|neg)_?$"
 DROPOUT_OP = r"^aten::(feature_|alpha_|feature_alpha_)?dropout_?$"
 NO_FORWARD = Missing("no module was called")
-NO_FORWARD_MARKS = Missing("the calls of the model are marked only when the script is run", NO_FACTS.option)
+NO_FORWARD_MARKS = Missing("no call of the model was recorded", in_trace=ONLY_IN_A_RUN)
 
 
 @selector("forward", "outermost calls of the model")
@@ -92,7 +102,7 @@ def _forwards_per_backward(measured: Measured) -> Value | Missing:
 def _saved_bytes(measured: Measured) -> Value | Missing:
     saved = (measured.recording.facts.get("forward") or {}).get("saved_bytes")
     return (
-        Missing("what the forward keeps for a backward was not recorded", "run without --no-stacks")
+        Missing("what the forward keeps for the backward was not recorded", in_trace=ONLY_IN_A_RUN)
         if saved is None
         else float(saved)
     )

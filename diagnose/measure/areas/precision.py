@@ -25,6 +25,8 @@ SINGLE, DOUBLE, SIXTEEN_BITS = (
 # Background)
 ALIGNMENT = 8
 
+NO_SCALER = Missing("no GradScaler was used")
+
 
 def _with_dtypes(view: Selection, pattern: str) -> np.ndarray:
     """Which host events have recorded input types that match."""
@@ -148,7 +150,7 @@ def _tf32_allowed(measured: Measured) -> Value | Missing:
 
 @metric("skipped_step_count", "count", "optimizer steps that the GradScaler skipped in the plain phase")
 def _skipped_step_count(measured: Measured) -> Value | Missing:
-    scaler = measured.fact("grad_scaler")
+    scaler = measured.fact("grad_scaler", NO_SCALER)
     if isinstance(scaler, Missing):
         return scaler
     skipped = scaler.get("skipped_count")

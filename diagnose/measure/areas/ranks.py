@@ -20,7 +20,11 @@ from diagnose.measure.measured import (
     metric,
 )
 
-ONE_RANK = Missing("one rank was recorded", "torchrun --nproc-per-node N -m diagnose train.py")
+ONE_RANK = Missing(
+    "one rank was recorded",
+    "torchrun --nproc-per-node N -m diagnose train.py",
+    in_trace=Missing("one rank was recorded", "python -m diagnose FOLDER_OF_ALL_RANKS"),
+)
 TOO_LITTLE = Missing(
     "the steps found in the recordings of all ranks are too few to tell who is late", "--steps"
 )

@@ -16,7 +16,9 @@ from diagnose.measure.areas.input import (
 from diagnose.measure.areas.user_code import LineTime, line_times, places_of
 from diagnose.measure.measured import (
     NO_FACTS,
+    NO_PLAIN_STEPS,
     NO_STEPS,
+    ONLY_IN_A_RUN,
     FactPlace,
     Measured,
     Missing,
@@ -29,6 +31,7 @@ from diagnose.measure.view import Intervals, started_in
 from diagnose.trace.intervals import total
 
 NO_LINE = ("", -1, "")
+NO_LOSSES = Missing("no loss was recorded")
 
 
 @metric(
@@ -39,15 +42,17 @@ NO_LINE = ("", -1, "")
 def _plain_step_ms(measured: Measured) -> Value | Missing:
     steps, parts = measured.plain_steps, measured.parts
     if steps is None:
-        return NO_STEPS
+        return NO_PLAIN_STEPS
     # Of steps that were all delayed some parts were not, and these make a whole one.
     return parts.step_ms if steps.delayed and parts is not None else steps.mean_ns / 1e6
 
 
-@metric("untypical_ms", "ms", "what the plain steps that are no typical ones add to the average step")
+@metric("untypical_ms", "ms", "what the untypical steps add to the average step")
 def _untypical_ms(measured: Measured) -> Value | Missing:
-    steps = measured.plain_steps
-    return max(0.0, float(steps.lengths_ns.mean()) - steps.mean_ns) / 1e6 if steps is not None else NO_STEPS
+    steps, view = measured.plain_steps, measured.timeline
+    if steps is not None:
+        return max(0.0, float(steps.lengths_ns.mean()) - steps.mean_ns) / 1e6
+    return max(0.0, float(view.complete_ns.mean()) - view.step_ns) / 1e6 if view is not None else NO_STEPS
 
 
 @metric(
@@ -59,7 +64,7 @@ def _delayed_share(measured: Measured) -> Value | Missing:
     return measured.delayed_share
 
 
-@metric("timeline_step_ms", "ms", "mean complete step of the timeline")
+@metric("timeline_step_ms", "ms", "mean of the typical steps of the timeline")
 def _timeline_step_ms(measured: Measured) -> Value | Missing:
     return measured.timeline.step_ns / 1e6 if measured.timeline else NO_STEPS
 
@@ -122,7 +127,7 @@ def _input_elements_spread(measured: Measured) -> Value | Missing:
     return (
         float(given.max() / np.median(given))
         if len(given)
-        else Missing("how much input the model was given was not recorded")
+        else Missing("the size of the model's input was not recorded", in_trace=ONLY_IN_A_RUN)
     )
 
 
@@ -139,12 +144,9 @@ def _plain_step_count(measured: Measured) -> Value | Missing:
 def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = _settled_ns(measured) / 1e6
     if not len(steps_ms):
-        return NO_STEPS
+        return NO_PLAIN_STEPS
     if measured.metric("disturbed"):
-        return Missing(
-            "every core was busy, with other processes too, which makes steps slow at random",
-            "an idle machine",
-        )
+        return Missing("other processes kept every core busy, which makes steps slow at random")
     if measured.metric("shapes_differ"):
         return Missing("batches differ in shape, so steps take different times by nature")
     slow = _is_slow(measured) & ~at_epoch_ends(measured)[1:]
@@ -279,16 +281,13 @@ def _epoch_ends_run_share(measured: Measured) -> Value | Missing:
 def _warmup_excess_s(measured: Measured) -> Value | Missing:
     first, plain_ms = measured.recording.step_ns("warmup"), measured.metric("plain_step_ms")
     if not len(first) or isinstance(plain_ms, Missing):
-        return NO_STEPS
+        return NO_PLAIN_STEPS
     return max(0.0, float(first.sum()) / 1e9 - len(first) * float(plain_ms) / 1e3)
 
 
 @metric("warmup_excess_steps", "steps", "that, in ordinary steps")
 def _warmup_excess_steps(measured: Measured) -> Value | Missing:
-    excess_s, plain_ms = measured.metric("warmup_excess_s"), measured.metric("plain_step_ms")
-    if isinstance(excess_s, Missing) or isinstance(plain_ms, Missing):
-        return NO_STEPS
-    return float(excess_s) * 1e3 / float(plain_ms)
+    return measured.needed("warmup_excess_s") * 1e3 / measured.needed("plain_step_ms")
 
 
 @metric("compiles", "yes/no", "torch.compile is in use")
@@ -303,7 +302,7 @@ def _compiles(measured: Measured) -> Value | Missing:
 
 def _losses(measured: Measured) -> list[float] | Missing:
     """Of the plain phase; not-a-number where JSON holds none."""
-    losses = measured.fact("losses")
+    losses = measured.fact("losses", NO_LOSSES)
     return (
         losses
         if isinstance(losses, Missing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.measured import NO_FACTS, FactPlace, Measured, Missing, fact_selector
+from diagnose.measure.measured import NO_STEPS, FactPlace, Measured, Missing, fact_selector, known
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows
 from diagnose.measure.work import in_rows
@@ -217,9 +217,7 @@ def _round_trips_down(view: Selection) -> Rows:
     "after another",
 )
 def _same_tensor_moved(measured: Measured) -> list[FactPlace] | Missing:
-    moved = measured.recording.facts.get("repeated_uploads")
-    if moved is None:
-        return NO_FACTS
+    moved = known(measured.fact("repeated_uploads", NO_STEPS))
     view = measured.timeline
     kind = "device" if view is not None and view.has_device else "dtype"
     return [

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 from diagnose.document import queries as questions
 from diagnose.document import savings, text
 from diagnose.document.model import Document
+from diagnose.judge.terms import State
 from diagnose.report import findings, html, ranks, sentences, templates, verification
+from diagnose.report.page.figures import figures
+from diagnose.report.page.passed import passed
 from diagnose.report.page.picture import packed
-from diagnose.report.page.strip import HEIGHT, WIDTH, strip
+from diagnose.report.page.strip import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, strip
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,28 +29,42 @@ LONGEST_VERDICT = 500  # characters: longer names than any would push the plan o
 MOST_BYTES = 2_000_000 - 10_000  # of a page, its shell left out
 _HERE = Path(__file__).parent
 # one module: later ones use earlier ones
-_SCRIPTS = ("text", "colours", "lanes", "timeline", "panel", "ledger", "charts", "roofline", "start")
+_SCRIPTS = (
+    "text",
+    "kinds",
+    "colours",
+    "lanes",
+    "causes",
+    "timeline",
+    "panel",
+    "ledger",
+    "charts",
+    "roofline",
+    "start",
+)
 _SECTIONS = {  # file of templates/parts → heading; a section without content is left out
     "plan": "What to do",
     "happened": "What happened",
     "measured": "Measured",
     "ranks": "Ranks",
     "step": "Where a step's time goes",
-    "trust": "How far to trust these numbers",
     "findings": "Findings",
     "bounds": "What bounds the step",
     "hypothetical": "Would matter on a GPU",
+    "trust": "How far to trust these numbers",
     "lines": "Your lines",
     "operators": "Operators",
     "times": "Step times",
     "memory": "Memory",
     "roofline": "Kernels and what the GPU allows",
     "minor": "Seen, not worth your time",
+    "passed": "Passed",
     "not_judged": "Not judged",
     "method": "How this was measured",
 }
 _FROM_PICTURE = ("memory", "roofline")  # hidden until the script finds them in the picture
-_FOLDED = ("minor", "not_judged", "method")
+_FOLDED = ("minor", "passed", "not_judged", "method")
+_COUNTED: dict[str, tuple[State, ...]] = {"passed": ("quiet",), "not_judged": ("abstains", "error")}
 
 
 def page(document: Document, picture: dict[str, Any] | None) -> str:
@@ -80,6 +97,7 @@ def fragment(document: Document) -> str:
         {
             "id": name,
             "title": title,
+            "count": sum(len(questions.in_state(document, state)) for state in _COUNTED.get(name, ())),
             "body": html.trusted(parts[name]),
             "hidden": name in _FROM_PICTURE,
             "folded": name in _FOLDED,
@@ -100,14 +118,16 @@ def _environment() -> Environment:
     environment = templates.environment("page/templates")
     environment.globals |= {
         "ask": questions,
+        "figures": figures,
         "findings": findings,
         "say": sentences,
         "gain": savings,
+        "passed": passed,
         "ranks": ranks,
         "text": text,
         "verification": verification,
         "strip": strip,
-        "strip_size": (WIDTH, HEIGHT),
+        "strip_size": (WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM),
         "TOP": TOP,
         "LONGEST_VERDICT": LONGEST_VERDICT,
         "row_class": html.row_class,

@@ -1,4 +1,4 @@
-"""The step-time strip: how long each timed step took, as SVG, and which of them are outliers."""
+"""The step-time strip: how long each timed step took, and which of them are outliers."""
 
 from __future__ import annotations
 
@@ -11,51 +11,80 @@ from diagnose.document import text
 from diagnose.verify.statistics import SD_PER_MAD
 
 OUTLIER = 3  # scaled deviations from the median
+FEWEST_STEPS = 3  # drawn
+FLAT = 0.2  # of the longest step; a series that varies by less is told in words
 MOST_DOTS = 300
 MOST_MARKS = 100
-WIDTH, HEIGHT, MARGIN = 720, 96, 10
+MOST_TICKS = 4
+WIDTH, HEIGHT = 720, 150
+LEFT, RIGHT, TOP, BOTTOM = 84, 10, 10, 26  # margins
 
 
 @dataclass(frozen=True)
-class Strip:
-    """A series as it is drawn:
+class Drawing:
+    """In the units of the SVG.
 
-    `line` and `dots` in the units of the SVG, `outliers` as (number of the step from 1, x, y, ms).
+    `ticks` as (y, ms), `outliers` as (number of the step from 1, x, y, ms).
     """
 
-    count: int
-    median: str
-    highest: str
+    ticks: list[tuple[float, str]]
     median_y: float
     line: str
     dots: list[tuple[float, float]]
     outliers: list[tuple[int, float, float, str]]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A series in numbers, and as a drawing where that says more."""
+
+    count: int
+    median: str
+    lowest: str
+    highest: str
     outlier_count: int
     beyond: str
+    drawing: Drawing | None
 
 
 def strip(series_ms: Sequence[float]) -> Strip | None:
-    """The drawing of one series of steps, ms; None with fewer than two of them."""
+    """One series of steps, ms; None with fewer than two of them."""
     times = [time for time in series_ms if math.isfinite(time)]
     if len(times) < 2:
         return None
     median, limit = _limits(times)
-    top = max(times)
-    across = (WIDTH - 2 * MARGIN) / (len(times) - 1)
-    points = [(round(MARGIN + index * across, 1), _height(time, top)) for index, time in enumerate(times)]
     far = [index for index, time in enumerate(times) if abs(time - median) > limit]
-    marked = sorted(sorted(far, key=lambda index: -abs(times[index] - median))[:MOST_MARKS])
+    says_more = len(times) >= FEWEST_STEPS and max(times) - min(times) > FLAT * max(times)
     return Strip(
         count=len(times),
         median=text.ms(median),
-        highest=text.ms(top),
+        lowest=text.ms(min(times)),
+        highest=text.ms(max(times)),
+        outlier_count=len(far),
+        beyond=text.ms(limit),
+        drawing=_drawing(times, median, far) if says_more else None,
+    )
+
+
+def _drawing(times: Sequence[float], median: float, far: Sequence[int]) -> Drawing:
+    top = max(times)
+    across = (WIDTH - LEFT - RIGHT) / (len(times) - 1)
+    points = [(round(LEFT + index * across, 1), _height(time, top)) for index, time in enumerate(times)]
+    marked = sorted(sorted(far, key=lambda index: -abs(times[index] - median))[:MOST_MARKS])
+    return Drawing(
+        ticks=[(_height(time, top), text.ms(time)) for time in _ticks(top)],
         median_y=_height(median, top),
         line=" ".join(f"{x},{y}" for x, y in points),
         dots=points if len(points) <= MOST_DOTS else [],
         outliers=[(index + 1, *points[index], text.ms(times[index])) for index in marked],
-        outlier_count=len(far),
-        beyond=text.ms(limit),
     )
+
+
+def _ticks(top: float) -> list[float]:
+    """Round numbers from 0 to the top."""
+    power = 10 ** math.floor(math.log10(top / MOST_TICKS))
+    tick = next(times * power for times in (1, 2, 5, 10) if top / (times * power) <= MOST_TICKS)
+    return [number * tick for number in range(int(top / tick) + 1)]
 
 
 def _limits(times: Sequence[float]) -> tuple[float, float]:
@@ -70,4 +99,4 @@ def _limits(times: Sequence[float]) -> tuple[float, float]:
 
 def _height(time: float, top: float) -> float:
     """From the bottom, which is 0 ms."""
-    return round(HEIGHT - MARGIN - (time / top if top > 0 else 0) * (HEIGHT - 2 * MARGIN), 1)
+    return round(HEIGHT - BOTTOM - time / top * (HEIGHT - TOP - BOTTOM), 1)

@@ -2,12 +2,13 @@
 // All text that comes from the server as JSON goes into text nodes; HTML comes only from our own, escaping renderers.
 import { start } from "./page.js";
 
+const FEW = 4; // runs whose list stays open: a longer one would push the report off the screen
 const AGAIN_MS = 1000; // between questions while the server is still looking through the log folder
 const NAME = "diagnose";
 const outer = window.parent; // TensorBoard's own page; this window where the tab is opened by itself
 
 // `shown`: what the report's place holds or waits for; `end` takes the listeners of the report there away.
-const state = { rows: [], chosen: "", against: "", shown: "", turn: 0, timer: 0, end: () => {} };
+const state = { rows: [], chosen: "", against: "", shown: "", listed: false, turn: 0, timer: 0, end: () => {} };
 const part = {};
 
 export async function render() {
@@ -27,7 +28,7 @@ export async function render() {
 // ---- the frame around the report
 
 function skeleton() {
-  const titles = ["Run", "Verdict", "Step", "When", "Device"].map((title) => make("th", { scope: "col" }, title));
+  const titles = ["Run", "Headline", "Step", "When", "Device"].map((title) => make("th", { scope: "col" }, title));
   part.rows = make("tbody", {});
   part.count = make("summary", {});
   part.list = make("details", { className: "tab-runs" }, part.count,
@@ -47,7 +48,8 @@ function drawRows() {
   const one = runOf(state.chosen);
   part.rows.replaceChildren(...state.rows.map(rowOf));
   if (choosing) part.rows.querySelector("input:checked")?.focus();
-  part.count.textContent = state.rows.length === 1 ? "1 run" : `${state.rows.length.toLocaleString("en")} runs`;
+  const count = state.rows.length === 1 ? "1 run" : `${state.rows.length.toLocaleString("en")} runs`;
+  part.count.replaceChildren(count, ...(one && state.rows.length > 1 ? [make("span", {}, ` – shown: ${one.name}`)] : []));
   part.list.hidden = state.rows.length === 0;
   const others = state.rows.filter((other) => other !== one && !other.problem);
   const options = [{ run: "", name: "no other run" }, ...others].map(({ run, name }) => make("option", { value: run }, name));
@@ -65,11 +67,13 @@ function rowOf(one) {
   const shown = when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   return make("tr", { className: chosen ? "tab-chosen" : "", onclick: ({ target }) => target.closest("label") ?? radio.click() },
     make("td", {}, make("label", {}, radio, make("span", {}, one.name))),
-    make("td", { className: one.problem ? "tab-problem" : "" }, ...prose(one.problem || (one.badge ? `${one.headline} (${one.badge})` : one.headline))),
+    make("td", { className: one.problem ? "tab-problem" : "" }, ...badge(one), ...prose(one.problem || one.headline)),
     make("td", { className: "tab-short" }, one.step),
     make("td", { className: "tab-short" }, make("time", { dateTime: when.toISOString() }, shown)),
     make("td", { className: "tab-short" }, one.device));
 }
+
+const badge = ({ badge: words }) => (words ? [make("span", { className: "tab-badge" }, words), " "] : []);
 
 // ---- what is asked of the server
 
@@ -81,7 +85,8 @@ async function refresh() {
     say(error.message);
     return;
   }
-  if (state.rows.length === 0) part.list.open = answer.runs.length > 1; // what a list of one says, its report says
+  if (!state.listed) part.list.open = answer.runs.length > 1 && answer.runs.length <= FEW; // what a list of one says, its report says
+  state.listed ||= !answer.searching; // later it is as open as people want it
   state.rows = answer.runs;
   say(noteOn(answer));
   if (!runOf(state.chosen)) {

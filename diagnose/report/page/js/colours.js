@@ -1,6 +1,6 @@
 // The colours that the canvas draws with are those of page.css. A canvas knows no variables, so they are read off elements.
 
-const INKS = ['ground', 'raised', 'ink', 'soft', 'line', 'accent', 'host', 'loader', 'stream'];
+const INKS = ['ground', 'raised', 'ink', 'soft', 'line', 'accent', 'host', 'loader', 'stream', 'on', 'veil'];
 
 function coloursOf(place, rows) {
   const probe = make('span', { hidden: '' });
@@ -8,8 +8,9 @@ function coloursOf(place, rows) {
   const read = (colour) => { probe.style.color = colour; return getComputedStyle(probe).color; };
   const inks = Object.fromEntries(INKS.map((name) => [name, read(`var(--${name})`)]));
   const causes = rows.map((row) => { probe.className = rowClass(row.row); return read('var(--row)'); });
+  const kinds = KINDS.map(([kind]) => { probe.className = `kind-${kind}`; return read('var(--kind)'); });
   probe.remove();
-  return { ...inks, causes, hatch: hatched(inks.accent), beyond: hatched(inks.line) };
+  return { ...inks, causes, kinds, hatch: hatched(inks.accent), beyond: hatched(inks.line) };
 }
 
 // Diagonal lines, so that what matters is told apart without colour as well.

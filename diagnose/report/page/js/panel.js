@@ -9,11 +9,12 @@ class Panel {
     this.picked = make('p', { class: 'picked', 'aria-live': 'polite' });
     this.canvas = make('canvas', { tabindex: '0', role: 'application', 'aria-roledescription': 'timeline', 'aria-describedby': 'dg-keys' });
     this.stage = make('div', { class: 'stage' }, this.canvas, this.tip);
-    this.legend = make('ul', { class: 'legend', 'aria-label': 'Colours' });
+    this.legend = make('ul', { class: 'legend', 'aria-label': 'Colours of what the time goes to' });
+    this.kinds = make('ul', { class: 'legend', 'aria-label': 'Colours of events' });
     this.note = make('p', { class: 'note' });
     this.longest = make('details', { class: 'longest' }, make('summary', {}, `The ${LONGEST} longest events as a table`));
     place.classList.add('picture');
-    place.append(this.tools(), this.stage, this.picked, this.legend, this.note, hint(), this.longest);
+    place.append(this.tools(), this.stage, this.picked, this.legend, this.kinds, this.note, hint(), this.longest);
     place.hidden = false;
     this.timeline = new Timeline(this.canvas, picture, {
       told: (hit, x, y) => this.tell(hit, x, y),
@@ -46,9 +47,13 @@ class Panel {
 
   fillLegend({ causes, events }) {
     const rows = [...new Set(causes.row)].sort((one, other) => one - other).map((index) => this.picture.rows[index]).filter(Boolean);
-    const entries = rows.map(({ row, title }) => make('li', { class: rowClass(row) }, make('i', { class: 'swatch' }), cut(title)));
-    if (events.finding.some((index) => index >= 0)) entries.push(make('li', {}, make('i', { class: 'swatch hatched' }), 'events of a finding'));
-    this.legend.replaceChildren(...entries);
+    const entry = (name, title, swatch = 'swatch') => make('li', { class: name }, make('i', { class: swatch }), title);
+    this.legend.replaceChildren(make('li', { class: 'of' }, 'Time'), ...rows.map(({ row, title }) => entry(rowClass(row), cut(title))));
+    const present = new Set(events.name.map((name) => this.timeline.kinds[name]));
+    const kinds = KINDS.filter((_, index) => present.has(index)).map(([kind, title]) => entry(`kind kind-${kind}`, title));
+    if (events.finding.some((index) => index >= 0)) kinds.push(entry('', 'of a finding', 'swatch hatched'));
+    this.kinds.replaceChildren(make('li', { class: 'of' }, 'Events'), ...kinds);
+    this.kinds.hidden = !kinds.length;
   }
 
   fillLongest(events) {
@@ -94,11 +99,11 @@ class Panel {
     this.tip.style.transform = `translate(${left}px, ${y + 18}px)`;
   }
 
-  // The first event of a finding in the step as it is; -1 if it has none.
-  first(rule) {
-    const { finding, start } = this.picture.versions[0].events, number = this.picture.findings.findIndex((one) => one.rule === rule);
-    const earlier = (best, found, index) => (found === number && (best < 0 || start[index] < start[best]) ? index : best);
-    return number < 0 ? -1 : finding.reduce(earlier, -1);
+  // The longest event of a finding in the step as it is; -1 if it has none.
+  longestOf(rule) {
+    const { finding, dur } = this.picture.versions[0].events, number = this.picture.findings.findIndex((one) => one.rule === rule);
+    const longer = (best, found, index) => (found === number && (best < 0 || dur[index] > dur[best]) ? index : best);
+    return number < 0 ? -1 : finding.reduce(longer, -1);
   }
 }
 
@@ -106,5 +111,5 @@ function hint() {
   const key = (name) => make('kbd', {}, name);
   return make('p', { class: 'note hint', id: 'dg-keys' }, 'Drag or ', key('←'), ' ', key('→'), ' to move, ', key('Ctrl'), ' + wheel or ',
     key('+'), ' ', key('−'), ' to zoom, ', key('0'), ' for the whole step, ', key('n'), ' ', key('p'),
-    ' for the next and previous event of a finding. A click keeps an event’s details.');
+    ' for the next and previous event of a finding, the longest first. A click keeps an event’s details.');
 }

@@ -19,7 +19,7 @@ function rooflineChart({ gpu, bandwidth_bytes_per_s: bandwidth, peaks, kernels }
 
   const marks = [];
   for (let power = low; power <= high; power++) marks.push(...upright(across(10 ** power), plain(10 ** power), power === high ? 'end' : 'middle'));
-  for (let power = bottom; power <= top; power++) marks.push(...level(up(10 ** power), flops(10 ** power)));
+  for (let power = bottom; power <= top; power++) marks.push(...level(up(10 ** power), flops(10 ** power).replace('FLOP/s', '')));
   for (const { peak, knee } of roofs) {
     const start = Math.max(10 ** low, 10 ** bottom / bandwidth);
     const corners = [[start, start * bandwidth], [knee, peak], [10 ** high, peak]];
@@ -34,7 +34,7 @@ function rooflineChart({ gpu, bandwidth_bytes_per_s: bandwidth, peaks, kernels }
     marks.push(mark);
   }
   for (const { format, peak } of roofs) marks.push(written(WIDE - RIGHT - 4, up(peak) - 7, `${format} ${flops(peak)}`, 'end', 'roof-label'));
-  marks.push(below('FLOP per byte moved'));
+  marks.push(below('FLOP per byte moved; upwards: FLOP per second'));
 
   const signs = formats.map((format, index) => `${MARKS[index % MARKS.length][0]} ${format}`).join('  ');
   return chart(`Kernels on ${gpu}`, `a mark is a kernel, its size the time it takes in a step (${signs}); the lines are what the GPU allows. `

@@ -1,44 +1,44 @@
 // Brings a report to life. `root` holds what `fragment` wrote; `picture` is what the run folder's picture.json.gz holds, or null.
 // Returns a function that takes the listeners away again.
 export function start(root, picture) {
-  const ends = [];
   copyButtons(root);
-  ends.push(openedForPrint(root));
-  if (!picture) return () => ends.forEach((end) => end());
-  if (picture.versions?.length) ends.push(startPicture(root, picture));
-  if (picture.memory?.length) reveal(root, 'memory', ...picture.memory.filter((one) => one.x.length > 1).map(memoryChart));
-  if (picture.roofline?.kernels?.length) {
+  root.querySelectorAll('.scroll table:not(.ledger)').forEach(stacked);
+  const timeline = picture?.versions?.length ? startPicture(root, picture) : null;
+  if (picture?.memory?.length) reveal(root, 'memory', ...picture.memory.filter((one) => one.x.length > 1).map(memoryChart));
+  if (picture?.roofline?.kernels?.length) {
     const { source } = picture.roofline;
     const note = make('p', { class: 'note' }, `The GPU’s peaks: ${source}`);
     reveal(root, 'roofline', rooflineChart(picture.roofline), kernelTable(picture.roofline), ...(source ? [note] : []));
   }
+  const ends = [printedWhole(root, (onPaper) => timeline?.print(onPaper)), ...(timeline ? [redrawn(timeline), timeline.end] : [])];
   return () => ends.forEach((end) => end());
 }
 
+// The timeline of the step; null where the report has no place for it.
 function startPicture(root, picture) {
   const place = root.querySelector('[data-part="timeline"]');
-  if (!place) return () => {};
+  if (!place) return null;
   const panel = new Panel(place, picture), ledger = new Ledger(root.querySelector('[data-part="ledger"]'), picture);
   const show = (version) => { panel.show(version); ledger.show(version); };
   const choose = versionSwitch(root.querySelector('[data-part="versions"]'), picture, show);
   choose(0);
   for (const button of root.querySelectorAll('[data-show]')) {
-    const first = panel.first(button.dataset.show);
-    button.hidden = first < 0;
+    const longest = panel.longestOf(button.dataset.show);
+    button.hidden = longest < 0;
     button.addEventListener('click', () => {
       choose(0);
-      panel.timeline.bring(first);
+      panel.timeline.bring(longest);
       panel.stage.scrollIntoView({ block: 'center' });
       panel.canvas.focus({ preventScroll: true });
     });
   }
-  return redrawn(root, panel.timeline);
+  return panel.timeline;
 }
 
-// The canvas follows its width, the colour scheme (the system's, the page's switch, print) and the screen's resolution.
-function redrawn(root, timeline) {
+// The canvas follows its width, the colour scheme (the system's, the page's switch) and the screen's resolution.
+function redrawn(timeline) {
   const recolour = () => timeline.recolour();
-  const queries = ['(prefers-color-scheme: dark)', 'print', '(min-resolution: 1.5dppx)'].map((query) => matchMedia(query));
+  const queries = ['(prefers-color-scheme: dark)', '(min-resolution: 1.5dppx)'].map((query) => matchMedia(query));
   const sizes = new ResizeObserver(() => timeline.ask()), theme = new MutationObserver(recolour);
   sizes.observe(timeline.canvas);
   theme.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme', 'class'] });
@@ -72,13 +72,22 @@ function copyButtons(root) {
   }
 }
 
-// Paper cannot be unfolded.
-function openedForPrint(root) {
-  const query = matchMedia('print'), opened = [];
-  const change = () => {
-    if (query.matches) for (const one of root.querySelectorAll('details:not([open])')) { one.open = true; opened.push(one); }
-    else opened.splice(0).forEach((one) => { one.open = false; });
+// Paper cannot be unfolded and is white. It is laid out before a media query tells of it, so this goes by the event.
+function printedWhole(root, draw) {
+  const page = document.documentElement, opened = [];
+  let theme;
+  const before = () => {
+    for (const fold of root.querySelectorAll('details:not([open])')) { fold.open = true; opened.push(fold); }
+    theme = page.dataset.theme;
+    page.dataset.theme = 'light';
+    draw(true);
   };
-  query.addEventListener('change', change);
-  return () => query.removeEventListener('change', change);
+  const after = () => {
+    opened.splice(0).forEach((fold) => { fold.open = false; });
+    if (theme) page.dataset.theme = theme; else delete page.dataset.theme;
+    draw(false);
+  };
+  addEventListener('beforeprint', before);
+  addEventListener('afterprint', after);
+  return () => { removeEventListener('beforeprint', before); removeEventListener('afterprint', after); };
 }

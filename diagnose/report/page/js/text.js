@@ -1,5 +1,5 @@
-// page.js is these files one after the other, one ES module: text, colours, lanes, timeline, panel, ledger,
-// charts, roofline, start.
+// page.js is these files one after the other, one ES module: text, kinds, colours, lanes, causes, timeline, panel,
+// ledger, charts, roofline, start.
 // Numbers read as in the rest of the report: `significant`, `ms`, `size`, `share` do what diagnose/document/text.py does (tested side by side).
 
 const UNKNOWN = '–', HELD = '\u00a0', LONGEST_NAME = 100;
@@ -67,5 +67,16 @@ function table(label, columns, rows) {
   const head = columns.map(([title, name]) => { const th = cell('th', title, name); th.scope = 'col'; return th; });
   const body = rows.map((row) => make('tr', {}, ...row.map((content, index) => cell('td', content, columns[index][1]))));
   return make('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' },
-    make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...body)));
+    stacked(make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...body))));
+}
+
+// The table with each cell told its column's name, which page.css shows where the columns do not fit beside each other.
+function stacked(table) {
+  const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, index) => {
+    cell.dataset.label = titles[index];
+    cell.classList.toggle('unknown', cell.textContent === UNKNOWN);
+  });
+  table.classList.add('stacked');
+  return table;
 }

@@ -1,6 +1,7 @@
-// The canvas: a time axis, the strip of causes, the lanes. It knows pixels and time; the panel around it knows words.
+// The canvas: the whole step where only a part is shown, a time axis, the strip of causes, the lanes. It knows pixels and time; the panel around it knows words.
 
-const AXIS = 26, STRIP = 24, TITLE = 21, ROW = 17, GAP = 9, TALLEST = 6000, LEAST_SPAN_US = 0.5;
+const OVERVIEW = 12, AXIS = OVERVIEW + 26, STRIP = 24, TITLE = 21, ROW = 17, GAP = 9, TALLEST = 6000, LEAST_SPAN_US = 0.5;
+const PAPER = 760, PAPER_RATIO = 2; // pixels across a page, and how sharp they are
 const FONT = '11.5px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
 class Timeline {
@@ -9,6 +10,7 @@ class Timeline {
     Object.assign(this, { canvas, picture, told, picked, pen: canvas.getContext('2d'), prepared: [], version: 0, hover: null, pin: null });
     this.whole = Math.max(0.001, ...picture.versions.map((version) => version.drawn_us)); // all versions share the scale
     this.depths = depthsOf(picture);
+    this.kinds = picture.names.map(kindOf);
     this.layOut();
     this.from = 0; this.to = this.whole;
     this.listen();
@@ -29,6 +31,7 @@ class Timeline {
     this.canvas.dataset.row = this.row;
   }
 
+  get isZoomed() { return this.to - this.from < this.whole; }
   get shown() { return this.picture.versions[this.version]; }
   rows() { return (this.prepared[this.version] ??= rowsOf(this.shown.events, this.depths)); }
   x(time) { return (time - this.from) * this.scale; }
@@ -58,10 +61,10 @@ class Timeline {
 
   choose(hit) { this.pin = hit; this.picked(hit); this.ask(); }
 
-  // The next culprit after the pinned one (direction 1), or the one before (-1), by start.
+  // The next culprit after the pinned one (direction 1), or the one before (-1), the costliest first.
   culprit(direction) {
-    const { start, finding } = this.shown.events;
-    const order = finding.flatMap((found, index) => (found >= 0 ? [index] : [])).sort((one, other) => start[one] - start[other]);
+    const { dur, finding } = this.shown.events;
+    const order = finding.flatMap((found, index) => (found >= 0 ? [index] : [])).sort((one, other) => dur[other] - dur[one]);
     if (!order.length) return;
     const at = order.indexOf(this.pin?.event ?? -1);
     this.bring(order[at < 0 ? (direction > 0 ? 0 : order.length - 1) : (at + direction + order.length) % order.length]);
@@ -70,10 +73,18 @@ class Timeline {
   // ---- drawing
 
   recolour() { this.colours = coloursOf(this.canvas.parentElement, this.picture.rows); this.ask(); }
+  // At once and as wide as paper, or as the screen is again.
+  print(onPaper) {
+    this.onPaper = onPaper;
+    this.recolour();
+    if (onPaper) this.paint();
+  }
+
   ask() { this.asked ??= requestAnimationFrame(() => { this.asked = undefined; this.paint(); }); }
 
   paint() {
-    const ratio = globalThis.devicePixelRatio || 1, width = this.canvas.clientWidth, { pen, colours } = this;
+    const { pen, colours } = this, ratio = this.onPaper ? PAPER_RATIO : globalThis.devicePixelRatio || 1;
+    const width = this.onPaper ? PAPER : this.canvas.clientWidth;
     if (!width) return;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
@@ -84,6 +95,7 @@ class Timeline {
     pen.textBaseline = 'middle';
     pen.fillStyle = colours.ground;
     pen.fillRect(0, 0, width, this.height);
+    if (this.isZoomed) this.paintOverview();
     this.paintAxis();
     this.paintStrip();
     this.painted = 0;
@@ -104,33 +116,25 @@ class Timeline {
       pen.fillStyle = colours.line;
       pen.fillRect(x - 0.5, AXIS - 5, 1, this.height);
       pen.fillStyle = colours.soft;
-      if (x + 4 + pen.measureText(label).width < this.width) pen.fillText(label, x + 4, 12);
+      if (x + 4 + pen.measureText(label).width < this.width) pen.fillText(label, x + 4, AXIS - 14);
     }
   }
 
   paintStrip() {
-    const { row, start, dur } = this.shown.causes, { pen, colours } = this, columns = Math.ceil(this.width), mixed = new Map();
     this.title('What the time goes to', this.strip);
-    for (let index = 0; index < start.length; index++) {
-      const left = Math.max(0, this.x(start[index])), right = Math.min(columns, this.x(start[index] + dur[index]));
-      if (right <= left) continue;
-      const first = Math.ceil(left), last = Math.floor(right);
-      pen.fillStyle = colours.causes[row[index]] ?? colours.soft;
-      if (last > first) pen.fillRect(first, this.strip, last - first, STRIP);
-      if (last < first) add(mixed, last, row[index], right - left);
-      else { add(mixed, first - 1, row[index], first - left); add(mixed, last, row[index], right - last); }
-    }
-    // A pixel that several rows share is divided among them from top to bottom, so that a row's area is its time.
-    for (const [column, parts] of mixed) {
-      let y = this.strip;
-      const sum = [...parts.values()].reduce((one, other) => one + other, 0);
-      for (const [cause, part] of [...parts].sort(([one], [other]) => one - other)) {
-        const high = (STRIP * part) / sum;
-        pen.fillStyle = colours.causes[cause] ?? colours.soft;
-        pen.fillRect(column, y, 1, high);
-        y += high;
-      }
-    }
+    paintCauses(this.pen, this.shown.causes, this.colours, { top: this.strip, height: STRIP, width: this.width }, (time) => this.x(time));
+  }
+
+  // All of the step, and a frame around what is shown of it.
+  paintOverview() {
+    const { pen, colours, width } = this, at = (time) => (time / this.whole) * width;
+    paintCauses(pen, this.shown.causes, colours, { top: 0, height: OVERVIEW, width }, at);
+    pen.fillStyle = colours.veil;
+    pen.fillRect(0, 0, at(this.from), OVERVIEW);
+    pen.fillRect(at(this.to), 0, width, OVERVIEW);
+    pen.strokeStyle = colours.ink;
+    pen.lineWidth = 2;
+    pen.strokeRect(at(this.from), 1, Math.max(3, at(this.to) - at(this.from)), OVERVIEW - 2);
   }
 
   title(text, top) {
@@ -139,45 +143,47 @@ class Timeline {
   }
 
   paintLane(lane, number) {
-    const { title, kind } = this.picture.lanes[number], { finding } = this.shown.events, colour = this.colours[kind] ?? this.colours.host;
+    const { title, kind } = this.picture.lanes[number], colour = this.colours[kind] ?? this.colours.host;
     this.title(title, this.tops[number]);
     lane.forEach((row, depth) => {
       const y = this.tops[number] + depth * this.row;
-      this.paintRow(row, y, colour, finding, false);
-      this.paintRow(row, y, colour, finding, true);
+      this.paintRow(row, y, colour, false);
+      this.paintRow(row, y, colour, true);
     });
   }
 
   // One row, either its culprits or all others. What is thinner than a pixel is drawn once a pixel; culprits come last, so none is hidden.
-  paintRow(row, y, colour, finding, culprits) {
-    const { pen, width } = this, height = this.row - 1;
+  paintRow(row, y, colour, culprits) {
+    const { pen, width, kinds, colours } = this, { finding, name } = this.shown.events, height = this.row - 1;
     let done = -1;
     for (let at = firstAfter(row, this.from); at < row.start.length && row.start[at] < this.to; at++) {
       if (finding[row.index[at]] >= 0 !== culprits) continue;
       const left = Math.max(-2, this.x(row.start[at])), right = Math.min(width + 2, this.x(row.end[at]));
       if (right <= done) continue;
       const from = Math.max(left, done), wide = Math.max(1, right - from - (right - from > 3 ? 1 : 0));
-      pen.fillStyle = colour;
+      const kind = kinds[name[row.index[at]]];
+      pen.fillStyle = colours.kinds[kind] ?? colour;
       pen.fillRect(from, y, wide, height);
       if (culprits) this.mark(from, y, wide, height);
       done = from + wide;
       this.painted++;
-      if (wide > 34 && height > 9) this.label(row.index[at], from, y, wide, height, culprits);
+      if (wide > 34 && height > 9) this.label(row.index[at], from, y, wide, height, culprits, kind >= 0 ? colours.on : colours.ink);
     }
   }
 
+  // Hatched and outlined; underlined where there is no room for that.
   mark(x, y, wide, height) {
-    const { pen, colours } = this;
-    pen.fillStyle = wide > 4 ? colours.hatch : colours.accent;
-    pen.fillRect(x, y, wide, height);
-    if (wide <= 4) return;
+    const { pen, colours } = this, thin = wide <= 4;
+    pen.fillStyle = thin ? colours.accent : colours.hatch;
+    pen.fillRect(x, thin ? y + height * 0.6 : y, wide, thin ? height * 0.4 : height);
+    if (thin) return;
     pen.strokeStyle = colours.accent;
     pen.lineWidth = 1.5;
     pen.strokeRect(x + 0.75, y + 0.75, wide - 1.5, height - 1.5);
   }
 
-  label(index, x, y, wide, height, culprit) {
-    const { pen, colours, shown, picture } = this, name = picture.names[shown.events.name[index]] ?? '';
+  label(index, x, y, wide, height, culprit, ink) {
+    const { pen, colours, shown, picture } = this, name = (picture.names[shown.events.name[index]] ?? '').replace(/^void /, '');
     const from = Math.max(x, 0), room = Math.floor((Math.min(x + wide, this.width) - from - 8) / 6);
     if (room < 4) return;
     const text = name.length > room ? `${name.slice(0, room - 1)}…` : name;
@@ -185,7 +191,7 @@ class Timeline {
       pen.fillStyle = colours.ground;
       pen.fillRect(from + 4, y + 2, pen.measureText(text).width + 4, height - 4);
     }
-    pen.fillStyle = colours.ink;
+    pen.fillStyle = culprit ? colours.ink : ink;
     pen.fillText(text, from + (culprit ? 6 : 4), y + height / 2 + 0.5);
   }
 
@@ -231,29 +237,46 @@ class Timeline {
     return at < 0 ? null : { event: row.index[at] };
   }
 
+  // What is pointed at no more.
+  leave() { this.hover = null; this.told(null); this.ask(); }
+
   listen() {
-    const { canvas } = this;
+    const { canvas } = this, left = new AbortController();
     let grip = null;
+    const drag = (x) => {
+      if (grip.overview) { const at = (x / this.width) * this.whole, half = (grip.to - grip.from) / 2; this.look(at - half, at + half); }
+      else { const by = (grip.x - x) / this.scale; this.look(grip.from + by, grip.to + by); }
+    };
     canvas.addEventListener('pointerdown', (event) => {
       if (event.button) return;
-      grip = { x: event.offsetX, from: this.from, to: this.to, moved: false };
+      const overview = this.isZoomed && event.offsetY < OVERVIEW;
+      grip = { x: event.offsetX, from: this.from, to: this.to, overview, moved: overview };
       canvas.setPointerCapture(event.pointerId);
+      if (overview) drag(event.offsetX);
     });
     canvas.addEventListener('pointermove', (event) => {
       if (grip && Math.abs(event.offsetX - grip.x) > 3) grip.moved = true;
-      if (grip?.moved) { const by = (grip.x - event.offsetX) / this.scale; this.look(grip.from + by, grip.to + by); }
+      if (grip?.moved) drag(event.offsetX);
       this.hover = grip?.moved ? null : this.hit(event.offsetX, event.offsetY);
       this.told(this.hover, event.offsetX, event.offsetY);
       this.ask();
     });
     canvas.addEventListener('pointerup', (event) => {
-      if (grip && !grip.moved) this.choose(this.hit(event.offsetX, event.offsetY));
+      if (grip && !grip.moved) {
+        this.choose(this.hit(event.offsetX, event.offsetY));
+        this.told(this.pin, event.offsetX, event.offsetY);
+      }
       grip = null;
     });
-    for (const name of ['pointerleave', 'pointercancel'])
-      canvas.addEventListener(name, () => { grip = null; this.hover = null; this.told(null); this.ask(); });
+    canvas.addEventListener('pointerleave', (event) => { grip = null; if (event.pointerType !== 'touch') this.leave(); }); // a finger leaves at once
+    canvas.addEventListener('pointercancel', () => { grip = null; this.leave(); });
     canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
     canvas.addEventListener('keydown', (event) => this.key(event));
+    const anywhere = (name, gone) => document.addEventListener(name, (event) => { if (gone(event)) this.leave(); }, { capture: true, signal: left.signal });
+    anywhere('scroll', () => true);
+    anywhere('keydown', (event) => event.key === 'Escape');
+    anywhere('pointerdown', (event) => event.target !== canvas);
+    this.end = () => left.abort();
   }
 
   // Without Ctrl the page scrolls, as everywhere; sideways the step does.
@@ -276,11 +299,4 @@ class Timeline {
     event.preventDefault();
     act();
   }
-}
-
-function add(columns, column, row, amount) {
-  if (amount <= 0) return;
-  if (!columns.has(column)) columns.set(column, new Map());
-  const parts = columns.get(column);
-  parts.set(row, (parts.get(row) ?? 0) + amount);
 }

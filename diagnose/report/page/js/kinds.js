@@ -1,0 +1,15 @@
+// What kind of work an event is, by its name: of a host operator (`aten::mm`), of a kernel, or of a call of the driver.
+
+const KINDS = [ // the first that fits; at most seven, as many as can be told apart
+  ['communication', 'communication', /nccl|rccl|c10d|gloo|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|SendRecv/i],
+  ['update', 'loss and optimizer', /^optimizer|multi_tensor|_foreach_|_fused_\w*(adam|sgd)|ApplyAdam|zero_grad|cross_entropy|nll|loss/i],
+  ['norm', 'normalisation and softmax', /norm(?!al)|softmax|\bbn_/i],
+  ['matmul', 'matrix multiplication and convolution',
+    /gemm|gemv|cutlass|cublas|cudnn|miopen|xmma|Cijk_|conv(?!ert)|winograd|matmul|mm(Backward|_|\b)|linear|einsum|attention|flash|fmha|lstm|\bgru/i],
+  ['copy', 'copies', /memcpy|copy|clone|contiguous|CatArray|aten::_?(to|cat|stack)$|^\.(cpu|cuda|to|numpy|tolist|item)\(/i],
+  ['memory', 'memory', /memset|malloc|^(cuda|hip|cu)(Free|Host|Mem)|aten::(empty|zeros|zero_|ones|full|fill_|resize|new_)|FillFunctor/i],
+  ['elementwise', 'element-wise and other operators', /^aten::|at::native|elementwise|triton|Functor|Backward\d*$/i],
+];
+
+// The position in KINDS; -1 of what is none of them: ranges, calls, Python.
+const kindOf = (name) => KINDS.findIndex(([, , pattern]) => pattern.test(name));
