@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from diagnose.report import markdown as rendering
+from diagnose.report.page import fragment
 
 from . import documents
 from .documents import HOSTILE_NAMES, Document, change
@@ -295,6 +296,7 @@ def test_the_heading_says_what_a_step_gets_done() -> None:
     report = markdown(document)
     assert "Step: 12.3 ms · 5,200 samples/s · MFU 31 % (bf16) · device:" in report
     assert "needs 1,190 GFLOP a step, 31 % of what the GPU can compute in bf16 meanwhile." in report
+    assert "MFU 31\N{NO-BREAK SPACE}% (bf16)" in fragment(document)
     change(document.run, launchers=2)
     assert " · 5,200 samples/s per process · " in markdown(document)
 
