@@ -674,13 +674,6 @@ class Document(Struct, kw_only=True):
         float | None, _is("How far the replay of the steps as they are ends from the recording, 0–1.")
     ]
     prediction_missing: Annotated[str | None, _is("Why no saving is predicted; null if savings are.")]
-    steady_step_ms: Annotated[
-        float | None,
-        _is(
-            "The step that predicted savings come off: longer than the plain one where the GPU cannot keep "
-            "up with the host."
-        ),
-    ]
     upper_bound_ms: Annotated[
         float | None, _is("The step if the host took no time at all; null without a GPU.")
     ]

@@ -69,14 +69,6 @@ def ledger_ms(document: Document) -> float | None:
     return sum(row.ms_per_step for row in document.ledger) or step_ms(document)
 
 
-def steady_ms(document: Document) -> float | None:
-    """The step that predicted savings come off, ms: longer than the ledger's where the host hands
-    steps over faster than the GPU works.
-    """
-    known = document.steady_step_ms
-    return ledger_ms(document) if known is None else known
-
-
 def plan_row(finding: Finding, document: Document) -> PlanRow | None:
     """The finding's row of the plan; None if it is not planned."""
     return next((row for row in document.plan if row.rule == finding.rule), None)

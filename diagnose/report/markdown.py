@@ -66,8 +66,6 @@ def _joined(*parts: str) -> str:
 
 def plan_table(document: Document) -> str:
     """The plan, best first; empty if there is nothing to do."""
-    left = [savings.together(row, document) for row in document.plan]
-    with_others = "With those above" if len(left) > 1 else "Step then"
     columns = {
         "#": [str(number) for number in range(1, len(document.plan) + 1)],
         "Fix": [prose(finding.fix.title) for finding in planned(document)],
@@ -75,7 +73,7 @@ def plan_table(document: Document) -> str:
         f"{savings.saves(document)} per step": [
             prose(savings.saving(finding, document)) for finding in planned(document)
         ],
-        with_others: [prose(cell if len(left) > 1 else cell.removeprefix("step then ")) for cell in left],
+        savings.after_title(document): [prose(savings.after(row, document)) for row in document.plan],
         "How sure": [savings.sureness(finding, document) for finding in planned(document)],
     }
     filled = {header: cells for header, cells in columns.items() if any(cells)}

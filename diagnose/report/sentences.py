@@ -20,7 +20,6 @@ from diagnose.document.queries import (
     recorded_inside,
     saw_no_step,
     shell_line,
-    steady_ms,
     step_ms,
 )
 from diagnose.document.text import count, factor, ms, share, significant
@@ -185,19 +184,9 @@ def distorted(document: Document) -> str:
 
 def fastest(document: Document) -> str:
     """What the GPU allows; empty without one, and where nothing is predicted."""
-    limit_ms, now_ms = document.upper_bound_ms, steady_ms(document)
+    limit_ms, now_ms = document.upper_bound_ms, ledger_ms(document)
     if limit_ms is None or not now_ms or limit_ms <= 0:
         return ""
-    if runs_ahead(document):
-        host = (
-            f"The host hands a step over in {ms(ledger_ms(document))}, but the GPU takes {ms(now_ms)} for "
-            "its work"
-        )
-        return (
-            f"{host}: only less work for the GPU makes it faster."
-            if now_ms < BOUND_NEAR * limit_ms
-            else f"{host}."
-        )
     if now_ms < BOUND_NEAR * limit_ms:
         now = f"a step takes {ms(now_ms)}, and with everything on the host fixed still {ms(limit_ms)}"
         return f"The GPU's own work takes the time: {now}."
@@ -208,18 +197,12 @@ def fastest(document: Document) -> str:
 
 def starting_step(document: Document) -> str:
     """Which step the savings come off, where it is not the usual one; else empty."""
-    whole_ms, usual_ms, gpu_ms = savings.average_ms(document), ledger_ms(document), steady_ms(document)
-    if whole_ms is None or not usual_ms or not gpu_ms:
+    whole_ms = savings.average_ms(document)
+    if whole_ms is None or not savings.has_average(document):
         return ""
-    if savings.has_average(document):
-        return (
-            f"Some steps take longer than the usual {ms(step_ms(document))}: the average is "
-            f"{ms(whole_ms)}, and the savings come off that."
-        )
     return (
-        f"The GPU takes {ms(gpu_ms)} for the work of a step, and the savings come off that."
-        if runs_ahead(document)
-        else ""
+        f"Some steps take longer than the usual {ms(step_ms(document))}: the average is {ms(whole_ms)}, and "
+        "the savings come off that."
     )
 
 
@@ -228,12 +211,6 @@ def alternative(finding: Finding, document: Document) -> str:
     line, title = place(finding), finding.fix.title
     at = f" at `{text.place(line)}`" if line else ""
     return f"{title[:1].lower()}{title[1:]}{at}: {savings.worth(finding, document)}"
-
-
-def runs_ahead(document: Document) -> bool:
-    """Whether the host hands steps over faster than the GPU works them off."""
-    usual_ms, gpu_ms = ledger_ms(document), steady_ms(document)
-    return bool(usual_ms and gpu_ms and gpu_ms >= BOUND_NEAR * usual_ms)
 
 
 def judged(document: Document) -> str:
