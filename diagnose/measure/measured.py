@@ -100,11 +100,11 @@ NO_BORDERS = Missing(
 NO_GPU = Missing("no GPU in this recording", "--device cuda")
 NO_SHAPES = Missing("input shapes were not recorded", "record_shapes=True")
 NO_HOST = Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
-NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose train.py")
+NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose YOUR_SCRIPT.py")
 NO_COST = Missing("what it costs in ms cannot be told from a recording", "compare two runs")
 NO_CALLS_SEEN = Missing(
     "the calls of the script's own lines were not recorded",
-    "python -m diagnose train.py, without --no-stacks",
+    "python -m diagnose YOUR_SCRIPT.py, without --no-stacks",
 )
 
 

@@ -22,7 +22,7 @@ from diagnose.measure.measured import (
 
 NO_STATE = Missing(
     "the GPU's clocks and throttling were not sampled",
-    "python -m diagnose train.py, on a machine with nvidia-smi",
+    "python -m diagnose YOUR_SCRIPT.py, on a machine with nvidia-smi",
 )
 # NVML's nvmlClocksEventReasons: heat (software's and hardware's slowdown) and the hardware's protection,
 # which halves the clock or worse. Its others are no fault. `sw_power_cap`: "optimized to ensure not to exceed

@@ -20,7 +20,7 @@ from diagnose.measure.measured import (
     metric,
 )
 
-ONE_RANK = Missing("one rank was recorded", "torchrun --nproc-per-node N -m diagnose train.py")
+ONE_RANK = Missing("one rank was recorded", "torchrun --nproc-per-node N -m diagnose YOUR_SCRIPT.py")
 TOO_LITTLE = Missing(
     "the steps found in the recordings of all ranks are too few to tell who is late", "--steps"
 )
