@@ -136,7 +136,7 @@ def _launchers_here(document: Document) -> int:
 def run_command(document: Document, *options: str) -> str:
     """What to type to record the script (again); empty where no command starts it."""
     run = document.run
-    if recorded_inside(document) or not recorded_by_us(document):
+    if recorded_inside(document) or not recorded_by_us(document) or not has_script(document):
         return ""
     module = ["-m"] if run.module else []
     return shell_line([*_starter(document), "-m", "diagnose", *options, *module, run.target, *run.argv[1:]])
@@ -157,6 +157,11 @@ def _starter(document: Document) -> list[str]:
 def python_of(document: Document) -> str:
     """What starts the Python that has diagnose, as to be typed."""
     return document.written.python if document.written else PYTHON
+
+
+def has_script(document: Document) -> bool:
+    """Whether the script was there when the document was written; True where nobody looked."""
+    return document.written is None or document.written.has_script
 
 
 def run_folder(document: Document) -> str:

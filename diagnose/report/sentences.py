@@ -11,6 +11,7 @@ from diagnose.document import savings, text
 from diagnose.document.model import GPU_NOT_RECORDED, Document, Finding, Spread, Steps
 from diagnose.document.queries import (
     automatic,
+    has_script,
     in_state,
     is_complete,
     ledger_ms,
@@ -21,6 +22,7 @@ from diagnose.document.queries import (
     recorded_by_us,
     recorded_inside,
     report_folder,
+    run_command,
     run_folder,
     saw_no_step,
     shell_line,
@@ -284,9 +286,8 @@ def verify_command(document: Document) -> str:
 
 def _can_start(document: Document) -> bool:
     """Whether a command can run the script again here, to its end."""
-    is_there = document.written is None or document.written.has_script
     by_command = recorded_by_us(document) and not recorded_inside(document) and on_one_machine(document)
-    return is_there and by_command and document.run.ended not in ("crashed", "killed")
+    return by_command and has_script(document) and document.run.ended not in ("crashed", "killed")
 
 
 def to_verify(document: Document) -> str:
@@ -304,8 +305,9 @@ def then(document: Document) -> str:
     if recorded_inside(document):
         return f"Then run the block again, into another folder; `{compare} NEW` says what changed."
     if document.run.ended in ("crashed", "killed"):
-        return "First fix what ended the script, then run it again:"
-    return f"Then run it again; `{compare}` says what changed:"
+        return f"First fix what ended the script, then run it again{':' if run_command(document) else '.'}"
+    where = "" if has_script(document) else " where it was recorded"
+    return f"Then run it again{where}; `{compare}` says what changed{'.' if where else ':'}"
 
 
 def nothing_to_do(document: Document) -> str:
