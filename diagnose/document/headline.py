@@ -126,6 +126,9 @@ def _nothing_recorded(document: Document) -> str:
     if metric(document, "memory_error"):
         where = _in_brackets(_top_place(document))
         return f"Memory ran out before a complete step was recorded {where}".rstrip()
+    if document.plan:
+        cause, where = planned(document)[0].cause, _in_brackets(_top_place(document))
+        return _first_that_fits(f"{cause} {where}; no complete step was recorded", f"{cause} {where}")
     if document.run.torch_imported is False:
         return f"{target} never imported torch, so there was nothing to record"
     if saw_no_step(document) and not recorded_inside(document):

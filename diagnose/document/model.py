@@ -652,6 +652,15 @@ class Patch(Struct, kw_only=True):
     ] = {}
 
 
+class Written(Struct, kw_only=True):
+    """Where a document was written, and what can be typed there."""
+
+    folder: Annotated[str, _is("The folder of the reports.")]
+    run: Annotated[str | None, _is("The run folder, which `verify` takes; null for a trace.")]
+    python: Annotated[str, _is("What starts the Python that wrote it: python, or its path.")]
+    has_script: Annotated[bool, _is("Whether the script is there, so that it can be run again.")]
+
+
 class Document(Struct, kw_only=True):
     """The result of one diagnosis: report.json, and what --json prints."""
 
@@ -680,6 +689,7 @@ class Document(Struct, kw_only=True):
     ranks: Annotated[Ranks | None, _is("All ranks of a distributed job; null for one rank.")] = None
     verification: Annotated[Verification | None, _is("What `verify` measured; null before.")] = None
     patch: Annotated[Patch | None, _is("What fixes.diff holds; null before it is written.")] = None
+    written: Annotated[Written | None, _is("Where it was written; null before.")] = None
     lines: Annotated[list[Line], _is("The user's own lines, costliest first.")]
     key_averages: Annotated[Averages, _is("torch's own table of operators.")]
     metrics: Annotated[dict[str, Metric], _is("By name, as `python -m diagnose metrics` explains them.")]

@@ -5,10 +5,13 @@ Plain text: each report escapes it in its own way.
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from diagnose.document import savings, text
 from diagnose.document.model import GPU_NOT_RECORDED, Document, Finding, Spread, Steps
 from diagnose.document.queries import (
     automatic,
+    has_script,
     in_state,
     is_complete,
     launchers,
@@ -16,8 +19,12 @@ from diagnose.document.queries import (
     metric,
     on_one_machine,
     place,
+    python_of,
     recorded_by_us,
     recorded_inside,
+    report_folder,
+    run_command,
+    run_folder,
     saw_no_step,
     shell_line,
     step_ms,
@@ -239,7 +246,7 @@ def remedies(document: Document) -> list[str]:
         ]
     tries = []
     if ended in ("crashed", "killed"):
-        tries.append("Mend the failure first; the recording begins after a warm-up of a few steps.")
+        tries.append("Fix the error first; the recording starts after a warm-up of a few steps.")
     if ended == "timeout":
         tries.append("Allow more time: a larger `--timeout`, or none.")
     if ticks in (StepClock.NONE, StepClock.TRACE) and metric(document, "memory_error") is None:
@@ -265,35 +272,51 @@ def patched(document: Document) -> str:
     if not numbers:
         return ""
     which = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
-    return f"`fixes.diff`, beside this report, makes {which}: `git apply` it in `{document.run.cwd}`."
+    fixes = "fix" if len(numbers) == 1 else "fixes"
+    return f"`{patch_command(document)}` makes {fixes} {which}; type it in `{document.run.cwd}`."
 
 
-def verify_command(document: Document, folder: str = "FOLDER") -> str:
-    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been.
-
-    ``folder``: of the run.
-    """
-    untried = [one for one in automatic(document) if one.saving.verdict is None]
-    can_start = recorded_by_us(document) and not recorded_inside(document) and on_one_machine(document)
-    if not untried or not can_start or document.verification:
+def patch_command(document: Document) -> str:
+    """What to type to make the fixes of fixes.diff; empty if there is none."""
+    if not document.patch or not document.patch.patched:
         return ""
-    options = ["--allow", "numerics"] if all(one.fix.safety == "numerics" for one in untried) else []
-    return shell_line(["python", "-m", "diagnose", "verify", folder, *options])
+    return shell_line(["git", "apply", str(PurePath(report_folder(document)) / "fixes.diff")])
+
+
+def verify_command(document: Document) -> str:
+    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been."""
+    untried = [finding for finding in automatic(document) if finding.saving.verdict is None]
+    if not untried or not _can_start(document) or document.verification:
+        return ""
+    folder = run_folder(document)  # without one it is the newest run
+    options = ["--allow", "numerics"] if all(finding.fix.safety == "numerics" for finding in untried) else []
+    return shell_line([python_of(document), "-m", "diagnose", "verify", *filter(None, [folder]), *options])
+
+
+def _can_start(document: Document) -> bool:
+    """Whether a command can run the script again here, to its end."""
+    by_command = recorded_by_us(document) and not recorded_inside(document) and on_one_machine(document)
+    return by_command and has_script(document) and document.run.ended not in ("crashed", "killed")
 
 
 def to_verify(document: Document) -> str:
     """The same as a sentence."""
     command = verify_command(document)
-    return f"`{command}`, with the folder of this report, {VERIFIES}." if command else ""
+    return f"`{command}` {VERIFIES}." if command else ""
 
 
 def then(document: Document) -> str:
     """What to do next; where there is a command for it, its introduction."""
+    if not recorded_by_us(document):
+        how = "`python -m diagnose YOUR_SCRIPT.py`"
+        return f"For exact lines and measured fixes record the script itself: {how}."
+    compare = shell_line([python_of(document), "-m", "diagnose", "compare", run_folder(document) or "OLD"])
     if recorded_inside(document):
-        return "Then run the block again; `python -m diagnose compare OLD NEW` compares the two folders."
-    if recorded_by_us(document):
-        return "Then run it again; `python -m diagnose compare OLD NEW` compares the two folders:"
-    return "For exact lines and measured fixes run your script:"
+        return f"Then run the block again, into another folder; `{compare} NEW` says what changed."
+    if document.run.ended in ("crashed", "killed"):
+        return f"First fix what ended the script, then run it again{':' if run_command(document) else '.'}"
+    where = "" if has_script(document) else " where it was recorded"
+    return f"Then run it again{where}; `{compare}` says what changed{'.' if where else ':'}"
 
 
 def nothing_to_do(document: Document) -> str:

@@ -314,6 +314,7 @@ def empty() -> Document:
 def crashed() -> Document:
     """A script that failed before its first step was complete."""
     document = empty()
+    document.headline = "The script failed before a complete step was recorded"
     change(
         document.run, target="train.py", argv=["train.py"], ended="crashed", exit_code=1, recorded_by_us=True
     )

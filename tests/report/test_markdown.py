@@ -241,7 +241,7 @@ def test_a_crash_says_what_happened_what_was_recorded_and_what_to_try() -> None:
     report = markdown(documents.crashed())
     assert "failed by itself (exit code 1)" in report
     assert "warm-up 1" in report
-    assert "Mend the failure first" in report
+    assert "Fix the error first" in report
     assert "python -m diagnose train.py" in report
     assert "What to do" not in report
 
