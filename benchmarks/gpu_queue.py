@@ -8,7 +8,7 @@ A host launches kernels one after the other; the GPU takes them from a queue of 
 full queue waits. Some scripts wait for the GPU at each step's end. What a run would have recorded of that
 (host and GPU ticks of plain steps, a trace of profiled ones) goes through the real reader and the real
 analysis. A cell is wrong if the step is more than 3 % off the simulated one, if launches are called the limit
-where the GPU is, if nothing is said where the host is, or if there is a caution.
+where the GPU is, if nothing is said where the host is, or if there is a doubt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.options import parser
-from diagnose.document.headline import caution_about
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
 from diagnose.pipeline import Analysis
@@ -197,7 +196,7 @@ class Said:
     launch_bound: float
     plan: tuple[str, ...]
     headline: str
-    caution: str
+    doubt: str
     wrong: str
 
     @property
@@ -217,7 +216,7 @@ def said_of(job: Job) -> Said:
         sum(row.share for row in document.ledger if row.row == "launch_bound"),
         tuple(row.rule for row in document.plan),
         document.headline,
-        caution_about(measured),
+        document.doubt,
         "",
     )
     sums_up = abs(sum(row.ms_per_step for row in document.ledger) / said.step_ms - 1) < 1e-6
@@ -230,8 +229,8 @@ def _wrong(job: Job, said: Said, *, sums_up: bool) -> Iterator[str]:
         yield f"the step is {100 * said.error:+.1f} % off"
     if not sums_up:
         yield "the ledger does not add up"
-    if said.caution:
-        yield "a caution"
+    if said.doubt:
+        yield "a doubt"
     if said.idle < GPU_IS_LIMIT and (launch_bound or "launch-bound" in said.headline.lower()):
         yield "launch-bound, where the GPU is the limit"
     # the rule leaves few and long kernels alone

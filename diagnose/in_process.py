@@ -204,6 +204,7 @@ class Recorder:
 
         try:
             from diagnose.pipeline import report
+            from diagnose.report import sentences
 
             self.document = report(folder, folder)
             self.report = next(
@@ -215,7 +216,8 @@ class Recorder:
             self._said = clean(f"the analysis failed ({type(error).__name__}: {error}); {again}")
             print(f"diagnose: {self._said}", file=sys.stderr)
             return
-        self._said = clean(f"{self.document.headline} Report: {shown}")
+        said = (f"{self.document.headline}.", sentences.doubt(self.document), f"Report: {shown}")
+        self._said = clean(" ".join(filter(None, said)))
         print(f"diagnose: the report is {shown}", file=sys.stderr)
 
     def __repr__(self) -> str:

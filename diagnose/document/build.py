@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from diagnose import __version__
 from diagnose.document import model, text
-from diagnose.document.headline import caution_about, gpu_notes, headline_of, noise_notes
+from diagnose.document.doubt import doubt_about, gpu_notes
+from diagnose.document.headline import headline_of
 from diagnose.document.measurements import found_numbers, with_measurement
 from diagnose.document.model import Document
 from diagnose.document.queries import place
@@ -72,10 +73,11 @@ def result_document(
             *_plain_notes(*recording.notes, *_rank_notes(recording)),
             *_trace_notes(recording),
             *gpu_notes(measured),
-            *noise_notes(measured),
         ],
     )
-    return replace(document, headline=headline_of(document, caution_about(measured)))
+    doubt, notes = doubt_about(document, measured)
+    doubted = replace(document, badge=doubt.badge, doubt=doubt.sentence, notes=[*document.notes, *notes])
+    return replace(doubted, headline=headline_of(doubted))
 
 
 def _run(recording: Recording) -> model.Run:

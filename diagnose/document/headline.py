@@ -1,198 +1,158 @@
-"""The verdict in one sentence, and what makes it doubtful."""
+"""The headline: what slows the script, what share that takes, at which line, and what the fix saves.
+
+At most `MOST_WORDS` words: of several ways to say it, the first that fits.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-
-from diagnose.document import savings
-from diagnose.document.model import Document
-from diagnose.document.queries import metric, recorded_inside, saw_no_step
+from diagnose.document.doubt import OUT_OF_MEMORY
+from diagnose.document.model import NOISY_RUN, Document, Finding
+from diagnose.document.queries import (
+    in_group,
+    is_complete,
+    ledger_ms,
+    metric,
+    planned,
+    recorded_inside,
+    saw_no_step,
+    steady_ms,
+)
 from diagnose.document.ranks import ranks_headline
-from diagnose.document.text import count, ms, share, size
-from diagnose.measure.areas.gpu_state import gpu_bytes
-from diagnose.measure.areas.host import FULL, OTHERS_SHARE
-from diagnose.measure.device_steps import HOST_AHEAD
-from diagnose.measure.metrics import Measured, Missing
-from diagnose.predict.plan import HIGH_SHARE
-from diagnose.trace import notes
-from diagnose.trace.notes import NOISY_STEPS, Note
+from diagnose.document.savings import is_nothing
+from diagnose.document.text import end_of, rough, rough_span, share
 
-# Timeline ÷ plain step, beyond which scaling back is guesswork: a script seen once at
-# 21 times had a ledger that was wrong.
-MOST_DISTORTION = 3.0
-OUT_OF_MEMORY = "out-of-memory"  # the rule
-# the share from which a saving counts as medium: noise above it hides findings worth acting on
-TOO_NOISY_SHARE = 0.05
+MOST_WORDS = 15
+LONGEST_PLACE = 40  # characters
 
 
-def noise_notes(measured: Measured) -> list[Note]:
-    if not _noise_share(measured) > TOO_NOISY_SHARE:
-        return []
-    said = (
-        f"{_noise(measured).capitalize()}: close other programs on this machine, or time more steps "
-        "(`--plain-steps 100`)."
-    )
-    return [Note(NOISY_STEPS, said)]
+def headline_of(document: Document) -> str:
+    """One sentence without a full stop: what is at stake and where, or that nothing is.
 
-
-def _noise_share(measured: Measured) -> float:
-    return measured.number("noise_ms") / measured.number("step_ms")
-
-
-def _noise(measured: Measured) -> str:
-    return (
-        f"the plain steps differ so much that savings below {share(_noise_share(measured))} of the step "
-        "cannot be told from noise"
-    )
-
-
-def gpu_notes(measured: Measured) -> list[Note]:
-    """A GPU of which nothing was recorded, with what to do about it; a host that runs ahead of its GPU."""
-    if measured.metric("gpu_unseen") is True:
-        text = (
-            f"{_unseen(measured)}: all times here are the host's alone. Often another profiler was at work "
-            "in the same process (one of the script's own for the CPU only, Nsight), or the driver refuses "
-            "CUPTI its access. Switch the other profiler off, see what torch and Kineto print at the start, "
-            "and run again."
-        )
-        return [Note("", text)]
-    view = measured.timeline
-    if view is None or view.step_ns < HOST_AHEAD * view.host_step_ns:
-        return []
-    host, device = ms(view.host_step_ns / 1e6), ms(view.step_ns / 1e6)
-    text = (
-        f"The host runs ahead of the GPU: as recorded, it hands a step over in {host}, and the GPU takes "
-        f"{device} for its work. The step and its parts here are the GPU's; less work for the host alone "
-        "would not shorten it."
-    )
-    return [Note(notes.HOST_AHEAD, text)]
-
-
-def _unseen(measured: Measured) -> str:
-    return (
-        f"The script allocated {size(gpu_bytes(measured))} on a GPU, and the profiler recorded nothing that "
-        "ran there"
-    )
-
-
-def caution_about(measured: Measured) -> str:
-    """The sentence that says why the numbers of this run cannot be trusted; empty if they can."""
-    if measured.metric("gpu_unseen") is True:
-        return f"Do not trust this report. {_unseen(measured)}. What the host did: "
-    distortion = _least_distortion(measured)
-    if distortion > MOST_DISTORTION and measured.parts is None and not measured.host_ahead:
-        return (
-            f"Do not trust how this step divides: the profiler made the recorded steps {distortion:.1f} "
-            "times as long as plain ones (often memory that is given back and fetched anew). As recorded: "
-        )
-    busy, others = measured.number("machine_busy_share"), measured.number("others_busy_share")
-    disturbed = measured.metric("disturbed") is True
-    crowded, starved = (
-        disturbed and busy >= FULL and others >= OTHERS_SHARE,
-        disturbed and measured.metric("starved") is True,
-    )
-    noisy = _noise_share(measured) > (TOO_NOISY_SHARE if crowded else HIGH_SHARE) and not measured.metric(
-        "shapes_differ"
-    )
-    if not (starved or noisy):
-        return ""
-    if (starved or crowded) and not noisy and (uncertain := _uncertain(measured)):
-        return f"Other programs had the cores, so {uncertain} uncertain. As measured: "
-    reasons = [_taken(measured, others, starved=starved)] * (starved or crowded) + [_noise(measured)] * noisy
-    # Where other processes are known to have left cores idle, a quieter machine would change nothing.
-    how = "on a quiet machine" if starved or not busy < FULL else "with more steps (`--plain-steps 100`)"
-    return (
-        f"Measure again {how}: {', and '.join(reasons)}, so the numbers of this run cannot be trusted. As "
-        "measured: "
-    )
-
-
-def _least_distortion(measured: Measured) -> float:
-    """The shortest recorded step ÷ the plain one; nan where one of them is missing.
-
-    Of few steps one may be slow by itself.
+    Of several ranks, the one that holds up the others; if memory ran out, that.
     """
-    view = measured.timeline
-    return (
-        float(np.diff(view.windows).min()) / 1e6 / measured.number("plain_step_ms")
-        if view is not None
-        else float("nan")
-    )
+    if not is_complete(document):
+        return _nothing_recorded(document)
+    if lead := ranks_headline(document):
+        return _first_that_fits(f"{lead} {_in_brackets(_top_place(document))}", lead)
+    if not document.plan:
+        return _nothing_planned(document)
+    finding = planned(document)[0]
+    if finding.rule == OUT_OF_MEMORY:
+        return f"Memory ran out {_in_brackets(_top_place(document))}".rstrip()
+    return _of_finding(finding, document)
 
 
-def _uncertain(measured: Measured) -> str:
-    """What delays have done to that cannot be left out, with its verb; empty where delays are not known."""
-    if isinstance(measured.metric("delayed_share"), Missing):
-        return ""
-    if measured.has_gpu:
-        return "what the host does for the GPU is"
-    return (
-        "the wait for the loader's workers is"
-        if measured.number("loader_worker_count") > 0
-        else "all times are"
-    )
-
-
-def _taken(measured: Measured, others: float, *, starved: bool) -> str:
-    """What other processes took from the script."""
-    threads, times = (
-        f"{count(measured.number('thread_count'))} thread{'s' * (measured.number('thread_count') != 1)}",
-        count(measured.number("involuntary_switches_per_step")),
-    )
-    from_threads = f", and took cores from the script's {threads} {times} times a step" if starved else ""
-    return (
-        f"other processes used {share(others)} of this machine's processor time while no core was "
-        f"idle{from_threads}"
-    )
-
-
-def _end_for_lack_of_memory(document: Document) -> str:
-    """Whose memory ran out, when and where, if that ended the run; else empty."""
-    told = metric(document, "memory_error")
-    where = next((row.where for row in document.plan if row.rule == OUT_OF_MEMORY), "")
-    return f"The run ended for lack of memory ({told}){f', at `{where}`' if where else ''}" if told else ""
-
-
-def headline_of(document: Document, caution: str) -> str:
-    """One sentence: what is at stake and where, or that nothing is; after the caution, and who
-    holds up other ranks, if there are such.
-
-    Before it what ended the run, if that was a lack of memory.
-    """
-    ended = _end_for_lack_of_memory(document)
-    if not document.ledger:
-        return f"{ended}, before a complete step was recorded." if ended else _nothing_recorded(document)
-    caution = f"{ended}. As recorded until then: {caution}" if ended else caution
-    lead = ranks_headline(document)
-    if document.plan:
-        top = document.plan[0]
-        symptom = next(finding.symptom for finding in document.findings if finding.rule == top.rule).rstrip(
-            "."
+def _of_finding(finding: Finding, document: Document) -> str:
+    cause, where = finding.cause, _in_brackets(_top_place(document))
+    takes, saves = _takes(finding, document), _saves(finding, document)
+    if not takes:
+        return _first_that_fits(
+            f"{cause} {where}; the fix {saves}" if saves else f"{cause} {where}; {_largest_part(document)}",
+            f"{cause} {where}",
         )
-        where = f", at `{top.where}`" if top.where else ""
-        attributed = savings.attributed(document)
-        before, after = f"{lead}: " if lead else "", f" ({attributed})" if attributed else ""
-        return f"{caution}{before}{symptom}{where}{after}."
-    largest = max(document.ledger, key=lambda row: row.share)
+    return _first_that_fits(
+        *(
+            [
+                f"{cause} takes {takes} {where}; the fix {saves}",
+                f"{cause}: {takes} {where}; the fix {saves}",
+                f"{cause}: {takes} {where}; fix {saves}",
+            ]
+            if saves
+            else []
+        ),
+        f"{cause} takes {takes} {where}",
+        f"{cause}: {takes}",
+    )
+
+
+def _takes(finding: Finding, document: Document) -> str:
+    """What share the finding takes, `56 % of each step`; empty where that is not known."""
+    average = finding.saving.scope == "average"
+    if finding.ms_per_step is None or finding.saving.scope not in ("step", "average"):
+        return ""
+    usual_ms = steady_ms(document) if finding.saving.predicted_ms is not None else ledger_ms(document)
+    whole_ms = (usual_ms or 0.0) + (finding.ms_per_step if average else 0.0)
+    if is_nothing(finding.ms_per_step) or not whole_ms:
+        return ""
+    return f"{share(min(1.0, finding.ms_per_step / whole_ms))} of {'the average' if average else 'each'} step"
+
+
+def _saves(finding: Finding, document: Document) -> str:
+    """`saves 31–36 ms`, `saved …` where that was measured; empty where nothing is known of it alone."""
+    known = finding.saving
+    if known.measured_ms is not None:
+        low, high = known.measured_ms.low, known.measured_ms.high
+        return f"saved {rough_span(low, high)}" if low > 0 else ""
+    if known.predicted_ms is not None:
+        low, high = known.predicted_ms.low, known.predicted_ms.high
+        return "" if is_nothing(high) else f"saves {rough_span(low, high)}"
+    if document.prediction_missing or is_nothing(known.at_most_ms) or known.at_most_ms is None:
+        return ""
+    return f"saves up to {rough(known.at_most_ms)} ms"
+
+
+def _nothing_planned(document: Document) -> str:
+    """The largest part of the step and the costliest line, and why there is no fix."""
+    part = _largest_part(document)
     costliest = next((line for line in document.lines if line.self_ms > 0), None)
-    line = f" The costliest of your own lines is `{costliest.file}:{costliest.line}`." if costliest else ""
-    nothing = (
-        f"{lead}, and no rule tells a fix"
-        if lead
-        else "no rule fires"
-        if caution
-        else "Nothing worth fixing was found"
-    )
-    return f"{caution}{nothing}: {share(largest.share)} of each step is {largest.title.lower()}.{line}"
+    line = f", costliest line {_word(f'{costliest.file}:{costliest.line}')}" if costliest else ""
+    if document.badge == NOISY_RUN or in_group(document, "minor"):
+        nothing = "no fix beats the noise"
+    elif document.badge:
+        nothing = "fixes could not be judged"
+    elif document.steps.phases and not document.steps.phases.get("detail"):
+        nothing = "your lines could not be judged"  # calls and stacks are recorded in that phase
+    else:
+        nothing = "nothing worth fixing"
+    return _first_that_fits(f"{part}{line}; {nothing}", f"{part}; {nothing}")
+
+
+def _largest_part(document: Document) -> str:
+    """`47 % of each step is backward`."""
+    row = max(document.ledger, key=lambda part: part.share)
+    title = row.title if row.row == "python" else row.title[:1].lower() + row.title[1:]
+    return f"{share(row.share)} of each step is {title}"
 
 
 def _nothing_recorded(document: Document) -> str:
-    target = f"`{document.run.target}`"
+    """Why there is nothing to judge."""
+    target, ended = _word(document.run.target), document.run.ended
+    if metric(document, "memory_error"):
+        where = _in_brackets(_top_place(document))
+        return f"Memory ran out before a complete step was recorded {where}".rstrip()
     if document.run.torch_imported is False:
-        return f"{target} never imported torch, so there was nothing to record."
+        return f"{target} never imported torch, so there was nothing to record"
     if saw_no_step(document) and not recorded_inside(document):
-        return (
-            f"No step was seen in {target}: no optimizer step, backward or forward of a module with "
-            "parameters."
-        )
-    return "No complete step was recorded, so there is nothing to judge."
+        return f"No step was seen in {target}: no optimizer step, backward or forward of a module"
+    what = "The recorded block" if recorded_inside(document) else "The script"
+    how = {
+        "crashed": "failed",
+        "killed": "was killed",
+        "timeout": "was timed out",
+        "interrupted": "was interrupted",
+    }
+    if ended in how:
+        return f"{what} {how[ended]} before a complete step was recorded"
+    return "No complete step was recorded, so there is nothing to judge"
+
+
+def _top_place(document: Document) -> str:
+    """The line that the plan's first row names; empty where none is known."""
+    return _word(document.plan[0].where or "") if document.plan else ""
+
+
+def _in_brackets(place: str) -> str:
+    return f"({place})" if place else ""
+
+
+def _word(name: str) -> str:
+    """A path's end, as one word: `…/models/attention.py:41`."""
+    parts = end_of(name, LONGEST_PLACE).split()
+    return "" if not parts else parts[0] if len(parts) == 1 else f"…{parts[-1].removeprefix('…')}"
+
+
+def _first_that_fits(*ways: str) -> str:
+    """The first with few enough words, without the gaps that unknown parts leave; else the last one, cut."""
+    said = [" ".join(way.replace(" ;", ";").split()) for way in ways if way]
+    last = " ".join(said[-1].split()[:MOST_WORDS])
+    return next((way for way in said if len(way.split()) <= MOST_WORDS), last)

@@ -19,6 +19,7 @@ from diagnose.trace.notes import Note
 
 SCHEMA: Literal[2] = 2  # of the result document; another number where a key changes its meaning
 VERIFICATION_SCHEMA: Literal[1] = 1
+GPU_NOT_RECORDED, NOISY_RUN = "GPU not recorded", "noisy run"  # badges that other code asks for
 
 Scalar = bool | int | float | str | None
 TrialState = Literal["measured", "not_held", "failed", "not_tried", "no_time"]

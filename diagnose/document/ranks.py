@@ -66,8 +66,8 @@ def _known(value: float) -> float | None:
 
 
 def ranks_headline(document: Document) -> str:
-    """Which rank holds up the others, for the verdict; empty where none does, or by less
-    than is worth a word or than the noise.
+    """Which rank holds up the others; empty where none does, or by less than is worth a word
+    or than the noise.
     """
     ranks = document.ranks
     if not ranks or ranks.pattern != "persistent":
@@ -75,9 +75,8 @@ def ranks_headline(document: Document) -> str:
     waiting_ms = waited_ms(ranks)
     if waiting_ms < max(TOLD_SHARE * (median_step_ms(ranks) or math.inf), document.steps.noise_ms or 0.0):
         return ""
-    others = [row.rank for row in ranks.rows if row.rank != ranks.late_rank]
-    whom = f"rank {others[0]}" if len(others) == 1 else f"the other {len(others)} ranks"
-    return f"Rank {ranks.late_rank} holds up {whom} by {ms(waiting_ms)} a step"
+    others = "the other" if ranks.world_size == 2 else "the others"
+    return f"{ranks.world_size:,} ranks; rank {ranks.late_rank} holds {others} up by {ms(waiting_ms)}"
 
 
 def waited_ms(ranks: Ranks) -> float:

@@ -37,6 +37,8 @@ def finished_card(document: Document, report: str) -> str:
         notes = [*notes, sentences.nothing_to_do(document)]
     return _rendered(
         headline=document.headline,
+        badge=document.badge,
+        doubt=document.doubt,
         notes=notes,
         saves=f"{savings.saves(document)} per step",
         plan=_plan(document),
@@ -81,6 +83,8 @@ def _ledger(document: Document) -> list[tuple[str, str, str, str]]:
 def _rendered(**values: object) -> str:
     given = {
         "headline": "",
+        "badge": "",
+        "doubt": "",
         "notes": [],
         "saves": "",
         "plan": [],

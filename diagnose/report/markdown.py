@@ -27,6 +27,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
     parts = [
         f"# Diagnosis of {code(document.run.target)}",
         f"**{prose(document.headline)}**",
+        _doubt(document),
         _setting(document),
         _what_to_do(document) if is_complete(document) else _what_happened(document),
         verification.measured(document),
@@ -63,10 +64,13 @@ def plan_table(document: Document) -> str:
     return table(list(filled), list(zip(*filled.values(), strict=True)))
 
 
+def _doubt(document: Document) -> str:
+    """The badge and the doubt; empty where the numbers can be trusted."""
+    return f"> **{prose(document.badge)}**: {prose(document.doubt)}" if document.badge else ""
+
+
 def _setting(document: Document) -> str:
-    """One line: how long a step is and where it ran; below it what asks for caution: a
-    bad end, and what was lost or assumed.
-    """
+    """One line: how long a step is and where it ran; below it what was lost or assumed."""
     run, duration = document.run, step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
     parts += [f"device: {code(run.device)}", f"{text.count(document.steps.complete)} complete steps recorded"]

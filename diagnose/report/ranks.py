@@ -18,6 +18,7 @@ from diagnose.report.blocks import bullets, section, table
 from diagnose.report.job_step import JobPicture, job_picture, path_sentence
 
 LATEST, EARLIEST = 12, 4  # ranks shown where there are more
+MOST_SAID = 3  # sentences before the picture
 MOST_CAUSES = 3
 MOST_COLLECTIVES = 12  # rows of the table; a job with many process groups has hundreds
 MOST_NUMBERS = 12  # of ranks in a sentence
@@ -37,10 +38,18 @@ NAMES = ("Rank", "Host", "Collective", "Group")  # columns of names; all others 
 # ---- sentences
 
 
-def said(document: Document) -> list[str]:
-    """The section's sentences: who is late and why, what that costs, which
-    ranks and collectives this rests on.
-    """
+def answer(document: Document) -> list[str]:
+    """The section's first sentences: who is late, why, and what that costs."""
+    return _said(document)[:MOST_SAID]
+
+
+def basis(document: Document) -> list[str]:
+    """What stands below the picture and the tables: which ranks and collectives the answer rests on."""
+    return _said(document)[MOST_SAID:]
+
+
+def _said(document: Document) -> list[str]:
+    """All sentences, those first that say most."""
     ranks = document.ranks
     if not ranks:
         return []
@@ -361,11 +370,12 @@ def compared(document: Document) -> str:
         return ""
     return section(
         "Ranks",
-        bullets(said(document)),
+        bullets(answer(document)),
         _markdown_table(*rank_table(document)),
         rank_table_note(document),
         _markdown_table(*collective_table(document)),
         collective_table_note(document),
+        bullets(basis(document)),
     )
 
 

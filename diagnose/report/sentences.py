@@ -6,7 +6,7 @@ Plain text: each report escapes it in its own way.
 from __future__ import annotations
 
 from diagnose.document import savings, text
-from diagnose.document.model import Document, Finding, Spread, Steps
+from diagnose.document.model import GPU_NOT_RECORDED, Document, Finding, Spread, Steps
 from diagnose.document.queries import (
     automatic,
     in_state,
@@ -24,7 +24,7 @@ from diagnose.document.queries import (
 )
 from diagnose.document.text import count, factor, ms, share
 from diagnose.run.child.step_clock import StepClock
-from diagnose.trace.notes import GPU_UNRECORDED, NOISY_STEPS, Note
+from diagnose.trace.notes import GPU_UNRECORDED
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",
@@ -46,8 +46,6 @@ _STEP_SOURCES = {
     "repetition": "repetition: nothing marks the steps, but the sequence of kernels (or operators) repeats",
     "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
 }
-# The notes that change what all numbers of a report are worth, the gravest first.
-_DOUBTS = (NOISY_STEPS, GPU_UNRECORDED)
 ON_A_GPU = "These cost next to nothing in this run. On a GPU they would."
 VERIFIES = "runs the script with the fix made and measures what it gains"
 TOP_NOTES = 3
@@ -81,31 +79,19 @@ def ended_badly(document: Document) -> bool:
     return document.run.ended in ("crashed", "killed", "timeout", "interrupted", "running")
 
 
-def cautions(document: Document) -> list[str]:
-    """The notes that make all numbers doubtful, each once, as far as the verdict does not say so itself."""
-    doubts = {note.code: _bare(note) for note in reversed(document.notes)}
-    said = [doubts[code] for code in _DOUBTS if code in doubts]
-    return [doubt for doubt in said if doubt.partition(":")[0].lower() not in document.headline.lower()]
-
-
-def _bare(note: Note) -> str:
-    """Without the recording that it is of."""
-    return note.text.removeprefix("timeline: ").removeprefix("detail: ")
+def doubt(document: Document) -> str:
+    """The badge and the doubt on one line: `Noisy run. Other programs used …`; empty where there is none."""
+    badge = document.badge
+    return f"{badge[:1].upper()}{badge[1:]}. {document.doubt}" if badge else ""
 
 
 def set_out(document: Document) -> list[str]:
-    """What asks for caution at the head of a report: a bad end, and the first notes, those
-    first that make the numbers doubtful.
-    """
-    ended = [ending(document)] if ended_badly(document) and is_complete(document) else []
-    doubts = cautions(document)
-    notes = sorted(document.notes, key=lambda note: _bare(note) not in doubts)
+    """The first notes, for the head of a report; without what the doubt there says already."""
+    doubted = document.badge == GPU_NOT_RECORDED
+    notes = [note.text for note in document.notes if not (doubted and note.code == GPU_UNRECORDED)]
     rest = len(notes) - TOP_NOTES
-    return [
-        *ended,
-        *(note.text for note in notes[:TOP_NOTES]),
-        *([f"{count(rest)} more notes are at the end of this report."] if rest > 0 else []),
-    ]
+    more = [f"{count(rest)} more notes are at the end of this report."] if rest > 0 else []
+    return [*notes[:TOP_NOTES], *more]
 
 
 def clock(document: Document) -> str:

@@ -40,19 +40,14 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
     the report lies, what to type next.
     """
     width = console.width
-    doubts = [f"! {_first_sentence(note)}" for note in sentences.cautions(document)]
-    if planned(document) and is_complete(document) and sentences.unpredicted(document):
-        doubts.append(f"! {sentences.unpredicted(document)}")
-    ending = sentences.ending(document) if sentences.ended_badly(document) else ""
+    happened = (
+        "" if is_complete(document) or not sentences.ended_badly(document) else sentences.ending(document)
+    )
     fastest = "" if sentences.runs_ahead(document) else sentences.fastest(document)  # else a caution says so
     paragraphs = [
         [
             Block(_paragraph(document.headline, width, "bold"), least=3, weight=4),
-            Block(_paragraph(ending, width, "yellow"), weight=4),
-            *(
-                Block(_paragraph(doubt, width, "yellow"), least=int(not number), weight=3)
-                for number, doubt in enumerate(doubts)
-            ),
+            Block(_paragraph(sentences.doubt(document) or happened, width, "yellow"), weight=4),
         ],
         [*_ledger(document), Block(_paragraph(fastest, width), least=0, weight=3)],
         _fixes(document, width),
@@ -101,11 +96,6 @@ def _plain(sentence: str) -> str:
     and without anything a terminal obeys.
     """
     return text.clean(sentence).replace("`", "")
-
-
-def _first_sentence(note: str) -> str:
-    """The report has the whole of it."""
-    return re.split(r"(?<=\.) (?=[A-Z])", note, maxsplit=1)[0]
 
 
 def _ledger(document: Document) -> list[Block]:

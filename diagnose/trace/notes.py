@@ -8,7 +8,6 @@ from msgspec import Meta, Struct
 
 GPU_UNRECORDED = "gpu-unrecorded"
 HOST_AHEAD = "host-ahead"
-NOISY_STEPS = "noisy-steps"
 
 
 class Note(Struct, frozen=True):

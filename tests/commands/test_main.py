@@ -246,10 +246,10 @@ def test_quiet_says_why_nothing_was_recorded(
     script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     analysed["*"] = documents.without_a_step()
-    analysed["*"].headline = "`train.py` never imported torch, so there was nothing to record."
+    analysed["*"].headline = "train.py never imported torch, so there was nothing to record"
     assert cli.main(["--quiet", "--json", script]) == 1
     out, err = capsys.readouterr()
-    assert err == "diagnose: train.py never imported torch, so there was nothing to record.\n"
+    assert err == "diagnose: train.py never imported torch, so there was nothing to record\n"
     assert json.loads(out) == documents.as_read(analysed["*"])
 
 

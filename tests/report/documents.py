@@ -48,8 +48,7 @@ def sick() -> Document:
     content = {
         "schema": 2,
         "tool": {"name": "diagnose", "version": "0.1.0"},
-        "headline": "33 % of each step is at stake: The DataLoader has no workers: every batch is loaded "
-        "while the model waits (train.py:41).",
+        "headline": "Input loading without workers: 33 % of each step (train.py:41); the fix saves 2.9–4.1 ms",
         "run": {
             "target": "train.py",
             "argv": ["train.py", "--epochs", "3"],
@@ -244,6 +243,9 @@ def unpredicted() -> Document:
         self_replay_error=0.62,
         prediction_missing="replaying the recorded steps misses them by 62 %",
         steady_step_ms=None,
+        headline="Input loading without workers takes 33 % of each step (train.py:41)",
+        badge="savings unknown",
+        doubt="Replaying the recorded steps misses them by 62 %, so only costs are shown.",
     )
     change(document.findings[0].saving, predicted_ms=None, confidence=None, reason=None)
     change(document.plan[0], alone_ms=None, cumulative_ms=None, step_ms_after=None)
@@ -253,7 +255,7 @@ def unpredicted() -> Document:
 def healthy() -> Document:
     """The twin: nothing fires but the statement that the step is compute-bound, on a GPU."""
     document = sick()
-    document.headline = "Nothing worth fixing was found: 95 % of each step is compute."
+    document.headline = "95 % of each step is compute; nothing worth fixing"
     document.run.device = "cuda:0"
     document.ledger = [
         ledger_row("compute", "Compute", "kernels run on the GPU", 11.7, 0.951),
@@ -277,7 +279,7 @@ def healthy() -> Document:
 def empty() -> Document:
     """A trace with nothing in it."""
     document = sick()
-    document.headline = "No complete step was recorded, so there is nothing to judge."
+    document.headline = "No complete step was recorded, so there is nothing to judge"
     change(
         document.run,
         target="trace.json",
@@ -344,7 +346,7 @@ def hostile(name: str) -> Document:
     """The sick run with `name` wherever a trace, a script or an exception can put text of its own."""
     document = copy.deepcopy(sick())
     change(document.run, target=name, argv=[name, name], device=name, environment={name: name})
-    document.headline = f"33 % of each step is at stake ({name}:41)."
+    document.headline = f"Loading takes 33 % of each step ({name}:41)"
     change(document, notes=[note(name), note(f"`{name}")])
     document.key_averages.note = name
     for row in document.key_averages.rows:

@@ -1,5 +1,5 @@
-"""The verdict begins with measuring again where other processes, or the run's
-own noise, make its numbers worthless.
+"""The headline says what slows the script in 15 words; the badge and the doubt say what makes its numbers
+doubtful.
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from diagnose.document import savings
+from diagnose.document import savings, text
+from diagnose.document.headline import MOST_WORDS, headline_of
+from diagnose.document.model import Document
 from diagnose.judge.timelines import measured_case
 from diagnose.pipeline import Analysis
 from diagnose.report import sentences
-from diagnose.trace.notes import Note
+from diagnose.trace.notes import GPU_UNRECORDED
 
-from ..trace.build import launch, read
 from . import documents
-from .documents import change, changed
+from .documents import change
 
 TIMELINE = """
 main  0     1000  step  ProfilerStep#1
@@ -31,18 +32,21 @@ TAKEN = {"cpu_cores_used": 1.0, "machine_busy_share": 1.0, "involuntary_switches
 QUIET = {"cpu_cores_used": 1.0, "machine_busy_share": 0.5, "involuntary_switches_per_step": 0.0}
 
 
-def verdict(plain_ms: list[float], usage: dict[str, float] | None, **facts: Any) -> str:
+def document_of(plain_ms: list[float], usage: dict[str, float] | None, **facts: Any) -> Document:
     facts = {"cpu_core_count": 2, "machine_core_count": 2, "thread_count": 2, "plain_usage": usage, **facts}
-    document = Analysis(measured_case({"timeline": TIMELINE, "plain_ms": plain_ms, "facts": facts})).document
-    return str(document.headline)
+    case = {"timeline": TIMELINE, "plain_ms": plain_ms, "facts": facts, "run": {"ended": "stopped"}}
+    return Analysis(measured_case(case)).document
 
 
-def test_a_script_whose_threads_were_kept_from_the_cores_is_to_be_measured_again() -> None:
-    said = verdict(STEADY, TAKEN)
-    assert said.startswith(
-        "Measure again on a quiet machine: other processes used 50 % of this machine's processor time while "
-        "no core was idle, and took cores from the script's 2 threads 30 times a step, so the numbers of "
-        "this run cannot be trusted. As measured: no rule fires"
+def doubt(plain_ms: list[float], usage: dict[str, float] | None, **facts: Any) -> tuple[str, str]:
+    document = document_of(plain_ms, usage, **facts)
+    return document.badge, document.doubt
+
+
+def test_a_script_whose_threads_were_kept_from_the_cores_has_uncertain_times() -> None:
+    assert doubt(STEADY, TAKEN) == (
+        "noisy run",
+        "Other programs used 50 % of the CPU: all times are uncertain. Close them, or `--plain-steps 100`.",
     )
 
 
@@ -61,36 +65,134 @@ def test_a_script_whose_threads_were_kept_from_the_cores_is_to_be_measured_again
 def test_steady_steps_are_trusted_where_the_threads_have_their_cores(
     usage: dict[str, float] | None, facts: dict[str, Any]
 ) -> None:
-    assert verdict(STEADY, usage, **facts).startswith("Nothing worth fixing")
+    document = document_of(STEADY, usage, **facts)
+    assert (document.badge, document.doubt) == ("", "")
+    assert document.headline.endswith("; your lines could not be judged")  # no calls were recorded
 
 
-def test_uneven_steps_on_a_busy_machine_are_to_be_measured_again() -> None:
-    said = verdict(UNEVEN, TAKEN, thread_count=1)
-    assert said.startswith(
-        "Measure again on a quiet machine: other processes used 50 % of this machine's processor time while "
-        "no core was idle, and the plain steps differ so much that savings below 14 % of the step cannot be "
-        "told from noise, so"
+def test_uneven_steps_say_which_differences_are_not_reliable_and_who_is_to_blame() -> None:
+    assert doubt(UNEVEN, TAKEN, thread_count=1) == (
+        "noisy run",
+        "Other programs used 50 % of the CPU: differences below 14 % are not reliable. Close them, or "
+        "`--plain-steps 100`.",
     )
-    assert not verdict(UNEVEN, QUIET).startswith("Measure again")
-
-
-def test_steps_that_differ_wildly_are_to_be_measured_again_whoever_is_to_blame() -> None:
-    noisy = "the plain steps differ so much that savings below 24 % of the step cannot be told from noise, so"
-    assert verdict(WILD, None).startswith(f"Measure again on a quiet machine: {noisy}")
-    assert verdict(WILD, QUIET).startswith(f"Measure again with more steps (`--plain-steps 100`): {noisy}")
+    assert doubt(UNEVEN, QUIET) == (
+        "noisy run",
+        "Step times vary: differences below 14 % are not reliable. Close other programs, or "
+        "`--plain-steps 100`.",
+    )
     # batches of many shapes do differ
-    assert not verdict(WILD, QUIET, forward={"shape_count": 9}).startswith("Measure again")
+    assert doubt(WILD, QUIET, forward={"shape_count": 9}) == (
+        "noisy run",
+        "Batches differ in shape, and steps in length: differences below 24 % are not reliable. Time more of "
+        "them: `--plain-steps 100`.",
+    )
 
 
-def test_notes_that_make_the_numbers_doubtful_are_known_as_such() -> None:
-    noisy = Analysis(measured_case({"timeline": TIMELINE, "plain_ms": UNEVEN})).document
-    notes = [*noisy.notes, *read(launch(5, 1, 1)).doubts]
-    assert [(note.code, note.text.partition(":")[0][:22]) for note in notes] == [
-        ("noisy-steps", "The plain steps differ"),
-        ("gpu-unrecorded", "GPU activity was not r"),
-    ]
-    others = changed(noisy, notes=[Note("", "5 events are damaged"), *notes])
-    assert sentences.cautions(others) == [note.text for note in notes]
+def test_in_a_noisy_run_without_a_plan_no_fix_beats_the_noise() -> None:
+    headline = document_of(WILD, QUIET).headline
+    assert headline.endswith("no fix beats the noise") and "nothing worth fixing" not in headline
+
+
+def test_the_gravest_doubt_is_set_out_and_the_others_are_notes() -> None:
+    document = Analysis(
+        measured_case({"timeline": TIMELINE, "plain_ms": UNEVEN, "run": {"ended": "crashed", "exit_code": 1}})
+    ).document
+    assert (document.badge, document.doubt) == (
+        "crashed",
+        "The script failed with exit code 1. Fix the error that it printed first.",
+    )
+    noisy = "Step times vary: differences below 14 % are not reliable. Close other programs, or `--plain-steps 100`."
+    assert [note.text for note in document.notes] == [noisy]
+    assert sentences.set_out(document) == [noisy]
+
+
+@pytest.mark.parametrize(
+    ("ended", "badge"),
+    [
+        ("crashed", "crashed"),
+        ("killed", "killed"),
+        ("timeout", "timed out"),
+        ("interrupted", "interrupted"),
+        ("running", "still running"),
+    ],
+)
+def test_a_run_that_ended_badly_is_not_called_healthy(ended: str, badge: str) -> None:
+    document = Analysis(
+        measured_case({"timeline": TIMELINE, "plain_ms": STEADY, "run": {"ended": ended}})
+    ).document
+    assert document.badge == badge
+    assert document.headline.endswith("; fixes could not be judged")
+
+
+# ---- the first finding of the plan
+
+
+def test_the_headline_is_cause_share_line_and_saving() -> None:
+    document = documents.sick()
+    document.findings[0].cause = "Loading without workers"
+    share = "takes 33 % of each step (train.py:41)"  # 4.1 of 12.3 ms
+    assert headline_of(document) == f"Loading without workers {share}; the fix saves 2.9–4.1 ms"
+    change(
+        document.findings[0].saving, measured_ms={"best_guess": 3.5, "low": 3.1, "high": 4.0, "of_ms": 12.3}
+    )
+    assert headline_of(document) == f"Loading without workers {share}; the fix saved 3.1–4.0 ms"
+
+
+@pytest.mark.parametrize(
+    ("cause", "said"),
+    [
+        (
+            "Slow loading of batches",
+            "Slow loading of batches: 33 % of each step (train.py:41); the fix saves",
+        ),
+        (
+            "Reading the loss every step",
+            "Reading the loss every step: 33 % of each step (train.py:41); fix saves",
+        ),
+    ],
+)
+def test_a_longer_cause_takes_words_from_the_rest(cause: str, said: str) -> None:
+    document = documents.sick()
+    document.findings[0].cause = cause
+    assert headline_of(document) == f"{said} 2.9–4.1 ms"
+
+
+def test_where_nothing_is_predicted_the_headline_has_no_saving() -> None:
+    document = documents.unpredicted()
+    document.findings[0].cause = "Loading without workers"
+    assert headline_of(document) == "Loading without workers takes 33 % of each step (train.py:41)"
+
+
+def test_of_a_cause_without_a_share_the_largest_part_of_the_step_is_told() -> None:
+    document = documents.sick()
+    change(document.findings[0].saving, scope="component", predicted_ms=None, at_most_ms=None)
+    document.findings[0].cause = "Memory growth"
+    largest = max(document.ledger, key=lambda row: row.share)
+    assert headline_of(document) == (
+        f"Memory growth (train.py:41); {text.share(largest.share)} of each step is {largest.title.lower()}"
+    )
+
+
+def test_a_long_path_is_cut_to_its_end_as_one_word() -> None:
+    document = documents.sick()
+    document.findings[0].cause = "Loading without workers"
+    document.plan[0].where = "/home/some body/a very long project/src/models/attention.py:41"
+    assert headline_of(document) == (
+        "Loading without workers takes 33 % of each step (…project/src/models/attention.py:41); the fix saves "
+        "2.9–4.1 ms"
+    )
+
+
+@pytest.mark.parametrize("name", documents.HOSTILE_NAMES)
+def test_hostile_names_leave_a_headline_of_few_words(name: str) -> None:
+    for document in (documents.sick(), documents.without_a_step(), documents.crashed()):
+        document.run.target = name
+        if document.plan:
+            document.plan[0].where = f"{name}:41"
+        for finding in document.findings:
+            finding.cause = name
+        assert 0 < len(headline_of(document).split()) <= MOST_WORDS
 
 
 def test_the_stake_is_the_first_fix_of_the_plan() -> None:
@@ -131,15 +233,15 @@ def test_a_recording_that_the_profiler_made_another_one_is_not_trusted() -> None
         "main 0 10000 step ProfilerStep#1\nmain 10000 40000 step ProfilerStep#2\nmain 0 9000 op aten::mm\n"
         + op.format(at=10000)
     )
-    said = Analysis(measured_case({"timeline": four_times, "plain_ms": [10, 10, 10]})).document.headline
-    assert said.startswith(
-        "Do not trust how this step divides: the profiler made the recorded steps 4.0 times as long as "
-        "plain ones"
+    plain = {"plain_ms": [10, 10, 10]}
+    document = Analysis(measured_case({"timeline": four_times, **plain})).document
+    assert (document.badge, document.doubt) == (
+        "distorted",
+        "The profiler made the recorded steps 4.0 times as long as plain ones. Do not rely on how the step "
+        "divides; `verify` measures without a profiler.",
     )
-    assert "Nothing worth fixing" not in said
-    assert not Analysis(
-        measured_case({"timeline": once, "plain_ms": [10, 10, 10]})
-    ).document.headline.startswith("Do not trust")
+    assert document.headline.endswith("fixes could not be judged")
+    assert Analysis(measured_case({"timeline": once, **plain})).document.badge != "distorted"
 
 
 # ---- a GPU that was used and not seen
@@ -155,7 +257,7 @@ ALLOCATED = {
 }
 
 
-def of_gpu(facts: dict[str, Any], timeline: str = TIMELINE, **settings: str) -> dict[str, Any]:
+def of_gpu(facts: dict[str, Any], timeline: str = TIMELINE, **settings: str) -> Document:
     run = {"target": "train.py", "settings": settings}
     return Analysis(
         measured_case({"timeline": timeline, "plain_ms": STEADY, "facts": facts, "run": run})
@@ -165,9 +267,13 @@ def of_gpu(facts: dict[str, Any], timeline: str = TIMELINE, **settings: str) -> 
 @pytest.mark.parametrize("facts", [ALLOCATED, {"cuda_memory": {"peak_allocated_bytes": 3 * 2**30}}])
 def test_a_gpu_that_was_used_and_not_recorded_makes_the_report_worthless(facts: dict[str, Any]) -> None:
     document = of_gpu({"gpu_available": True, **facts})
-    said = "The script allocated 3.00 GiB on a GPU, and the profiler recorded nothing that ran there"
-    assert document.headline.startswith(f"Do not trust this report. {said}. What the host did: ")
-    assert [note for note in document.notes if note.text.startswith(said)]
+    assert (document.badge, document.doubt) == (
+        "GPU not recorded",
+        "The script used 3.00 GiB on a GPU, but no GPU work was recorded: all times are the CPU's. Switch other "
+        "profilers off and run again.",
+    )
+    assert [note.code for note in document.notes] == [GPU_UNRECORDED]
+    assert sentences.set_out(document) == []  # the doubt says it
     assert not [row for row in document.plan if row.rule == "gpu-not-used"]
 
 
@@ -185,5 +291,5 @@ def test_a_gpu_that_was_recorded_or_not_used_makes_no_caution(
     facts: dict[str, Any], timeline: str, settings: dict[str, str]
 ) -> None:
     document = of_gpu(facts, timeline, **settings)
-    assert not document.headline.startswith("Do not trust")
-    assert not [note for note in document.notes if "allocated" in note]
+    assert (document.badge, document.doubt) == ("", "")
+    assert not [note for note in document.notes if "allocated" in note.text]

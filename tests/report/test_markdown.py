@@ -30,7 +30,7 @@ def first_screen(report: str) -> str:
 
 def test_the_first_screen_answers_what_where_how_sure_and_what_to_type() -> None:
     screen = first_screen(markdown(documents.sick()))
-    assert "The DataLoader has no workers" in screen
+    assert "Input loading without workers" in screen
     assert "`train.py:41`" in screen
     assert "| 2.9–4.1 ms, 24–33 % | 8.7 ms" in screen  # 2.9 and 4.1 of 12.3 ms
     assert "high confidence, preview rule" in screen
@@ -246,8 +246,9 @@ def test_a_crash_says_what_happened_what_was_recorded_and_what_to_try() -> None:
 def test_a_run_that_ended_badly_after_complete_steps_still_has_its_plan() -> None:
     document = documents.sick()
     change(document.run, ended="killed", exit_code=None, signal="SIGKILL")
+    change(document, badge="killed", doubt="The script was killed by SIGKILL.")
     screen = first_screen(markdown(document))
-    assert "killed by SIGKILL" in screen
+    assert "> **killed**: The script was killed by SIGKILL." in screen
     assert "Load batches" in screen
 
 

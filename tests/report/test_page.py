@@ -102,7 +102,7 @@ def test_the_answer_comes_first() -> None:
     head, _, rest = fragment(documents.sick()).partition("<nav")
     said = Outline(head).text
     assert said.startswith(
-        "Skip to the report Diagnosis of train.py 33 % of each step is at stake: The DataLoader has no workers"
+        "Skip to the report Diagnosis of train.py Input loading without workers: 33 % of each step"
     )
     assert "Step 12.3 ms Device cpu Complete steps recorded 8" in said
     body = Outline(rest.partition("</nav>")[2]).text

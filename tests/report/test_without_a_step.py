@@ -21,11 +21,11 @@ from .documents import Document, changed
 
 def unrecorded(**changes: bool) -> Document:
     document = documents.without_a_step(**changes)
-    return changed(document, headline=headline_of(document, ""))
+    return changed(document, headline=headline_of(document))
 
 
-NO_TORCH = "train.py never imported torch, so there was nothing to record."
-NO_STEP = "No step was seen in train.py: no optimizer step, backward or forward of a module with parameters."
+NO_TORCH = "train.py never imported torch, so there was nothing to record"
+NO_STEP = "No step was seen in train.py: no optimizer step, backward or forward of a module"
 
 
 @pytest.mark.parametrize(("torch_imported", "says"), [(False, NO_TORCH), (True, NO_STEP)])
@@ -65,5 +65,5 @@ def test_how_it_ended_is_said_beside_it() -> None:
 def test_where_steps_were_seen_the_verdict_is_another(torch_imported: bool | None) -> None:
     document = documents.crashed()
     document.run.torch_imported = torch_imported
-    assert headline_of(document, "") == "No complete step was recorded, so there is nothing to judge."
+    assert headline_of(document) == "The script failed before a complete step was recorded"
     assert "Not judged" in markdown(document)

@@ -70,7 +70,7 @@ def test_a_time_out_ends_a_script_that_never_ticks(run_script: Run) -> None:
     assert run.outcome.ended == "timeout"
     assert (run.stdout, run.stderr) == ("2.0\n", "")
     assert run.json("run.json")["torch_imported"] is True
-    assert analyse(run.folder).headline.startswith("No step was seen in `")
+    assert analyse(run.folder).headline.startswith("No step was seen in ")
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,8 @@ def test_a_script_without_torch_runs_unharmed(run_script: Run) -> None:
     assert run.stdout == "hello --a b c\n"
     assert run.stderr == ""
     assert run.json("run.json")["torch_imported"] is False
-    assert (
-        analyse(run.folder).headline
-        == f"`{SCRIPTS / 'no_torch.py'}` never imported torch, so there was nothing to record."
+    assert analyse(run.folder).headline.endswith(
+        "no_torch.py never imported torch, so there was nothing to record"
     )
 
 

@@ -46,10 +46,13 @@ def test_the_line_and_the_step(
     assert (finding.state, finding.group) == ("fires", "plan")
     assert [culprit.line for culprit in finding.culprits] == [TOO_MUCH]
     assert f"the machine's memory, {when}" in finding.fix.how
-    assert document.headline.startswith(
-        f"The run ended for lack of memory (the machine's memory, {when}), at `"
+    assert document.headline.startswith("Memory ran out ")
+    assert document.headline.endswith(f"out_of_memory.py:{TOO_MUCH})")
+    assert ("before a complete step was recorded" in document.headline) == (step == 1)
+    doubt = f"Memory ran out (the machine's memory, {when}): only the steps until then were recorded."
+    assert (document.badge, document.doubt) == (
+        ("", "") if step == 1 else ("out of memory", f"{doubt} The first fix says what helps.")
     )
-    assert document.headline.endswith("before a complete step was recorded.") == (step == 1)
 
 
 def test_the_scripts_own_traceback_is_untouched(run_script: Run) -> None:

@@ -86,7 +86,7 @@ def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start:
     document = analyse(run)
     finding = next(one for one in document.findings if one.rule == "late-rank-input")
     assert finding.state == "fires" and finding.fix.how.startswith("Rank 1 holds the others up by")
-    assert document.headline.startswith("Rank 1 holds up rank 0 by")
+    assert document.headline.startswith("2 ranks; rank 1 holds the other up by ")
     assert [site.line for site in finding.fix.call_sites] == [line_of("loader =")]
     assert finding.culprits[0].line == line_of("for step, batch in")
     predicted = finding.saving.predicted_ms
