@@ -14,9 +14,11 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.pipeline import Analysis, analyse
 from diagnose.trace.intervals import total
+from tests.report.length import assert_short_and_whole
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 TRACES = sorted(FOLDER.glob("*.gz"))
+MORE = sorted((FOLDER.parent / "more_traces").glob("*.gz"))
 
 CORPUS = corpus.lines(corpus.PAGE.read_text(encoding="utf-8"))
 
@@ -26,7 +28,7 @@ if not TRACES:
 
 @pytest.mark.parametrize("path", TRACES, ids=[path.name.split(".")[0] for path in TRACES])
 def test_a_document_or_one_refusal(path: Path) -> None:
-    """And docs/corpus.md says the same of the trace."""
+    """And docs/corpus.md says the same of the trace, and its report is short."""
     try:
         recording = load_recording(path)
     except TraceUnreadable as refusal:
@@ -38,10 +40,19 @@ def test_a_document_or_one_refusal(path: Path) -> None:
     measured = Measured(recording)
     document = Analysis(measured).document
     assert problems(document) == []
-    read_document(to_json(document).encode())
+    assert_short_and_whole(read_document(to_json(document).encode()))
     assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "python -m benchmarks corpus"
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
+
+
+@pytest.mark.parametrize("path", MORE, ids=[path.name.split(".")[0] for path in MORE])
+def test_the_report_of_another_trace_is_short(path: Path) -> None:
+    assert_short_and_whole(analyse(path))
+
+
+def test_the_report_of_a_job_is_short() -> None:
+    assert_short_and_whole(analyse(sorted(FOLDER.glob("param-dlrm-r*"))))
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,21 @@ def test_refines_names_a_ledger_row_or_a_rule(tmp_path: Any) -> None:
         load_rules(tmp_path)
 
 
+def test_every_bundled_rule_names_its_cause_in_a_few_words() -> None:
+    causes = [
+        tomllib.loads((rules_folder() / f"{rule_id}.toml").read_text(encoding="utf-8"))["cause"]
+        for rule_id in load_rules()
+    ]
+    assert len(set(causes)) == len(causes)
+    for cause in causes:
+        assert 1 <= len(cause.split()) <= 5 and cause[-1] not in ".:;,", cause
+
+
+def test_a_rule_of_ones_own_may_leave_its_cause_out() -> None:
+    data = {key: value for key, value in GOOD.items() if key != "cause"}
+    assert parse_rule(data, GOOD["id"]).cause == "Input wait no workers"
+
+
 def test_every_rule_has_cases_beside_it() -> None:
     for rule_id in load_rules():
         assert (rules_folder() / f"{rule_id}.cases.toml").exists()

@@ -15,6 +15,7 @@ from diagnose.document.stored import read_document, to_json
 from diagnose.judge.rules import load_rules
 from diagnose.pipeline import analyse
 from diagnose.report.markdown import markdown
+from tests.report.length import assert_short_and_whole
 
 LIVE = [sample for sample in SAMPLES if str(sample) in ("input-wait/sick", "healthy/gan")]
 
@@ -44,6 +45,11 @@ def recorded(sample):
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_recorded_sample(sample):
     check(read_document(recorded(sample).encode()), sample)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_the_report_of_a_sample_is_short_and_whole(sample):
+    assert_short_and_whole(read_document(recorded(sample).encode()))
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)

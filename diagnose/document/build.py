@@ -33,6 +33,7 @@ from diagnose.measure.sources import Sources
 from diagnose.measure.spread import row_noise_ms
 from diagnose.predict.plan import Assessed
 from diagnose.predict.prediction import Prediction
+from diagnose.predict.utilisation import model_flops_utilisation, samples_per_step
 from diagnose.run.child.step_clock import StepClock
 from diagnose.trace.notes import Note
 
@@ -55,7 +56,7 @@ def result_document(
         tool=model.Tool(name="diagnose", version=__version__),
         headline="",
         run=_run(recording),
-        steps=_steps(measured),
+        steps=_steps(measured, prediction),
         ledger=_ledger(measured),
         ledger_device=measured.ledger.device if measured.ledger else None,
         findings=findings,
@@ -147,14 +148,14 @@ def _gpu_name(recording: Recording) -> str | None:
     )
 
 
-def _steps(measured: Measured) -> model.Steps:
+def _steps(measured: Measured, prediction: Prediction) -> model.Steps:
     recording = measured.recording
     timeline = measured.timeline
-    recorded_ms = (timeline.windows[:, 1] - timeline.windows[:, 0]) / 1e6 if timeline else np.empty(0)
+    recorded_ms = timeline.complete_ns / 1e6 if timeline else np.empty(0)
     plain = measured.plain_steps
     plain_ms = plain.lengths_ns / 1e6 if plain else np.empty(0)
     step_ms = measured.number("plain_step_ms")
-    detail = measured.detail
+    timed, detail = plain or timeline, measured.detail
     return model.Steps(
         clock=StepClock(recording.clock.get("clock", StepClock.NONE if recording.run else StepClock.TRACE)),
         step_source=recording.timeline.step_source if recording.timeline is not None else None,
@@ -168,17 +169,34 @@ def _steps(measured: Measured) -> model.Steps:
         after_session=measured.after_session,
         per_step=recording.clock.get("per_step", {}),
         typical_ms=_plain(measured.number("step_ms")),
-        untypical_count=int((~plain.chosen).sum()) if plain else 0,
+        untypical_count=int((~timed.chosen).sum()) if timed else 0,
         untypical_ms=_plain(measured.number("untypical_ms")),
         delayed_share=_plain(measured.number("delayed_share")),
         plain_ms=_spread(plain_ms),
         timeline_ms=_spread(recorded_ms),
-        distortion=float(np.median(recorded_ms)) / step_ms if step_ms > 0 and len(recorded_ms) else None,
+        distortion=timeline.step_ns / 1e6 / step_ms if step_ms > 0 and timeline else None,
         detail_distortion=detail.step_ns / 1e6 / step_ms if detail and step_ms > 0 else None,
         plain_series_ms=plain_ms.tolist(),
         timeline_series_ms=recorded_ms.tolist(),
         noise_ms=_plain(measured.number("noise_ms")),
+        **_throughput(measured, prediction),
     )
+
+
+def _throughput(measured: Measured, prediction: Prediction) -> dict[str, Any]:
+    """What a step gets done in its time."""
+    step_ms = _plain(measured.number("step_ms"))
+    if step_ms and not prediction.missing:
+        step_ms = max(step_ms, prediction.recorded_ms)
+    samples = samples_per_step(measured) if step_ms else None
+    used = model_flops_utilisation(measured, step_ms)
+    return {
+        "samples_per_step": samples,
+        "samples_per_s": samples / step_ms * 1e3 if samples else None,
+        "model_flop": used[1].per_step if used else None,
+        "mfu": used[0] if used else None,
+        "mfu_format": used[1].number_format if used else None,
+    }
 
 
 def _spread(values: np.ndarray) -> model.Spread | None:

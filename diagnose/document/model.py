@@ -121,7 +121,11 @@ class Steps(Struct, kw_only=True):
         ),
     ] = None
     untypical_count: Annotated[
-        int, _is("Plain steps that do not count: far longer or shorter than the others, or delayed.")
+        int,
+        _is(
+            "Plain steps that do not count (recorded ones if none was timed): far longer or shorter than the "
+            "others, or delayed."
+        ),
     ] = 0
     untypical_ms: Annotated[
         float | None, _is("What those that are far longer add to the average step, ms.")
@@ -137,7 +141,7 @@ class Steps(Struct, kw_only=True):
     timeline_ms: Annotated[
         Spread | None, _is("The step as recorded, with the profiler's cost. Null without a timeline.")
     ]
-    distortion: Annotated[float | None, _is("The median of timeline_ms ÷ the typical plain step.")]
+    distortion: Annotated[float | None, _is("The typical recorded step ÷ the typical plain step.")]
     detail_distortion: Annotated[
         float | None, _is("The same for the slower recording that finds source lines.")
     ] = None
@@ -146,6 +150,27 @@ class Steps(Struct, kw_only=True):
     ]
     timeline_series_ms: Annotated[list[float], _is("Each recorded step, in order, ms.")]
     noise_ms: Annotated[float | None, _is("A saving below this cannot be told from noise.")] = None
+    samples_per_step: Annotated[
+        float | None,
+        _is(
+            "Of one process: the loader's batch size × its batches in a step; without a loader the first "
+            "dimension of the model's input × its calls. Null where neither is known."
+        ),
+    ] = None
+    samples_per_s: Annotated[
+        float | None, _is("Samples of one process ÷ the typical step (the GPU's, where that is longer).")
+    ] = None
+    model_flop: Annotated[
+        float | None,
+        _is("FLOP of the model in a step without recomputation, from operators' shapes; null if not known."),
+    ] = None
+    mfu: Annotated[
+        float | None,
+        _is("Model FLOPs utilisation, 0–1: model_flop ÷ the same step ÷ the GPU's peak in mfu_format."),
+    ] = None
+    mfu_format: Annotated[
+        str | None, _is("The number format that most of the FLOP are computed in: bf16, tf32, …")
+    ] = None
 
 
 class LedgerRow(Struct, kw_only=True):
@@ -621,6 +646,10 @@ class Patch(Struct, kw_only=True):
 
     patched: Annotated[list[str], _is("Rules whose fix is in it.")]
     unpatched: Annotated[dict[str, str], _is("Why the fix of a rule is not in it.")]
+    lines: Annotated[
+        dict[str, list[str]],
+        _is("What the fix of each of these rules changes: lines with - or + before them."),
+    ] = {}
 
 
 class Document(Struct, kw_only=True):

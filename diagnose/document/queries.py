@@ -34,7 +34,7 @@ def in_state(document: Document, state: State) -> list[Finding]:
 
 
 def lacking(document: Document) -> dict[tuple[str, str], list[str]]:
-    """The rules that abstain, by what they lack and what would tell (an option or
+    """The rules that abstain, by what they lack and what would record it (an option or
     a command; empty if nothing would).
     """
     lacked: dict[tuple[str, str], list[str]] = {}

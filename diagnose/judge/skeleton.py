@@ -13,6 +13,7 @@ RULE = '''\
 id      = "{id}"
 status  = "preview"
 refines = "python"                      # a row of the ledger, another rule that this one explains better, or "step"
+cause   = "TODO: a noun phrase, at most 5 words, that fits before 'takes 56 % of each step'"
 symptom = "TODO: one sentence: what is going on, as the user would see it."
 why     = """TODO: why that costs time."""
 false_positives = "TODO: when it is fine, and how the conditions below let it pass."

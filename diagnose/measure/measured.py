@@ -34,7 +34,7 @@ from diagnose.measure.parts import PartTimes, part_times
 from diagnose.measure.processor import Stretches, samples_within, step_stretches
 from diagnose.measure.recording import Recording
 from diagnose.measure.selection import Selection, Selector
-from diagnose.measure.typical import Typical, typical
+from diagnose.measure.typical import Typical, ordinary, typical
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.trace.schema import Trace
 
@@ -44,10 +44,14 @@ Known = TypeVar("Known")
 
 @dataclass(frozen=True)
 class Missing:
-    """Why a number cannot be known, and the option that would record it."""
+    """Why a number cannot be known, and the option that would record it.
+
+    ``in_trace``: the same for a lone trace, where that is something else.
+    """
 
     reason: str
     option: str = ""
+    in_trace: Missing | None = None
 
 
 class Unknown(Exception):
@@ -93,18 +97,25 @@ class FactSelector:
 METRICS: dict[str, Metric] = {}
 FACT_SELECTORS: dict[str, FactSelector] = {}
 
-NO_STEPS = Missing("no complete step was recorded", "--steps")
-NO_BORDERS = Missing(
-    "the trace marks no steps, so nothing can be counted per step", "profiler.step() in the loop"
+ONLY_IN_A_RUN = Missing("only a run of the script records this", "python -m diagnose train.py")
+NO_FACTS = Missing("the run ended before this was recorded", in_trace=ONLY_IN_A_RUN)
+NOT_RECORDED = Missing("this run did not record it", in_trace=ONLY_IN_A_RUN)
+NO_STEPS = Missing(
+    "no complete step was recorded", in_trace=Missing("no complete step was recorded", "profiler.step()")
 )
-NO_GPU = Missing("no GPU in this recording", "--device cuda")
+NO_PLAIN_STEPS = Missing("no step was timed without a profiler", "--plain-steps", in_trace=ONLY_IN_A_RUN)
+NO_BORDERS = Missing("the trace marks no steps, so nothing can be counted per step", "profiler.step()")
+NO_GPU = Missing(
+    "no GPU in this recording",
+    "--device cuda",
+    in_trace=Missing("no GPU in this recording", "activities=[…, ProfilerActivity.CUDA]"),
+)
 NO_SHAPES = Missing("input shapes were not recorded", "record_shapes=True")
 NO_HOST = Missing("the trace holds no host events", "activities=[ProfilerActivity.CPU, …]")
-NO_FACTS = Missing("not in a trace; known only when the script is run", "python -m diagnose train.py")
-NO_COST = Missing("what it costs in ms cannot be told from a recording", "compare two runs")
+NO_COST = Missing("a recording does not show what it costs in ms", "python -m diagnose compare OLD NEW")
 NO_CALLS_SEEN = Missing(
-    "the calls of the script's own lines were not recorded",
-    "python -m diagnose train.py, without --no-stacks",
+    "the detail phase, which records the calls in your code, did not run (--no-stacks skips it)",
+    in_trace=ONLY_IN_A_RUN,
 )
 
 
@@ -120,12 +131,13 @@ class Measured:
 
     @cached_property
     def timeline(self) -> Selection | None:
-        """The view times come from; None if no complete step was recorded."""
-        return _usable_view(self.recording.timeline, NO_CALLS)
+        """The view times come from, of the typical steps; None if no complete step was recorded."""
+        vary = self.metric("shapes_differ") is True
+        return _usable_view(self.recording.timeline, NO_CALLS, None if vary else ordinary)
 
     @cached_property
     def detail(self) -> Selection | None:
-        """The view source lines come from."""
+        """The view source lines come from, of all steps."""
         detail = self.recording.detail
         return _usable_view(
             detail, call_table(self.recording.calls, detail) if detail is not None else NO_CALLS
@@ -138,9 +150,12 @@ class Measured:
     def metric(self, name: str) -> Value | Missing:
         if name not in self._values:
             try:
-                self._values[name] = METRICS[name].value(self)
+                value = METRICS[name].value(self)
             except Unknown as unknown:
-                self._values[name] = unknown.missing
+                value = unknown.missing
+            if isinstance(value, Missing) and self.recording.is_lone_trace:
+                value = value.in_trace or value
+            self._values[name] = value
         return self._values[name]
 
     def needed(self, name: str) -> float:
@@ -157,10 +172,12 @@ class Measured:
         value = self.metric(name)
         return float(value) if isinstance(value, (int, float)) else math.nan
 
-    def fact(self, name: str) -> Any:
-        """One of facts.json, or Missing: no trace holds it."""
+    def fact(self, name: str, lacking: Missing = NOT_RECORDED) -> Any:
+        """One of facts.json, or Missing: no trace holds it. ``lacking``: why a run may have none."""
+        if not self.recording.facts:
+            return NO_FACTS
         value = self.recording.facts.get(name)
-        return NO_FACTS if value is None else value
+        return lacking if value is None else value
 
     def view(self, selector: Selector) -> Selection | None:
         """Where the selector's events are looked for."""
@@ -296,7 +313,7 @@ class Measured:
         steps = self._plain_stretches
         if steps is None or np.isnan(steps.undelayed_ns).any():
             return Missing(
-                "how long the script's threads waited for a core was not recorded", NO_FACTS.option
+                "how long the script's threads waited for a core was not recorded", in_trace=ONLY_IN_A_RUN
             )
         return float(1 - steps.undelayed_ns.sum() / steps.wall_ns.sum())
 
@@ -376,8 +393,10 @@ def known(value: Known | Missing) -> Known:
     return value
 
 
-def _usable_view(trace: Trace | None, calls: pd.DataFrame) -> Selection | None:
-    view = Selection(trace, calls) if trace is not None else None
+def _usable_view(
+    trace: Trace | None, calls: pd.DataFrame, chosen: Callable[[np.ndarray], np.ndarray] | None = None
+) -> Selection | None:
+    view = Selection(trace, calls, chosen) if trace is not None else None
     return view if view is not None and view.step_count else None
 
 

@@ -92,6 +92,11 @@ class Recording:
         return every * np.arange(1, count + 1)
 
     @property
+    def is_lone_trace(self) -> bool:
+        """There is nothing but a trace: no run of the script left it."""
+        return not (self.run or self.clock or self.facts)
+
+    @property
     def trains_alone(self) -> bool:
         """No other rank trains with this one."""
         return ((self.facts.get("process_group") or {}).get("world_size") or 1) <= 1

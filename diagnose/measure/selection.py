@@ -35,8 +35,13 @@ from diagnose.trace.schema import Trace
 class Selection(View):
     """A view with what several selectors share, worked out once. ``calls``: see `diagnose.measure.calls`."""
 
-    def __init__(self, trace: Trace, calls: pd.DataFrame = NO_CALLS) -> None:
-        super().__init__(trace)
+    def __init__(
+        self,
+        trace: Trace,
+        calls: pd.DataFrame = NO_CALLS,
+        chosen: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        super().__init__(trace, chosen)
         self.calls = calls
 
     @cached_property

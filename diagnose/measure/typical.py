@@ -65,8 +65,15 @@ def least_delayed(steps: Stretches) -> tuple[np.ndarray, bool]:
     return lost <= np.sort(lost)[max(fewest, round(LEAST_DELAYED * len(lost))) - 1], True
 
 
+def ordinary(lengths_ns: np.ndarray) -> np.ndarray:
+    """Which steps take about as long as their median; all where that leaves out too many."""
+    return _ordinary(lengths_ns, np.ones(len(lengths_ns), bool))
+
+
 def _ordinary(lengths_ns: np.ndarray, among: np.ndarray) -> np.ndarray:
     """Which take about as long as the median of those."""
+    if not among.any():
+        return among
     median_ns = np.median(lengths_ns[among])
-    ordinary = (lengths_ns < SLOW_STEP * median_ns) & (lengths_ns > STUB * median_ns)
-    return ordinary if (among & ~ordinary).sum() <= EXCEPTIONS * among.sum() else np.ones(len(ordinary), bool)
+    alike = (lengths_ns < SLOW_STEP * median_ns) & (lengths_ns > STUB * median_ns)
+    return alike if (among & ~alike).sum() <= EXCEPTIONS * among.sum() else np.ones(len(alike), bool)

@@ -31,14 +31,20 @@ class View:
     ``windows``: the complete steps, which begin and end later than on the host where it runs ahead of a GPU
     (`device_steps`). What the host does counts where it belongs to a step, by ``host_windows``; what a GPU
     does, and the ledger, by ``windows``.
+
+    ``chosen``: which complete steps those are, given how long each took; all of them without it.
+    ``complete_ns``: how long every complete step took.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, chosen: Callable[[np.ndarray], np.ndarray] | None = None) -> None:
         self.trace = trace
         self.host = trace.host
         self.device = trace.device
-        self.host_windows = trace.complete_steps
-        self.windows = device_windows(trace)
+        windows = device_windows(trace)
+        self.complete_ns = np.diff(windows).reshape(-1)
+        self.chosen = chosen(self.complete_ns) if chosen else np.ones(len(windows), bool)
+        self.host_windows = trace.complete_steps[self.chosen]
+        self.windows = windows[self.chosen]
         self.step_count = len(self.windows)
         self._matches: dict[str, np.ndarray] = {}
         self.found_once: dict[Callable[..., Any], Any] = {}  # see `once`

@@ -43,12 +43,11 @@ def at_most_ms(finding: Finding, measured: Measured) -> float | None:
         return min(cost, _overlap_ms(cost, measured))
     if rule.saving.edit == "none":
         return None
-    # What no longer waits, or is launched at once, may be hidden whole, whatever the GPU still does for it.
-    return (
-        cost
-        if rule.saving.edit in ("unblock", "fuse")
-        else cost * (1 - left_of(rule.saving, measured, "best"))
-    )
+    # What no longer waits, or is launched at once, may be hidden whole, whatever the GPU still does for it;
+    # another number format leaves what the GPU's roofline says.
+    if rule.saving.edit in ("unblock", "fuse") or rule.saving.formats:
+        return cost
+    return cost * (1 - left_of(rule.saving, measured, "best"))
 
 
 def _overlap_ms(wait_ms: float, measured: Measured) -> float:

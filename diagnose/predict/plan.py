@@ -102,7 +102,8 @@ def _planned(
         rows, before_ms = [], total_ms
         for one in chosen:
             change = changes[one.finding.rule.id]
-            more_ms = _gain_ms(change, made, prediction) + _correction_ms(one, change, prediction, proven_ms)
+            more_ms = _at_stake(_gain_ms(change, made, prediction), one)
+            more_ms += _correction_ms(one, change, prediction, proven_ms)
             total_ms += min(max(0.0, more_ms), prediction.recorded_ms - total_ms)
             made = [*made, change]
             rows.append(replace(one, cumulative_ms=total_ms, change=change))
@@ -153,7 +154,13 @@ def _gains_ms(
     left: list[Assessed], made: list[Change], changes: Mapping[str, Change], prediction: Prediction
 ) -> dict[str, float]:
     """What each gains on top of what was done, by rule."""
-    return {one.finding.rule.id: _gain_ms(changes[one.finding.rule.id], made, prediction) for one in left}
+    gains = {one.finding.rule.id: _gain_ms(changes[one.finding.rule.id], made, prediction) for one in left}
+    return {one.finding.rule.id: _at_stake(gains[one.finding.rule.id], one) for one in left}
+
+
+def _at_stake(gain_ms: float, assessed: Assessed) -> float:
+    """No more than what the finding is about."""
+    return gain_ms if assessed.at_most_ms is None else min(gain_ms, assessed.at_most_ms)
 
 
 def _gain_ms(change: Change, made: list[Change], prediction: Prediction) -> float:
@@ -199,8 +206,8 @@ def _as_alternative(
 def _assessed(finding: Finding, cause: str | None, measured: Measured, prediction: Prediction) -> Assessed:
     if finding.state != "fires":
         return Assessed(finding, None, None, None, None, None, None)
-    bound = at_most_ms(finding, measured)
     saving = saving_of(finding, prediction)
+    bound = saving.at_most_ms if saving else at_most_ms(finding, measured)
     attributed_ms = saving.predicted_ms if saving else bound if bound is not None else finding.ms_per_step
     step_ms = prediction.recorded_ms if saving else measured.number("step_ms")
     if (

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from diagnose.measure.device_steps import HOST_AHEAD
 from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import Selection, Selector
@@ -186,16 +185,20 @@ class Prediction:
 
     @cached_property
     def replay(self) -> Replay:
-        """Of as many steps as a graph may hold, around the median one."""
+        """Of as many steps as a graph may hold, around the median one, in their steady state; a single step
+        that was another (a start, or what does not repeat) as it was.
+        """
         first, last = self._chosen
         begin_ns, end_ns = int(self._windows[first, 0]), int(self._windows[last, 1])
-        return self._replay_of(begin_ns, end_ns, last - first + 1, self._paces())
+        steady = self._replay_of(begin_ns, end_ns, last - first + 1)
+        once = self._view.step_count == 1 and abs(steady.step_ns() / self._view.step_ns - 1) > LARGEST_ERROR
+        return Replay(
+            steady.graph, steady.durations_ns, self._paces(), once_ns=self._view.step_ns if once else None
+        )
 
-    def _replay_of(
-        self, begin_ns: int, end_ns: int, step_count: int, paces: Sequence[tuple[Intervals, float]] = ()
-    ) -> Replay:
+    def _replay_of(self, begin_ns: int, end_ns: int, step_count: int) -> Replay:
         graph = recorded_graph(self._view, self._lanes, begin_ns, end_ns, step_count)
-        return Replay(graph, self._view.device["dur_ns"].to_numpy(), paces)
+        return Replay(graph, self._view.device["dur_ns"].to_numpy())
 
     @property
     def replayed_windows(self) -> Intervals:
@@ -222,13 +225,8 @@ class Prediction:
 
     @cached_property
     def scale(self) -> float:
-        """ms of the plain step ÷ ns of the replayed one; of the recorded one where the host
-        runs ahead of a GPU that takes longer.
-        """
-        replayed_ns, (first, last) = self.replay.step_ns(), self._chosen
-        recorded_ns = (self._view.windows[last, 1] - self._view.windows[first, 0]) / (last - first + 1)
-        ahead = self._view.has_device and replayed_ns > HOST_AHEAD * recorded_ns
-        return self.measured.number("step_ms") / float(recorded_ns if ahead else replayed_ns)
+        """ms of the step ÷ ns of the replayed one."""
+        return self.measured.number("step_ms") / self.replay.step_ns()
 
     def _replayed_ms(self, edits: Sequence[Edit]) -> float:
         return self.replay.step_ns(edits) * self.scale

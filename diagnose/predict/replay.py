@@ -36,11 +36,15 @@ class Edit:
 class Replay:
     """A graph ready to be replayed. ``durations_ns``: of the device rows. ``paces``: how fast the host works
     inside some intervals (ns) without the profiler, as the ratio of plain to recorded time; they hold for
-    every step but not for the replay of the recording itself.
+    every step but not for the replay of the recording itself. ``once_ns``: how long the steps were, if they
+    are to be replayed once, from where the recording begins; else round after round, until they are steady.
     """
 
-    def __init__(self, graph: Graph, durations_ns: np.ndarray, paces: Sequence[Pace] = ()) -> None:
+    def __init__(
+        self, graph: Graph, durations_ns: np.ndarray, paces: Sequence[Pace] = (), once_ns: float | None = None
+    ) -> None:
         self.graph = graph
+        self.once_ns = once_ns
         self.durations_ns = durations_ns
         self._event_ns = np.append(durations_ns, 0).astype(np.float64)  # the last is that of no event
         self._paces = paces
@@ -77,15 +81,26 @@ class Replay:
 
     def steady_ns(self, rounds_ns: np.ndarray) -> tuple[float, float]:
         """Begin and end of the steady rounds on the lane that takes longest for them, ns."""
+        if self.once_ns is not None:  # all lanes take as long: a step is what it is on the host
+            begin, end = rounds_ns[[-STEADY_ROUNDS - 1, -1], self.graph.ends[0]]
+            return float(begin), float(end)
         begins, ends = rounds_ns[-STEADY_ROUNDS - 1, self._tails], rounds_ns[-1, self._tails]
         slowest = int(np.argmax(ends - begins))
         return float(begins[slowest]), float(max(begins[slowest], ends[slowest]))
 
     def rounds_ns(self, edits: Sequence[Edit] = ()) -> np.ndarray:
         """When each node happens with the edits made, ns; a row a round."""
+        if self.once_ns is not None:
+            return self._same_rounds_ns(self.once_ns, edits)
         before = np.full(len(self.graph), NEVER)
         before[self.graph.ends] = 0.0
         return np.array(self._times(self._delays(edits, self._paces), before, ROUNDS)).reshape(ROUNDS, -1)
+
+    def _same_rounds_ns(self, recorded_ns: float, edits: Sequence[Edit]) -> np.ndarray:
+        """Rounds that begin as the recording does, each where the one before is over on all lanes."""
+        times = np.array(self._times(self._delays(edits, self._paces), self.graph.before_ns, 1))
+        length_ns = max(0.0, recorded_ns + times.max() - self.graph.recorded_ns.max())
+        return np.asarray(times + length_ns * np.arange(ROUNDS)[:, None])
 
     def event_ns(self, edits: Sequence[Edit] = ()) -> np.ndarray:
         """How long each device row takes with the edits made; the last is that of no event."""

@@ -7,7 +7,7 @@ import numpy as np
 from diagnose.measure.areas.precision import REDUCED_PRECISION_KERNEL
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, category_matches
-from diagnose.predict.flops import Outputs, Work, convolution_outputs, input_and_weight, work_of
+from diagnose.predict.flops import FLOATING, Outputs, Work, convolution_outputs, input_and_weight, work_of
 from diagnose.predict.roofline import Peaks, peaks_of, retimed_ns
 
 
@@ -62,6 +62,14 @@ def works_of(view: Selection, calls: Rows) -> dict[int, Work]:
         if (work := works[kind]) is not None:
             known[call] = work
     return known
+
+
+def format_of(work: Work, is_reduced: bool) -> str:
+    """What most of the numbers are stored in; a kernel that is named after TF32 computes in it."""
+    stored = max(
+        (one for one in work.traffic if one in FLOATING), key=lambda one: work.traffic[one], default="fp32"
+    )
+    return "tf32" if stored == "fp32" and is_reduced else stored
 
 
 def _work(view: Selection, call: int, outputs: Outputs) -> Work | None:

@@ -13,7 +13,7 @@ from diagnose.judge.terms import Confidence
 from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.measure.view import Intervals, Rows
-from diagnose.predict.bound import Outcome, left_of
+from diagnose.predict.bound import Outcome, at_most_ms, left_of
 from diagnose.predict.edits import EDITS, Events
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
@@ -29,11 +29,14 @@ SPREAD, SPREAD_OF_REST = (0.2, 0.35), 0.25
 
 @dataclass(frozen=True)
 class Saving:
-    """ms of a plain step, never negative: best guess and range; ``confidence`` is high, medium or low."""
+    """ms of a plain step, never negative: best guess and range, and what no fix can gain more than;
+    ``confidence`` is high, medium or low.
+    """
 
     predicted_ms: float
     low_ms: float
     high_ms: float
+    at_most_ms: float
     confidence: Confidence
     reason: str
 
@@ -53,15 +56,35 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
     width = (high - low) / guess if guess > 0 else np.inf
     sure = width <= NARROW and saving.edit in WELL_KNOWN
     confidence: Confidence = "high" if sure else "medium" if width <= WIDE else "low"
+    reason = saving.because
     if prediction.measured.metric("disturbed") is True:
-        return Saving(
-            guess,
-            low,
-            high,
-            "low",
-            f"{saving.because}; other processes had the machine busy, which may hide or feign it",
-        )
-    return Saving(guess, low, high, confidence, saving.because)
+        confidence = "low"
+        reason += "; other processes had the machine busy, which may hide or feign it"
+    most_ms = _most_ms(finding, changes, gains, prediction)
+    low, guess, high = (min(known_ms, most_ms) for known_ms in (low, guess, high))
+    return Saving(guess, low, high, most_ms, confidence, reason)
+
+
+def _most_ms(
+    finding: Finding, changes: Sequence[Change | None], gains_ms: Sequence[float], prediction: Prediction
+) -> float:
+    """What no fix can gain more than: what is at stake, and where only the host's work changes, what the GPU
+    leaves of the step.
+
+    Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says. Of a
+    wait for the loader all may go, whatever the model of its workers expects.
+    """
+    bound_ms, floor_ms = at_most_ms(finding, prediction.measured), prediction.limit_ms
+    most_ms = prediction.recorded_ms if bound_ms is None else bound_ms
+    if finding.rule.saving.edit == "unblock":
+        most_ms = max(most_ms, *gains_ms)
+    if finding.rule.saving.edit == "overlap":
+        most_ms = max(most_ms, finding.ms_per_step or 0.0)
+    if floor_ms is not None and not any(
+        len(edit.events) for change in changes if change for edit in change.edits
+    ):
+        most_ms = min(most_ms, max(0.0, prediction.recorded_ms - floor_ms))
+    return most_ms
 
 
 def range_ms(gains_ms: Sequence[float], step_ms: float) -> tuple[float, float]:

@@ -11,9 +11,10 @@ from typing import Literal
 
 from diagnose.document import savings, text
 from diagnose.document.model import Document, Finding
-from diagnose.document.queries import is_at_least, place, planned, recorded_by_us
+from diagnose.document.queries import is_at_least, ledger_ms, place, planned, recorded_by_us
 from diagnose.judge.terms import Severity
 
+LEAST_SHARE = 0.001  # of the step, that is worth a word
 Level = Literal["error", "warning", "note"]
 
 
@@ -70,18 +71,29 @@ def level(finding: Finding, fail_on: Severity | None = None) -> Level:
 
 
 def message(finding: Finding, document: Document) -> str:
-    """What is slow, what that takes, what mending it gains, how, and which rule says so."""
-    takes = f"It takes {text.ms(finding.ms_per_step)} per step." if finding.ms_per_step is not None else ""
-    how_sure = f"({finding.rule}: {savings.sureness(finding, document)})"
-    parts = (
-        finding.symptom,
-        takes,
-        savings.in_full(finding, document),
-        finding.fix.how,
-        finding.fix.caution,
-        how_sure,
-    )
-    return text.clean(" ".join(filter(None, parts)))
+    """One sentence: what is slow, its share of the step, the fix, and what that saves."""
+    cause, title = finding.cause or finding.rule.replace("-", " "), finding.fix.title
+    told = f"{cause[:1].upper()}{cause[1:]}{_share(finding, document)}: {title[:1].lower()}{title[1:]}"
+    return text.clean(f"{told}{_saves(finding, document)}.")
+
+
+def _share(finding: Finding, document: Document) -> str:
+    """Empty for what only some steps have, and where it is next to nothing."""
+    whole_ms = ledger_ms(document)
+    part = (finding.ms_per_step or 0.0) / whole_ms if whole_ms else 0.0
+    told = finding.saving.scope == "step" and part >= LEAST_SHARE
+    return f" takes {text.share(part)} of each step" if told else ""
+
+
+def _saves(finding: Finding, document: Document) -> str:
+    """Empty where that is not known, or nothing without other fixes."""
+    known = finding.saving
+    most_ms = known.predicted_ms.high if known.predicted_ms else known.at_most_ms
+    if known.measured_ms is None and (
+        not most_ms or savings.is_nothing(most_ms) or document.prediction_missing
+    ):
+        return ""
+    return f" to save {savings.saving(finding, document, ' a step')}"
 
 
 def repository_root() -> Path:

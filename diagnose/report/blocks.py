@@ -5,12 +5,13 @@ Cells are Markdown already: escape foreign text with `code` or `prose` first.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
-from diagnose.document.text import prose
+from diagnose.document.text import clean, prose
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> str:
@@ -44,12 +45,17 @@ def section(title: str, *blocks: str) -> str:
     return "\n\n".join([f"## {title}", *filled]) if filled else ""
 
 
-def folded(title: str, *blocks: str, collapsible: bool) -> str:
-    """A section that GitHub shows closed. TensorBoard strips the tags, so there it is an ordinary section."""
+def folded(title: str, *blocks: str, holds: str, collapsible: bool) -> str:
+    """A section that GitHub shows closed, with what it ``holds``. TensorBoard strips the tags, so there it
+    is an ordinary section.
+
+    ``title``, ``holds``: plain text.
+    """
     filled = [block for block in blocks if block]
     if not filled or not collapsible:
-        return section(title, *filled)
-    return "\n\n".join([f"<details>\n<summary><b>{title}</b></summary>", *filled, "</details>"])
+        return section(prose(title), *filled)
+    summary = f"<summary><b>{html.escape(clean(title))}</b>: {html.escape(clean(holds))}</summary>"
+    return "\n\n".join([f"<details>\n{summary}", *filled, "</details>"])
 
 
 def bullets(sentences: Iterable[str]) -> str:

@@ -2,78 +2,204 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from diagnose.document import savings, text
 from diagnose.document.model import CallSite, Culprit, Document, Evidence, Finding
 from diagnose.document.queries import alternatives, in_group, in_state, lacking, place, planned, saw_no_step
 from diagnose.document.text import code, prose
 from diagnose.report import sentences
-from diagnose.report.blocks import before_after, folded, section, table
+from diagnose.report.blocks import before_after, fenced, folded, table
+
+MOST_BEFORE, MOST_AFTER, MOST_CHANGED = 2, 4, 6  # lines of code in a block
+ALTERNATIVES = "Alternatives"
+NOISE = "Within the noise"
 
 
-def found(document: Document) -> str:
-    """Everything in the plan, each with its evidence and what follows from it."""
-    return section(
-        "Findings",
-        *(
-            _with_consequences(finding, number, document)
-            for number, finding in enumerate(planned(document), 1)
-        ),
-    )
+# ---- in short: what one must read to act
 
 
-def _with_consequences(finding: Finding, number: int, document: Document) -> str:
-    titles = [
-        f"{prose(consequence.fix.title)} ({prose(savings.saving(consequence, document))})"
-        for consequence in consequences(finding, document)
-    ]
-    also = (
-        f"**The same time is also seen as.** {'; '.join(titles)}. The fix above is nearer to the cause."
-        if titles
-        else ""
-    )
-    others = [
-        whole(alternative, document, lead=f"Instead of {number}: ")
+def blocks(document: Document, room: int | None) -> list[str]:
+    """For each finding of the plan the least that one must read to act on it.
+
+    ``room``: lines that all may take together, with an empty one before each. Where they do not fit, the
+    last ones go without code or are empty. None: no limit.
+    """
+    shown: list[str] = []
+    for number, finding in enumerate(planned(document), 1):
+        left = None if room is None else room - sum(map(_lines, shown))
+        shown.append(_fitting(_block(finding, number, document), change(finding, document), left))
+    return shown
+
+
+def _fitting(told: str, code_block: str, room: int | None) -> str:
+    """As much of a block as there is room for."""
+    longest_first = (f"{told}\n\n{code_block}".rstrip(), told)
+    return next((block for block in longest_first if room is None or _lines(block) <= room), "")
+
+
+def _lines(block: str) -> int:
+    """Lines of a block, and the empty one before it."""
+    return block.count("\n") + 2 if block else 0
+
+
+def _block(finding: Finding, number: int, document: Document) -> str:
+    others = (
+        f"Or instead: {prose(sentences.alternative(alternative, document))}."
         for alternative in alternatives(finding, document)
+    )
+    told = [prose(finding.symptom), cost(finding, document), prose(finding.fix.how), *others]
+    return "\n\n".join([_heading(finding, f"{number}. "), " ".join(filter(None, told))])
+
+
+def change(finding: Finding, document: Document) -> str:
+    """The user's own line and what becomes of it: of the patch where it has the fix, else with the rule's
+    example. Empty where neither is known.
+    """
+    fix, site = finding.fix, _line_to_change(finding)
+    if patched := document.patch.lines.get(finding.rule) if document.patch else None:
+        return fenced("diff", _first(patched, MOST_CHANGED))
+    if site is None and not fix.before:
+        return ""
+    if site is None:
+        now = f"# now, for example\n{_first(fix.before.splitlines(), MOST_BEFORE)}"
+    else:
+        now = f"# {text.clean(text.place(site))}, now\n{text.clean(site.source)}"
+    after = (
+        f"\n# with the fix, for example\n{_first(fix.after.splitlines(), MOST_AFTER)}" if fix.after else ""
+    )
+    return fenced("python", now + after)
+
+
+def _first(lines: Sequence[str], most: int) -> str:
+    shown = lines if len(lines) <= most else [*lines[: most - 1], "# …"]
+    return "\n".join(shown)
+
+
+def _line_to_change(finding: Finding) -> Culprit | CallSite | None:
+    """The call whose arguments change, else the line to blame; None where the text of neither is known."""
+    sites: list[Culprit | CallSite] = [*finding.fix.call_sites, *finding.culprits]
+    return next((site for site in sites if site.source), None)
+
+
+# ---- in full, folded
+
+
+def behind(document: Document, shown: Sequence[str], *, collapsible: bool) -> str:
+    """A fold for each finding of the plan with all that its block (``shown``) does not say."""
+    folds = []
+    for number, (finding, block) in enumerate(zip(planned(document), shown, strict=True), 1):
+        parts = {
+            "what to do": "" if block else _block(finding, number, document),
+            "evidence": evidence(finding),
+            "lines to blame": culprits(finding),
+            "why": advice(finding, document, with_how=False),
+            "other rules": _also(finding, document),
+        }
+        filled = {name: part for name, part in parts.items() if part}
+        title, holds = f"{number}. {finding.fix.title}", ", ".join(filled)
+        folds.append(folded(title, *filled.values(), holds=holds, collapsible=collapsible))
+    return "\n\n".join(folds)
+
+
+def _also(finding: Finding, document: Document) -> str:
+    """Other rules that found the same time."""
+    titles = [
+        f"{prose(other.fix.title)} ({prose(savings.saving(other, document))})"
+        for other in consequences(finding, document)
     ]
-    return "\n\n".join(filter(None, [whole(finding, document, lead=f"{number}. "), also, *others]))
+    told = f"**Other rules found the same time.** {'; '.join(titles)}. This fix is nearer to the cause."
+    return told if titles else ""
 
 
 def consequences(finding: Finding, document: Document) -> list[Finding]:
     """Findings about the same time that this one explains better."""
-    return [one for one in in_state(document, "fires") if one.because_of == finding.rule]
+    return [other for other in in_state(document, "fires") if other.because_of == finding.rule]
 
 
-def bounding(document: Document) -> str:
+def bounding(document: Document, *, collapsible: bool) -> str:
     """What is not a fault and yet bounds the step."""
-    return section(
-        "What bounds the step", *(whole(one, document) for one in in_group(document, "information"))
+    return folded(
+        "What bounds the step",
+        *(whole(finding, document) for finding in in_group(document, "information")),
+        holds="no fault, and yet the limit",
+        collapsible=collapsible,
     )
 
 
-def hypothetical(document: Document) -> str:
+def hypothetical(document: Document, *, collapsible: bool) -> str:
     found = in_group(document, "hypothetical")
-    intro = sentences.ON_A_GPU if found else ""
-    return section("Would matter on a GPU", intro, *(whole(one, document) for one in found))
+    return folded(
+        "Would matter on a GPU",
+        sentences.ON_A_GPU if found else "",
+        *(whole(finding, document) for finding in found),
+        holds="findings that cost next to nothing here",
+        collapsible=collapsible,
+    )
 
 
-def minor(document: Document, *, collapsible: bool) -> str:
+def other_ways(document: Document, *, collapsible: bool) -> str:
+    """Fixes that gain what a row of the plan gains, and nothing more once that one is made."""
+    rows, parts = [], []
+    for finding, number in _instead(document):
+        instead_of = str(number) if number else "the plan"
+        rows.append(
+            (instead_of, prose(finding.fix.title), where(finding), prose(savings.saving(finding, document)))
+        )
+        parts.append(whole(finding, document, lead=f"Instead of {instead_of}: "))
+    headers = ("Instead of", "Fix", "Where", f"{savings.saves(document)} per step")
+    return folded(
+        ALTERNATIVES,
+        table(headers, rows),
+        *parts,
+        holds="other fixes for time that the plan saves",
+        collapsible=collapsible,
+    )
+
+
+def _instead(document: Document) -> list[tuple[Finding, int | None]]:
+    """Each with the number of the plan's row; None where it gains no more than the whole plan."""
+    numbered = [
+        (alternative, number)
+        for number, finding in enumerate(planned(document), 1)
+        for alternative in alternatives(finding, document)
+    ]
+    return [*numbered, *((finding, None) for finding in aside(document) if _is_spared(finding, document))]
+
+
+def _is_spared(finding: Finding, document: Document) -> bool:
+    """Whether a minor finding would gain more than noise, were it not for the plan."""
+    predicted, noise_ms = finding.saving.predicted_ms, document.steps.noise_ms
+    return (
+        predicted is not None
+        and noise_ms is not None
+        and predicted.best_guess >= noise_ms
+        and not finding.because_of
+        and finding.saving.verdict is None
+    )
+
+
+def too_small(document: Document, *, collapsible: bool) -> str:
+    """What fires and gains too little to tell."""
     rows = [
         (
-            prose(one.fix.title),
-            where(one),
-            prose(savings.saving(one, document)),
-            prose(savings.why_minor(one, document)),
+            prose(finding.fix.title),
+            where(finding),
+            prose(savings.saving(finding, document)),
+            prose(savings.why_minor(finding, document)),
         )
-        for one in aside(document)
+        for finding in aside(document)
+        if not _is_spared(finding, document)
     ]
     headers = ("Fix", "Where", f"{savings.saves(document)} per step", "Why not")
-    return folded("Seen, not worth your time", table(headers, rows), collapsible=collapsible)
+    holds = "findings too small to act on"
+    return folded(NOISE, table(headers, rows), holds=holds, collapsible=collapsible)
 
 
 def aside(document: Document) -> list[Finding]:
     """What is not worth anyone's time, less what a planned finding already names as its consequence."""
-    in_plan = {one.rule for one in planned(document)}
-    return [one for one in in_group(document, "minor") if one.because_of not in in_plan]
+    in_plan = {finding.rule for finding in planned(document)}
+    return [finding for finding in in_group(document, "minor") if finding.because_of not in in_plan]
 
 
 def not_judged(document: Document, *, collapsible: bool) -> str:
@@ -84,14 +210,15 @@ def not_judged(document: Document, *, collapsible: bool) -> str:
     if saw_no_step(document):
         return ""
     lacked = [
-        f"- {prose(reason)}{f'; {code(option)} would tell' if option else ''}: {', '.join(map(code, rules))}"
+        f"- {prose(reason)}{f' (needs {code(option)})' if option else ''}: {', '.join(map(code, rules))}"
         for (reason, option), rules in lacking(document).items()
     ]
-    failed = [(code(one.rule), code(one.error or "", 300)) for one in in_state(document, "error")]
+    failed = [(code(finding.rule), code(finding.error or "", 300)) for finding in in_state(document, "error")]
     return folded(
         "Not judged",
         "\n".join(lacked),
         table(("Rule that failed (please report it)", "Error"), failed),
+        holds="rules that lacked something, and what would record it",
         collapsible=collapsible,
     )
 
@@ -104,15 +231,19 @@ def where(finding: Finding) -> str:
 
 def whole(finding: Finding, document: Document, lead: str = "") -> str:
     """One finding from its heading, which begins with `lead`, to its reference."""
-    at = f" – {where(finding)}" if place(finding) else ""
-    blocks = [
-        f"### {lead}{prose(finding.fix.title)}{at}",
+    parts = [
+        _heading(finding, lead),
         " ".join(filter(None, [prose(finding.symptom), cost(finding, document)])),
         evidence(finding),
         culprits(finding),
         advice(finding, document),
     ]
-    return "\n\n".join(block for block in blocks if block)
+    return "\n\n".join(part for part in parts if part)
+
+
+def _heading(finding: Finding, lead: str) -> str:
+    at = f" – {where(finding)}" if place(finding) else ""
+    return f"### {lead}{prose(finding.fix.title)}{at}"
 
 
 def cost(finding: Finding, document: Document) -> str:
@@ -166,12 +297,14 @@ def _source(culprit: Culprit) -> str:
     return " through ".join(filter(None, [code(culprit.source), code(culprit.via)]))
 
 
-def advice(finding: Finding, document: Document) -> str:
+def advice(finding: Finding, document: Document, *, with_how: bool = True) -> str:
     """Why, how, caution, how sure: each on its own line."""
     fix = finding.fix
+    example = before_after(fix.before, fix.after)
     parts = {
         "Why": prose(finding.why),
-        "How": "\n\n".join(filter(None, [prose(fix.how), before_after(fix.before, fix.after)])),
+        "How": "\n\n".join(filter(None, [prose(fix.how), example])) if with_how else "",
+        "Example": f"Without the fix and with it:\n\n{example}" if example and not with_how else "",
         "The call to change": _call_sites(finding),
         "Caution": prose(fix.caution),
         "When it is fine": prose(finding.false_positives),

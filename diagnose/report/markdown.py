@@ -9,41 +9,59 @@ import functools
 from collections.abc import Callable
 
 from diagnose.document import savings, text
-from diagnose.document.model import Average, Document
-from diagnose.document.queries import alternatives, is_complete, planned, run_command, step_ms
+from diagnose.document.model import Average, Document, LedgerRow
+from diagnose.document.queries import is_complete, planned, run_command, step_ms
 from diagnose.document.text import code, prose
 from diagnose.report import findings, ranks, sentences, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
 
 TOP_LINES = 10
 TOP_OPERATORS = 10
+VISIBLE_LINES = 60  # above the first fold
+LEAST_SHARE = 0.01  # of the step, of a row of its own in the table above the folds
 BAR_WIDTH = 16  # TensorBoard's narrow columns would break a longer one
 
 
 def markdown(document: Document, *, collapsible: bool = True) -> str:
     """The whole report. `collapsible`: side matters are closed `<details>`, which
-    GitHub knows and TensorBoard does not.
+    GitHub knows and TensorBoard does not; above the first of them there is a screen or two.
     """
-    parts = [
+    above = _joined(
         f"# Diagnosis of {code(document.run.target)}",
         f"**{prose(document.headline)}**",
         _doubt(document),
         _setting(document),
-        _what_to_do(document) if is_complete(document) else _what_happened(document),
+        _plan(document) if is_complete(document) else _what_happened(document),
         verification.measured(document),
         ranks.compared(document),
         _ledger(document),
-        _trust(document),
-        findings.found(document),
-        findings.bounding(document),
-        findings.hypothetical(document),
-        findings.minor(document, collapsible=collapsible),
+    )
+    below = _next(document) if is_complete(document) else ""
+    taken = len(_joined(above, "## Findings", below).splitlines()) + 1
+    blocks = findings.blocks(document, VISIBLE_LINES - taken if collapsible else None)
+    fold = functools.partial(folded, collapsible=collapsible)
+    folds = [
+        findings.behind(document, blocks, collapsible=collapsible),
+        findings.other_ways(document, collapsible=collapsible),
+        findings.too_small(document, collapsible=collapsible),
+        findings.hypothetical(document, collapsible=collapsible),
+        findings.bounding(document, collapsible=collapsible),
         findings.not_judged(document, collapsible=collapsible),
-        _lines(document),
-        _operators(document),
-        _how_measured(document, collapsible=collapsible),
+        fold(
+            "The whole step", _whole_ledger(document), holds="each row of the table above, with its meaning"
+        ),
+        verification.behind(document, collapsible=collapsible),
+        ranks.behind(document, collapsible=collapsible),
+        fold("Your lines", _lines(document), holds="what each of them costs"),
+        fold("Operators", _operators(document), holds="those that take longest"),
+        fold("How far to trust these numbers", _trust(document), holds="the replay and the profiler"),
+        fold("How this was measured", *_how_measured(document), holds="clock, steps, notes, environment"),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return _joined(above, section("Findings", *blocks), below, *folds) + "\n"
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
 
 
 def plan_table(document: Document) -> str:
@@ -70,31 +88,32 @@ def _doubt(document: Document) -> str:
 
 
 def _setting(document: Document) -> str:
-    """One line: how long a step is and where it ran; below it what was lost or assumed."""
+    """One line: how long a step is, what it gets done, and where it ran."""
     run, duration = document.run, step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
+    parts += map(prose, sentences.throughput(document))
     parts += [f"device: {code(run.device)}", f"{text.count(document.steps.complete)} complete steps recorded"]
-    quoted = "\n".join(f"> - {prose(caution)}" for caution in sentences.set_out(document))
-    return "\n\n".join(filter(None, [" · ".join(parts), quoted]))
+    return " · ".join(parts)
 
 
-def _what_to_do(document: Document) -> str:
-    plan = planned(document)
-    if not plan:
+def _plan(document: Document) -> str:
+    if not document.plan:
         return section("What to do", prose(sentences.nothing_to_do(document)))
-    how = plan[0].fix.how
+    unpredicted = "Savings cannot be predicted here; *How far to trust these numbers* below says why."
     return section(
         "What to do",
         plan_table(document),
-        "Savings cannot be predicted here; *How far to trust these numbers* below says why."
-        if document.prediction_missing
-        else "",
+        unpredicted if document.prediction_missing else "",
         prose(sentences.starting_step(document)),
-        f"**Start with 1.** {prose(how)}",
-        *(
-            f"**Or instead of 1:** {prose(sentences.alternative(alternative, document))}."
-            for alternative in alternatives(plan[0], document)
-        ),
+    )
+
+
+def _next(document: Document) -> str:
+    """What to type."""
+    if not document.plan:
+        return ""
+    return section(
+        "What to type",
         prose(sentences.patched(document)),
         prose(sentences.to_verify(document)),
         prose(sentences.then(document)),
@@ -115,7 +134,32 @@ def _what_happened(document: Document) -> str:
 
 
 def _ledger(document: Document) -> str:
-    rows = sorted(document.ledger, key=lambda row: -row.share)
+    """The rows that matter; the others are one. They add up to the step."""
+    rows = _by_share(document)
+    small = [row for row in rows if row.share < LEAST_SHARE]
+    if len(small) < 2:
+        return section("Where a step's time goes", _ledger_table(rows))
+    others = LedgerRow(
+        row="others",
+        title="Others",
+        meaning=", ".join(row.title[:1].lower() + row.title[1:] for row in small),
+        ms_per_step=sum(row.ms_per_step for row in small),
+        share=sum(row.share for row in small),
+    )
+    return section("Where a step's time goes", _ledger_table([*rows[: len(rows) - len(small)], others]))
+
+
+def _whole_ledger(document: Document) -> str:
+    """All rows, where the table above does not show them."""
+    rows = _by_share(document)
+    return _ledger_table(rows) if sum(row.share < LEAST_SHARE for row in rows) > 1 else ""
+
+
+def _by_share(document: Document) -> list[LedgerRow]:
+    return sorted(document.ledger, key=lambda row: -row.share)
+
+
+def _ledger_table(rows: list[LedgerRow]) -> str:
     body = [
         (
             prose(row.title),
@@ -128,25 +172,18 @@ def _ledger(document: Document) -> str:
     ]
     whole = (sum(row.ms_per_step for row in rows), sum(row.share for row in rows))
     total = [("**Step**", text.ms(whole[0]), text.share(whole[1]), "", "")] if rows else []
-    return section(
-        "Where a step's time goes",
-        table(("Part", "Per step", "Share", "", "Meaning"), body + total, right=["Per step", "Share"]),
-    )
+    return table(("Part", "Per step", "Share", "", "Meaning"), body + total, right=["Per step", "Share"])
 
 
 def _trust(document: Document) -> str:
     """How well the recording is understood, and what the GPU allows at best."""
-    said = [
+    told = [
         sentences.fastest(document),
         sentences.replayed(document),
         sentences.unpredicted(document),
         sentences.distorted(document),
     ]
-    return (
-        section("How far to trust these numbers", bullets(filter(None, said)))
-        if is_complete(document)
-        else ""
-    )
+    return bullets(filter(None, told)) if is_complete(document) else ""
 
 
 def _lines(document: Document) -> str:
@@ -165,22 +202,14 @@ def _lines(document: Document) -> str:
         "*Self* is the time under a line that no other of your lines explains. These times rank lines; they "
         "are no stopwatch readings."
     )
-    return section(
-        "Your lines",
-        table(
-            ("Line", "Source", "Self", "Total", "Share", "Calls per step"),
-            rows,
-            right=["Self", "Total", "Share", "Calls per step"],
-        ),
-        note if rows else "",
-    )
+    columns = ("Line", "Source", "Self", "Total", "Share", "Calls per step")
+    return f"{table(columns, rows, right=columns[2:])}\n\n{note}" if rows else ""
 
 
 def _operators(document: Document) -> str:
     rows, note = document.key_averages.rows, document.key_averages.note
     on_device = [row for row in rows if row.self_device_ms]
-    return section(
-        "Operators",
+    return _joined(
         _averages("By self CPU time", rows, lambda row: row.self_cpu_ms, has_device=bool(on_device)),
         _averages("By self device time", on_device, lambda row: row.self_device_ms or 0.0, has_device=True),
         prose(note),
@@ -206,8 +235,7 @@ def _averages(title: str, rows: list[Average], key: Callable[[Average], float], 
     )
 
 
-def _how_measured(document: Document, *, collapsible: bool) -> str:
-    fold = functools.partial(folded, collapsible=collapsible)
+def _how_measured(document: Document) -> list[str]:
     environment = [(code(str(name)), code(str(value))) for name, value in document.run.environment.items()]
     facts = [
         *sentences.measurement(document),
@@ -215,6 +243,4 @@ def _how_measured(document: Document, *, collapsible: bool) -> str:
         sentences.judged(document),
         *(note.text for note in document.notes),
     ]
-    return fold(
-        "How this was measured", bullets(filter(None, facts)), table(("Environment", "Value"), environment)
-    )
+    return [bullets(filter(None, facts)), table(("Environment", "Value"), environment)]

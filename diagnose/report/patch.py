@@ -10,6 +10,7 @@ from msgspec import structs, to_builtins
 
 from diagnose.document.model import Document, Finding, Patch
 from diagnose.document.queries import planned
+from diagnose.document.text import clean
 from diagnose.fixes.patch.unified import as_bytes
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ def with_patch(document: Document, out: Path) -> Document:
     else:
         path.unlink(missing_ok=True)
     told = (
-        Patch(patched=list(patches.patched), unpatched=patches.unpatched)
+        Patch(
+            patched=list(patches.patched),
+            unpatched=patches.unpatched,
+            lines={rule: _changed_lines(rule, document) for rule in patches.patched},
+        )
         if patches
         else Patch(patched=[], unpatched={})
     )
@@ -62,6 +67,13 @@ def _diff_of(findings: list[Finding], document: Document) -> Patches:
     return fixes_diff(
         [to_builtins(finding) for finding in findings], Path(document.run.cwd or ""), document.run.target
     )
+
+
+def _changed_lines(rule: str, document: Document) -> list[str]:
+    """What the fix of one rule alone changes."""
+    lines = _diff_of([one for one in planned(document) if one.rule == rule], document).diff.splitlines()
+    changed = [line for line in lines if line[:1] in "+-" and line[:4] not in ("--- ", "+++ ")]
+    return [line[: len(line) - len(line[1:].lstrip(" "))] + clean(line[1:]) for line in changed]
 
 
 def _is_at_hand(document: Document) -> bool:

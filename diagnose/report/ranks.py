@@ -14,7 +14,7 @@ from diagnose.document.model import Document, RankRow, Ranks
 from diagnose.document.ranks import TOLD_SHARE, median_step_ms, row_of, waited_ms
 from diagnose.document.text import UNKNOWN, clean, count, ms, rough, share, significant, size
 from diagnose.document.text import prose as markdown_prose
-from diagnose.report.blocks import bullets, section, table
+from diagnose.report.blocks import bullets, folded, section, table
 from diagnose.report.job_step import JobPicture, job_picture, path_sentence
 
 LATEST, EARLIEST = 12, 4  # ranks shown where there are more
@@ -366,16 +366,22 @@ def _rate(gb_per_s: float | None) -> str:
 
 def compared(document: Document) -> str:
     """The section; empty for one rank."""
+    return section("Ranks", bullets(answer(document)))
+
+
+def behind(document: Document, *, collapsible: bool) -> str:
+    """Each rank and each kind of collective; empty for one rank."""
     if not document.ranks:
         return ""
-    return section(
-        "Ranks",
-        bullets(answer(document)),
+    return folded(
+        "All ranks",
         _markdown_table(*rank_table(document)),
         rank_table_note(document),
         _markdown_table(*collective_table(document)),
         collective_table_note(document),
         bullets(basis(document)),
+        holds="when each comes, what its collectives take",
+        collapsible=collapsible,
     )
 
 

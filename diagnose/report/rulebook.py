@@ -59,8 +59,11 @@ def _part(rule: Rule, rules: Mapping[str, Rule]) -> str:
 
 def _index(rules: Iterable[Rule]) -> str:
     return unpadded_table(
-        ("Rule", "Fix", "Status"),
-        [(f"[`{rule.id}`](#{rule.id})", prose(rule.fix.title), rule.status) for rule in rules],
+        ("Rule", "Cause", "Fix", "Status"),
+        [
+            (f"[`{rule.id}`](#{rule.id})", prose(rule.cause), prose(rule.fix.title), rule.status)
+            for rule in rules
+        ],
     )
 
 

@@ -49,7 +49,11 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
             Block(_paragraph(document.headline, width, "bold"), least=3, weight=4),
             Block(_paragraph(sentences.doubt(document) or happened, width, "yellow"), weight=4),
         ],
-        [*_ledger(document), Block(_paragraph(fastest, width), least=0, weight=3)],
+        [
+            *_ledger(document),
+            Block(_paragraph(" · ".join(sentences.throughput(document)), width), least=0, weight=2),
+            Block(_paragraph(fastest, width), least=0, weight=3),
+        ],
         _fixes(document, width),
     ]
     _print(paragraphs, _pointers(document, out), console)

@@ -17,7 +17,7 @@ from diagnose.document.text import (
     significant,
     size,
 )
-from diagnose.report.blocks import bullets, section, table
+from diagnose.report.blocks import bullets, folded, section, table
 from diagnose.verify.statistics import LOOKS
 
 MOST_PAIRS = LOOKS[-1]
@@ -53,9 +53,20 @@ def measured(document: Document) -> str:
     ]
     return section(
         "Measured",
-        HOW,
         table(("Fix", "Predicted", "Measured", "Verdict", "Losses", "Pairs"), rows, right=["Pairs"]),
+    )
+
+
+def behind(document: Document, *, collapsible: bool) -> str:
+    """How it was measured, and what is to be said of it; empty if nothing was verified."""
+    if not document.verification:
+        return ""
+    return folded(
+        "How the fixes were measured",
+        HOW,
         bullets(remarks(document)),
+        holds="runs, noise, memory",
+        collapsible=collapsible,
     )
 
 

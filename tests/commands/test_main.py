@@ -309,7 +309,7 @@ def test_github_gets_annotations_that_fail_where_the_job_does(
     analysed["*"].run.cwd = str(work_folder)
     assert cli.main(["--format", "github", script]) == 0
     assert capsys.readouterr().out.startswith(
-        "\n::warning file=train.py,line=41,title=Load batches in worker processes::The DataLoader"
+        "\n::warning file=train.py,line=41,title=Load batches in worker processes::Input loading without workers"
     )
     assert cli.main(["--format", "github", "--fail-on", "high", script]) == 4
     assert capsys.readouterr().out.startswith("\n::error file=train.py,line=41,")

@@ -79,7 +79,10 @@ def document_of(run: Path, **tried: Any) -> Document:
 
 def test_exact_fixes_are_in_the_diff_before_anything_is_measured(run: Path) -> None:
     document = with_patch(document_of(run), run)
-    assert document.patch == Patch(patched=[RULE], unpatched={})
+    assert document.patch is not None
+    assert (document.patch.patched, document.patch.unpatched) == ([RULE], {})
+    removed, added = document.patch.lines[RULE]
+    assert removed.startswith("-    loader = DataLoader(") and added.endswith("persistent_workers=True)")
     folder = Path(document.run.cwd)
     subprocess.run(["git", "apply", str(run / "fixes.diff")], cwd=folder, check=True)
     assert "num_workers=2, persistent_workers=True)" in (folder / "sick.py").read_text()

@@ -27,6 +27,9 @@ OWN_METRICS = (
 )
 
 
+FACTS = {"cpu_core_count": 4}
+
+
 def late(cause: str | None = "python", cause_ms: float | None = 0.15, held_up_ms: float = 0.1) -> Measured:
     job = {
         "pattern": "persistent",
@@ -41,9 +44,10 @@ def late(cause: str | None = "python", cause_ms: float | None = 0.15, held_up_ms
 @pytest.mark.parametrize("name", OWN_METRICS)
 def test_one_rank_tells_nothing_about_others(name: str) -> None:
     assert name in METRICS
-    value = measured_case({"timeline": TIMELINE}).metric(name)
-    assert isinstance(value, Missing)
-    assert value.reason == "one rank was recorded" and "torchrun" in value.option
+    trace, run = (measured_case({"timeline": TIMELINE, "facts": facts}).metric(name) for facts in ({}, FACTS))
+    assert isinstance(trace, Missing) and isinstance(run, Missing)
+    assert trace.reason == run.reason == "one rank was recorded"
+    assert "FOLDER_OF_ALL_RANKS" in trace.option and "torchrun" in run.option
 
 
 def test_the_gain_is_what_the_others_wait_and_no_more_than_the_cause_takes() -> None:

@@ -10,7 +10,7 @@ from diagnose.judge.findings import Finding
 from diagnose.judge.rules import Saving, load_rules
 from diagnose.judge.timelines import measured_case
 from diagnose.predict.prediction import Prediction
-from diagnose.predict.saving import change_of
+from diagnose.predict.saving import change_of, saving_of
 
 RULES = load_rules()
 
@@ -181,3 +181,38 @@ def test_a_cost_known_in_ms_only_comes_off_the_gpu_s_work_where_its_row_is_busy(
     change = change_of(Finding(rule, "fires", (), 0.02, (), row="exposed_communication"), prediction)
     assert change is not None
     assert 1000 * (prediction.recorded_ms - prediction.step_ms([change])) == pytest.approx(20, abs=0.5)
+
+
+# ---- what a saving may be at most
+
+
+def test_a_saving_is_never_more_than_what_is_at_stake() -> None:
+    # 30 of 80 us of Python: at worst a tenth of it stays, and a fifth less is gained; a third more than all of
+    # it, as some fixes gain, would be 40.5.
+    python = "\n".join(
+        f"main {200 * i} 200 step ProfilerStep#{i}\nmain {200 * i + 60} 120 op aten::add_" for i in range(3)
+    )
+    prediction = Prediction(measured_case({"timeline": python}))
+    saving = saving_of(Finding(RULES["sleep-in-loop"], "fires", (), 0.03, (), row="python"), prediction)
+    assert saving is not None
+    assert 1000 * saving.low_ms == pytest.approx(21.6)
+    assert 1000 * saving.high_ms == 1000 * saving.at_most_ms == pytest.approx(30)
+
+
+def test_less_work_for_the_host_leaves_the_gpu_s() -> None:
+    # The host's 75 us behind the read and what launches are said to take 0.15 ms; the GPU needs 101.5 of 200.
+    prediction = Prediction(measured_case({"timeline": READ}))
+    saving = saving_of(Finding(RULES["sleep-in-loop"], "fires", (), 0.15, (), row="python"), prediction)
+    assert saving is not None
+    assert 1000 * saving.high_ms <= 1000 * saving.at_most_ms == pytest.approx(98.5)
+
+
+def test_without_a_wait_more_is_gained_than_the_wait_took() -> None:
+    # The host needs 105 a step then (above), 95 less, whatever the rule says that the wait takes.
+    prediction = Prediction(measured_case({"timeline": READ}))
+    changed = replace(RULES["host-sync"], saving=Saving("unblock", "step", 1.0, (1.0, 1.0)))
+    saving = saving_of(Finding(changed, "fires", (), 0.05, ()), prediction)
+    assert saving is not None
+    assert (
+        1000 * saving.predicted_ms == pytest.approx(1000 * saving.at_most_ms) and saving.predicted_ms > 0.05
+    )

@@ -99,6 +99,7 @@ def sick() -> Document:
                 share=0.317,
                 at_most_ms=3.9,
                 predicted=(3.6, 2.9, 4.1, "high"),
+                cause="Input loading without workers",
                 symptom="The DataLoader has no workers: every batch is loaded while the model waits.",
                 why="The loader has no worker processes, so every batch is read and collated while the model "
                 "stands still.",
@@ -455,6 +456,7 @@ def finding(
     state: str = "fires",
     group: str = "plan",
     severity: str = "medium",
+    cause: str = "",
     symptom: str = "Something is slow.",
     why: str = "It waits.",
     title: str = "Mend it",
@@ -488,6 +490,7 @@ def finding(
         "group": group if fires else None,
         "severity": severity if fires else None,
         "refines": "input_wait",
+        "cause": cause,
         "symptom": symptom,
         "why": why,
         "false_positives": "",

@@ -80,9 +80,7 @@ def test_a_result_says_what_where_and_how_much() -> None:
         "warning",
         31.7,
     )
-    assert result["message"]["text"].startswith(
-        "The DataLoader has no workers: every batch is loaded while the model waits. It takes 4.10 ms"
-    )
+    assert result["message"]["text"].startswith("Input loading without workers takes 33 % of each step: load")
     place = result["locations"][0]["physicalLocation"]
     assert place == {
         "artifactLocation": {"uri": "jobs/train.py", "uriBaseId": "%SRCROOT%"},

@@ -152,15 +152,15 @@ def test_the_report_has_a_section_of_what_was_measured() -> None:
         changed(document, verification=proof(tried(), warnings=["Other processes used the same GPU."]))
     )
     section = report.partition("## Measured")[2].partition("\n## ")[0].replace("\N{NO-BREAK SPACE}", " ")
+    fold = report.partition("<b>How the fixes were measured</b>")[2].partition("</details>")[0]
     for part in (
         "| Load ahead `dataloader(num_workers=2)`",
         "| 3.0–4.1 ms",
         "faster by 38–42 %",
         "8 (and 1 set aside)",
-        "up to 1.0 %",
-        "same GPU",
     ):
         assert part in section, part
+    assert "up to 1.0 %" in fold and "same GPU" in fold
 
 
 def test_the_report_says_which_fixes_are_in_the_patch_and_how_to_measure() -> None:

@@ -19,10 +19,11 @@ from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import FETCH_RECORD, Recording, load_recording
 from diagnose.measure.sources import Sources
+from diagnose.pipeline import Analysis
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
-from diagnose.report.timeline.timeline import AHEAD, FAILED, RECORDED, UNEVEN, WAITS, picture, write_picture
+from diagnose.report.timeline.timeline import AHEAD, FAILED, RECORDED, WAITS, picture, write_picture
 from diagnose.trace.schema import Trace
 
 from ..predict.test_bound import case
@@ -298,7 +299,23 @@ def test_the_longest_events_are_kept(step: Trace, monkeypatch: pytest.MonkeyPatc
     assert one["versions"][0]["left_out"] == {"count": 5, "shorter_than_us": 20}
 
 
-def test_a_drawn_step_unlike_the_average_one_is_said_to_be() -> None:
+def test_a_drawn_step_unlike_the_typical_one_is_said_to_be() -> None:
+    text = """
+    main 0   100 step ProfilerStep#1
+    main 100 100 step ProfilerStep#2
+    main 200 130 step ProfilerStep#3
+    main 0   90  op   aten::mm {"repeat": 2, "every": 100}
+    main 200 120 op   aten::mm
+    """
+    (version,) = of_trace(trace_from_text(text))["versions"]
+    assert version["step_ms"] == pytest.approx(0.11)
+    assert version["drawn_us"] == 100
+    assert version["note"] == (
+        "Drawn: one step of the steady-state replay, 0.100 ms; a typical step takes 0.110 ms."
+    )
+
+
+def test_a_step_far_from_the_others_is_not_of_the_typical_one() -> None:
     text = """
     main 0   100 step ProfilerStep#1
     main 100 100 step ProfilerStep#2
@@ -306,10 +323,25 @@ def test_a_drawn_step_unlike_the_average_one_is_said_to_be() -> None:
     main 0   90  op   aten::mm {"repeat": 2, "every": 100}
     main 200 390 op   aten::mm
     """
-    (version,) = of_trace(trace_from_text(text))["versions"]
-    assert version["step_ms"] == pytest.approx(0.2)
-    assert version["drawn_us"] == 100
-    assert version["note"] == UNEVEN.format("less")
+    document = Analysis(Measured(Recording(Path("trace.json"), timeline=trace_from_text(text)))).document
+    steps = document.steps
+    assert (steps.typical_ms, steps.untypical_count, steps.complete) == (0.1, 1, 3)
+    assert steps.untypical_ms == pytest.approx(0.1)  # 600 of three are 200 on average
+    assert sum(row.ms_per_step for row in document.ledger) == pytest.approx(0.1)
+
+
+def test_a_single_step_unlike_a_steady_one_is_drawn_as_recorded() -> None:
+    # The host needs 50 and the GPU 98, from 36 to 134. Steps that follow each other would take 98 and a gap.
+    text = """
+    main 0  50 step    ProfilerStep#1
+    main 0  45 op      aten::mm
+    main 30 5  runtime cudaLaunchKernel {"correlation": 1}
+    gpu  36 98 kernel  a {"correlation": 1}
+    """
+    one = of_trace(trace_from_text(text))
+    (version,) = one["versions"]
+    assert version["drawn_us"] == 134
+    assert version["step_ms"] == pytest.approx(0.134)
 
 
 def test_python_frames_are_drawn_only_where_there_is_nothing_else() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from diagnose.measure.areas.ranks import ONE_RANK
 from diagnose.measure.collectives import BUS_FACTORS, LARGE_BYTES, bus_bytes, collectives, message_bytes
 from diagnose.measure.links import link_gb_per_s
 from diagnose.measure.measured import NO_GPU, NO_STEPS, Measured, Missing, Unknown, Value, metric
@@ -22,10 +23,7 @@ NO_COLLECTIVES = Missing("no collective was recorded on a GPU")
 NO_LARGE = Missing("no collective of 16 MiB or more, of a known kind, size and number of ranks, was recorded")
 NO_EQUAL = Missing("no three collectives of one kind and known size were recorded")
 NO_LINK = Missing("how fast this GPU is linked to others is not in the table of links")
-NO_HOST_RANKS = Missing(
-    "no large collective was found on all its ranks, all of one machine",
-    "python -m diagnose FOLDER, with every rank's recording",
-)
+NO_HOST_RANKS = Missing("no collective of 16 MiB or more was recorded on all ranks of one machine")
 
 
 def _collective_rows(measured: Measured) -> tuple[Selection, Rows]:
@@ -39,12 +37,7 @@ def _collective_rows(measured: Measured) -> tuple[Selection, Rows]:
     return view, rows
 
 
-@metric(
-    "bus_gb_per_s",
-    "GB/s",
-    "bus bandwidth of the fastest collective of 16 MiB or more in this recording; the links can do that at "
-    "least: waiting is in its time",
-)
+@metric("bus_gb_per_s", "GB/s", "Bus bandwidth of the fastest collective of 16 MiB or more, waiting included")
 def _bus_gb_per_s(measured: Measured) -> Value | Missing:
     return _fastest(measured, BUS_FACTORS)[0]
 
@@ -52,8 +45,8 @@ def _bus_gb_per_s(measured: Measured) -> Value | Missing:
 @metric(
     "bus_link_share",
     "share",
-    "the same, without all-to-alls, against what the GPU can send to others, if all these ranks are on its "
-    "machine",
+    "Share of the link bandwidth that the fastest large collective reaches, all-to-alls left out,"
+    " if its ranks are on one machine",
 )
 def _bus_link_share(measured: Measured) -> Value | Missing:
     best, size = _fastest(measured, LINK_KINDS)
@@ -94,12 +87,13 @@ def _link(measured: Measured, rank_count: int) -> float:
 @metric(
     "link_share_reached",
     "share",
-    "of what the GPU can send to the others of its machine, that the fastest large collective of all ranks "
-    "on one machine reaches, from when the last of them has come",
+    "Share of the link bandwidth that the fastest large collective of one machine reaches, once "
+    "its last rank has arrived",
 )
 def _link_share_reached(measured: Measured) -> Value | Missing:
-    kinds = measured.job.collectives if measured.job is not None else ()
-    judged = [kind for kind in kinds if kind.kind in LINK_KINDS and kind.on_one_host]
+    if measured.job is None:
+        return ONE_RANK
+    judged = [kind for kind in measured.job.collectives if kind.kind in LINK_KINDS and kind.on_one_host]
     reached = [(one.best_gb_per_s, one.size) for one in judged if one.size and one.best_gb_per_s]
     if not reached:
         return NO_HOST_RANKS
@@ -109,8 +103,7 @@ def _link_share_reached(measured: Measured) -> Value | Missing:
 @metric(
     "collective_waiting_share",
     "share",
-    "of the time in collectives, at least: what those of one kind, size and group take longer than the "
-    "fastest of them",
+    "Share of collective time spent waiting: what equal collectives take beyond the fastest of them",
 )
 def _collective_waiting_share(measured: Measured) -> Value | Missing:
     view, rows = _collective_rows(measured)

@@ -12,7 +12,9 @@ from diagnose.measure.areas.user_code import places_of
 from diagnose.measure.epochs import epoch_begins, steps_since
 from diagnose.measure.measured import (
     NO_FACTS,
+    NO_PLAIN_STEPS,
     NO_STEPS,
+    ONLY_IN_A_RUN,
     FactPlace,
     Measured,
     Missing,
@@ -27,8 +29,8 @@ from diagnose.measure.sources import Sources
 from diagnose.measure.view import Rows
 
 NO_LOADER = Missing("no torch DataLoader was used")
-NO_SECOND_EPOCH = Missing("no second epoch began while the script was recorded")
-NO_FETCH = Missing("no batch was fetched during the recorded steps")
+NO_SECOND_EPOCH = Missing("no second epoch started while the script was recorded")
+NO_FETCH = Missing("no batch was fetched during the recorded steps", in_trace=ONLY_IN_A_RUN)
 SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
 LATE_STEP = 0.5  # of the median step beyond it
 SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
@@ -40,7 +42,7 @@ SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time
 
 @selector(
     "input_wait",
-    "time of the training thread inside the data loader's `__next__`",
+    "waiting for the next batch (the loader's `__next__` on the training thread)",
     attributed=ledger_row("input_wait"),
 )
 def _input_wait(view: Selection) -> Rows:
@@ -62,7 +64,7 @@ def _steadiness(loader: dict[str, Any]) -> tuple[float, ...]:
     return tuple(loader.get(name) or 0 for name in ("fed_share", "batches_per_step", "dataset_length"))
 
 
-@metric("loader_worker_count", "count", "worker processes of the DataLoader that feeds the steps")
+@metric("loader_worker_count", "count", "Number of workers of the DataLoader that feeds the steps")
 def _loader_worker_count(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if not isinstance(loader, Missing):
@@ -70,12 +72,12 @@ def _loader_worker_count(measured: Measured) -> Value | Missing:
     return _worker_count_from_names(measured) if loader is NO_FACTS else loader
 
 
-@metric("loader_known", "yes/no", "how the loader was made is recorded, which a lone trace does not tell")
+@metric("loader_known", "yes/no", "How the loader was made was recorded (never in a trace)")
 def _loader_known(measured: Measured) -> Value | Missing:
     return not isinstance(feeding_loader(measured), Missing)
 
 
-@metric("loader_place", "", "where the script makes that DataLoader")
+@metric("loader_place", "", "Line that makes this DataLoader")
 def _loader_place(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
@@ -90,45 +92,37 @@ def _worker_count_from_names(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is not None and view.name_matches(r"#_SingleProcessDataLoaderIter").any():
         return 0
-    return Missing("the number of loader workers is not in a trace", NO_FACTS.option)
+    return ONLY_IN_A_RUN
 
 
-@metric(
-    "fetch_ms",
-    "ms",
-    "one batch: reading the samples and collating them, wherever that happens; from the plain phase",
-)
+@metric("fetch_ms", "ms", "Time to load one batch: read its samples and collate them")
 def _fetch_ms(measured: Measured) -> Value | Missing:
     for phase in ("plain", "timeline"):
         if (fetch_ms := measured.fetch_ms(phase)) > 0:
             return fetch_ms
-    return NO_FACTS if not measured.recording.facts else NO_FETCH
+    return NO_FETCH
 
 
 @metric(
     "fetch_busy_share",
     "share",
-    "of the time to fetch a batch in which a processor works; in the rest the fetch waits, for files or a "
-    "server",
+    "Share of loading time in which a CPU works (the rest waits for files or a server)",
 )
 def _fetch_busy_share(measured: Measured) -> Value | Missing:
     fetches = plain_fetch_rows(measured)
     if not len(fetches):
-        return NO_FACTS if not measured.recording.facts else NO_FETCH
+        return NO_FETCH
     if fetches["cpu_ns"].isna().any():
-        return Missing("the processor time of fetches was not recorded", NO_FACTS.option)
+        return Missing("the CPU time of fetches was not recorded")
     if measured.metric("crowded") is True:
-        return Missing(
-            "other processes kept the fetch from its processor, which looks like waiting", "an idle machine"
-        )
+        return Missing("other processes kept every core busy: a delayed fetch looks like one that waits")
     return min(1.0, float(fetches["cpu_ns"].sum()) / max(float(fetches["dur_ns"].sum()), 1.0))
 
 
 @metric(
     "suggested_workers",
     "count",
-    "workers that hide the fetch: ceil(fetch ÷ rest of the step) + 1; at most as many as the cores can work "
-    "for at the same time",
+    "Number of workers that hide loading: ⌈fetch ÷ rest of the step⌉ + 1, at most what the cores can run",
 )
 def _suggested_workers(measured: Measured) -> Value | Missing:
     work_ms, step_ms = measured.needed("fetch_ms") * measured.fetches_per_step, measured.needed("step_ms")
@@ -139,16 +133,12 @@ def _suggested_workers(measured: Measured) -> Value | Missing:
     return int(max(1, min(math.ceil(work_ms / compute_ms) + 1, most)))
 
 
-@metric("missing_workers", "count", "suggested workers less those there are")
+@metric("missing_workers", "count", "Suggested workers less the workers there are")
 def _missing_workers(measured: Measured) -> Value | Missing:
     return measured.needed("suggested_workers") - measured.needed("loader_worker_count")
 
 
-@metric(
-    "more_workers",
-    "count",
-    "the suggested number of workers, where the loader has fewer and a core is idle for another one",
-)
+@metric("more_workers", "count", "Suggested number of workers, if it is higher and a core is free")
 def _more_workers(measured: Measured) -> Value | Missing:
     if measured.needed("missing_workers") <= 0:
         return Missing("the loader has as many worker processes as can be suggested")
@@ -159,19 +149,14 @@ def _more_workers(measured: Measured) -> Value | Missing:
     )
 
 
-@metric(
-    "loading_ms",
-    "ms",
-    "the wait for batches per step, or what their fetch takes without a profiler where that is known to be "
-    "less",
-)
+@metric("loading_ms", "ms", "Time per step spent waiting for batches")
 def _loading_ms(measured: Measured) -> Value | Missing:
     wait_ms, fetch_ms = measured.needed("input_wait_ms"), measured.number("fetch_ms")
     in_main_process = fetch_ms > 0 and measured.metric("loader_worker_count") == 0
     return min(wait_ms, fetch_ms * measured.fetches_per_step) if in_main_process else wait_ms
 
 
-@metric("loading_share", "share", "share of the step spent waiting for batches")
+@metric("loading_share", "share", "Share of the step spent waiting for batches")
 def _loading_share(measured: Measured) -> Value | Missing:
     return measured.needed("loading_ms") / measured.number("step_ms")
 
@@ -179,13 +164,13 @@ def _loading_share(measured: Measured) -> Value | Missing:
 # ---- workers and the cores for them
 
 
-@metric("core_for_workers", "yes/no", "a CPU core is free for a worker (assumed where that was not recorded)")
+@metric("core_for_workers", "yes/no", "A CPU core is free for a worker (assumed where that was not recorded)")
 def _core_for_workers(measured: Measured) -> Value | Missing:
     idle = measured.metric("idle_core_count")
     return True if isinstance(idle, Missing) else float(idle) >= SPARE_CORE
 
 
-@metric("worker_busy_share", "share", "of the workers' time in the plain steps in which they fetch")
+@metric("worker_busy_share", "share", "Share of the workers' time spent loading, while steps were timed")
 def _worker_busy_share(measured: Measured) -> Value | Missing:
     workers, phase = measured.metric("loader_worker_count"), measured.recording.phase("plain")
     if isinstance(workers, Missing):
@@ -193,7 +178,7 @@ def _worker_busy_share(measured: Measured) -> Value | Missing:
     if workers == 0:
         return 0.0
     if phase is None:
-        return NO_STEPS
+        return NO_PLAIN_STEPS
     took = plain_fetches(measured)
     whole_ns = phase["tick_ns"][-1] - phase["tick_ns"][0]
     return min(1.0, float(took.sum()) / (float(workers) * whole_ns)) if len(took) else NO_FETCH
@@ -217,7 +202,7 @@ def plain_fetch_rows(measured: Measured) -> pd.DataFrame:
     return fetches[inside & ~starting]
 
 
-@metric("workers_per_core", "ratio", "loader workers for each processor core at hand")
+@metric("workers_per_core", "ratio", "Workers per available CPU core")
 def _workers_per_core(measured: Measured) -> Value | Missing:
     return measured.needed("loader_worker_count") / measured.needed("cpu_core_count")
 
@@ -228,12 +213,12 @@ def _workers_per_core(measured: Measured) -> Value | Missing:
 @metric(
     "slow_fetch_share",
     "share",
-    "of the time to fetch batches that goes to those which take three times the median or more",
+    "Share of loading time spent on slow batches (three times the median or more)",
 )
 def _slow_fetch_share(measured: Measured) -> Value | Missing:
     took = plain_fetches(measured)
     if not len(took):
-        return NO_FACTS if not measured.recording.facts else NO_FETCH
+        return NO_FETCH
     return float(took[is_slow_fetch(took)].sum() / took.sum())
 
 
@@ -253,22 +238,23 @@ def slow_fetches_ms(measured: Measured) -> float:
 
 @fact_selector(
     "input_bursts",
-    "plain steps that take far longer than the median, no epoch's end, as far as slow fetches in the workers "
-    "account for it",
+    "slow steps beyond the median that slow fetches in the workers explain (epoch ends left out)",
 )
 def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
     workers, steps_ms = measured.metric("loader_worker_count"), measured.recording.step_ns("plain") / 1e6
     if isinstance(workers, Missing):
         return workers
     if not len(steps_ms):
-        return NO_STEPS
+        return NO_PLAIN_STEPS
     beyond_ms = steps_ms - np.median(steps_ms)
     late = (beyond_ms >= LATE_STEP * np.median(steps_ms)) & ~at_epoch_ends(measured)
     cost_ms = min(float(beyond_ms[late].sum()) / len(steps_ms), slow_fetches_ms(measured)) if workers else 0.0
     return [FactPlace(*loop_line(measured), float(late.mean()), cost_ms)]
 
 
-@metric("steady_wait_share", "share", "of the step spent waiting if every batch came as the median one does")
+@metric(
+    "steady_wait_share", "share", "Share of the step spent waiting if every batch came like the median one"
+)
 def _steady_wait_share(measured: Measured) -> Value | Missing:
     view, share = measured.timeline, measured.needed("input_wait_share")
     if view is None:
@@ -279,26 +265,23 @@ def _steady_wait_share(measured: Measured) -> Value | Missing:
     )
 
 
-@metric("median_wait_ms", "ms", "the median wait of the training thread for one batch")
+@metric("median_wait_ms", "ms", "Median time that the training thread waits for a batch")
 def _median_wait_ms(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
         return NO_STEPS
     if measured.metric("disturbed"):
-        return Missing(
-            "every core was busy, with other processes too, which makes waits long at random",
-            "an idle machine",
-        )
+        return Missing("other processes kept every core busy, which makes waits long at random")
     waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
     return measured.plain_ms(float(np.median(waits)) / 1e6, of_input_wait=True) if len(waits) else NO_FETCH
 
 
-@metric("persistent_workers", "yes/no", "the loader keeps its workers from one epoch to the next")
+@metric("persistent_workers", "yes/no", "The loader has persistent workers")
 def _persistent_workers(measured: Measured) -> Value | Missing:
     return bool(known(feeding_loader(measured)).get("persistent_workers"))
 
 
-@metric("prefetch_factor", "count", "batches each worker prepares ahead")
+@metric("prefetch_factor", "count", "Number of batches that each worker loads ahead")
 def _prefetch_factor(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
@@ -312,8 +295,7 @@ def _prefetch_factor(measured: Measured) -> Value | Missing:
 
 @fact_selector(
     "epoch_starts",
-    "what the workers' start costs at the begin of each epoch, beyond one ordinary fetch, spread over the "
-    "epoch's steps",
+    "starting the workers of each epoch, beyond one ordinary fetch, spread over the epoch's steps",
 )
 def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)
@@ -333,11 +315,7 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(*loop_line(measured), 1 / epoch_steps, cost_ms)]
 
 
-@metric(
-    "epoch_step_count",
-    "steps",
-    "of one epoch of the loader that feeds the steps, of which a second one began during the recording",
-)
+@metric("epoch_step_count", "steps", "Steps per epoch, where a second epoch started during the recording")
 def _epoch_step_count(measured: Measured) -> Value | Missing:
     loader = known(feeding_loader(measured))
     if "iterator_start_ns" in loader:
@@ -356,7 +334,7 @@ def steps_into_epoch(measured: Measured) -> np.ndarray:
     """
     length, phase = measured.needed("epoch_step_count"), measured.recording.phase("plain")
     if phase is None:
-        raise Unknown(NO_STEPS)
+        raise Unknown(NO_PLAIN_STEPS)
     if length < SHORTEST_EPOCH:
         raise Unknown(Missing("the epochs are too short to tell their ends from the rest"))
     first = phase["first_tick"] // measured.recording.ticks_per_step + 1
@@ -398,11 +376,7 @@ def loop_line(measured: Measured) -> tuple[str, int, str]:
 # ---- what is wrong with a loader whatever it costs
 
 
-@metric(
-    "batch_pinned_in_vain",
-    "yes/no",
-    "the loader is to pin batches, and they are of a class that torch cannot pin",
-)
+@metric("batch_pinned_in_vain", "yes/no", "The loader should pin batches, but torch cannot pin their class")
 def _batch_pinned_in_vain(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
@@ -410,11 +384,7 @@ def _batch_pinned_in_vain(measured: Measured) -> Value | Missing:
     return bool(loader.get("pin_memory")) and loader.get("batch_pinnable") is False
 
 
-@metric(
-    "iterable_copies",
-    "count",
-    "times each sample of an iterable data set is delivered, if its workers do not share it out",
-)
+@metric("iterable_copies", "count", "Times that each sample of an iterable dataset is loaded")
 def _iterable_copies(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
@@ -428,7 +398,7 @@ def _iterable_copies(measured: Measured) -> Value | Missing:
     return 1 if shared_out else max(1, int(loader["num_workers"]))
 
 
-@fact_selector("loader_made", "where the script makes the loader that feeds the steps")
+@fact_selector("loader_made", "the call that makes the loader of the steps")
 def _loader_made(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):

@@ -93,7 +93,7 @@ class _Annotated:
         self._metadata("process_sort_index", self._pid, {"sort_index": ABOVE_ALL})
 
     def add_steps(self, view: Selection) -> None:
-        steps = view.trace.steps[view.trace.steps.complete]
+        steps = view.trace.steps[view.trace.steps.complete][view.chosen]
         track = self._thread("Steps, as recorded")
         for number, (start, end) in zip(steps.number.tolist(), view.host_windows.tolist(), strict=True):
             self._slice(track, start, end, f"step {number}: {text.ms((end - start) / 1e6)}", {})

@@ -157,7 +157,9 @@ class ReplayedSteps:
         return {row: there - begin for row, there in step_ledger(View(window)).rows.items()}
 
     def _runs_ahead(self) -> bool:
-        """Whether the host takes less for the steady rounds than the GPU."""
+        """Whether the host takes less for the steady rounds than the GPU, or did when it was recorded."""
+        if not np.array_equal(self._view.windows, self._view.host_windows):
+            return True
         host_ns = np.diff(
             self._replayed.rounds_ns[[-STEADY_ROUNDS - 1, -1], self._prediction.replay.graph.ends[0]]
         )[0]

@@ -12,8 +12,8 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.view import category_matches
-from diagnose.predict.flops import FLOATING, Work
-from diagnose.predict.retiming import gpu_peaks, works_of
+from diagnose.predict.flops import Work
+from diagnose.predict.retiming import format_of, gpu_peaks, works_of
 from diagnose.trace.cleaning import clean
 
 MOST_KERNELS = 30
@@ -78,7 +78,7 @@ def _point(view: Selection, sources: Sources, ns: int, work: Work, group: pd.Dat
     reduced = category_matches(names[group["row"].to_numpy()], REDUCED_PRECISION_KERNEL).any()
     return {
         "name": clean(str(names[longest]), LONGEST_NAME),
-        "format": _format(work, bool(reduced)),
+        "format": format_of(work, bool(reduced)),
         "flop_per_byte": work.flop / work.moved_bytes,
         "flop_per_s": work.flop * group["call"].nunique() / ns * 1e9,
         "ms_per_step": ns / 1e6 / view.step_count,
@@ -86,11 +86,3 @@ def _point(view: Selection, sources: Sources, ns: int, work: Work, group: pd.Dat
         if host["line"] >= 0
         else None,
     }
-
-
-def _format(work: Work, is_reduced: bool) -> str:
-    """What most of the numbers are stored in; a kernel that is named after TF32 computes in it."""
-    stored = max(
-        (one for one in work.traffic if one in FLOATING), key=lambda one: work.traffic[one], default="fp32"
-    )
-    return "tf32" if stored == "fp32" and is_reduced else stored

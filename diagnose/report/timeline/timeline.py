@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from diagnose.document.text import ms
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Measured
 from diagnose.measure.sources import Sources
@@ -33,8 +34,9 @@ AHEAD = (
 )
 FAILED = "Replaying it failed ({error})."
 WAITS = "The wait for worker processes is drawn at the step's beginning."
-UNEVEN = "Steps differ: the ledger is of the average step, and the one drawn takes {}."
-ALIKE = 0.1  # by which the drawn step may differ from the average one before that is said
+UNLIKE = "Drawn: one step{how}, {drawn}; a typical step takes {step}."
+STEADY = " of the steady-state replay"
+ALIKE = 0.01  # by which the drawn step may differ from the typical one before both numbers are said
 
 
 class Version(NamedTuple):
@@ -54,8 +56,10 @@ class Version(NamedTuple):
             self.failure: bool(self.failure),
             AHEAD: self.step.is_ahead,
             WAITS: self.step.wait_ns > 0,
-            UNEVEN.format("less" if drawn_ms < step_ms else "more"): self.replayed
-            and abs(drawn_ms - step_ms) > ALIKE * step_ms,
+            UNLIKE.format(how=STEADY * self.replayed, drawn=ms(drawn_ms), step=ms(step_ms)): abs(
+                drawn_ms - step_ms
+            )
+            > ALIKE * step_ms,
         }
         return " ".join(sentence for sentence, holds in sentences.items() if holds)
 

@@ -128,6 +128,9 @@ class CallCounts(Observer):
             "saved_bytes": self.saved_bytes,
             "batch_size": first_dimensions.most_common(1)[0][0] if first_dimensions else None,
             "shape_count": max(shape_counts.values(), default=None),
+            "sample_count": sum(size * count for size, count in first_dimensions.items())
+            if len(shape_counts) == 1
+            else None,
         }
 
     def optimizers(self) -> list[Any]:

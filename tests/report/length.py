@@ -1,0 +1,27 @@
+"""How long a report may be above its folds, and what must be in it all the same."""
+
+from __future__ import annotations
+
+from diagnose.document.model import Document
+from diagnose.document.text import code, place, prose
+from diagnose.report.markdown import TOP_LINES, VISIBLE_LINES, markdown
+
+
+def assert_short_and_whole(document: Document) -> None:
+    """No more than two screens above the first fold, and nothing lost in the folds."""
+    report = markdown(document)
+    assert len(report.partition("<details>")[0].splitlines()) <= VISIBLE_LINES == 60
+    fired = [finding for finding in document.findings if finding.state == "fires"]
+    spots = [
+        *(culprit for finding in fired if finding.group == "plan" for culprit in finding.culprits),
+        *document.lines[:TOP_LINES],
+    ]
+    wanted = [
+        *(prose(finding.fix.title) for finding in fired),
+        *(f"diagnose rules {row.rule}" for row in document.plan),
+        *(prose(row.meaning) for row in document.ledger),
+        *(code(place(spot)) for spot in spots),
+        *(prose(note.text) for note in document.notes),
+        *(code(finding.rule) for finding in document.findings if finding.state == "abstains"),
+    ]
+    assert [text for text in wanted if text not in report] == []
