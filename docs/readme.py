@@ -42,9 +42,7 @@ def _summary(document: Document) -> str:
     stream = io.StringIO()
     print_summary(document, Path("diagnosis"), Console(file=stream, width=WIDTH, color_system=None))
     lines = [line.rstrip() for line in stream.getvalue().strip().splitlines()]
-    return "\n".join(
-        lines[: next(at for at, line in enumerate(lines) if line.startswith("Report "))]
-    ).rstrip()
+    return "\n".join(takewhile(lambda line: not line.startswith("Report "), lines)).rstrip()
 
 
 def _gained(before: Document, after: Document) -> str:

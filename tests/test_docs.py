@@ -92,5 +92,5 @@ def test_commands_were_found() -> None:
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
 def test_pages_name_files_that_are_there(page: Path) -> None:
-    named = set(re.findall(r"docs/[\w-]+\.\w+", page.read_text(encoding="utf-8")))
+    named = set(re.findall(r"docs/[\w.-]*\w", page.read_text(encoding="utf-8")))
     assert {name for name in named if not (ROOT / name).exists()} == set()
