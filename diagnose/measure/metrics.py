@@ -91,9 +91,10 @@ def _fact_count_per_step(selector: FactSelector) -> Number:
 
 
 def _three_metrics(name: str, meaning: str, ms: Number, count: Number) -> None:
-    metric(f"{name}_ms", "ms", f"{meaning}, per step")(ms)
-    metric(f"{name}_share", "share", f"{meaning}, as a share of the step")(_share_of_step(f"{name}_ms"))
-    metric(f"{name}_count_per_step", "count", f"{meaning}, how many per step")(count)
+    """``meaning``: a noun phrase for the events, which reads on after "taken by"."""
+    metric(f"{name}_ms", "ms", f"Time per step taken by {meaning}")(ms)
+    metric(f"{name}_share", "share", f"Share of the step taken by {meaning}")(_share_of_step(f"{name}_ms"))
+    metric(f"{name}_count_per_step", "count", f"Number per step: {meaning}")(count)
 
 
 def _metrics_of(selector: Selector) -> None:

@@ -71,12 +71,15 @@ def _most_ms(
     """What no fix can gain more than: what is at stake, and where only the host's work changes, what the GPU
     leaves of the step.
 
-    Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says.
+    Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says. Of a
+    wait for the loader all may go, whatever the model of its workers expects.
     """
     bound_ms, floor_ms = at_most_ms(finding, prediction.measured), prediction.limit_ms
     most_ms = prediction.recorded_ms if bound_ms is None else bound_ms
     if finding.rule.saving.edit == "unblock":
         most_ms = max(most_ms, *gains_ms)
+    if finding.rule.saving.edit == "overlap":
+        most_ms = max(most_ms, finding.ms_per_step or 0.0)
     if floor_ms is not None and not any(
         len(edit.events) for change in changes if change for edit in change.edits
     ):

@@ -42,8 +42,8 @@ def _from_first_to_last(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "repeated_backward",
-    "backward operators that run again for the same forward after an optimizer's step (`retain_graph=True`), "
-    "but for their last run",
+    "backward operators that run again for the same forward after an optimizer's step "
+    "(`retain_graph=True`), except their last run",
     attributed=_from_first_to_last,
 )
 def _repeated_backward(view: Selection) -> Rows:
@@ -60,6 +60,6 @@ def _repeated_backward(view: Selection) -> Rows:
     return view.named(again)
 
 
-@metric("optimizer_count", "count", "optimizers that stepped while the script was recorded")
+@metric("optimizer_count", "count", "Number of optimizers that stepped while the script was recorded")
 def _optimizer_count(measured: Measured) -> Value | Missing:
     return len(known(measured.fact("optimizers")))

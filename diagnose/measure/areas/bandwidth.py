@@ -37,12 +37,7 @@ def _collective_rows(measured: Measured) -> tuple[Selection, Rows]:
     return view, rows
 
 
-@metric(
-    "bus_gb_per_s",
-    "GB/s",
-    "bus bandwidth of the fastest collective of 16 MiB or more in this recording; the links can do that at "
-    "least: waiting is in its time",
-)
+@metric("bus_gb_per_s", "GB/s", "Bus bandwidth of the fastest collective of 16 MiB or more, waiting included")
 def _bus_gb_per_s(measured: Measured) -> Value | Missing:
     return _fastest(measured, BUS_FACTORS)[0]
 
@@ -50,8 +45,8 @@ def _bus_gb_per_s(measured: Measured) -> Value | Missing:
 @metric(
     "bus_link_share",
     "share",
-    "the same, without all-to-alls, against what the GPU can send to others, if all these ranks are on its "
-    "machine",
+    "Share of the link bandwidth that the fastest large collective reaches, all-to-alls left out,"
+    " if its ranks are on one machine",
 )
 def _bus_link_share(measured: Measured) -> Value | Missing:
     best, size = _fastest(measured, LINK_KINDS)
@@ -92,8 +87,8 @@ def _link(measured: Measured, rank_count: int) -> float:
 @metric(
     "link_share_reached",
     "share",
-    "of what the GPU can send to the others of its machine, that the fastest large collective of all ranks "
-    "on one machine reaches, from when the last of them has come",
+    "Share of the link bandwidth that the fastest large collective of one machine reaches, once "
+    "its last rank has arrived",
 )
 def _link_share_reached(measured: Measured) -> Value | Missing:
     if measured.job is None:
@@ -108,8 +103,7 @@ def _link_share_reached(measured: Measured) -> Value | Missing:
 @metric(
     "collective_waiting_share",
     "share",
-    "of the time in collectives, at least: what those of one kind, size and group take longer than the "
-    "fastest of them",
+    "Share of collective time spent waiting: what equal collectives take beyond the fastest of them",
 )
 def _collective_waiting_share(measured: Measured) -> Value | Missing:
     view, rows = _collective_rows(measured)

@@ -54,7 +54,7 @@ def _between_regions(view: Selection, rows: Rows) -> Intervals:
     return in_rows(view, between, "launch_bound", "python", "host_work") if view.has_device else between
 
 
-@selector("between_graphs", "time of a forward between its compiled graphs", attributed=_between_regions)
+@selector("between_graphs", "the gaps between compiled graphs in a forward", attributed=_between_regions)
 def _between_graphs(view: Selection) -> Rows:
     return view.named(view.name_matches(GRAPH_CALL) & view.on_training_thread)
 
@@ -64,9 +64,7 @@ def _graph_break_ms(measured: Measured) -> float | None:
     return None if isinstance(between, Missing) else float(between)
 
 
-@fact_selector(
-    "graph_breaks", "places where torch.compile had to break the graph, with the time between the graphs"
-)
+@fact_selector("graph_breaks", "graph breaks of torch.compile and the gaps between the graphs")
 def _graph_breaks(measured: Measured) -> list[FactPlace] | Missing:
     breaks = _compile_rows(measured, "graph_breaks")
     if isinstance(breaks, Missing):
@@ -76,17 +74,17 @@ def _graph_breaks(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(graph_break["file"], graph_break["line"], "", 1.0, ms) for graph_break in breaks]
 
 
-@metric("graph_break_reason", "", "why torch.compile broke the graph, the commonest reason")
+@metric("graph_break_reason", "", "Most frequent reason for a graph break")
 def _graph_break_reason(measured: Measured) -> Value | Missing:
     return _first_reason(_compile_rows(measured, "graph_breaks"))
 
 
-@selector("compiling", "the compiler at work on the training thread")
+@selector("compiling", "the compiler on the training thread")
 def _compiling(view: Selection) -> Rows:
     return view.named(view.name_matches(COMPILATION) & view.on_training_thread & (view.kind != "runtime"))
 
 
-@fact_selector("recompilations", "frames that torch.compile had to compile again, by why")
+@fact_selector("recompilations", "frames that torch.compile compiled again")
 def _recompilations(measured: Measured) -> list[FactPlace] | Missing:
     again = _compile_rows(measured, "recompiles")
     if isinstance(again, Missing):
@@ -96,16 +94,14 @@ def _recompilations(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(one["file"], one["line"], "", float(one["count"]), ms) for one in again]
 
 
-@metric("recompile_count", "count", "times torch.compile compiled a frame again, in the whole run so far")
+@metric(
+    "recompile_count", "count", "Times that torch.compile compiled a frame again, in the whole run so far"
+)
 def _recompile_count(measured: Measured) -> Value | Missing:
     return sum(int(one["count"]) for one in known(_compile_rows(measured, "recompiles")))
 
 
-@metric(
-    "recompiles_in_steps_count",
-    "count",
-    "frames compiled during the plain phase, when the steps should have settled",
-)
+@metric("recompiles_in_steps_count", "count", "Number of frames compiled while steps were timed")
 def _recompiles_in_steps(measured: Measured) -> Value | Missing:
     compiled = measured.fact("compile", NOT_COMPILED)
     if isinstance(compiled, Missing):
@@ -114,7 +110,7 @@ def _recompiles_in_steps(measured: Measured) -> Value | Missing:
     return NO_PLAIN_STEPS if count is None else int(count)
 
 
-@metric("recompile_reason", "", "why torch.compile compiled again, the commonest reason")
+@metric("recompile_reason", "", "Most frequent reason for compiling again")
 def _recompile_reason(measured: Measured) -> Value | Missing:
     return _first_reason(_compile_rows(measured, "recompiles"))
 

@@ -15,7 +15,7 @@ LAYOUT_KERNEL = r"(?i)nchw_?to_?nhwc|nhwc_?to_?nchw"
 
 
 @selector(
-    "layout_kernels", "kernels that turn NCHW tensors into NHWC for a convolution, or back", table="device"
+    "layout_kernels", "kernels that convert tensors between NCHW and NHWC around convolutions", table="device"
 )
 def _layout_kernels(view: Selection) -> Rows:
     kernel = np.asarray(view.device["kind"] == "kernel") & view.device_in_steps
@@ -23,9 +23,7 @@ def _layout_kernels(view: Selection) -> Rows:
 
 
 @selector(
-    "convolution_trials",
-    "convolutions that try out algorithms, after the first recorded step",
-    needs="device",
+    "convolution_trials", "convolutions that try out algorithms after the first recorded step", needs="device"
 )
 def _convolution_trials(view: Selection) -> Rows:
     """Convolutions that wait for the GPU: only a trial, which takes the time, has to.
@@ -55,13 +53,11 @@ def _conv_bias(view: Selection) -> Rows:
     return rows[adds[op[rows]] & (above >= 0) & convolution[above]]
 
 
-fact_metric("cudnn_benchmark", "yes/no", "torch.backends.cudnn.benchmark")
+fact_metric("cudnn_benchmark", "yes/no", "`torch.backends.cudnn.benchmark` is on")
 
 
 @metric(
-    "conv_bias_before_norm_count",
-    "count",
-    "convolutions with a bias whose output goes straight into a normalisation that removes it",
+    "conv_bias_before_norm_count", "count", "Number of convolutions whose bias the next normalisation removes"
 )
 def _conv_bias_before_norm_count(measured: Measured) -> Value | Missing:
     if not measured.recording.facts:

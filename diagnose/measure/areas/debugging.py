@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 from diagnose.measure.measured import NO_FACTS, FactPlace, Measured, Missing, fact_metric, fact_selector
 
-fact_metric("anomaly_mode", "yes/no", "autograd's anomaly detection was on during the steps")
-fact_metric("launch_blocking", "yes/no", "CUDA_LAUNCH_BLOCKING makes every launch wait for its kernel")
-fact_metric(
-    "own_profiler_share", "share", "of the recording in which a profiler of the script's own was running"
-)
+fact_metric("anomaly_mode", "yes/no", "Autograd's anomaly detection was on during the steps")
+fact_metric("launch_blocking", "yes/no", "`CUDA_LAUNCH_BLOCKING` makes every launch wait for its kernel")
+fact_metric("own_profiler_share", "share", "Share of the recording in which a profiler of your code ran")
 
 
 def _mode(name: str, meaning: str, is_on: Callable[[Measured], object]) -> None:
@@ -28,11 +26,11 @@ def _mode(name: str, meaning: str, is_on: Callable[[Measured], object]) -> None:
 
 _mode(
     "anomaly_detection",
-    "autograd's anomaly detection, while it is on",
+    "autograd's anomaly detection",
     lambda measured: measured.recording.facts.get("anomaly_mode"),
 )
 _mode(
     "profiler_left_on",
-    "a profiler of the script's own, while it runs",
+    "a profiler that your code runs",
     lambda measured: measured.recording.facts.get("own_profiler_share"),
 )

@@ -30,7 +30,7 @@ def _exposed(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "communication",
-    "collectives, while the GPU computes nothing",
+    "collectives while the GPU computes nothing",
     table="device",
     attributed=ledger_row("exposed_communication"),
 )
@@ -40,7 +40,7 @@ def _communication(view: Selection) -> Rows:
 
 @selector(
     "sync_batchnorm",
-    "collectives of SyncBatchNorm, while the GPU computes nothing",
+    "collectives of SyncBatchNorm while the GPU computes nothing",
     table="device",
     attributed=_exposed,
 )
@@ -50,8 +50,8 @@ def _sync_batchnorm(view: Selection) -> Rows:
 
 @selector(
     "small_collectives",
-    "collectives of at most 50 µs and 1 MiB (where that was recorded) outside SyncBatchNorm, while the GPU "
-    "computes nothing",
+    "small collectives (at most 50 µs, and 1 MiB where known) while the GPU computes nothing, "
+    "without those of SyncBatchNorm",
     table="device",
     attributed=_exposed,
 )
@@ -65,8 +65,7 @@ def _small_collectives(view: Selection) -> Rows:
 
 @selector(
     "pipeline_transfers",
-    "sends and receives between two ranks, of a pipeline's stages or a script's own, while the GPU computes "
-    "nothing",
+    "sends and receives between two ranks while the GPU computes nothing",
     table="device",
     attributed=_exposed,
 )
@@ -94,8 +93,7 @@ def _accumulating_backwards(view: Selection) -> Intervals:
 
 @selector(
     "accumulation_syncs",
-    "all-reduces started by a backward that another backward follows before the update, while the GPU "
-    "computes nothing",
+    "all-reduces of a backward that is not the last before the update, while the GPU computes nothing",
     table="device",
     attributed=_exposed,
 )
@@ -122,7 +120,7 @@ def _idle_within(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "unused_search",
-    "DistributedDataParallel's searches for parameters without a gradient",
+    "searches of DistributedDataParallel for parameters without a gradient",
     attributed=_idle_within,
 )
 def _unused_search(view: Selection) -> Rows:
@@ -131,7 +129,7 @@ def _unused_search(view: Selection) -> Rows:
 
 @selector(
     "gloo_on_gpu",
-    "collectives of the gloo backend, while the GPU idles or copies",
+    "collectives of the gloo backend while the GPU idles or copies",
     needs="device",
     attributed=lambda view, rows: _gloo_time(view, rows),
 )
@@ -147,8 +145,7 @@ def _gloo_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "data_parallel",
-    "`nn.DataParallel` spreading model and batch over the GPUs and collecting results, while the first GPU "
-    "computes nothing",
+    "copying and collecting by `nn.DataParallel` while the first GPU computes nothing",
     needs="device",
     attributed=lambda view, rows: _data_parallel_time(view, rows),
 )
@@ -167,17 +164,15 @@ def _data_parallel_time(view: Selection, rows: Rows) -> Intervals:
 # ---- what every rank holds
 
 
-@metric("ddp_rank_count", "count", "ranks that hold the same model in DistributedDataParallel; 1 without")
+@metric(
+    "ddp_rank_count", "count", "Number of ranks with the same model in DistributedDataParallel (1 without)"
+)
 def _ddp_rank_count(measured: Measured) -> Value | Missing:
     wrapped, group = known(measured.fact("ddp")), measured.recording.facts.get("process_group") or {}
     return int(group.get("world_size") or 1) if wrapped else 1
 
 
-@metric(
-    "replicated_state_bytes",
-    "bytes",
-    "state of the optimizers on the GPU; 0 if ZeroRedundancyOptimizer shares it among the ranks",
-)
+@metric("replicated_state_bytes", "bytes", "Optimizer state on the GPU (0 with ZeroRedundancyOptimizer)")
 def _replicated_state_bytes(measured: Measured) -> Value | Missing:
     on_gpu = [one for one in known(measured.fact("optimizers")) if str(one.get("device")).startswith("cuda")]
     if any(one.get("class") == "ZeroRedundancyOptimizer" for one in on_gpu):
@@ -186,16 +181,12 @@ def _replicated_state_bytes(measured: Measured) -> Value | Missing:
     return sum(sizes) if sizes and None not in sizes else NO_STATE
 
 
-@metric("replicated_state_share", "share", "of the GPU's memory that this state fills")
+@metric("replicated_state_share", "share", "Share of the GPU's memory that holds this optimizer state")
 def _replicated_state_share(measured: Measured) -> Value | Missing:
     capacity = known(measured.fact("cuda_memory", NO_GPU)).get("capacity_bytes")
     return measured.needed("replicated_state_bytes") / capacity if capacity else NO_STATE
 
 
-@metric(
-    "shared_state_gain_bytes",
-    "bytes",
-    "of the GPU's memory that is free then, if the ranks share this state among them",
-)
+@metric("shared_state_gain_bytes", "bytes", "GPU memory that becomes free if the ranks share this state")
 def _shared_state_gain_bytes(measured: Measured) -> Value | Missing:
     return measured.needed("replicated_state_bytes") * (1 - 1 / measured.needed("ddp_rank_count"))

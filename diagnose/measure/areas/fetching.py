@@ -71,26 +71,24 @@ def _reads_file(line: LineTime) -> bool:
 
 
 @fact_selector(
-    "slow_item_line",
-    "the line, or the lines of one function, of the data set's or a transform's own that take most of the "
-    "fetch, in the main process",
+    "slow_item_line", "the costliest line or function of your Dataset or its transforms, in the main process"
 )
 def _slow_item_line(measured: Measured) -> list[FactPlace] | Missing:
     return [one.place(measured.number("input_wait_ms")) for one in _slow_item(measured)]
 
 
-@metric("slow_item_fetch_share", "share", "share of loading time spent in this line or function")
+@metric("slow_item_fetch_share", "share", "Share of loading time spent in this line or function")
 def _slow_item_fetch_share(measured: Measured) -> Value | Missing:
     return _fetch_share(_slow_item(measured))
 
 
-@metric("slow_item_where", "", "whether that is one line, or several of which function")
+@metric("slow_item_where", "", "One line, or several lines of which function")
 def _slow_item_where(measured: Measured) -> Value | Missing:
     lines = _slow_item(measured)
     return "one line" if len(lines) < 2 else f"{len(lines)} lines of `{lines[0].function}`"
 
 
-@metric("slow_item_callee", "", "what it calls, the costliest if there are several")
+@metric("slow_item_callee", "", "Costliest function that this line calls")
 def _slow_item_callee(measured: Measured) -> Value | Missing:
     lines = _slow_item(measured)
     return (
@@ -100,26 +98,19 @@ def _slow_item_callee(measured: Measured) -> Value | Missing:
     )
 
 
-@metric("slow_item_reads_files", "yes/no", "what that line calls reads a file or decodes what was read")
+@metric("slow_item_reads_files", "yes/no", "This line reads a file or decodes what was read")
 def _slow_item_reads_files(measured: Measured) -> Value | Missing:
     return any(map(_reads_file, _slow_item(measured)))
 
 
-@fact_selector(
-    "item_conversions",
-    "calls of `torch.tensor` in the main process that make a tensor for one item of a batch",
-)
+@fact_selector("item_conversions", "calls of `torch.tensor` for single items of a batch, in the main process")
 def _item_conversions(measured: Measured) -> list[FactPlace] | Missing:
     return [
         one.place(measured.number("input_wait_ms")) for one in known(_fetch_lines(measured, CONVERTS_ITEM))
     ]
 
 
-@metric(
-    "item_conversions_part",
-    "share",
-    "of what the script's own lines take of the fetch that goes to such calls",
-)
+@metric("item_conversions_part", "share", "Share of your code's loading time spent in these calls")
 def _item_conversions_part(measured: Measured) -> Value | Missing:
     converting, lines = known(_fetch_lines(measured, CONVERTS_ITEM)), known(_fetch_lines(measured))
     whole = sum(line.share for line in lines)
@@ -128,7 +119,7 @@ def _item_conversions_part(measured: Measured) -> Value | Missing:
 
 @selector(
     "stored_items",
-    "rows of tensors in memory that the loader takes one by one in the main process",
+    "rows of tensors in memory that the loader takes one by one, in the main process",
     attributed=ledger_row("input_wait"),
 )
 def _stored_items(view: Selection) -> Rows:
@@ -146,7 +137,7 @@ def _loader_ops(view: Selection, pattern: str) -> Rows:
 @metric(
     "stored_items_fetch_share",
     "share",
-    "of the fetch in the main process spent in taking such rows and stacking them, Python apart",
+    "Share of loading time spent taking and stacking these rows, without Python",
 )
 def _stored_items_fetch_share(measured: Measured) -> Value | Missing:
     view = measured.timeline

@@ -78,7 +78,7 @@ def _attention_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "written_out_attention",
-    "softmaxes between two batched matrix multiplications, outside fused attention",
+    "attention written out as matrix multiplication, softmax, matrix multiplication",
     attributed=_attention_time,
 )
 def _written_out_attention(view: Selection) -> Rows:
@@ -92,7 +92,7 @@ def _written_out_attention(view: Selection) -> Rows:
 
 @selector(
     "pointwise_chains",
-    "pointwise kernels that follow one another, five or more, outside the optimizer",
+    "chains of five or more pointwise kernels outside the optimizer",
     table="device",
     attributed=lambda view, rows: in_rows(view, view.device_intervals(rows), "compute"),
 )

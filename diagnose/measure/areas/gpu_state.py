@@ -47,11 +47,7 @@ def slowing(reasons: Sequence[str]) -> list[str]:
     return [reason for reason in reasons if any(word in reason.lower() for word in HEAT_OR_BRAKE)]
 
 
-@metric(
-    "throttle_reasons",
-    "",
-    "why the GPU's clocks were lowered by heat or a hardware protection; empty if they were not",
-)
+@metric("throttle_reasons", "", "Reasons why heat or a hardware protection lowered the GPU's clock")
 def _throttle_reasons(measured: Measured) -> Value | Missing:
     reasons = _state(measured, "throttle_reasons")
     if isinstance(reasons, Missing):
@@ -59,22 +55,22 @@ def _throttle_reasons(measured: Measured) -> Value | Missing:
     return ", ".join(slowing(reasons))
 
 
-@metric("gpu_temperature_c", "°C", "the GPU's highest temperature during the steps")
+@metric("gpu_temperature_c", "°C", "Highest temperature of the GPU during the steps")
 def _gpu_temperature_c(measured: Measured) -> Value | Missing:
     return _state(measured, "temperature_c_max")
 
 
-@metric("gpu_clock_mhz", "MHz", "median clock of the GPU's processors during the steps")
+@metric("gpu_clock_mhz", "MHz", "Median clock of the GPU during the steps")
 def _gpu_clock_mhz(measured: Measured) -> Value | Missing:
     return _state(measured, "sm_clock_mhz_median")
 
 
-@metric("gpu_clock_limit_mhz", "MHz", "the highest clock this GPU supports")
+@metric("gpu_clock_limit_mhz", "MHz", "Highest clock that this GPU supports")
 def _gpu_clock_limit_mhz(measured: Measured) -> Value | Missing:
     return _state(measured, "sm_clock_mhz_max_supported")
 
 
-@metric("missing_clock_share", "share", "of the highest clock that the GPU's median clock lacks")
+@metric("missing_clock_share", "share", "Share of its highest clock that the GPU's median clock lacks")
 def _missing_clock_share(measured: Measured) -> Value | Missing:
     clock, limit = (
         known(_state(measured, "sm_clock_mhz_median")),
@@ -85,7 +81,7 @@ def _missing_clock_share(measured: Measured) -> Value | Missing:
     return max(0.0, 1 - float(clock) / float(limit))
 
 
-@metric("power_share", "share", "of its power limit that the GPU drew at most")
+@metric("power_share", "share", "Highest power of the GPU as a share of its power limit")
 def _power_share(measured: Measured) -> Value | Missing:
     drawn, limit = known(_state(measured, "power_w_max")), known(_state(measured, "power_limit_w"))
     if not limit:
@@ -93,7 +89,7 @@ def _power_share(measured: Measured) -> Value | Missing:
     return float(drawn) / float(limit)
 
 
-@fact_selector("lost_clock", "time kernels take longer because the GPU's clock is below its highest")
+@fact_selector("lost_clock", "extra kernel time because the GPU's clock is below its highest")
 def _lost_clock(measured: Measured) -> list[FactPlace] | Missing:
     """A kernel's time is in inverse proportion to the clock as far as it computes; one bound by
     memory loses less, so this is a bound.
@@ -101,7 +97,7 @@ def _lost_clock(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace("", -1, "", 1.0, measured.row_ms("compute") * measured.needed("missing_clock_share"))]
 
 
-@metric("other_gpu_process_count", "count", "other processes that held memory on the GPU")
+@metric("other_gpu_process_count", "count", "Number of other programs with memory on the GPU")
 def _other_gpu_process_count(measured: Measured) -> Value | Missing:
     return _state(measured, "other_process_count")
 
@@ -109,7 +105,7 @@ def _other_gpu_process_count(measured: Measured) -> Value | Missing:
 @metric(
     "gpu_memory_of_others_share",
     "share",
-    "of the GPU's memory that is in use beyond what this process reserved and its own context (1 GiB)",
+    "Share of the GPU's memory in use by other programs (1 GiB left out for this script's context)",
 )
 def _gpu_memory_of_others_share(measured: Measured) -> Value | Missing:
     used, whole = (
@@ -122,7 +118,7 @@ def _gpu_memory_of_others_share(measured: Measured) -> Value | Missing:
     return max(0.0, (float(used) - float(own) - CONTEXT_BYTES) / float(whole))
 
 
-@fact_selector("gpu_sharing", "other processes on the GPU")
+@fact_selector("gpu_sharing", "other programs on the GPU")
 def _gpu_sharing(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace("", -1, "", measured.needed("other_gpu_process_count"), None)]
 
@@ -138,7 +134,7 @@ def gpu_bytes(measured: Measured) -> int:
     return max(int((measured.recording.facts.get(fact) or {}).get(key) or 0) for fact, key in told)
 
 
-@metric("gpu_holds_data", "yes/no", "a model or an optimizer lives on a GPU, or memory was allocated there")
+@metric("gpu_holds_data", "yes/no", "A model or an optimizer is on a GPU, or memory was allocated there")
 def _gpu_holds_data(measured: Measured) -> Value | Missing:
     facts = measured.recording.facts
     if not facts:
@@ -151,9 +147,7 @@ def _gpu_holds_data(measured: Measured) -> Value | Missing:
     return bool(devices - {"cpu", "meta"}) or gpu_bytes(measured) > 0
 
 
-@metric(
-    "gpu_unseen", "yes/no", "the script allocated memory on a GPU, and nothing that ran there was recorded"
-)
+@metric("gpu_unseen", "yes/no", "The script allocated GPU memory, but no GPU work was recorded")
 def _gpu_unseen(measured: Measured) -> Value | Missing:
     in_use, initialized = (
         measured.metric("gpu_in_use"),
@@ -165,12 +159,12 @@ def _gpu_unseen(measured: Measured) -> Value | Missing:
     return not in_use and not asked_for_cpu and initialized is not False and gpu_bytes(measured) > 0
 
 
-@metric("device_asked_for", "", "the device that --device asked for (`auto` if it was not given)")
+@metric("device_asked_for", "", "Device given with `--device` (`auto` without)")
 def _device_asked_for(measured: Measured) -> Value | Missing:
     return str((measured.recording.run.get("settings") or {}).get("device") or "auto")
 
 
-@fact_selector("models_on_cpu", "models that run on the CPU, where they are made")
+@fact_selector("models_on_cpu", "models that run on the CPU")
 def _models_on_cpu(measured: Measured) -> list[FactPlace] | Missing:
     models = known(measured.fact("models"))
     return [

@@ -30,8 +30,8 @@ OTHERS_SHARE = 0.25
 # enough to slow those that wait for it
 ROOM = 0.75
 
-fact_metric("cpu_core_count", "count", "processor cores this process may use")
-fact_metric("thread_count", "count", "threads torch uses for one operator")
+fact_metric("cpu_core_count", "count", "Number of CPU cores that this script may use")
+fact_metric("thread_count", "count", "Number of threads that torch uses for one operator")
 
 
 def usage(measured: Measured, name: str) -> Any:
@@ -47,29 +47,19 @@ def _usage_metric(name: str, unit: str, meaning: str) -> None:
 
 
 _usage_metric(
-    "cpu_cores_used",
-    "count",
-    "processor cores that the script's own process kept busy during the plain steps",
+    "cpu_cores_used", "count", "Number of CPU cores that the script itself kept busy while steps were timed"
 )
-_usage_metric(
-    "machine_busy_share",
-    "share",
-    "of the whole machine's processor time that was in use during the plain steps",
-)
-_usage_metric(
-    "swap_in_bytes_per_s", "bytes", "memory the machine read back from swap per second of the plain steps"
-)
-_usage_metric("read_bytes_per_s", "bytes", "read from storage per second of the plain steps")
+_usage_metric("machine_busy_share", "share", "Share of the machine's CPU time in use while steps were timed")
+_usage_metric("swap_in_bytes_per_s", "bytes", "Memory read back from swap per second while steps were timed")
+_usage_metric("read_bytes_per_s", "bytes", "Data read from storage per second while steps were timed")
 _usage_metric(
     "involuntary_switches_per_step",
     "count",
-    "times per plain step that the system took the processor from one of the script's threads",
+    "Times per step that the system took a core from one of the script's threads",
 )
 
 
-@metric(
-    "iowait_core_count", "count", "processor cores of the machine that idled because storage had not answered"
-)
+@metric("iowait_core_count", "count", "Number of CPU cores that waited for storage")
 def _iowait_core_count(measured: Measured) -> Value | Missing:
     return float(known(usage(measured, "iowait_share"))) * _machine_core_count(measured)
 
@@ -90,9 +80,7 @@ def _worker_cores_used(measured: Measured) -> float:
 
 
 @metric(
-    "idle_core_count",
-    "count",
-    "processor cores at hand that neither the script's process nor its loader workers use",
+    "idle_core_count", "count", "Number of available CPU cores that neither the script nor its workers used"
 )
 def _idle_core_count(measured: Measured) -> Value | Missing:
     return max(
@@ -101,7 +89,7 @@ def _idle_core_count(measured: Measured) -> Value | Missing:
     )
 
 
-@metric("others_busy_share", "share", "CPU used by other processes while steps were timed")
+@metric("others_busy_share", "share", "Share of CPU time that other programs used while steps were timed")
 def _others_busy_share(measured: Measured) -> Value | Missing:
     busy, used = measured.needed("machine_busy_share"), measured.needed("cpu_cores_used")
     if ((measured.recording.facts.get("process_group") or {}).get("world_size") or 1) > 1:
@@ -112,8 +100,7 @@ def _others_busy_share(measured: Measured) -> Value | Missing:
 @metric(
     "crowded",
     "yes/no",
-    "every core was busy, a quarter or more of that not with the script's own process; no where it was not "
-    "recorded",
+    "Every core was busy, a quarter or more of it with other processes than the script (no if not recorded)",
 )
 def _crowded(measured: Measured) -> Value | Missing:
     busy, used = measured.number("machine_busy_share"), measured.number("cpu_cores_used")
@@ -125,8 +112,8 @@ def _crowded(measured: Measured) -> Value | Missing:
 @metric(
     "starved",
     "yes/no",
-    "every core was busy, and other processes left the script fewer cores than three quarters of its "
-    "threads and took them from it in every step; no where it was not recorded",
+    "Other programs kept every core busy and left less than three quarters of a core per thread "
+    "(no if not recorded)",
 )
 def _starved(measured: Measured) -> Value | Missing:
     busy, others = measured.number("machine_busy_share"), measured.number("others_busy_share")
@@ -139,8 +126,7 @@ def _starved(measured: Measured) -> Value | Missing:
 @metric(
     "disturbed",
     "yes/no",
-    "every core was busy, with other processes too, and what they took from the steps cannot be left out; no "
-    "where it was not recorded",
+    "Other programs slowed the steps, and their effect cannot be removed (no if not recorded)",
 )
 def _disturbed(measured: Measured) -> Value | Missing:
     return (measured.metric("crowded") is True or measured.metric("starved") is True) and not _is_left_out(
@@ -165,27 +151,19 @@ def _is_left_out(measured: Measured) -> bool:
     )
 
 
-@metric("threads_per_core", "ratio", "threads torch uses for one operator, for each core at hand")
+@metric("threads_per_core", "ratio", "Threads that torch uses for one operator, per available CPU core")
 def _threads_per_core(measured: Measured) -> Value | Missing:
     return measured.needed("thread_count") / measured.needed("cpu_core_count")
 
 
-@metric(
-    "spare_core_count",
-    "count",
-    "idle cores that no thread of torch's would run on: cores at hand less threads, as far as they idle",
-)
+@metric("spare_core_count", "count", "Number of idle CPU cores that torch has no thread for")
 def _spare_core_count(measured: Measured) -> Value | Missing:
     unused = measured.needed("cpu_core_count") - measured.needed("thread_count")
     others = measured.needed("others_busy_share") * _machine_core_count(measured)
     return max(0.0, min(measured.needed("idle_core_count"), unused) - others)
 
 
-@metric(
-    "long_op_share",
-    "share",
-    "of the step that the training thread spends in operators of 1 ms and more, without those they call",
-)
+@metric("long_op_share", "share", "Share of the step spent in operators of 1 ms or more (their own time)")
 def _long_op_share(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
@@ -198,6 +176,6 @@ def _long_op_share(measured: Measured) -> Value | Missing:
     return view.ms_per_step(view.host_intervals(view.named(long))) / (view.step_ns / 1e6)
 
 
-@fact_selector("whole_process", "the process as a whole: no line is to blame")
+@fact_selector("whole_process", "the whole process (no single line)")
 def _whole_process(measured: Measured) -> list[FactPlace] | Missing:
     return NO_FACTS if not measured.recording.facts else [FactPlace("", -1, "", 0.0, None)]

@@ -42,7 +42,7 @@ SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time
 
 @selector(
     "input_wait",
-    "time of the training thread inside the data loader's `__next__`",
+    "waiting for the next batch (the loader's `__next__` on the training thread)",
     attributed=ledger_row("input_wait"),
 )
 def _input_wait(view: Selection) -> Rows:
@@ -64,7 +64,7 @@ def _steadiness(loader: dict[str, Any]) -> tuple[float, ...]:
     return tuple(loader.get(name) or 0 for name in ("fed_share", "batches_per_step", "dataset_length"))
 
 
-@metric("loader_worker_count", "count", "worker processes of the DataLoader that feeds the steps")
+@metric("loader_worker_count", "count", "Number of workers of the DataLoader that feeds the steps")
 def _loader_worker_count(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if not isinstance(loader, Missing):
@@ -72,12 +72,12 @@ def _loader_worker_count(measured: Measured) -> Value | Missing:
     return _worker_count_from_names(measured) if loader is NO_FACTS else loader
 
 
-@metric("loader_known", "yes/no", "how the loader was made is recorded, which a lone trace does not tell")
+@metric("loader_known", "yes/no", "How the loader was made was recorded (never in a trace)")
 def _loader_known(measured: Measured) -> Value | Missing:
     return not isinstance(feeding_loader(measured), Missing)
 
 
-@metric("loader_place", "", "where the script makes that DataLoader")
+@metric("loader_place", "", "Line that makes this DataLoader")
 def _loader_place(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
@@ -95,11 +95,7 @@ def _worker_count_from_names(measured: Measured) -> Value | Missing:
     return ONLY_IN_A_RUN
 
 
-@metric(
-    "fetch_ms",
-    "ms",
-    "one batch: reading the samples and collating them, wherever that happens; from the plain phase",
-)
+@metric("fetch_ms", "ms", "Time to load one batch: read its samples and collate them")
 def _fetch_ms(measured: Measured) -> Value | Missing:
     for phase in ("plain", "timeline"):
         if (fetch_ms := measured.fetch_ms(phase)) > 0:
@@ -110,8 +106,7 @@ def _fetch_ms(measured: Measured) -> Value | Missing:
 @metric(
     "fetch_busy_share",
     "share",
-    "of the time to fetch a batch in which a processor works; in the rest the fetch waits, for files or a "
-    "server",
+    "Share of loading time in which a CPU works (the rest waits for files or a server)",
 )
 def _fetch_busy_share(measured: Measured) -> Value | Missing:
     fetches = plain_fetch_rows(measured)
@@ -127,8 +122,7 @@ def _fetch_busy_share(measured: Measured) -> Value | Missing:
 @metric(
     "suggested_workers",
     "count",
-    "workers that hide the fetch: ceil(fetch ÷ rest of the step) + 1; at most as many as the cores can work "
-    "for at the same time",
+    "Number of workers that hide loading: ⌈fetch ÷ rest of the step⌉ + 1, at most what the cores can run",
 )
 def _suggested_workers(measured: Measured) -> Value | Missing:
     work_ms, step_ms = measured.needed("fetch_ms") * measured.fetches_per_step, measured.needed("step_ms")
@@ -139,16 +133,12 @@ def _suggested_workers(measured: Measured) -> Value | Missing:
     return int(max(1, min(math.ceil(work_ms / compute_ms) + 1, most)))
 
 
-@metric("missing_workers", "count", "suggested workers less those there are")
+@metric("missing_workers", "count", "Suggested workers less the workers there are")
 def _missing_workers(measured: Measured) -> Value | Missing:
     return measured.needed("suggested_workers") - measured.needed("loader_worker_count")
 
 
-@metric(
-    "more_workers",
-    "count",
-    "the suggested number of workers, where the loader has fewer and a core is idle for another one",
-)
+@metric("more_workers", "count", "Suggested number of workers, if it is higher and a core is free")
 def _more_workers(measured: Measured) -> Value | Missing:
     if measured.needed("missing_workers") <= 0:
         return Missing("the loader has as many worker processes as can be suggested")
@@ -159,19 +149,14 @@ def _more_workers(measured: Measured) -> Value | Missing:
     )
 
 
-@metric(
-    "loading_ms",
-    "ms",
-    "the wait for batches per step, or what their fetch takes without a profiler where that is known to be "
-    "less",
-)
+@metric("loading_ms", "ms", "Time per step spent waiting for batches")
 def _loading_ms(measured: Measured) -> Value | Missing:
     wait_ms, fetch_ms = measured.needed("input_wait_ms"), measured.number("fetch_ms")
     in_main_process = fetch_ms > 0 and measured.metric("loader_worker_count") == 0
     return min(wait_ms, fetch_ms * measured.fetches_per_step) if in_main_process else wait_ms
 
 
-@metric("loading_share", "share", "share of the step spent waiting for batches")
+@metric("loading_share", "share", "Share of the step spent waiting for batches")
 def _loading_share(measured: Measured) -> Value | Missing:
     return measured.needed("loading_ms") / measured.number("step_ms")
 
@@ -179,13 +164,13 @@ def _loading_share(measured: Measured) -> Value | Missing:
 # ---- workers and the cores for them
 
 
-@metric("core_for_workers", "yes/no", "a CPU core is free for a worker (assumed where that was not recorded)")
+@metric("core_for_workers", "yes/no", "A CPU core is free for a worker (assumed where that was not recorded)")
 def _core_for_workers(measured: Measured) -> Value | Missing:
     idle = measured.metric("idle_core_count")
     return True if isinstance(idle, Missing) else float(idle) >= SPARE_CORE
 
 
-@metric("worker_busy_share", "share", "of the workers' time in the plain steps in which they fetch")
+@metric("worker_busy_share", "share", "Share of the workers' time spent loading, while steps were timed")
 def _worker_busy_share(measured: Measured) -> Value | Missing:
     workers, phase = measured.metric("loader_worker_count"), measured.recording.phase("plain")
     if isinstance(workers, Missing):
@@ -217,7 +202,7 @@ def plain_fetch_rows(measured: Measured) -> pd.DataFrame:
     return fetches[inside & ~starting]
 
 
-@metric("workers_per_core", "ratio", "loader workers for each processor core at hand")
+@metric("workers_per_core", "ratio", "Workers per available CPU core")
 def _workers_per_core(measured: Measured) -> Value | Missing:
     return measured.needed("loader_worker_count") / measured.needed("cpu_core_count")
 
@@ -228,7 +213,7 @@ def _workers_per_core(measured: Measured) -> Value | Missing:
 @metric(
     "slow_fetch_share",
     "share",
-    "of the time to fetch batches that goes to those which take three times the median or more",
+    "Share of loading time spent on slow batches (three times the median or more)",
 )
 def _slow_fetch_share(measured: Measured) -> Value | Missing:
     took = plain_fetches(measured)
@@ -253,8 +238,7 @@ def slow_fetches_ms(measured: Measured) -> float:
 
 @fact_selector(
     "input_bursts",
-    "plain steps that take far longer than the median, no epoch's end, as far as slow fetches in the workers "
-    "account for it",
+    "slow steps beyond the median that slow fetches in the workers explain (epoch ends left out)",
 )
 def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
     workers, steps_ms = measured.metric("loader_worker_count"), measured.recording.step_ns("plain") / 1e6
@@ -268,7 +252,9 @@ def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(*loop_line(measured), float(late.mean()), cost_ms)]
 
 
-@metric("steady_wait_share", "share", "of the step spent waiting if every batch came as the median one does")
+@metric(
+    "steady_wait_share", "share", "Share of the step spent waiting if every batch came like the median one"
+)
 def _steady_wait_share(measured: Measured) -> Value | Missing:
     view, share = measured.timeline, measured.needed("input_wait_share")
     if view is None:
@@ -279,7 +265,7 @@ def _steady_wait_share(measured: Measured) -> Value | Missing:
     )
 
 
-@metric("median_wait_ms", "ms", "the median wait of the training thread for one batch")
+@metric("median_wait_ms", "ms", "Median time that the training thread waits for a batch")
 def _median_wait_ms(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
@@ -290,12 +276,12 @@ def _median_wait_ms(measured: Measured) -> Value | Missing:
     return measured.plain_ms(float(np.median(waits)) / 1e6, of_input_wait=True) if len(waits) else NO_FETCH
 
 
-@metric("persistent_workers", "yes/no", "the loader keeps its workers from one epoch to the next")
+@metric("persistent_workers", "yes/no", "The loader has persistent workers")
 def _persistent_workers(measured: Measured) -> Value | Missing:
     return bool(known(feeding_loader(measured)).get("persistent_workers"))
 
 
-@metric("prefetch_factor", "count", "batches each worker prepares ahead")
+@metric("prefetch_factor", "count", "Number of batches that each worker loads ahead")
 def _prefetch_factor(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
@@ -309,8 +295,7 @@ def _prefetch_factor(measured: Measured) -> Value | Missing:
 
 @fact_selector(
     "epoch_starts",
-    "what the workers' start costs at the begin of each epoch, beyond one ordinary fetch, spread over the "
-    "epoch's steps",
+    "starting the workers of each epoch, beyond one ordinary fetch, spread over the epoch's steps",
 )
 def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)
@@ -330,11 +315,7 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(*loop_line(measured), 1 / epoch_steps, cost_ms)]
 
 
-@metric(
-    "epoch_step_count",
-    "steps",
-    "of one epoch of the loader that feeds the steps, of which a second one began during the recording",
-)
+@metric("epoch_step_count", "steps", "Steps per epoch, where a second epoch started during the recording")
 def _epoch_step_count(measured: Measured) -> Value | Missing:
     loader = known(feeding_loader(measured))
     if "iterator_start_ns" in loader:
@@ -395,11 +376,7 @@ def loop_line(measured: Measured) -> tuple[str, int, str]:
 # ---- what is wrong with a loader whatever it costs
 
 
-@metric(
-    "batch_pinned_in_vain",
-    "yes/no",
-    "the loader is to pin batches, and they are of a class that torch cannot pin",
-)
+@metric("batch_pinned_in_vain", "yes/no", "The loader should pin batches, but torch cannot pin their class")
 def _batch_pinned_in_vain(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
@@ -407,11 +384,7 @@ def _batch_pinned_in_vain(measured: Measured) -> Value | Missing:
     return bool(loader.get("pin_memory")) and loader.get("batch_pinnable") is False
 
 
-@metric(
-    "iterable_copies",
-    "count",
-    "times each sample of an iterable data set is delivered, if its workers do not share it out",
-)
+@metric("iterable_copies", "count", "Times that each sample of an iterable dataset is loaded")
 def _iterable_copies(measured: Measured) -> Value | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):
@@ -425,7 +398,7 @@ def _iterable_copies(measured: Measured) -> Value | Missing:
     return 1 if shared_out else max(1, int(loader["num_workers"]))
 
 
-@fact_selector("loader_made", "where the script makes the loader that feeds the steps")
+@fact_selector("loader_made", "the call that makes the loader of the steps")
 def _loader_made(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)
     if isinstance(loader, Missing):

@@ -42,7 +42,7 @@ def _kernels(view: Selection) -> Rows:
     return np.flatnonzero((view.device["kind"] == "kernel").to_numpy() & view.device_in_steps)
 
 
-@selector("dominant_kernel", "the kernel, by name, that runs longest in total", table="device")
+@selector("dominant_kernel", "the kernel with the longest total time (by name)", table="device")
 def _dominant_kernel(view: Selection) -> Rows:
     rows = _kernels(view)
     rows = rows[~view.device["communication"].to_numpy()[rows]]
@@ -52,7 +52,7 @@ def _dominant_kernel(view: Selection) -> Rows:
     return rows[code == np.bincount(code, weights=view.device["dur_ns"].to_numpy()[rows]).argmax()]
 
 
-@metric("dominant_kernel_name", "", "its name")
+@metric("dominant_kernel_name", "", "Name of this kernel")
 def _dominant_kernel_name(measured: Measured) -> Value | Missing:
     def name(view: Selection) -> Value | Missing:
         rows = _dominant_kernel(view)
@@ -72,17 +72,17 @@ def on_gpu(measured: Measured, value: Callable[[Selection], Value | Missing]) ->
     return value(view) if view.has_device else NO_GPU
 
 
-@metric("gpu_busy_share", "share", "of the step in which the GPU runs a kernel, copies or sets memory")
+@metric("gpu_busy_share", "share", "Share of the step in which the GPU runs a kernel, copies or sets memory")
 def _gpu_busy_share(measured: Measured) -> Value | Missing:
     return on_gpu(measured, lambda view: 1 - view.ms_per_step(view.idle) / (view.step_ns / 1e6))
 
 
-@metric("compute_share", "share", "of the step in which the GPU computes")
+@metric("compute_share", "share", "Share of the step in which the GPU computes")
 def _compute_share(measured: Measured) -> Value | Missing:
     return on_gpu(measured, lambda view: view.ledger.share("compute"))
 
 
-@metric("kernel_median_us", "us", "median duration of a kernel")
+@metric("kernel_median_us", "us", "Median time of a kernel")
 def _kernel_median_us(measured: Measured) -> Value | Missing:
     def median(view: Selection) -> Value | Missing:
         rows = SELECTORS["kernels"].rows(view)
@@ -95,12 +95,12 @@ def _kernel_median_us(measured: Measured) -> Value | Missing:
     return on_gpu(measured, median)
 
 
-@metric("kernel_count", "count", "kernels in a step; in the whole recording where it marks none")
+@metric("kernel_count", "count", "Number of kernels per step (in the whole recording if it marks no steps)")
 def _kernel_count(measured: Measured) -> Value | Missing:
     return on_gpu(measured, lambda view: len(SELECTORS["kernels"].rows(view)) / view.step_count)
 
 
-@metric("gpu_capability", "", "compute capability of the GPU (8.0 and up has TF32)")
+@metric("gpu_capability", "", "Compute capability of the GPU (TF32 needs 8.0 or higher)")
 def _gpu_capability(measured: Measured) -> Value | Missing:
     fact = measured.recording.facts.get("gpu_capability")
     if fact:
@@ -119,7 +119,7 @@ def _gpu_capability(measured: Measured) -> Value | Missing:
 @metric(
     "deterministic",
     "yes/no",
-    "deterministic algorithms are asked for (`torch.use_deterministic_algorithms` or `cudnn.deterministic`)",
+    "Deterministic algorithms are on (`torch.use_deterministic_algorithms` or `cudnn.deterministic`)",
 )
 def _deterministic(measured: Measured) -> Value | Missing:
     if not measured.recording.facts:
@@ -127,7 +127,7 @@ def _deterministic(measured: Measured) -> Value | Missing:
     return any(bool(measured.recording.facts.get(name)) for name in ("deterministic", "cudnn_deterministic"))
 
 
-@fact_selector("deterministic_mode", "deterministic algorithms are on")
+@fact_selector("deterministic_mode", "deterministic algorithms")
 def _deterministic_mode(measured: Measured) -> list[FactPlace] | Missing:
     on = measured.metric("deterministic")
     if isinstance(on, Missing):

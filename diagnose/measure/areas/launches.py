@@ -47,9 +47,7 @@ def _plain_row_loops(view: Selection) -> list[Rows]:
 
 
 @selector(
-    "row_loop",
-    "Python loops that repeat a few operators for one row of a tensor after another",
-    attributed=_loop_time,
+    "row_loop", "Python loops that repeat a few operators for each row of a tensor", attributed=_loop_time
 )
 def _row_loop(view: Selection) -> Rows:
     return np.concatenate([NO_ROWS, *_plain_row_loops(view)])
@@ -57,7 +55,7 @@ def _row_loop(view: Selection) -> Rows:
 
 @selector(
     "launch_bound",
-    "the GPU's short idle times while the host prepares and launches operators",
+    "short idle times of the GPU while the host prepares and launches operators",
     needs="device",
     attributed=ledger_row("launch_bound"),
 )
@@ -99,7 +97,7 @@ def _cell_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "rnn_cell_loop",
-    "recurrent cells called from Python for one time step after another, their backward included",
+    "recurrent cells called from Python once per time step, with their backward",
     attributed=_cell_time,
 )
 def _rnn_cell_loop(view: Selection) -> Rows:
@@ -140,7 +138,7 @@ def _small_op_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "small_ops",
-    "operators that mostly dispatch, one after another, with the Python between them",
+    "runs of tiny operators that mostly dispatch, with the Python between them",
     attributed=_small_op_time,
 )
 def _small_ops(view: Selection) -> Rows:
@@ -159,7 +157,7 @@ def _small_ops(view: Selection) -> Rows:
 # ---- the garbage collector
 
 
-@fact_selector("gc_pauses", "Python's garbage collector at work, as measured without a profiler")
+@fact_selector("gc_pauses", "Python's garbage collector, measured without a profiler")
 def _gc_pauses(measured: Measured) -> list[FactPlace] | Missing:
     """Where the recorded full collections began, each with its part of the plain phase's collector time."""
     collector = measured.fact("gc")

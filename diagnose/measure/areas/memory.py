@@ -54,30 +54,28 @@ def _ratio(measured: Measured, part: str, whole: str) -> Value | Missing:
     return above / below if below else Missing("torch used no GPU memory")
 
 
-@metric("gpu_memory_peak_share", "share", "of the GPU's memory that tensors filled at the worst moment")
+@metric("gpu_memory_peak_share", "share", "Share of the GPU's memory that tensors filled at the peak")
 def _gpu_memory_peak_share(measured: Measured) -> Value | Missing:
     return _ratio(measured, "peak_allocated_bytes", "capacity_bytes")
 
 
 @metric(
-    "gpu_memory_reserved_share",
-    "share",
-    "of the GPU's memory that torch's allocator held at the worst moment",
+    "gpu_memory_reserved_share", "share", "Share of the GPU's memory that torch's allocator held at the peak"
 )
 def _gpu_memory_reserved_share(measured: Measured) -> Value | Missing:
     return _ratio(measured, "peak_reserved_bytes", "capacity_bytes")
 
 
-@metric(
-    "reserved_per_allocated",
-    "",
-    "memory that torch's allocator held ÷ memory that tensors filled, each at its peak",
-)
+@metric("reserved_per_allocated", "", "Peak memory held by torch's allocator ÷ peak memory of tensors")
 def _reserved_per_allocated(measured: Measured) -> Value | Missing:
     return _ratio(measured, "peak_reserved_bytes", "peak_allocated_bytes")
 
 
-@metric("out_of_memory_count", "count", "times memory ran out: the GPU's, or any that the script died of")
+@metric(
+    "out_of_memory_count",
+    "count",
+    "Times that GPU memory ran out, or that the script ended for lack of memory",
+)
 def _out_of_memory_count(measured: Measured) -> Value | Missing:
     """The plain phase knows of its own time, the facts of all the time until they were written."""
     facts = measured.recording.facts
@@ -91,7 +89,7 @@ def _out_of_memory_count(measured: Measured) -> Value | Missing:
     )
 
 
-@metric("memory_error", "", "whose memory ran out when the script died of it, and in which step")
+@metric("memory_error", "", "Which memory ran out when the script ended, and in which step")
 def _memory_error(measured: Measured) -> Value | Missing:
     error = measured.recording.facts.get("memory_error")
     if not error:
@@ -106,10 +104,7 @@ def _memory_error(measured: Measured) -> Value | Missing:
     return f"the {whose}'s memory, {when}"
 
 
-@fact_selector(
-    "memory_errors",
-    "the line at which the script died of a lack of memory; else the lines that call the model",
-)
+@fact_selector("memory_errors", "the line at which memory ran out, else the calls of the model")
 def _memory_errors(measured: Measured) -> list[FactPlace] | Missing:
     error, view = measured.recording.facts.get("memory_error"), measured.timeline
     if error:
@@ -120,7 +115,7 @@ def _memory_errors(measured: Measured) -> list[FactPlace] | Missing:
 @metric(
     "allocator_retry_count_per_step",
     "count",
-    "times a step that the allocator gave all cached memory back and asked the driver again",
+    "Times per step that the allocator returned its cache and asked the driver again",
 )
 def _allocator_retries(measured: Measured) -> Value | Missing:
     return _gpu_memory(measured, "retries_per_step")
@@ -129,11 +124,7 @@ def _allocator_retries(measured: Measured) -> Value | Missing:
 # ---- growth
 
 
-@metric(
-    "memory_growth_bytes",
-    "bytes",
-    "by which memory in use grows with each step: the slowest of three thirds of the plain phase",
-)
+@metric("memory_growth_bytes", "bytes", "Growth of memory per step, in the slowest third of the plain phase")
 def _memory_growth_bytes(measured: Measured) -> Value | Missing:
     """Of the GPU's tensors where there are any, else of the heap. A leak grows in every
     third; a warm-up or one jump does not.
@@ -169,7 +160,7 @@ def _median_slope(values: np.ndarray, at: np.ndarray) -> float:
     return float(np.median((values[last] - values[first]) / (at[last] - at[first])))
 
 
-@selector("kept_each_step", "lines outside the model that append to a list in the loop", table="calls")
+@selector("kept_each_step", "lines outside the model that append to a list", table="calls")
 def _kept_each_step(view: Selection) -> Rows:
     inside_model = view.host_intervals(view.named(view.marked("forward", "backward", "optimizer", "next")))
     appended = category_matches(view.calls["callee"].array, APPEND) & view.calls_in_steps

@@ -39,7 +39,7 @@ def _backward(view: Selection) -> Rows:
     return view.named(view.marked("backward"))
 
 
-@metric("trains", "yes/no", "the recorded steps compute gradients and update parameters")
+@metric("trains", "yes/no", "The recorded steps compute gradients and update parameters")
 def _trains(measured: Measured) -> Value | Missing:
     clock = measured.recording.clock.get("clock")
     if clock in (StepClock.OPTIMIZER, StepClock.BACKWARD):
@@ -69,27 +69,27 @@ def _share_of_forwards(measured: Measured, key: str) -> Value | Missing:
     return known(_of_forwards(measured, key)) / known(_of_forwards(measured, "count"))
 
 
-@metric("grad_forward_share", "share", "of the outermost forwards that ran with gradient recording on")
+@metric("grad_forward_share", "share", "Share of model calls with gradient tracking on")
 def _grad_forward_share(measured: Measured) -> Value | Missing:
     return _share_of_forwards(measured, "grad_count")
 
 
-@metric("training_forward_share", "share", "of the outermost forwards whose module was in training mode")
+@metric("training_forward_share", "share", "Share of model calls in training mode")
 def _training_forward_share(measured: Measured) -> Value | Missing:
     return _share_of_forwards(measured, "training_count")
 
 
-@metric("forward_batch_size", "count", "first dimension of what the model is given, the commonest")
+@metric("forward_batch_size", "count", "Most frequent first dimension of the model's input")
 def _forward_batch_size(measured: Measured) -> Value | Missing:
     return _of_forwards(measured, "batch_size")
 
 
-@metric("forward_shape_count", "count", "different shapes of what the model is given")
+@metric("forward_shape_count", "count", "Number of different shapes of the model's input")
 def _forward_shape_count(measured: Measured) -> Value | Missing:
     return _of_forwards(measured, "shape_count")
 
 
-@metric("forwards_per_backward", "count", "outermost forwards for each backward")
+@metric("forwards_per_backward", "count", "Number of outermost model calls per backward")
 def _forwards_per_backward(measured: Measured) -> Value | Missing:
     forwards, backwards = (
         known(_of_forwards(measured, "count")),
@@ -98,7 +98,7 @@ def _forwards_per_backward(measured: Measured) -> Value | Missing:
     return forwards / backwards if backwards else Missing("no backward was called")
 
 
-@metric("saved_bytes", "bytes", "memory one step's forwards keep for a backward")
+@metric("saved_bytes", "bytes", "Memory that the forward of one step keeps for the backward")
 def _saved_bytes(measured: Measured) -> Value | Missing:
     saved = (measured.recording.facts.get("forward") or {}).get("saved_bytes")
     return (
@@ -115,12 +115,7 @@ def _calls(view: Selection, *kinds: str) -> Intervals:
     return view.host_intervals(view.named(view.marked(*kinds)))
 
 
-@metric(
-    "call_ms",
-    "ms",
-    "a call of the model on the host: of all outermost forwards the one that three quarters do not exceed "
-    "(losses are calls too)",
-)
+@metric("call_ms", "ms", "Time of a model call on the host (upper quartile; calls of losses included)")
 def _call_ms(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
@@ -135,7 +130,7 @@ def _call_ms(measured: Measured) -> Value | Missing:
 
 @selector(
     "calls_per_sample",
-    "forwards of one sample after another, with their backward",
+    "forwards for one sample after another, with their backward",
     attributed=lambda view, rows: waiting_for_host(view, _calls(view, "forward", "backward")),
 )
 def _calls_per_sample(view: Selection) -> Rows:
@@ -155,19 +150,14 @@ def _calls_per_sample(view: Selection) -> Rows:
 
 @selector(
     "single_forwards",
-    "calls of the model, where the host holds them up",
+    "calls of the model that the host holds up",
     attributed=lambda view, rows: waiting_for_host(view, view.host_intervals(rows)),
 )
 def _single_forwards(view: Selection) -> Rows:
     return _forward(view)
 
 
-@metric(
-    "forwards_chained",
-    "yes/no",
-    "what the model is given is computed between the calls, or is the number of a token: it may hold the "
-    "last result",
-)
+@metric("forwards_chained", "yes/no", "The input of a model call may depend on the result of the call before")
 def _forwards_chained(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
@@ -197,7 +187,7 @@ def _forwards_chained(measured: Measured) -> Value | Missing:
 # ---- inference
 
 
-@selector("training_mode_work", "dropout that drops, and batch normalisation", attributed=dispatched_work)
+@selector("training_mode_work", "active dropout and batch normalisation", attributed=dispatched_work)
 def _training_mode_work(view: Selection) -> Rows:
     """In evaluation a dropout calls nothing."""
     parent = view.host["parent"].to_numpy()
@@ -214,7 +204,7 @@ def _batch_norms(view: Selection) -> Rows:
 @metric(
     "conv_norm_pair_count",
     "count",
-    "convolutions whose output goes straight into a batch normalisation in evaluation mode",
+    "Number of convolutions followed directly by batch normalisation in evaluation mode",
 )
 def _conv_norm_pair_count(measured: Measured) -> Value | Missing:
     models = measured.fact("models")

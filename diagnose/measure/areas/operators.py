@@ -98,7 +98,7 @@ def _dense_gradient_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "embedding_dense_gradient",
-    "dense gradients, and their updates, of embedding tables of which a step looks up few rows",
+    "dense gradients of embedding tables with few rows looked up, and their updates",
     needs="shapes",
     attributed=_dense_gradient_time,
 )
@@ -115,7 +115,7 @@ def _embedding_dense_gradient(view: Selection) -> Rows:
 
 @selector(
     "layout_copies",
-    "copies by `.contiguous()`, `.clone()` and `reshape` in the script's own order of operators",
+    "copies by `.contiguous()`, `.clone()` and `reshape` in your code",
     attributed=dispatched_work,
 )
 def _layout_copies(view: Selection) -> Rows:
@@ -129,7 +129,7 @@ def _layout_copies(view: Selection) -> Rows:
 @metric(
     "layout_copies_least_share",
     "share",
-    "of the step that those copies take in the step that spends least on them",
+    "Share of the step taken by these copies, in the step with the fewest of them",
 )
 def _layout_copies_least_share(measured: Measured) -> Value | Missing:
     measured.needed("layout_copies_share")  # missing for the same reasons
@@ -150,7 +150,7 @@ def _could_expand(text: str) -> bool:
 
 @selector(
     "repeats",
-    "`repeat` of nothing but dimensions of size one, which `expand` would not copy",
+    "`repeat` along dimensions of size one only, which `expand` would not copy",
     needs="shapes",
     attributed=dispatched_work,
 )
@@ -198,7 +198,7 @@ def _cat_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "growing_cats",
-    "`torch.cat` that appends to the result of an earlier one, again and again in a step",
+    "`torch.cat` that repeatedly appends to its own earlier result within a step",
     needs="shapes",
     attributed=_cat_time,
 )

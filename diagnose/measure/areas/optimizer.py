@@ -33,7 +33,7 @@ def optimizer_spans(view: Selection) -> Intervals:
 
 @selector(
     "optimizer_launches",
-    "runtime calls that launch GPU work from inside the optimizer's step",
+    "runtime calls that launch GPU work from the optimizer's step",
     needs="device",
     attributed=lambda view, rows: intersect(
         view.ledger.rows.get("launch_bound", NO_INTERVALS), optimizer_spans(view)
@@ -47,7 +47,7 @@ def _optimizer_launches(view: Selection) -> Rows:
 @metric(
     "optimizer_fused_op_count",
     "count",
-    "foreach or fused operators inside the optimizer's step, in all recorded steps",
+    "Number of foreach or fused operators in the optimizer's step, in all recorded steps",
 )
 def _optimizer_fused_op_count(measured: Measured) -> Value | Missing:
     def count(view: Selection) -> Value | Missing:
@@ -75,7 +75,7 @@ def _optimizer_update(view: Selection) -> Rows:
     return view.once_each(view.optimizer_steps)
 
 
-@metric("optimizer_class", "", "class of the optimizer that updates most parameters")
+@metric("optimizer_class", "", "Class of the optimizer that updates most parameters")
 def _optimizer_class(measured: Measured) -> Value | Missing:
     known = measured.recording.facts.get("optimizers")
     if known:
@@ -94,7 +94,7 @@ def _optimizer_has_foreach(measured: Measured) -> Value | Missing:
 
 
 @metric(
-    "optimizer_fusable", "yes/no", "torch has a fused implementation of this optimizer, and it is not in use"
+    "optimizer_fusable", "yes/no", "torch has a fused implementation of this optimizer that is not in use"
 )
 def _optimizer_fusable(measured: Measured) -> Value | Missing:
     name, view = measured.metric("optimizer_class"), measured.timeline
@@ -107,7 +107,8 @@ def _optimizer_fusable(measured: Measured) -> Value | Missing:
 @metric(
     "optimizer_pass_count",
     "count",
-    "different elementwise operators in the update: each is a pass over parameters, gradients or state",
+    "Number of different elementwise operators in the update (each is a pass over parameters, "
+    "gradients or state)",
 )
 def _optimizer_pass_count(measured: Measured) -> Value | Missing:
     view = measured.timeline
@@ -133,9 +134,7 @@ def _zeroing_time(view: Selection, rows: Rows) -> Intervals:
 
 
 @selector(
-    "gradient_zeroing",
-    "operators that fill gradients with zeros inside `zero_grad`",
-    attributed=_zeroing_time,
+    "gradient_zeroing", "operators that fill gradients with zeros in `zero_grad`", attributed=_zeroing_time
 )
 def _gradient_zeroing(view: Selection) -> Rows:
     rows = outermost(view, view.name_matches(ZERO_OP))

@@ -48,7 +48,7 @@ def _named_single(view: Selection) -> Rows:
 
 @selector(
     "fp32_matmul",
-    "matrix-multiply and convolution kernels that compute in plain 32-bit floats",
+    "kernels of matrix multiplications and convolutions in plain 32-bit floats",
     table="device",
     needs="shapes",
 )
@@ -60,7 +60,7 @@ def _fp32_matmul(view: Selection) -> Rows:
 
 @selector(
     "float32_matmul",
-    "matrix-multiply and convolution kernels with 32-bit inputs, in TF32 or not",
+    "kernels of matrix multiplications and convolutions with 32-bit inputs, TF32 included",
     table="device",
     needs="shapes",
 )
@@ -68,11 +68,7 @@ def _float32_matmul(view: Selection) -> Rows:
     return np.union1d(_matmuls_with(view, SINGLE), _named_single(view))
 
 
-@metric(
-    "autocast_in_use",
-    "yes/no",
-    "autocast was on during the steps, or matrix multiplications have 16-bit inputs",
-)
+@metric("autocast_in_use", "yes/no", "Autocast was on, or matrix multiplications have 16-bit inputs")
 def _autocast_in_use(measured: Measured) -> Value | Missing:
     return bool(measured.recording.facts.get("autocast")) or on_gpu(
         measured, lambda view: bool(len(_matmuls_with(view, SIXTEEN_BITS)))
@@ -88,7 +84,7 @@ def _float64(view: Selection) -> Rows:
 
 @selector(
     "float64_ops",
-    "operators with 64-bit float inputs outside backward and optimizer, and the time of all such operators",
+    "operators with 64-bit float inputs (counted without backward and optimizer)",
     needs="shapes",
     attributed=lambda view, rows: work_time(view, _float64(view)),
 )
@@ -99,8 +95,8 @@ def _float64_ops(view: Selection) -> Rows:
 
 @selector(
     "unaligned_matmul",
-    "forward matrix multiplications of 16-bit numbers with an inner or last dimension that is no multiple "
-    "of 8",
+    "16-bit matrix multiplications in the forward with an inner or last dimension that is not a "
+    "multiple of 8",
     needs="shapes",
     attributed=lambda view, rows: in_rows(view, work_time(view, rows), "compute"),
 )
@@ -135,20 +131,20 @@ def _has_unaligned_dimension(shapes: str) -> bool:
     return min(inner, last) >= ALIGNMENT and bool(inner % ALIGNMENT or last % ALIGNMENT)
 
 
-fact_metric("matmul_precision", "", "torch.get_float32_matmul_precision()")
+fact_metric("matmul_precision", "", "`torch.get_float32_matmul_precision()`")
 
 
 @metric(
     "tf32_allowed",
     "yes/no",
-    "the settings let 32-bit matrix multiplications and convolutions use TF32; no where they are not known",
+    "The settings allow TF32 for matrix multiplications and convolutions (no if not known)",
 )
 def _tf32_allowed(measured: Measured) -> Value | Missing:
     facts = measured.recording.facts
     return facts.get("matmul_precision") in ("high", "medium") and facts.get("cudnn_allow_tf32") is not False
 
 
-@metric("skipped_step_count", "count", "optimizer steps that the GradScaler skipped in the plain phase")
+@metric("skipped_step_count", "count", "Number of plain steps whose update the GradScaler skipped")
 def _skipped_step_count(measured: Measured) -> Value | Missing:
     scaler = measured.fact("grad_scaler", NO_SCALER)
     if isinstance(scaler, Missing):
@@ -161,7 +157,7 @@ def _skipped_step_count(measured: Measured) -> Value | Missing:
     )
 
 
-@metric("skipped_step_share", "share", "of the plain phase's steps whose update the GradScaler skipped")
+@metric("skipped_step_share", "share", "Share of plain steps whose update the GradScaler skipped")
 def _skipped_step_share(measured: Measured) -> Value | Missing:
     skipped = measured.metric("skipped_step_count")
     return (
@@ -171,7 +167,7 @@ def _skipped_step_share(measured: Measured) -> Value | Missing:
     )
 
 
-@fact_selector("skipped_steps", "steps whose update the GradScaler skipped: their whole time gains nothing")
+@fact_selector("skipped_steps", "steps whose update the GradScaler skipped")
 def _skipped_steps(measured: Measured) -> list[FactPlace] | Missing:
     share = measured.metric("skipped_step_share")
     if isinstance(share, Missing):

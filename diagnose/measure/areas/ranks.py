@@ -47,34 +47,27 @@ def _job(measured: Measured) -> Job:
 @metric(
     "late_pattern",
     "",
-    "who comes last to the collectives: always one rank (`persistent`), changing ones (`rotating`), or "
-    "`none` for long",
+    "Which rank is last at collectives: always one (`persistent`), changing ones (`rotating`), or"
+    " no late rank (`none`)",
 )
 def _late_pattern(measured: Measured) -> Value | Missing:
     return _job(measured).pattern
 
 
 @metric(
-    "held_up_ms",
-    "ms",
-    "what the ranks wait in their collectives, per step: for the late rank alone, or else for whichever "
-    "comes last",
+    "held_up_ms", "ms", "Time per step that the ranks wait for the late rank, or for whichever rank is last"
 )
 def _held_up_ms(measured: Measured) -> Value | Missing:
     job = _job(measured)
     return job.held_up_ms if job.late_rank is None else job.state(job.late_rank).held_up_ms
 
 
-@metric("held_up_share", "share", "what the ranks wait so, as a share of the step")
+@metric("held_up_share", "share", "Share of the step that the ranks spend in this wait")
 def _held_up_share(measured: Measured) -> Value | Missing:
     return measured.needed("held_up_ms") / measured.number("step_ms")
 
 
-@metric(
-    "late_kind",
-    "",
-    "what the late rank does while the others wait: its `input`, longer `kernels`, or work of the `host`",
-)
+@metric("late_kind", "", "What makes the rank late: its `input`, longer `kernels`, or work of the `host`")
 def _late_kind(measured: Measured) -> Value | Missing:
     job = _job(measured)
     if job.late_rank is None:
@@ -85,20 +78,19 @@ def _late_kind(measured: Measured) -> Value | Missing:
 @metric(
     "last_rank_batch",
     "",
-    "the batch of whichever rank comes last: mostly the `longest` of all, of `any` length, or `unknown` "
-    "where lengths were not recorded",
+    "Batch of the last rank: mostly the `longest` of all, of `any` length, or `unknown`",
 )
 def _last_rank_batch(measured: Measured) -> Value | Missing:
     longest_share = _job(measured).longest_last_share
     return "unknown" if longest_share is None else "longest" if longest_share >= MOSTLY else "any"
 
 
-@metric("late_part_title", "", "the part of the step that takes the late rank longer than the others")
+@metric("late_part_title", "", "Part of the step that takes longer on the late rank than on the others")
 def _late_part_title(measured: Measured) -> Value | Missing:
     return TITLES[known(_cause(measured))][0]
 
 
-@metric("late_rank", "", "the rank that the others wait for")
+@metric("late_rank", "", "Rank that the others wait for")
 def _late_rank(measured: Measured) -> Value | Missing:
     rank = _job(measured).late_rank
     return NO_LATE_RANK if rank is None else str(rank)
@@ -107,8 +99,7 @@ def _late_rank(measured: Measured) -> Value | Missing:
 @metric(
     "late_gain_ms",
     "ms",
-    "what all gain per step if that part took the late rank as long as the others, by a replay of all ranks' "
-    "collectives",
+    "Time per step that all ranks gain if this part took the late rank no longer than the others (by replay)",
 )
 def _late_gain_ms(measured: Measured) -> Value | Missing:
     job = _job(measured)
@@ -117,7 +108,7 @@ def _late_gain_ms(measured: Measured) -> Value | Missing:
     return job.gain_ms
 
 
-@metric("late_part_left", "share", "what is then left of that part on the late rank")
+@metric("late_part_left", "share", "Share of this part that is then left on the late rank")
 def _late_part_left(measured: Measured) -> Value | Missing:
     part_ms = measured.row_ms(known(_cause(measured)))
     return max(0.0, 1 - measured.needed("late_gain_ms") / part_ms) if part_ms > 0 else NO_CAUSE
@@ -128,7 +119,7 @@ def _cause(measured: Measured) -> str | Missing:
     return NO_LATE_RANK if job.late_rank is None else NO_CAUSE if job.cause is None else job.cause
 
 
-@fact_selector("late_part", "the part of the step that takes the late rank longer than the others")
+@fact_selector("late_part", "the part of the step that takes longer on the late rank than on the others")
 def _late_part_place(measured: Measured) -> list[FactPlace] | Missing:
     """Kernels have no line of their own; of Python it is the one that takes most of
     it, else the costliest line of all.
@@ -150,6 +141,6 @@ def _late_part_place(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(costliest.file, costliest.line, costliest.function, costliest.calls_per_step, part_ms)]
 
 
-@fact_selector("waiting_for_ranks", "what the ranks wait for the last of them")
+@fact_selector("waiting_for_ranks", "waiting for the last rank")
 def _waiting_for_ranks(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace("", -1, "", 1.0, measured.needed("held_up_ms"))]

@@ -34,11 +34,7 @@ NO_LINE = ("", -1, "")
 NO_LOSSES = Missing("no loss was recorded")
 
 
-@metric(
-    "plain_step_ms",
-    "ms",
-    "mean of the typical steps without a profiler, less the time in which other programs had the cores",
-)
+@metric("plain_step_ms", "ms", "Mean time of typical steps without a profiler, less what other programs took")
 def _plain_step_ms(measured: Measured) -> Value | Missing:
     steps, parts = measured.plain_steps, measured.parts
     if steps is None:
@@ -47,7 +43,7 @@ def _plain_step_ms(measured: Measured) -> Value | Missing:
     return parts.step_ms if steps.delayed and parts is not None else steps.mean_ns / 1e6
 
 
-@metric("untypical_ms", "ms", "what the untypical steps add to the average step")
+@metric("untypical_ms", "ms", "Time that untypical steps add to the average step")
 def _untypical_ms(measured: Measured) -> Value | Missing:
     steps, view = measured.plain_steps, measured.timeline
     if steps is not None:
@@ -55,21 +51,17 @@ def _untypical_ms(measured: Measured) -> Value | Missing:
     return max(0.0, float(view.complete_ns.mean()) - view.step_ns) / 1e6 if view is not None else NO_STEPS
 
 
-@metric(
-    "delayed_share",
-    "share",
-    "of the plain steps' time in which the script's threads were ready to run and had no core",
-)
+@metric("delayed_share", "share", "Share of plain step time in which the script's threads waited for a core")
 def _delayed_share(measured: Measured) -> Value | Missing:
     return measured.delayed_share
 
 
-@metric("timeline_step_ms", "ms", "mean of the typical steps of the timeline")
+@metric("timeline_step_ms", "ms", "Mean time of a typical step in the timeline")
 def _timeline_step_ms(measured: Measured) -> Value | Missing:
     return measured.timeline.step_ns / 1e6 if measured.timeline else NO_STEPS
 
 
-@metric("step_ms", "ms", "the step: plain where it was measured, else as recorded")
+@metric("step_ms", "ms", "Time of a step, without a profiler where that was measured")
 def _step_ms(measured: Measured) -> Value | Missing:
     plain = measured.metric("plain_step_ms")
     return measured.metric("timeline_step_ms") if isinstance(plain, Missing) else plain
@@ -78,7 +70,7 @@ def _step_ms(measured: Measured) -> Value | Missing:
 @metric(
     "noise_ms",
     "ms",
-    "twice the standard error of the median plain step, at least 1 % of it: smaller savings are noise",
+    "Noise of the step time: twice the standard error of the median plain step, at least 1 % of the step",
 )
 def _noise_ms(measured: Measured) -> Value | Missing:
     step_ms = measured.metric("step_ms")
@@ -97,7 +89,7 @@ def _noise_ms(measured: Measured) -> Value | Missing:
     return max(0.01 * float(step_ms), 2 * 1.2533 * 1.4826 * mad / math.sqrt(len(steps)))
 
 
-@metric("gpu_in_use", "yes/no", "the recorded steps ran something on a GPU")
+@metric("gpu_in_use", "yes/no", "The recorded steps ran work on a GPU")
 def _gpu_in_use(measured: Measured) -> Value | Missing:
     return measured.timeline.has_device if measured.timeline else NO_STEPS
 
@@ -107,19 +99,13 @@ def _gpu_in_use(measured: Measured) -> Value | Missing:
 SHAPES_AT_MOST = 2  # of the model's input: the usual one, and that of an epoch's last batch
 
 
-@metric(
-    "shapes_differ",
-    "yes/no",
-    "the model was given batches of more shapes than two; no where it was not recorded",
-)
+@metric("shapes_differ", "yes/no", "The model got batches of more than two shapes (no if not recorded)")
 def _shapes_differ(measured: Measured) -> Value | Missing:
     return ((measured.recording.facts.get("forward") or {}).get("shape_count") or 1) > SHAPES_AT_MOST
 
 
 @metric(
-    "input_elements_spread",
-    "ratio",
-    "largest input of a recorded step ÷ the median one, in elements of the tensors given to the model",
+    "input_elements_spread", "ratio", "Largest model input of a step ÷ the median one, in tensor elements"
 )
 def _input_elements_spread(measured: Measured) -> Value | Missing:
     elements = measured.recording.input_elements("timeline")
@@ -131,15 +117,14 @@ def _input_elements_spread(measured: Measured) -> Value | Missing:
     )
 
 
-@metric("plain_step_count", "count", "steps measured without a profiler")
+@metric("plain_step_count", "count", "Number of steps timed without a profiler")
 def _plain_step_count(measured: Measured) -> Value | Missing:
     return len(measured.recording.step_ns("plain"))
 
 
 @fact_selector(
     "slow_steps",
-    "steps of the plain phase that take 1.5 times the median or more, no epoch's end; several in a row are "
-    "one",
+    "slow steps beyond the median (1.5 times it or more, epoch ends left out, several in a row count once)",
 )
 def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     steps_ms = _settled_ns(measured) / 1e6
@@ -177,13 +162,13 @@ def _occasions(measured: Measured) -> np.ndarray:
     return np.flatnonzero(slow & ~np.append(False, slow[:-1]))
 
 
-@metric("slow_step_distance", "steps", "from one such step (or several in a row) to the next, by the median")
+@metric("slow_step_distance", "steps", "Median number of steps from one slow step to the next")
 def _slow_step_distance(measured: Measured) -> Value | Missing:
     first = _occasions(measured)
     return int(np.median(np.diff(first))) if len(first) > 1 else Missing("no two slow steps were recorded")
 
 
-@metric("slow_step_ms", "ms", "such a step, by the median; of several in a row the first")
+@metric("slow_step_ms", "ms", "Median time of a slow step (of several in a row, the first)")
 def _slow_step_ms(measured: Measured) -> Value | Missing:
     first = _occasions(measured)
     return (
@@ -232,7 +217,7 @@ def _times_in(view: Selection, span: Intervals) -> list[LineTime]:
 # ---- what happens between two epochs
 
 
-@metric("epoch_ends_seen", "count", "ends of epochs among the plain steps")
+@metric("epoch_ends_seen", "count", "Number of epoch ends among the plain steps")
 def _epoch_ends_seen(measured: Measured) -> Value | Missing:
     return int((steps_into_epoch(measured)[1:] < 1).sum())
 
@@ -240,8 +225,7 @@ def _epoch_ends_seen(measured: Measured) -> Value | Missing:
 @metric(
     "epoch_end_ms",
     "ms",
-    "what a step takes beyond the median if an epoch ends in it, with the step after it if that is slow as "
-    "well",
+    "Time beyond the median step at the end of an epoch, the step after it included if that is slow",
 )
 def _epoch_end_ms(measured: Measured) -> Value | Missing:
     seen, steps_ms = measured.needed("epoch_ends_seen"), _settled_ns(measured) / 1e6
@@ -254,9 +238,7 @@ def _epoch_end_ms(measured: Measured) -> Value | Missing:
 
 
 @fact_selector(
-    "epoch_ends",
-    "what the end of an epoch takes, but for the start of the loader's workers, spread over the epoch's "
-    "steps",
+    "epoch_ends", "the end of each epoch without the start of workers, spread over the epoch's steps"
 )
 def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
     per_epoch = measured.needed("epoch_step_count")
@@ -266,9 +248,7 @@ def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
 
 
 @metric(
-    "epoch_ends_run_share",
-    "share",
-    "what the ends of epochs take of the whole run's time, which the median step does not show",
+    "epoch_ends_run_share", "share", "Share of the run spent at epoch ends, which the median step leaves out"
 )
 def _epoch_ends_run_share(measured: Measured) -> Value | Missing:
     return measured.needed("epoch_ends_ms") / (measured.number("step_ms") + measured.needed("epoch_ends_ms"))
@@ -277,7 +257,7 @@ def _epoch_ends_run_share(measured: Measured) -> Value | Missing:
 # ---- the first steps
 
 
-@metric("warmup_excess_s", "s", "what the first steps took beyond as many ordinary ones")
+@metric("warmup_excess_s", "s", "Time that the first steps took beyond ordinary steps")
 def _warmup_excess_s(measured: Measured) -> Value | Missing:
     first, plain_ms = measured.recording.step_ns("warmup"), measured.metric("plain_step_ms")
     if not len(first) or isinstance(plain_ms, Missing):
@@ -285,7 +265,7 @@ def _warmup_excess_s(measured: Measured) -> Value | Missing:
     return max(0.0, float(first.sum()) / 1e9 - len(first) * float(plain_ms) / 1e3)
 
 
-@metric("warmup_excess_steps", "steps", "that, in ordinary steps")
+@metric("warmup_excess_steps", "steps", "The same, in ordinary steps")
 def _warmup_excess_steps(measured: Measured) -> Value | Missing:
     return measured.needed("warmup_excess_s") * 1e3 / measured.needed("plain_step_ms")
 
@@ -310,25 +290,25 @@ def _losses(measured: Measured) -> list[float] | Missing:
     )
 
 
-@metric("loss_count", "count", "losses that were recorded, of the plain phase")
+@metric("loss_count", "count", "Number of losses recorded in the plain phase")
 def _loss_count(measured: Measured) -> Value | Missing:
     losses = _losses(measured)
     return losses if isinstance(losses, Missing) else len(losses)
 
 
-@metric("distinct_loss_count", "count", "different values among the recorded losses that are finite")
+@metric("distinct_loss_count", "count", "Number of different finite losses among them")
 def _distinct_loss_count(measured: Measured) -> Value | Missing:
     losses = _losses(measured)
     return losses if isinstance(losses, Missing) else len(set(filter(math.isfinite, losses)))
 
 
-@metric("loss_not_finite_count", "count", "recorded losses that are infinite or not a number")
+@metric("loss_not_finite_count", "count", "Number of recorded losses that are infinite or NaN")
 def _loss_not_finite_count(measured: Measured) -> Value | Missing:
     losses = _losses(measured)
     return losses if isinstance(losses, Missing) else sum(not math.isfinite(loss) for loss in losses)
 
 
-@fact_selector("loss_lines", "the lines that call backward on a loss")
+@fact_selector("loss_lines", "calls of backward on a loss")
 def _loss_lines(measured: Measured) -> list[FactPlace] | Missing:
     view = measured.timeline
     if view is None:

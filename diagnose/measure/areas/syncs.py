@@ -37,7 +37,7 @@ def _host_reads(view: Selection) -> Rows:
 
 @selector(
     "host_sync",
-    "runtime calls in which the host waits until the GPU has finished, other than those of copies to the GPU",
+    "runtime calls in which the host waits for the GPU, without those for copies to the GPU",
     needs="device",
     attributed=lambda view, rows: view.sync_idle(rows),
 )
@@ -143,12 +143,11 @@ def _waits_for(purpose: str) -> Callable[[Selection], Rows]:
 
 MEANINGS = {
     "library": "waits for values that a library reads",
-    "clipping": "waits for the norm's check in `clip_grad_norm_(error_if_nonfinite=True)`",
-    "scaler": "waits for the GradScaler's own check for infinities",
+    "clipping": "waits for the norm check in `clip_grad_norm_(error_if_nonfinite=True)`",
+    "scaler": "waits for the GradScaler's check for infinities",
     "nan": "waits for the result of `isnan`, `isinf` or `isfinite`",
-    "shape": "waits of operators whose result's shape depends on values (`nonzero`, boolean masks, "
-    "`unique` …)",
-    "scalar": "waits for one value (`.item()`, `float()`, `if tensor`)",
+    "shape": "waits for shapes that depend on values (`nonzero`, boolean masks, `unique` …)",
+    "scalar": "waits for single values (`.item()`, `float()`, `if tensor`)",
     "download": "waits for whole tensors copied to the host (`.cpu()`, `.numpy()`, `.tolist()`)",
     "explicit": "explicit waits (`torch.cuda.synchronize()`, `event.synchronize()`)",
 }
@@ -165,7 +164,7 @@ def _allocator_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "cache_emptied",
-    "calls of `torch.cuda.empty_cache()`, and the driver's allocator",
+    "calls of `torch.cuda.empty_cache()` and of the driver's allocator",
     table="calls",
     attributed=_allocator_time,
 )

@@ -57,7 +57,7 @@ def _uploads_from(view: Selection, memory: str) -> Rows:
 
 @selector(
     "pageable_htod",
-    "copies to the GPU of more than 64 KiB of ordinary (pageable) host memory",
+    "copies to the GPU of more than 64 KiB from pageable host memory",
     table="device",
     attributed=_copies_and_their_waits,
 )
@@ -81,8 +81,7 @@ def _pinned_blocking_htod(view: Selection) -> Rows:
 
 @selector(
     "unoverlapped_htod",
-    "copies to the GPU from pinned memory, without waiting, on the stream of the kernels, while the GPU "
-    "computes nothing",
+    "non-blocking copies from pinned memory on the kernels' stream while the GPU computes nothing",
     table="device",
     attributed=lambda view, rows: in_rows(view, view.device_intervals(rows), "exposed_copies"),
 )
@@ -113,7 +112,7 @@ def _small_htod(view: Selection) -> Rows:
 
 @selector(
     "built_on_host",
-    "copies to the GPU of tensors that were only just filled on the host",
+    "copies to the GPU of tensors that were just filled on the host",
     table="device",
     needs="shapes",
     attributed=_copies_and_their_waits,
@@ -200,7 +199,7 @@ def _round_trip_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "round_trips",
-    "copies to the host of tensors that go back to the GPU in the same step",
+    "copies to the host of tensors that return to the GPU in the same step",
     table="device",
     attributed=_round_trip_time,
 )
@@ -213,8 +212,7 @@ def _round_trips_down(view: Selection) -> Rows:
 
 @fact_selector(
     "same_tensor_moved",
-    "the same unchanged tensors moved to the GPU, or without one converted to another type, in one step "
-    "after another",
+    "unchanged tensors that are moved to the GPU (on CPU runs: converted) again in every step",
 )
 def _same_tensor_moved(measured: Measured) -> list[FactPlace] | Missing:
     moved = known(measured.fact("repeated_uploads", NO_STEPS))

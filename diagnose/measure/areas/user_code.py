@@ -125,7 +125,7 @@ def _steps_share(name: str) -> Callable[[Measured], Value | Missing]:
 
 
 def _in_how_many_steps(name: str, meaning: str) -> None:
-    metric(f"{name}_steps_share", "share", f"of the recorded steps with {meaning}")(_steps_share(name))
+    metric(f"{name}_steps_share", "share", f"Share of the recorded steps with {meaning}")(_steps_share(name))
 
 
 def self_ns(view: Selection, within: Intervals) -> np.ndarray:
@@ -267,33 +267,24 @@ def short_callee(callee: str) -> str:
 
 
 @selector(
-    "python_time",
-    "time in which no operator runs: Python, or waiting outside torch",
-    attributed=ledger_row("python"),
+    "python_time", "Python, or waiting outside torch (no operator runs)", attributed=ledger_row("python")
 )
 def _between_operators(view: Selection) -> Rows:
     return np.empty(0, np.int64)  # what runs then is no event of the trace
 
 
-@metric(
-    "own_calls_known",
-    "yes/no",
-    "the calls of the script's own lines were recorded, which a lone trace does not hold",
-)
+@metric("own_calls_known", "yes/no", "The calls in your code were recorded (never in a trace)")
 def _own_calls_known(measured: Measured) -> Value | Missing:
     return measured.detail is not None and len(measured.detail.calls) > 0
 
 
-@metric("steps_marked", "yes/no", "marks or the optimizer tell where steps begin and end")
+@metric("steps_marked", "yes/no", "Marks or the optimizer show where steps start and end")
 def _steps_marked(measured: Measured) -> Value | Missing:
     trace = measured.recording.timeline
     return NO_STEPS if trace is None else trace.step_source in ("mark", "ProfilerStep", "optimizer")
 
 
-@fact_selector(
-    "dominant_line",
-    "the line of the script's own whose Python, or that of a library it calls, takes most time",
-)
+@fact_selector("dominant_line", "the line of your code with the most Python time, library calls included")
 def _dominant_line(measured: Measured) -> list[FactPlace] | Missing:
     lines = _python_lines(measured)
     return (
@@ -301,7 +292,7 @@ def _dominant_line(measured: Measured) -> list[FactPlace] | Missing:
     )
 
 
-@metric("dominant_callee", "", "what that line calls, the costliest if there are several")
+@metric("dominant_callee", "", "Costliest function that this line calls")
 def _dominant_callee(measured: Measured) -> Value | Missing:
     lines = _python_lines(measured)
     if isinstance(lines, Missing):
@@ -313,9 +304,7 @@ def _dominant_callee(measured: Measured) -> Value | Missing:
     )
 
 
-@fact_selector(
-    "other_python", "Python that neither a rule about certain calls nor the one dominant line explains"
-)
+@fact_selector("other_python", "Python that neither other rules nor the costliest line explain")
 def _other_python(measured: Measured) -> list[FactPlace] | Missing:
     lines, view = _python_lines(measured), measured.detail
     if isinstance(lines, Missing) or view is None:
@@ -342,7 +331,7 @@ def _untrained_time(view: Selection, rows: Rows) -> Intervals:
 
 @selector(
     "untrained_forwards",
-    "outermost calls of the model, in a training loop, that no backward follows",
+    "outermost calls of the model without a backward, in a training loop",
     attributed=_untrained_time,
 )
 def _untrained_forwards(view: Selection) -> Rows:
@@ -372,9 +361,7 @@ def _next_among(view: Selection, rows: Rows, around: Rows) -> Rows:
 
 
 @metric(
-    "untrained_batch_ratio",
-    "ratio",
-    "samples in the largest batch of such a forward, for each in a forward that is trained",
+    "untrained_batch_ratio", "ratio", "Largest batch of these model calls ÷ the median batch of trained ones"
 )
 def _untrained_batch_ratio(measured: Measured) -> Value | Missing:
     view = measured.timeline
@@ -396,10 +383,10 @@ def _batch_sizes(view: Selection, forwards: Rows) -> np.ndarray:
     return np.array([int(one[1]) for one in found if one])
 
 
-_in_how_many_steps("untrained_forwards", "such a forward")
+_in_how_many_steps("untrained_forwards", "these model calls")
 
 
-@metric("model_count", "count", "models with parameters that the recorded steps called")
+@metric("model_count", "count", "Number of models with parameters that the recorded steps called")
 def _model_count(measured: Measured) -> Value | Missing:
     models = measured.fact("models")
     return models if isinstance(models, Missing) else len(models)
