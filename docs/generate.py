@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from pathlib import Path
 
 from benchmarks.tables import readme as samples
 from diagnose.document.schema import json_schema
@@ -16,8 +15,7 @@ from diagnose.measure.metrics import METRICS
 from diagnose.report.blocks import unpadded_table
 from diagnose.report.rulebook import rulebook
 from diagnose.trace.schema import markdown as tables
-
-ROOT = Path(__file__).parent.parent
+from docs.readme import README, ROOT, readme
 
 
 def coverage() -> str:
@@ -78,6 +76,7 @@ def _argument(argument: Argument) -> str:
 
 
 PAGES = {
+    README: readme,
     ROOT / "docs" / "tables.md": tables,
     ROOT / "docs" / "coverage.md": coverage,
     ROOT / "docs" / "fixes.md": automatic_fixes,

@@ -14,7 +14,6 @@ from benchmarks.samples import FOLDER, SAMPLES, advised, is_recorded
 from diagnose.document.stored import read_document, to_json
 from diagnose.judge.rules import load_rules
 from diagnose.pipeline import analyse
-from diagnose.report.markdown import markdown
 from tests.report.length import assert_short_and_whole
 
 LIVE = [sample for sample in SAMPLES if str(sample) in ("input-wait/sick", "healthy/gan")]
@@ -90,14 +89,6 @@ def test_a_script_has_its_planted_line_once(sample):
 
 def test_needs_a_gpu_or_nothing():
     assert {sample.needs for sample in SAMPLES} <= {"", "gpu"}
-
-
-def test_the_readme_quotes_the_report_of_a_recorded_sample():
-    report = markdown(analyse(FOLDER / "input-wait" / "sick"))
-    readme = (FOLDER.parent / "README.md").read_text()
-    quoted = [line.lstrip("># ") for line in readme.splitlines() if line.startswith("> ")]
-    assert quoted
-    assert [line for line in quoted if line not in report] == []
 
 
 def test_every_folder_has_expectations():
