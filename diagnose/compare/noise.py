@@ -64,7 +64,7 @@ class Run:
 
     @cached_property
     def step_ms(self) -> float:
-        """The typical step, as the run's own report has it, where both runs tell of the same kind of steps."""
+        """The typical step, as the report of the run has it, where both tell of the same kind of steps."""
         steps = self.document.steps
         if steps.typical_ms and (self.basis == "plain") == bool(steps.plain_series_ms):
             return steps.typical_ms
@@ -175,7 +175,7 @@ class Runs:
 
     @property
     def verdict(self) -> Verdict:
-        """By the usual step; where that stays, by the average one.
+        """By the typical step; where that stays, by the average one.
 
         The same numbers are no change, however noisy they are.
         """

@@ -75,7 +75,7 @@ def cured() -> Document:
             (10,) * 10,
             (10,) * 8 + (20,) * 4,
             "B is slower on average, slow steps included: 13.3 ms instead of 10.0 ms, 3.33 ms (33 %) more. "
-            "The usual step stays within noise.",
+            "The typical step stays within noise.",
         ),
     ],
 )
