@@ -78,6 +78,11 @@ class Advice:
     after: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def unmeasured(self) -> str:
+        """What to do where nothing was measured: no name of a metric is in it."""
+        return self.otherwise or self.how
+
 
 @dataclass(frozen=True)
 class Saving:
