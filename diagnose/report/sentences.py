@@ -208,8 +208,8 @@ def starting_step(document: Document) -> str:
     if whole_ms is None or not savings.has_average(document):
         return ""
     return (
-        f"Some steps take longer than the typical {ms(step_ms(document))}: the average is {ms(whole_ms)}, and "
-        "the savings come off that."
+        f"Some steps take longer than the typical {ms(step_ms(document))}: the average is {ms(whole_ms)}, "
+        "and the savings come off that."
     )
 
 
