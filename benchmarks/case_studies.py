@@ -344,7 +344,7 @@ def _predicted(study: CaseStudy, out: Path, before: dict[str, Any]) -> str:
     after = _comparisons(study, out).get("after", {})
     if not before["plan"] or "change" not in after or before["plan"][-1]["step_ms_after"] is None:
         return ""
-    foretold = before["plan"][-1]["step_ms_after"] / before["steady_step_ms"]
+    foretold = before["plan"][-1]["step_ms_after"] / before["steps"]["typical_ms"]
     return (
         f"With the whole plan made, the report predicts {share(foretold)} of this step; `after.py`, which "
         f"also mends what the plan does not name, takes {share(1 + after['change'])}."

@@ -77,7 +77,7 @@ def _photograph_tab(page: Any, address: str) -> None:
     page.goto(f"{address}/#diagnose")
     tab = page.frame_locator("iframe")
     tab.get_by_role("radio", name="sick").check()
-    tab.locator("h1").first.wait_for()
+    tab.locator("h1").wait_for()
     tab.locator("canvas").first.wait_for()
     page.screenshot(path=PICTURES / "tensorboard.png")
 

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from diagnose.document.build import result_document
 from diagnose.document.measurements import proven_ms, verification_in
 from diagnose.document.model import Document
@@ -23,7 +25,7 @@ from diagnose.report.patch import with_patch
 from diagnose.report.timeline.annotated import write_annotated
 from diagnose.report.timeline.annotations import annotation_events
 from diagnose.report.timeline.timeline import picture, write_picture
-from diagnose.report.write import write_reports
+from diagnose.report.write import write_reports, written_into
 from diagnose.trace.source import Source, is_url
 
 PICTURE, ANNOTATED = "picture.json.gz", "annotated.trace.json.gz"
@@ -112,7 +114,7 @@ def written(document: Document, picture: dict[str, Any], source: Source, out: Pa
     """Write what can be made of the two documents into `out`, the patch included, and return
     the result document. Raises OSError.
     """
-    document = with_patch(document, out)
+    document = replace(with_patch(document, out), written=written_into(out, source, document))
     write_reports(document, picture, source, out)
     write_picture(picture, out / PICTURE)
     return document

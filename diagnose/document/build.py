@@ -63,7 +63,6 @@ def result_document(
         plan=[_plan_row(finding, of, average_ms) for finding, of in rows if finding.group == "plan"],
         self_replay_error=prediction.error,
         prediction_missing=prediction.missing.reason if prediction.missing else None,
-        steady_step_ms=None if prediction.missing else prediction.recorded_ms,
         upper_bound_ms=None if prediction.missing else prediction.limit_ms,
         ranks=ranks_document(measured.job),
         verification=verification,

@@ -652,6 +652,15 @@ class Patch(Struct, kw_only=True):
     ] = {}
 
 
+class Written(Struct, kw_only=True):
+    """Where a document was written, and what can be typed there."""
+
+    folder: Annotated[str, _is("The folder of the reports.")]
+    run: Annotated[str | None, _is("The run folder, which `verify` takes; null for a trace.")]
+    python: Annotated[str, _is("What starts the Python that wrote it: python, or its path.")]
+    has_script: Annotated[bool, _is("Whether the script is there, so that it can be run again.")]
+
+
 class Document(Struct, kw_only=True):
     """The result of one diagnosis: report.json, and what --json prints."""
 
@@ -674,19 +683,13 @@ class Document(Struct, kw_only=True):
         float | None, _is("How far the replay of the steps as they are ends from the recording, 0–1.")
     ]
     prediction_missing: Annotated[str | None, _is("Why no saving is predicted; null if savings are.")]
-    steady_step_ms: Annotated[
-        float | None,
-        _is(
-            "The step that predicted savings come off: longer than the plain one where the GPU cannot keep "
-            "up with the host."
-        ),
-    ]
     upper_bound_ms: Annotated[
         float | None, _is("The step if the host took no time at all; null without a GPU.")
     ]
     ranks: Annotated[Ranks | None, _is("All ranks of a distributed job; null for one rank.")] = None
     verification: Annotated[Verification | None, _is("What `verify` measured; null before.")] = None
     patch: Annotated[Patch | None, _is("What fixes.diff holds; null before it is written.")] = None
+    written: Annotated[Written | None, _is("Where it was written; null before.")] = None
     lines: Annotated[list[Line], _is("The user's own lines, costliest first.")]
     key_averages: Annotated[Averages, _is("torch's own table of operators.")]
     metrics: Annotated[dict[str, Metric], _is("By name, as `python -m diagnose metrics` explains them.")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK
@@ -13,6 +14,7 @@ from diagnose.run.child.step_clock import StepClock
 if TYPE_CHECKING:
     from diagnose.document.model import CallSite, Culprit, Document, Finding, PlanRow, Scalar
 
+PYTHON = "python"
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 
 
@@ -67,14 +69,6 @@ def step_ms(document: Document) -> float | None:
 def ledger_ms(document: Document) -> float | None:
     """The step that every share is of, ms: what the ledger adds up to."""
     return sum(row.ms_per_step for row in document.ledger) or step_ms(document)
-
-
-def steady_ms(document: Document) -> float | None:
-    """The step that predicted savings come off, ms: longer than the ledger's where the host hands
-    steps over faster than the GPU works.
-    """
-    known = document.steady_step_ms
-    return ledger_ms(document) if known is None else known
 
 
 def plan_row(finding: Finding, document: Document) -> PlanRow | None:
@@ -134,10 +128,8 @@ def _launchers_here(document: Document) -> int:
 def run_command(document: Document, *options: str) -> str:
     """What to type to record the script (again); empty where no command starts it."""
     run = document.run
-    if recorded_inside(document):
+    if recorded_inside(document) or not recorded_by_us(document) or not has_script(document):
         return ""
-    if not recorded_by_us(document):
-        return shell_line(["python", "-m", "diagnose", *options, "YOUR_SCRIPT.py"])
     module = ["-m"] if run.module else []
     return shell_line([*_starter(document), "-m", "diagnose", *options, *module, run.target, *run.argv[1:]])
 
@@ -146,11 +138,39 @@ def _starter(document: Document) -> list[str]:
     """What starts the ranks; of several machines as if each had as many as the one that recorded
     the run, to be typed on all of them.
     """
-    ranks, here = launchers(document), _launchers_here(document)
+    ranks, here, python = launchers(document), _launchers_here(document), python_of(document)
     if ranks < 2:
-        return ["python"]
+        return [python]
     machines = ["--nnodes", str(-(-ranks // here))] if here < ranks else []
-    return ["torchrun", *machines, "--nproc-per-node", str(here)]
+    torchrun = ["torchrun"] if python == PYTHON else [python, "-m", "torch.distributed.run"]
+    return [*torchrun, *machines, "--nproc-per-node", str(here)]
+
+
+def python_of(document: Document) -> str:
+    """What starts the Python that has diagnose, as to be typed."""
+    return document.written.python if document.written else PYTHON
+
+
+def has_script(document: Document) -> bool:
+    """Whether the script was there when the document was written; True where nobody looked."""
+    return document.written is None or document.written.has_script
+
+
+def run_folder(document: Document) -> str:
+    """The run folder, as to be typed where the script ran; empty where none is known."""
+    run = document.written.run if document.written else None
+    return _as_typed(run, document) if run else ""
+
+
+def report_folder(document: Document) -> str:
+    """The folder of the reports, as to be typed where the script ran; empty where none is known."""
+    return _as_typed(document.written.folder, document) if document.written else ""
+
+
+def _as_typed(folder: str, document: Document) -> str:
+    """Relative where it lies below the folder that the script ran in."""
+    path, cwd = PurePath(folder), document.run.cwd
+    return str(path.relative_to(cwd)) if cwd and path.is_relative_to(cwd) else folder
 
 
 def shell_line(words: Iterable[str]) -> str:

@@ -5,12 +5,13 @@ what is left of the step. Plain text.
 from __future__ import annotations
 
 from diagnose.document.model import Document, Finding, Measured, PlanRow, Predicted
-from diagnose.document.queries import ledger_ms, plan_row, planned, steady_ms
+from diagnose.document.queries import ledger_ms, plan_row, planned
 from diagnose.document.text import less, ms, rough_share_span, rough_span, share, signed_span
 
 _REFUTED = {"no_change": "measured: no change beyond noise", "slower": "measured: it makes the step slower"}
 _UNKNOWN = "not known in ms"
 NOTHING_MS = 0.001  # what would show as less than that
+WIDE = 5  # a range's upper end ÷ its lower one, from which the lower one promises nothing
 
 
 def saving(finding: Finding, document: Document, per: str = "") -> str:
@@ -41,12 +42,39 @@ def _measured(known: Measured, per: str) -> str:
 def _predicted(known: Predicted, finding: Finding, document: Document, per: str) -> str:
     low, high, guess = known.low, known.high, known.best_guess
     if is_nothing(high):
-        return "nothing by itself"
+        return f"0 ms{per} {_until(finding, document)}"
+    least = _promised(low, high)
     whole_ms = _whole_ms(finding, document)
     average = " on average" if finding.saving.scope == "average" else ""
-    part = f", {rough_share_span(low / whole_ms, high / whole_ms)}" if whole_ms else ""
+    part = f", {rough_share_span(least / whole_ms, high / whole_ms)}" if whole_ms else ""
+    uncertain = ", uncertain" if low and not least else ""
     best = f"; best guess {rough_span(guess, guess)}" if finding.saving.confidence == "low" else ""
-    return f"{rough_span(low, high)}{per}{average}{part}{best}"
+    return f"{span(low, high)}{per}{average}{part}{uncertain}{best}"
+
+
+def span(low: float, high: float) -> str:
+    """`3.1–4.8 ms`, or `up to 4.8 ms` where the range is too wide to promise its lower end."""
+    return rough_span(_promised(low, high), high)
+
+
+def _promised(low: float, high: float) -> float:
+    return 0.0 if high > WIDE * low else low
+
+
+def _until(finding: Finding, document: Document) -> str:
+    """When a fix that gains nothing alone gains something: `until fix 1 is made`, `… fix 2 is made, too`."""
+    number = next((at for at, row in enumerate(document.plan, 1) if row.rule == finding.rule), 0)
+    if number == 0:
+        return "alone"
+    if not is_nothing(document.plan[number - 1].cumulative_ms):
+        return "until fix 1 is made" if number == 2 else f"until fixes 1–{number - 1} are made"
+    return f"until fix {gaining_with(document, number)} is made, too"
+
+
+def gaining_with(document: Document, number: int) -> int:
+    """The first row of the plan from this one on that gains something with all before it; else this one."""
+    rows = enumerate(document.plan[number - 1 :], number)
+    return next((at for at, row in rows if not is_nothing(row.cumulative_ms)), number)
 
 
 def is_nothing(value: float | None) -> bool:
@@ -57,7 +85,7 @@ def _whole_ms(finding: Finding, document: Document) -> float | None:
     """The step that a saving comes off: what only some steps have makes the
     average one longer than the usual one.
     """
-    usual_ms = steady_ms(document) if finding.saving.predicted_ms is not None else ledger_ms(document)
+    usual_ms = ledger_ms(document)
     extra_ms = finding.ms_per_step if finding.saving.scope == "average" else None
     return usual_ms + (extra_ms or 0.0) if usual_ms else None
 
@@ -79,18 +107,27 @@ def worth(finding: Finding, document: Document) -> str:
     return f"saving {told}" if told == _UNKNOWN else f"{saves(document).lower()} {told}"
 
 
-def together(row: PlanRow, document: Document) -> str:
-    """What a row of the plan leaves of the step:
+def after_title(document: Document) -> str:
+    """The header of the column of `after`."""
+    return "Step after it" if len(document.plan) == 1 else "Step after fixes 1…n"
 
-    `step then 14 ms`, from the second row on `6.2 ms, step then 5.9 ms`; empty if unknown.
+
+def after(row: PlanRow, document: Document) -> str:
+    """The step after this fix and all above it, `118 ms`; of the average step where the plan holds something
+    that only some steps have, `118 ms on average`. Empty if unknown.
     """
-    saved, after = row.cumulative_ms, row.step_ms_after
-    if saved is None or after is None:
+    if row.cumulative_ms is None or row.step_ms_after is None:
         return ""
-    if is_nothing(saved):
-        return "nothing yet"
-    then = f"step then {less(after, saved)}{' on average' if has_average(document) else ''}"
-    return then if row is document.plan[0] else f"{rough_span(saved, saved)}, {then}"
+    left = less(row.step_ms_after, row.cumulative_ms)
+    return f"{left} on average" if has_average(document) else left
+
+
+def then(row: PlanRow, document: Document) -> str:
+    """The same in a sentence: `step then 14 ms`, from the second row on `step after fixes 1–2: 5.9 ms`."""
+    left, number = after(row, document), document.plan.index(row) + 1
+    if not left:
+        return ""
+    return f"step then {left}" if number == 1 else f"step after fixes 1–{number}: {left}"
 
 
 def has_average(document: Document) -> bool:
@@ -137,41 +174,6 @@ def _left_of_step(row: PlanRow, document: Document) -> str:
         else f"; together with the fixes above {rough_span(saved, saved)}, and "
     )
     return f"{lead}{step} then takes {less(after, saved)}"
-
-
-def attributed(document: Document) -> str:
-    """What the first fix is worth, for the verdict:
-
-    `predicted saving 2.9–4.1 ms a step, 24–34 %`; empty if nothing is known.
-    """
-    top = planned(document)[0]
-    known = top.saving
-    if known.measured_ms is not None:
-        return f"measured saving {saving(top, document, ' a step')}"
-    if known.predicted_ms is not None and is_nothing(known.predicted_ms.high):
-        return _attributed_together(document)
-    told = saving(top, document, " a step")
-    if told == _UNKNOWN:
-        return ""
-    verb = (
-        "predicted saving "
-        if known.predicted_ms is not None
-        else "costs "
-        if document.prediction_missing
-        else ""
-    )
-    return f"{verb}{told}"
-
-
-def _attributed_together(document: Document) -> str:
-    """Where the first fix gains nothing alone: the first row that does, with all before it."""
-    for number, row in enumerate(document.plan, 1):
-        if row.cumulative_ms is not None and not is_nothing(row.cumulative_ms):
-            return (
-                f"predicted saving {rough_span(row.cumulative_ms, row.cumulative_ms)} a step together with "
-                f"fix {number}"
-            )
-    return "predicted saving nothing by itself"
 
 
 def sureness(finding: Finding, document: Document) -> str:

@@ -97,7 +97,7 @@ class FactSelector:
 METRICS: dict[str, Metric] = {}
 FACT_SELECTORS: dict[str, FactSelector] = {}
 
-ONLY_IN_A_RUN = Missing("only a run of the script records this", "python -m diagnose train.py")
+ONLY_IN_A_RUN = Missing("only a run of the script records this", "python -m diagnose YOUR_SCRIPT.py")
 NO_FACTS = Missing("the run ended before this was recorded", in_trace=ONLY_IN_A_RUN)
 NOT_RECORDED = Missing("this run did not record it", in_trace=ONLY_IN_A_RUN)
 NO_STEPS = Missing(

@@ -71,8 +71,8 @@ def _most_ms(
     """What no fix can gain more than: what is at stake, and where only the host's work changes, what the GPU
     leaves of the step.
 
-    Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says. Of a
-    wait for the loader all may go, whatever the model of its workers expects.
+    Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says. All
+    of a wait for the loader may go, whatever the model of its workers expects.
     """
     bound_ms, floor_ms = at_most_ms(finding, prediction.measured), prediction.limit_ms
     most_ms = prediction.recorded_ms if bound_ms is None else bound_ms

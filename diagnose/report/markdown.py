@@ -66,8 +66,6 @@ def _joined(*parts: str) -> str:
 
 def plan_table(document: Document) -> str:
     """The plan, best first; empty if there is nothing to do."""
-    left = [savings.together(row, document) for row in document.plan]
-    with_others = "With those above" if len(left) > 1 else "Step then"
     columns = {
         "#": [str(number) for number in range(1, len(document.plan) + 1)],
         "Fix": [prose(finding.fix.title) for finding in planned(document)],
@@ -75,7 +73,7 @@ def plan_table(document: Document) -> str:
         f"{savings.saves(document)} per step": [
             prose(savings.saving(finding, document)) for finding in planned(document)
         ],
-        with_others: [prose(cell if len(left) > 1 else cell.removeprefix("step then ")) for cell in left],
+        savings.after_title(document): [prose(savings.after(row, document)) for row in document.plan],
         "How sure": [savings.sureness(finding, document) for finding in planned(document)],
     }
     filled = {header: cells for header, cells in columns.items() if any(cells)}
@@ -92,7 +90,9 @@ def _setting(document: Document) -> str:
     run, duration = document.run, step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
     parts += map(prose, sentences.throughput(document))
-    parts += [f"device: {code(run.device)}", f"{text.count(document.steps.complete)} complete steps recorded"]
+    complete = document.steps.complete
+    recorded = f"{text.count(complete)} complete step{'' if complete == 1 else 's'} recorded"
+    parts += [f"device: {code(run.device)}", recorded]
     return " · ".join(parts)
 
 
@@ -142,7 +142,7 @@ def _ledger(document: Document) -> str:
     others = LedgerRow(
         row="others",
         title="Others",
-        meaning=", ".join(row.title[:1].lower() + row.title[1:] for row in small),
+        meaning=", ".join(row.title for row in small),
         ms_per_step=sum(row.ms_per_step for row in small),
         share=sum(row.share for row in small),
     )

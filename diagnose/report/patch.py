@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +60,35 @@ def with_patch(document: Document, out: Path) -> Document:
         else Patch(patched=[], unpatched={})
     )
     return structs.replace(document, patch=told)
+
+
+def first_change(document: Document, out: Path) -> list[str]:
+    """The lines that fixes.diff in `out` takes away and adds for the plan's first fix, with their
+    `-` and `+`; empty where it holds none for it.
+    """
+    plan = planned(document)
+    if not plan or not document.patch or plan[0].rule not in document.patch.patched:
+        return []
+    try:
+        diff = (out / FILE).read_text("utf-8", "replace")
+    except OSError:
+        return []
+    sites = {(site.file, site.line) for site in plan[0].fix.call_sites}
+    places = sites | {(culprit.file, culprit.line) for culprit in plan[0].culprits}
+    return next((lines for touched, lines in _hunks(diff) if touched & places), [])
+
+
+def _hunks(diff: str) -> Iterator[tuple[set[tuple[str, int]], list[str]]]:
+    """Each hunk's old lines that change, as places, and its lines with `-` and `+`."""
+    file = ""
+    for part in re.split(r"^(?=--- |@@ )", diff, flags=re.MULTILINE):
+        head, *lines = part.split("\n")
+        if head.startswith("--- "):
+            file = head.removeprefix("--- a/").rstrip("\t")
+        elif found := re.match(r"@@ -(\d+)", head):
+            old = enumerate((line for line in lines if line[:1] in ("-", " ")), int(found[1]))
+            places = {(file, number) for number, line in old if line[0] == "-"}
+            yield places, [line for line in lines if line[:1] in ("-", "+")]
 
 
 def _diff_of(findings: list[Finding], document: Document) -> Patches:

@@ -5,10 +5,13 @@ Plain text: each report escapes it in its own way.
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from diagnose.document import savings, text
 from diagnose.document.model import GPU_NOT_RECORDED, Document, Finding, Spread, Steps
 from diagnose.document.queries import (
     automatic,
+    has_script,
     in_state,
     is_complete,
     launchers,
@@ -16,11 +19,14 @@ from diagnose.document.queries import (
     metric,
     on_one_machine,
     place,
+    python_of,
     recorded_by_us,
     recorded_inside,
+    report_folder,
+    run_command,
+    run_folder,
     saw_no_step,
     shell_line,
-    steady_ms,
     step_ms,
 )
 from diagnose.document.text import count, factor, ms, share, significant
@@ -185,19 +191,9 @@ def distorted(document: Document) -> str:
 
 def fastest(document: Document) -> str:
     """What the GPU allows; empty without one, and where nothing is predicted."""
-    limit_ms, now_ms = document.upper_bound_ms, steady_ms(document)
+    limit_ms, now_ms = document.upper_bound_ms, ledger_ms(document)
     if limit_ms is None or not now_ms or limit_ms <= 0:
         return ""
-    if runs_ahead(document):
-        host = (
-            f"The host hands a step over in {ms(ledger_ms(document))}, but the GPU takes {ms(now_ms)} for "
-            "its work"
-        )
-        return (
-            f"{host}: only less work for the GPU makes it faster."
-            if now_ms < BOUND_NEAR * limit_ms
-            else f"{host}."
-        )
     if now_ms < BOUND_NEAR * limit_ms:
         now = f"a step takes {ms(now_ms)}, and with everything on the host fixed still {ms(limit_ms)}"
         return f"The GPU's own work takes the time: {now}."
@@ -208,18 +204,12 @@ def fastest(document: Document) -> str:
 
 def starting_step(document: Document) -> str:
     """Which step the savings come off, where it is not the usual one; else empty."""
-    whole_ms, usual_ms, gpu_ms = savings.average_ms(document), ledger_ms(document), steady_ms(document)
-    if whole_ms is None or not usual_ms or not gpu_ms:
+    whole_ms = savings.average_ms(document)
+    if whole_ms is None or not savings.has_average(document):
         return ""
-    if savings.has_average(document):
-        return (
-            f"Some steps take longer than the usual {ms(step_ms(document))}: the average is "
-            f"{ms(whole_ms)}, and the savings come off that."
-        )
     return (
-        f"The GPU takes {ms(gpu_ms)} for the work of a step, and the savings come off that."
-        if runs_ahead(document)
-        else ""
+        f"Some steps take longer than the usual {ms(step_ms(document))}: the average is {ms(whole_ms)}, and "
+        "the savings come off that."
     )
 
 
@@ -228,12 +218,6 @@ def alternative(finding: Finding, document: Document) -> str:
     line, title = place(finding), finding.fix.title
     at = f" at `{text.place(line)}`" if line else ""
     return f"{title[:1].lower()}{title[1:]}{at}: {savings.worth(finding, document)}"
-
-
-def runs_ahead(document: Document) -> bool:
-    """Whether the host hands steps over faster than the GPU works them off."""
-    usual_ms, gpu_ms = ledger_ms(document), steady_ms(document)
-    return bool(usual_ms and gpu_ms and gpu_ms >= BOUND_NEAR * usual_ms)
 
 
 def judged(document: Document) -> str:
@@ -262,7 +246,7 @@ def remedies(document: Document) -> list[str]:
         ]
     tries = []
     if ended in ("crashed", "killed"):
-        tries.append("Mend the failure first; the recording begins after a warm-up of a few steps.")
+        tries.append("Fix the error first; the recording starts after a warm-up of a few steps.")
     if ended == "timeout":
         tries.append("Allow more time: a larger `--timeout`, or none.")
     if ticks in (StepClock.NONE, StepClock.TRACE) and metric(document, "memory_error") is None:
@@ -288,35 +272,51 @@ def patched(document: Document) -> str:
     if not numbers:
         return ""
     which = numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
-    return f"`fixes.diff`, beside this report, makes {which}: `git apply` it in `{document.run.cwd}`."
+    fixes = "fix" if len(numbers) == 1 else "fixes"
+    return f"`{patch_command(document)}` makes {fixes} {which}; type it in `{document.run.cwd}`."
 
 
-def verify_command(document: Document, folder: str = "FOLDER") -> str:
-    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been.
-
-    ``folder``: of the run.
-    """
-    untried = [one for one in automatic(document) if one.saving.verdict is None]
-    can_start = recorded_by_us(document) and not recorded_inside(document) and on_one_machine(document)
-    if not untried or not can_start or document.verification:
+def patch_command(document: Document) -> str:
+    """What to type to make the fixes of fixes.diff; empty if there is none."""
+    if not document.patch or not document.patch.patched:
         return ""
-    options = ["--allow", "numerics"] if all(one.fix.safety == "numerics" for one in untried) else []
-    return shell_line(["python", "-m", "diagnose", "verify", folder, *options])
+    return shell_line(["git", "apply", str(PurePath(report_folder(document)) / "fixes.diff")])
+
+
+def verify_command(document: Document) -> str:
+    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been."""
+    untried = [finding for finding in automatic(document) if finding.saving.verdict is None]
+    if not untried or not _can_start(document) or document.verification:
+        return ""
+    folder = run_folder(document)  # without one it is the newest run
+    options = ["--allow", "numerics"] if all(finding.fix.safety == "numerics" for finding in untried) else []
+    return shell_line([python_of(document), "-m", "diagnose", "verify", *filter(None, [folder]), *options])
+
+
+def _can_start(document: Document) -> bool:
+    """Whether a command can run the script again here, to its end."""
+    by_command = recorded_by_us(document) and not recorded_inside(document) and on_one_machine(document)
+    return by_command and has_script(document) and document.run.ended not in ("crashed", "killed")
 
 
 def to_verify(document: Document) -> str:
     """The same as a sentence."""
     command = verify_command(document)
-    return f"`{command}`, with the folder of this report, {VERIFIES}." if command else ""
+    return f"`{command}` {VERIFIES}." if command else ""
 
 
 def then(document: Document) -> str:
     """What to do next; where there is a command for it, its introduction."""
+    if not recorded_by_us(document):
+        how = "`python -m diagnose YOUR_SCRIPT.py`"
+        return f"For exact lines and measured fixes record the script itself: {how}."
+    compare = shell_line([python_of(document), "-m", "diagnose", "compare", run_folder(document) or "OLD"])
     if recorded_inside(document):
-        return "Then run the block again; `python -m diagnose compare OLD NEW` compares the two folders."
-    if recorded_by_us(document):
-        return "Then run it again; `python -m diagnose compare OLD NEW` compares the two folders:"
-    return "For exact lines and measured fixes run your script:"
+        return f"Then run the block again, into another folder; `{compare} NEW` says what changed."
+    if document.run.ended in ("crashed", "killed"):
+        return f"First fix what ended the script, then run it again{':' if run_command(document) else '.'}"
+    where = "" if has_script(document) else " where it was recorded"
+    return f"Then run it again{where}; `{compare}` says what changed{'.' if where else ':'}"
 
 
 def nothing_to_do(document: Document) -> str:

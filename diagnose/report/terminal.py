@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING
 from diagnose.document import savings, text
 from diagnose.document.model import Document, Finding, FixResult
 from diagnose.document.queries import (
+    PYTHON,
     alternatives,
     is_complete,
     place,
     planned,
+    python_of,
     run_command,
     saw_no_step,
     shell_line,
 )
 from diagnose.report import sentences, verification
 from diagnose.report.fitting import Block, fitted
+from diagnose.report.patch import FILE as FIXES
+from diagnose.report.patch import first_change
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 TOP_FIXES = 3
 TOP_ROWS, LEAST_ROWS = 3, 2
 MOST_TRIED = 4
+MOST_CHANGED = 6  # lines of the first fix's change
+TAB_URL = "http://localhost:6006/#diagnose"  # where TensorBoard shows the run unless told another port
 HEIGHT = 24
 INDENT = 3
 _HELD = "\N{NO-BREAK SPACE}"
@@ -36,25 +42,25 @@ _COLOURS = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 
 
 def print_summary(document: Document, out: Path, console: Console) -> None:
-    """What fits `HEIGHT` lines: verdict, what makes it doubtful, ledger, the best fixes, where
-    the report lies, what to type next.
+    """What fits `HEIGHT` lines: headline, what makes it doubtful, the best fixes and the change
+    that makes the first, ledger, what to type next, where the report lies.
     """
     width = console.width
     happened = (
         "" if is_complete(document) or not sentences.ended_badly(document) else sentences.ending(document)
     )
-    fastest = "" if sentences.runs_ahead(document) else sentences.fastest(document)  # else a caution says so
+    fastest = sentences.fastest(document)
     paragraphs = [
         [
             Block(_paragraph(document.headline, width, "bold"), least=3, weight=4),
             Block(_paragraph(sentences.doubt(document) or happened, width, "yellow"), weight=4),
         ],
+        _fixes(document, first_change(document, out), width),
         [
             *_ledger(document),
             Block(_paragraph(" · ".join(sentences.throughput(document)), width), least=0, weight=2),
             Block(_paragraph(fastest, width), least=0, weight=3),
         ],
-        _fixes(document, width),
     ]
     _print(paragraphs, _pointers(document, out), console)
 
@@ -71,17 +77,19 @@ def print_verification(document: Document, out: Path, console: Console) -> None:
         ],
         [Block(_paragraph(remark, width), least=0, weight=5) for remark in verification.remarks(document)],
     ]
-    _print(paragraphs, _pointers(document, out)[:2], console)
+    _print(paragraphs, [*_to_apply(document, out), *_places(document, out)], console)
 
 
-def _print(paragraphs: list[list[Block]], pointers: list[Text], console: Console) -> None:
+def _print(paragraphs: list[list[Block]], pointers: list[str], console: Console) -> None:
+    from rich.text import Text
+
     around = 2  # the blank lines above everything and above the pointers
     console.print()
     for line in fitted(paragraphs, HEIGHT - around - len(pointers)):
         console.print(line)
     console.print()
     for pointer in pointers:
-        console.print(pointer, soft_wrap=True)  # to be copied, so never broken into lines
+        console.print(Text(pointer), soft_wrap=True)  # to be copied, so never broken into lines
 
 
 def print_headline(document: Document, out: Path, console: Console) -> None:
@@ -116,14 +124,41 @@ def _row(title: str, ms: float, part: float) -> Text:
     return Text(f"{text.clean(title):<22} {text.ms(ms):>11} {text.share(part):>8}  {text.bar(part, 30)}")
 
 
-def _fixes(document: Document, width: int) -> list[Block]:
+def _fixes(document: Document, change: list[str], width: int) -> list[Block]:
     plan = planned(document)
+    shown = plan[: TOP_FIXES - bool(change)]
     blocks = [
-        block
-        for number, finding in enumerate(plan[:TOP_FIXES], 1)
-        for block in _fix(number, finding, document, width)
+        [*_fix(number, finding, document, width), *(_change(change, width) if number == 1 else [])]
+        for number, finding in enumerate(shown, 1)
     ]
-    return blocks + _more(len(plan) - TOP_FIXES)
+    return [block for of_fix in blocks for block in of_fix] + _more(len(plan) - len(shown))
+
+
+def _change(lines: list[str], width: int) -> list[Block]:
+    """The lines of a change; where they are too many only those that it adds."""
+    from rich.text import Text
+
+    added = [line for line in lines if line.startswith("+")]
+    for some in (lines, added):
+        wrapped = [
+            Text(" " * INDENT + part, style="green" if line.startswith("+") else "red")
+            for line in some
+            for part in _wrapped_code(line, width - INDENT)
+        ]
+        if len(wrapped) <= MOST_CHANGED:
+            break
+    else:
+        wrapped = [*wrapped[: MOST_CHANGED - 1], Text(" " * INDENT + "…")]
+    return [Block(wrapped, least=len(wrapped))] if wrapped else []
+
+
+def _wrapped_code(line: str, width: int) -> list[str]:
+    """`- code`, without the indentation of the code, as lines of the terminal's width."""
+    sign, code = line[0], text.clean(line[1:].strip())
+    wrapper = textwrap.TextWrapper(
+        width, initial_indent=f"{sign} ", subsequent_indent=" " * 6, break_on_hyphens=False
+    )
+    return wrapper.wrap(code) or [sign]
 
 
 def _more(count: int) -> list[Block]:
@@ -167,9 +202,11 @@ def _tried(result: FixResult, width: int) -> list[Block]:
 def _worth(finding: Finding, document: Document) -> list[str]:
     """`saves 3.1–4.8 ms a step, 25–39 %`, `step then 9 ms`, `high confidence, preview rule`."""
     row = document.plan[planned(document).index(finding)]
-    then = savings.together(row, document)
-    with_others = f"with those above {then}" if then and row is not document.plan[0] else then
-    return [savings.worth(finding, document), with_others, savings.sureness(finding, document)]
+    return [
+        savings.worth(finding, document),
+        savings.then(row, document),
+        savings.sureness(finding, document),
+    ]
 
 
 def _paragraph(sentence: str, width: int, style: str = "") -> list[Text]:
@@ -185,16 +222,33 @@ def _lines(held: str, width: int, style: str = "", *, indent: int = 0) -> list[T
     return [Text(line.replace(_HELD, " "), style=style) for line in wrapper.wrap(held)]
 
 
-def _pointers(document: Document, out: Path) -> list[Text]:
-    """Where to look, and the one thing to type next."""
-    from rich.text import Text
+def _pointers(document: Document, out: Path) -> list[str]:
+    """What to type next, and where to look."""
+    return [*_to_apply(document, out), *_next_command(document), *_places(document, out)]
 
+
+def _to_apply(document: Document, out: Path) -> list[str]:
+    if not document.patch or not document.patch.patched:
+        return []
+    cwd, diff = document.run.cwd or "", out / FIXES
+    is_here = Path(cwd) == Path.cwd()
+    command = ["git", "apply", str(diff)] if is_here else ["git", "-C", cwd, "apply", str(diff.resolve())]
+    return [f"To apply     {shell_line(command)}"]
+
+
+def _next_command(document: Document) -> list[str]:
+    if planned(document) and (measure := sentences.verify_command(document)):
+        return [f"To measure   {measure}"]
+    if saw_no_step(document) or not (planned(document) or not is_complete(document)):
+        return []
+    return [f"Then         {command}"] if (command := run_command(document)) else []
+
+
+def _places(document: Document, out: Path) -> list[str]:
+    """The page, and what shows it in TensorBoard."""
     report = f"Report       {out / 'report.html'}"
     if saw_no_step(document):
-        return [Text(report)]
-    lines = [report, f"TensorBoard  {shell_line(['tensorboard', '--logdir', str(out)])}"]
-    if planned(document) and (measure := sentences.verify_command(document, str(out))):
-        lines.append(f"To measure   {measure}")
-    elif run_command(document) and (planned(document) or not is_complete(document)):
-        lines.append(f"Then         {run_command(document)}")
-    return [Text(line) for line in lines]
+        return [report]
+    python = python_of(document)
+    tensorboard = ["tensorboard"] if python == PYTHON else [python, "-m", "tensorboard.main"]
+    return [report, f"TensorBoard  {shell_line([*tensorboard, '--logdir', str(out)])} · {TAB_URL}"]

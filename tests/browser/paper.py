@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 import zlib
 
 _OBJECT = re.compile(rb"\n(\d+) 0 obj\n(.*?)\nendobj", re.DOTALL)
@@ -29,7 +30,7 @@ def _said(objects: dict[int, bytes], letters: dict[int, dict[str, str]], page: b
             font = letters.get(fonts[name], {})
         text = glyphs.decode()
         said += [font.get(text[at : at + 4], "") for at in range(0, len(text), 4)]
-    return re.sub(r"\s", "", "".join(said))
+    return re.sub(r"\s", "", unicodedata.normalize("NFKC", "".join(said)))  # without ligatures
 
 
 def _letters(objects: dict[int, bytes], font: bytes) -> dict[str, str]:

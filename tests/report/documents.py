@@ -166,7 +166,6 @@ def sick() -> Document:
         ],
         "self_replay_error": 0.0034,
         "prediction_missing": None,
-        "steady_step_ms": 12.3,
         "upper_bound_ms": None,
         "lines": [
             line(41, "for x, y in loader:", 4.1, 4.1, 0.333),
@@ -243,7 +242,6 @@ def unpredicted() -> Document:
         document,
         self_replay_error=0.62,
         prediction_missing="replaying the recorded steps misses them by 62 %",
-        steady_step_ms=None,
         headline="Input loading without workers takes 33 % of each step (train.py:41)",
         badge="savings unknown",
         doubt="Replaying the recorded steps misses them by 62 %, so only costs are shown.",
@@ -308,12 +306,7 @@ def empty() -> Document:
         per_step={},
     )
     change(document, ledger=[], ledger_device=None, findings=[], plan=[], lines=[], metrics={}, notes=[])
-    change(
-        document,
-        self_replay_error=None,
-        prediction_missing="no complete step was recorded",
-        steady_step_ms=None,
-    )
+    change(document, self_replay_error=None, prediction_missing="no complete step was recorded")
     change(document, key_averages={"rows": [], "note": ""})
     return document
 
@@ -321,6 +314,7 @@ def empty() -> Document:
 def crashed() -> Document:
     """A script that failed before its first step was complete."""
     document = empty()
+    document.headline = "The script failed before a complete step was recorded"
     change(
         document.run, target="train.py", argv=["train.py"], ended="crashed", exit_code=1, recorded_by_us=True
     )

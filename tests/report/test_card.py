@@ -61,7 +61,7 @@ def test_a_healthy_run_says_that_there_is_nothing_to_do() -> None:
 
 
 def test_a_run_without_a_step_says_what_to_try() -> None:
-    assert "Mend the failure first" in words(finished_card(documents.crashed(), "out/report.html"))
+    assert "Fix the error first" in words(finished_card(documents.crashed(), "out/report.html"))
 
 
 @pytest.mark.parametrize("name", documents.HOSTILE_NAMES, ids=range(len(documents.HOSTILE_NAMES)))

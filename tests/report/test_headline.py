@@ -195,29 +195,13 @@ def test_hostile_names_leave_a_headline_of_few_words(name: str) -> None:
         assert 0 < len(headline_of(document).split()) <= MOST_WORDS
 
 
-def test_the_stake_is_the_first_fix_of_the_plan() -> None:
-    assert savings.attributed(documents.sick()) == "predicted saving 2.9–4.1 ms a step, 24–33 %"
-    assert (
-        savings.attributed(documents.some_steps())
-        == "predicted saving 0.90–1.5 ms a step on average, 6.7–11 %"
-    )
-    assert savings.attributed(documents.unpredicted()) == "costs 4.10 ms a step, 33 %"
-
-
-def test_without_a_prediction_of_this_finding_the_stake_is_an_upper_bound_or_nothing() -> None:
-    document = documents.sick()
-    change(document.findings[0].saving, predicted_ms=None, confidence=None, reason=None)
-    assert savings.attributed(document) == "at most 3.90 ms a step, 32 %"  # 3.9 of 12.3
-    document.findings[0].saving.at_most_ms = None
-    assert savings.attributed(document) == ""
-
-
-def test_of_two_fixes_that_only_help_together_the_stake_is_both() -> None:
+def test_of_two_fixes_that_only_help_together_the_headline_tells_what_both_save() -> None:
     document = documents.two_fixes()
     change(document.findings[0].saving, predicted_ms={"best_guess": 0.0, "low": 0.0, "high": 0.0})
     change(document.plan[0], alone_ms=0.0, cumulative_ms=0.0, step_ms_after=12.3)
-    assert savings.together(document.plan[0], document) == "nothing yet"
-    assert savings.attributed(document) == "predicted saving 6.2 ms a step together with fix 2"
+    assert savings.after(document.plan[0], document) == "12.3 ms"
+    assert savings.saving(document.findings[0], document) == "0 ms until fix 2 is made, too"
+    assert headline_of(document).endswith("saves 6.2 ms with fix 2")
 
 
 def test_a_recording_that_the_profiler_made_another_one_is_not_trusted() -> None:

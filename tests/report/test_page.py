@@ -180,18 +180,18 @@ def test_a_measured_fix_shows_verdict_losses_curve_and_patch() -> None:
         "dataloader(num_workers=2)",
         "A step by num_workers",
         "2 31.0 ms the smallest that is as good as any",
-        "fixes.diff , beside this report, makes 1: git apply it in /home/me/job .",
+        "git apply fixes.diff makes fix 1; type it in /home/me/job .",
     ):
         assert part in shown
     assert 'width="70.5%"' in markup  # 31.0 of 44.0 ms
-    assert "diagnose verify FOLDER" not in shown  # it has been
+    assert "diagnose verify" not in shown  # it has been
 
 
 def test_what_verify_is_for_is_told_where_it_can_do_something() -> None:
     document = documents.sick()
     document.findings[0].fix.intervention = "dataloader"
-    assert "python -m diagnose verify FOLDER" in outline(document).text
-    assert "verify FOLDER" not in outline(documents.sick()).text
+    assert "python -m diagnose verify" in outline(document).text
+    assert "diagnose verify" not in outline(documents.sick()).text
 
 
 def test_not_judged_tells_what_would_tell() -> None:
@@ -228,7 +228,7 @@ def test_badge_and_doubt_stand_below_the_headline_only_where_there_are_some() ->
 
 def test_without_a_step_it_says_what_happened_and_what_to_try() -> None:
     shown = outline(documents.crashed()).text
-    assert "The script failed by itself (exit code 1)" in shown and "Mend the failure first" in shown
+    assert "The script failed by itself (exit code 1)" in shown and "Fix the error first" in shown
     assert "What to do" not in shown and "Where a step's time goes" not in shown
     assert "nothing to judge" in outline(documents.empty()).text
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from diagnose.document.model import Patch, Written
+from diagnose.report import sentences
 from diagnose.report.terminal import HEIGHT, print_headline, print_summary, print_verification
 from diagnose.trace.notes import GPU_UNRECORDED
 
@@ -33,14 +35,14 @@ def test_the_summary_says_what_where_how_much_and_what_next() -> None:
         "diagnosis/run/report.html",
     ):
         assert part in shown
-    assert "tensorboard --logdir diagnosis/run\n" in shown
+    assert "tensorboard --logdir diagnosis/run · http://localhost:6006/#diagnose\n" in shown
     assert "python -m diagnose train.py --epochs 3" in shown
 
 
 def test_a_plan_of_two_says_what_both_gain() -> None:
     shown = summary(documents.two_fixes())
     assert (
-        "2. Use autocast\n   saves nothing by itself · with those above 6.2 ms, step then 6.1 ms ·\n   low "
+        "2. Use autocast\n   saves 0 ms a step until fix 1 is made · step after fixes 1–2: 6.1 ms ·\n   low "
         "confidence, preview rule\n" in shown
     )
     assert "GPU floor: 5.10 ms (2.4× faster than now) if the CPU side cost nothing." in shown
@@ -149,7 +151,7 @@ def test_what_gives_way_are_remarks_not_fixes() -> None:
         assert part in shown
     # the end of a long path, for that is where the line is
     assert shown.count("fine_tuning/attention.py:4171\n") == 3
-    assert shown.count("saves 0.43–12 ms a step") == 3
+    assert shown.count("saves up to 12 ms a step") == 3
     assert "GPU floor" not in shown
     wide = summary(widest(), width=1000)
     assert "GPU floor" in wide
@@ -215,8 +217,72 @@ def test_what_to_type_next_is_one_thing() -> None:
     assert "Then         python -m diagnose train.py --epochs 3" in summary(document)
     document.findings[0].fix.intervention = "dataloader"
     shown = summary(document)
-    assert "To measure   python -m diagnose verify diagnosis/run\n" in shown and "Then " not in shown
+    assert "To measure   python -m diagnose verify\n" in shown and "Then " not in shown
     assert "Then " not in summary(documents.healthy())
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_the_change_that_makes_the_first_fix_is_shown_with_the_command_that_makes_it(
+    tmp_path: Path, *, long: bool
+) -> None:
+    document = documents.sick()
+    first = document.findings[0]
+    document.run.cwd = "/somewhere/else"
+    document.patch = Patch(patched=[first.rule], unpatched={})
+    arguments = ", ".join(f"argument_{number}={number}" for number in range(16)) if long else "data"
+    (tmp_path / "fixes.diff").write_text(
+        "--- a/other.py\n+++ b/other.py\n@@ -41,1 +41,1 @@\n-not this\n+nor this\n"
+        "--- a/train.py\n+++ b/train.py\n@@ -40,2 +40,2 @@\n     model = Net()\n"
+        f"-    loader = DataLoader({arguments})\n+    loader = DataLoader({arguments}, num_workers=2)\n"
+    )
+    stream = io.StringIO()
+    print_summary(document, tmp_path, Console(file=stream, width=80, color_system=None))
+    shown = stream.getvalue()
+    if long:  # only what is added: both would be more than six lines
+        assert "   - loader" not in shown and "   + loader = DataLoader(argument_0=0" in shown
+    else:
+        assert "   - loader = DataLoader(data)\n   + loader = DataLoader(data, num_workers=2)\n" in shown
+    assert "not this" not in shown and "num_workers=2)\n" in shown
+    assert f"To apply     git -C /somewhere/else apply {tmp_path}/fixes.diff\n" in shown
+    assert len(shown.splitlines()) <= HEIGHT
+
+
+def test_commands_name_the_folders_and_the_python_that_there_are() -> None:
+    document = documents.sick()
+    document.findings[0].fix.intervention = "dataloader"
+    document.run.cwd = "/job"
+    document.written = Written(
+        folder="/job/diagnosis/1", run="/job/diagnosis/1", python=".venv/bin/python", has_script=True
+    )
+    shown = summary(document, width=200)
+    assert "To measure   .venv/bin/python -m diagnose verify diagnosis/1\n" in shown
+    assert "TensorBoard  .venv/bin/python -m tensorboard.main --logdir diagnosis/run · http" in shown
+    document.written.run = "/elsewhere/run"
+    assert sentences.verify_command(document) == ".venv/bin/python -m diagnose verify /elsewhere/run"
+    assert "`.venv/bin/python -m diagnose compare /elsewhere/run`" in sentences.then(document)
+
+
+@pytest.mark.parametrize("ended", ["crashed", "killed"])
+def test_what_cannot_be_run_to_its_end_is_not_offered_for_measuring(ended: str) -> None:
+    document = documents.sick()
+    document.findings[0].fix.intervention = "dataloader"
+    assert sentences.verify_command(document)
+    change(document.run, ended=ended)
+    assert sentences.verify_command(document) == ""
+    assert sentences.then(document) == "First fix what ended the script, then run it again:"
+
+
+def test_without_the_script_nothing_can_be_measured() -> None:
+    document = documents.sick()
+    document.findings[0].fix.intervention = "dataloader"
+    document.written = Written(folder="/out", run="/run", python="python", has_script=False)
+    assert sentences.verify_command(document) == ""
+
+
+def test_who_has_a_trace_is_told_no_command_that_cannot_work() -> None:
+    document = documents.sick()
+    document.run.recorded_by_us = False
+    assert "Then " not in summary(document) and "train.py --epochs" not in summary(document)
 
 
 def test_what_makes_the_numbers_doubtful_is_told_once_below_the_headline() -> None:

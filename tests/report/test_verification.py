@@ -169,6 +169,6 @@ def test_the_report_says_which_fixes_are_in_the_patch_and_how_to_measure() -> No
     first.fix.intervention = "dataloader"
     document.run.cwd = "/job"
     report = markdown(changed(document, patch={"patched": [first.rule], "unpatched": {}}))
-    assert "`fixes.diff`, beside this report, makes 1: `git apply` it in `/job`." in report
-    assert "`python -m diagnose verify FOLDER`" in report
-    assert "verify FOLDER" not in markdown(changed(document, verification=proof(tried())))
+    assert "`git apply fixes.diff` makes fix 1; type it in `/job`." in report
+    assert "`python -m diagnose verify` runs the script" in report
+    assert "diagnose verify" not in markdown(changed(document, verification=proof(tried())))

@@ -22,7 +22,7 @@ from diagnose.measure.measured import (
 
 ONE_RANK = Missing(
     "one rank was recorded",
-    "torchrun --nproc-per-node N -m diagnose train.py",
+    "torchrun --nproc-per-node N -m diagnose YOUR_SCRIPT.py",
     in_trace=Missing("one rank was recorded", "python -m diagnose FOLDER_OF_ALL_RANKS"),
 )
 TOO_LITTLE = Missing(

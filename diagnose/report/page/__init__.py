@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TOP = 10  # rows of a ranking
-LONGEST_VERDICT = 500  # characters: longer names than any would push the plan off the screen
+LONGEST_HEADLINE = 500  # characters: longer names than any would push the plan off the screen
 MOST_BYTES = 2_000_000 - 10_000  # of a page, its shell left out
 _HERE = Path(__file__).parent
 # one module: later ones use earlier ones
@@ -129,7 +129,7 @@ def _environment() -> Environment:
         "strip": strip,
         "strip_size": (WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM),
         "TOP": TOP,
-        "LONGEST_VERDICT": LONGEST_VERDICT,
+        "LONGEST_HEADLINE": LONGEST_HEADLINE,
         "row_class": html.row_class,
     }
     return environment

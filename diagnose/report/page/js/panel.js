@@ -62,7 +62,7 @@ class Panel {
       const { name, lane, start, dur, place, finding } = this.event(index);
       return [make('code', {}, name), lane, span(start), span(dur), place ? make('code', {}, place) : UNKNOWN, finding || UNKNOWN];
     });
-    const columns = [['Event', 'source'], ['Lane', ''], ['Starts at', 'num'], ['Takes', 'num'], ['Line', 'place'], ['Finding', '']];
+    const columns = [['Event', 'source'], ['Lane', ''], ['Starts at', 'num'], ['Takes', 'num'], ['Line', 'place'], ['Finding', 'asked']];
     this.longest.querySelector('.scroll')?.remove();
     this.longest.append(table('The longest events', columns, rows));
     this.longest.hidden = !rows.length;

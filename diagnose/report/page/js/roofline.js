@@ -18,7 +18,7 @@ function rooflineChart({ gpu, bandwidth_bytes_per_s: bandwidth, peaks, kernels }
   const up = (value) => HIGH - BOTTOM - ((Math.log10(value) - bottom) / (top - bottom)) * (HIGH - TOP - BOTTOM);
 
   const marks = [];
-  for (let power = low; power <= high; power++) marks.push(...upright(across(10 ** power), plain(10 ** power), power === high ? 'end' : 'middle'));
+  for (let power = low; power <= high; power++) marks.push(...upright(across(10 ** power), plain(10 ** power), power === low ? 'start' : power === high ? 'end' : 'middle'));
   for (let power = bottom; power <= top; power++) marks.push(...level(up(10 ** power), flops(10 ** power).replace('FLOP/s', '')));
   for (const { peak, knee } of roofs) {
     const start = Math.max(10 ** low, 10 ** bottom / bandwidth);
