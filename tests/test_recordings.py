@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import corpus
@@ -14,6 +15,8 @@ from diagnose.errors import TraceUnreadable
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.pipeline import Analysis, analyse, analysis_of
+from diagnose.predict.retiming import works_of
+from diagnose.predict.utilisation import model_flop
 from diagnose.trace.intervals import total
 from tests.report.whole import assert_whole
 
@@ -89,6 +92,21 @@ def test_what_a_person_saw_comes_first(name: str, rule: str) -> None:
 def test_the_healthy_twin_stays_quiet(name: str, rule: str) -> None:
     states = {finding.rule: finding.state for finding in analyse(FOLDER / f"{name}.json.gz").findings}
     assert states[rule] != "fires"
+
+
+@pytest.mark.parametrize(("name", "ratio"), [("tl-mi300-ddp-rn18", 2.0), ("tl-mi300-rn-actckpt", 2.93)])
+def test_activation_checkpointing_is_no_work_of_the_model(name: str, ratio: float) -> None:
+    """Of two ResNet-18 the second computes its forward again; either needs three forwards."""
+    view = Measured(load_recording(FOLDER / f"{name}.json.gz")).timeline
+    assert view is not None
+    flop = dict.fromkeys((False, True), 0)
+    for call, work in works_of(view, np.unique(view.device["op"].to_numpy())).items():
+        if view.in_steps[call]:
+            flop[bool(view.host["backward"].iloc[call])] += work.flop
+    assert flop[True] / flop[False] == pytest.approx(ratio, abs=0.005)
+    model = model_flop(view)
+    assert model is not None
+    assert model.per_step * view.step_count == pytest.approx(3 * flop[False], rel=0.005)
 
 
 @pytest.mark.parametrize("version", range(4))
