@@ -200,5 +200,5 @@ def test_nothing_is_wider_than_the_window(opened: Callable[..., Any], width: int
 def test_tensorboards_own_tabs_show_the_report_and_the_numbers(opened: Callable[..., Any]) -> None:
     opened("text").get_by_text("What to do").first.wait_for()
     page = opened("scalars")
-    for group in ("memory_bytes", "step_ms"):
+    for group in ("step_ms", "used_bytes"):
         page.get_by_text(group).first.wait_for()
