@@ -5,10 +5,10 @@ const KINDS = [ // the first that fits; at most seven, as many as can be told ap
   ['update', 'loss and optimizer', /^optimizer|multi_tensor|_foreach_|_fused_\w*(adam|sgd)|ApplyAdam|zero_grad|cross_entropy|nll|loss/i],
   ['norm', 'normalisation and softmax', /norm(?!al)|softmax|\bbn_/i],
   ['matmul', 'matrix multiplication and convolution',
-    /gemm|gemv|cutlass|cublas|cudnn|miopen|xmma|Cijk_|conv(?!ert)|winograd|matmul|mm(Backward|_|\b)|linear|einsum|attention|flash|fmha|lstm|\bgru/i],
+    /gemm|gemv|nvjet|cutlass|cublas|cudnn|miopen|xmma|Cijk_|conv(?!ert)|winograd|matmul|mm(Backward|_|\b)|linear|einsum|attention|flash|fmha|lstm|\bgru/i],
   ['copy', 'copies', /memcpy|copy|clone|contiguous|CatArray|aten::_?(to|cat|stack)$|^\.(cpu|cuda|to|numpy|tolist|item)\(/i],
   ['memory', 'memory', /memset|malloc|^(cuda|hip|cu)(Free|Host|Mem)|aten::(empty|zeros|zero_|ones|full|fill_|resize|new_)|FillFunctor/i],
-  ['elementwise', 'element-wise and other operators', /^aten::|at::native|elementwise|triton|Functor|Backward\d*$/i],
+  ['elementwise', 'element-wise and other operators', /^aten::|at::native|elementwise|triton|Functor|Backward\d*$|(?<!Launch)Kernel/i],
 ];
 
 // The position in KINDS; -1 of what is none of them: ranges, calls, Python.
