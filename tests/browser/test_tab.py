@@ -88,7 +88,7 @@ def test_the_newest_run_is_shown_and_all_are_listed(opened: Callable[..., Any]) 
     names = tab.locator("tbody label").all_inner_texts()
     assert names[:3] == ["sick", "cured", "other"]
     assert tab.locator("input[name=run]:checked").get_attribute("value") == "sick"
-    assert "every batch is loaded while the model waits" in tab.locator("h1").inner_text()
+    assert "Loading without workers takes" in tab.locator("h1").inner_text()
     assert "Input wait" in tab.locator(".ledger").first.inner_text()
 
 
