@@ -107,14 +107,22 @@ def test_of_two_steps_any_may_be_a_slow_one() -> None:
 
 
 def test_more_slow_steps_make_a_run_slower_on_average() -> None:
-    # The median stays 10, the mean goes from 10 to 14: twice its standard error, 2 × 5.16 ÷ √10, is 3.27.
-    found = compare(run(*[10] * 10), run(*[10] * 6, *[20] * 4))
-    deviation = math.sqrt((6 * 4**2 + 4 * 6**2) / 9)
+    # A typical step stays 10, the mean goes from 10 to 13.3: twice its standard error, 2 × 4.92 ÷ √12, is 2.84.
+    found = compare(run(*[10] * 10), run(*[10] * 8, *[20] * 4))
+    deviation = math.sqrt((8 * (10 / 3) ** 2 + 4 * (20 / 3) ** 2) / 11)
     assert not found.step.beyond_noise
-    assert found.average.noise_ms == pytest.approx(math.sqrt((2 * deviation / math.sqrt(10)) ** 2 + 0.5**2))
+    assert found.average.noise_ms == pytest.approx(math.sqrt((2 * deviation / math.sqrt(12)) ** 2 + 0.5**2))
     assert found.verdict == "slower"
     # one slow step may be chance
     assert compare(run(*[10] * 10), run(*[10] * 9, 30)).verdict == "no_change"
+
+
+def test_the_step_compared_is_the_one_of_the_reports() -> None:
+    # 9, 10 and 14 are alike enough to be typical: 11 on average, as in the report; 30 is not.
+    document = run(9, 10, 14, 30)
+    document.steps.typical_ms = 11.0
+    assert compare(document, run(9, 10, 14, 30)).step.change_ms == 0
+    assert compare(document, document).a.step_ms == 11
 
 
 def test_a_run_is_no_different_from_itself_however_noisy() -> None:

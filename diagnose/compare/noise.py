@@ -23,6 +23,7 @@ import numpy as np
 from diagnose.compare.model import Basis, Change, Verdict
 from diagnose.document.model import Average, Document, LedgerRow
 from diagnose.document.queries import metric
+from diagnose.measure.typical import ordinary
 from diagnose.verify.statistics import SD_PER_MAD
 
 # Of the longer step. Five runs each of two steady bundled scripts (input-wait/sick, logger/healthy) differed
@@ -63,12 +64,16 @@ class Run:
 
     @cached_property
     def step_ms(self) -> float:
-        return float(np.median(self.steps_ms)) if len(self.steps_ms) else math.nan
+        """The typical step, as the report of the run has it, where both tell of the same kind of steps."""
+        steps = self.document.steps
+        if steps.typical_ms and (self.basis == "plain") == bool(steps.plain_series_ms):
+            return steps.typical_ms
+        return float(self.steps_ms[ordinary(self.steps_ms)].mean()) if len(self.steps_ms) else math.nan
 
     @cached_property
     def spread_ms(self) -> float:
         """How far a step usually is from the median one: a robust standard deviation."""
-        spread_ms = SD_PER_MAD * float(np.median(np.abs(self.steps_ms - self.step_ms)))
+        spread_ms = SD_PER_MAD * float(np.median(np.abs(self.steps_ms - np.median(self.steps_ms))))
         return (
             spread_ms if len(self.steps_ms) >= FEWEST_STEPS else max(spread_ms, UNKNOWN_SPREAD * self.step_ms)
         )
@@ -170,7 +175,7 @@ class Runs:
 
     @property
     def verdict(self) -> Verdict:
-        """By the usual step; where that stays, by the average one.
+        """By the typical step; where that stays, by the average one.
 
         The same numbers are no change, however noisy they are.
         """

@@ -352,7 +352,7 @@ def _culprit(culprit: Culprit, sources: Sources) -> model.Culprit:
 
 
 def _average_ms(assessed: list[Assessed], prediction: Prediction) -> float | None:
-    """The step that the plan's savings come off: the usual one, and what the plan's findings of
+    """The step that the plan's savings come off: the typical one, and what the plan's findings of
     some steps only add to it on average.
     """
     planned = [one for one in assessed if one.group == "plan" and one.finding.rule.saving.scope == "average"]

@@ -83,7 +83,7 @@ def is_nothing(value: float | None) -> bool:
 
 def _whole_ms(finding: Finding, document: Document) -> float | None:
     """The step that a saving comes off: what only some steps have makes the
-    average one longer than the usual one.
+    average one longer than the typical one.
     """
     usual_ms = ledger_ms(document)
     extra_ms = finding.ms_per_step if finding.saving.scope == "average" else None

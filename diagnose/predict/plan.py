@@ -212,7 +212,7 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
     step_ms = prediction.recorded_ms if saving else measured.number("step_ms")
     if (
         finding.rule.saving.scope == "average"
-    ):  # of the average step, which takes that much longer than the usual one
+    ):  # of the average step, which takes that much longer than the typical one
         step_ms += finding.ms_per_step or 0.0
     share = attributed_ms / step_ms if attributed_ms is not None and step_ms > 0 else None
     return Assessed(

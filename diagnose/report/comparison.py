@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SMALLEST_SHARE = 0.0005  # of the step: what would show as 0.0 %
 MANIFOLD = 2  # times as long: from there on said as a factor
-NOTABLE_SHARE = 0.05  # of the usual step: an average that is further off is worth a sentence
+NOTABLE_SHARE = 0.05  # of the typical step: an average that is further off is worth a sentence
 CROWDED_SHARE = 0.1  # of the machine's processor time, used by others: worth a sentence
 LONGEST_IN_TERMINAL = 48
 _WITHIN = "within noise"
@@ -156,7 +156,7 @@ def headline(comparison: Comparison) -> str:
     if step.beyond_noise:
         return f"B is {verdict}: a step takes {_instead(step)}."
     return (
-        f"B is {verdict} on average, slow steps included: {_instead(average)}. The usual step stays within "
+        f"B is {verdict} on average, slow steps included: {_instead(average)}. The typical step stays within "
         "noise."
     )
 

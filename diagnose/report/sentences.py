@@ -203,13 +203,13 @@ def fastest(document: Document) -> str:
 
 
 def starting_step(document: Document) -> str:
-    """Which step the savings come off, where it is not the usual one; else empty."""
+    """Which step the savings come off, where it is not the typical one; else empty."""
     whole_ms = savings.average_ms(document)
     if whole_ms is None or not savings.has_average(document):
         return ""
     return (
-        f"Some steps take longer than the usual {ms(step_ms(document))}: the average is {ms(whole_ms)}, and "
-        "the savings come off that."
+        f"Some steps take longer than the typical {ms(step_ms(document))}: the average is {ms(whole_ms)}, "
+        "and the savings come off that."
     )
 
 

@@ -135,7 +135,7 @@ def test_what_only_some_steps_have_is_told_as_an_average() -> None:
     # of 12.3 + 1.2 ms: 6.67 and 11.1 %
     assert "| 0.90–1.5 ms on average, 6.7–11 % | 12.3 ms on average |" in report
     assert (
-        "Some steps take longer than the usual 12.3 ms: the average is 13.5 ms, and the savings come off "
+        "Some steps take longer than the typical 12.3 ms: the average is 13.5 ms, and the savings come off "
         "that." in report
     )
 
