@@ -168,6 +168,21 @@ def test_names_tell_the_kind_of_an_event(visit: Visit) -> None:
     }
 
 
+@pytest.mark.parametrize("width", [420, 1400])
+def test_operators_have_the_colour_of_their_kind_and_a_legend(show: Open, width: int) -> None:
+    shown = show(documents.sick(), width=width)
+    operators = shown.locator("#dg-operators")
+    matmul = operators.get_by_role("row", name="aten::addmm").locator(".swatch")
+    assert matmul.is_visible()
+    assert rgb(shown, "#dg-operators tr:has-text('aten::addmm') .swatch", "backgroundColor") == (
+        119,
+        170,
+        221,
+    )
+    legend = operators.locator(".legend li").all_inner_texts()
+    assert legend == ["loss and optimizer", "matrix multiplication and convolution"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_switch_of_the_colour_scheme_draws_anew(show: Open, scheme: str) -> None:
     shown = show(documents.sick(), picture(), scheme=scheme)

@@ -13,3 +13,18 @@ const KINDS = [ // the first that fits; at most seven, as many as can be told ap
 
 // The position in KINDS; -1 of what is none of them: ranges, calls, Python.
 const kindOf = (name) => KINDS.findIndex(([, , pattern]) => pattern.test(name));
+
+const legendEntry = (name, title, swatch = 'swatch') => make('li', { class: name }, make('i', { class: swatch }), title);
+
+// The legend's entries of those kinds that occur; `found` are positions in KINDS.
+function kindEntries(found) {
+  const present = new Set(found);
+  return KINDS.filter((_, index) => present.has(index)).map(([kind, title]) => legendEntry(`kind kind-${kind}`, title));
+}
+
+// Marks each operator of a table with the colour of its kind, and says above it what the colours are.
+function colourOperators(table) {
+  const cells = [...table.tBodies[0].rows].map((row) => row.cells[0]), found = cells.map((cell) => kindOf(cell.textContent));
+  cells.forEach((cell, index) => cell.prepend(make('i', { class: `swatch kind kind-${KINDS[found[index]]?.[0] ?? 'none'}` })));
+  table.closest('.scroll').before(make('ul', { class: 'legend', 'aria-label': 'Colours of operators' }, ...kindEntries(found)));
+}
