@@ -45,9 +45,9 @@ class Parser(argparse.ArgumentParser):
         """Whether a value follows, by the option."""
         return {flag: action.nargs != 0 for action in self._actions for flag in action.option_strings}
 
-    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
-        """The options; `--help` and `--version` exit. Raises UsageError."""
-        options, unknown = self.parse_known_args(argv)
+    def parse(self, argv: Sequence[str], earlier: argparse.Namespace | None = None) -> argparse.Namespace:
+        """The options, in addition to earlier ones; `--help` and `--version` exit. Raises UsageError."""
+        options, unknown = self.parse_known_args(argv, earlier)
         if unknown:
             raise UsageError(f"unrecognized arguments: {' '.join(unknown)}", do=self.advice(unknown[0]))
         if self.formats:
