@@ -90,7 +90,9 @@ def _setting(document: Document) -> str:
     run, duration = document.run, step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
     parts += map(prose, sentences.throughput(document))
-    parts += [f"device: {code(run.device)}", f"{text.count(document.steps.complete)} complete steps recorded"]
+    complete = document.steps.complete
+    recorded = f"{text.count(complete)} complete step{'' if complete == 1 else 's'} recorded"
+    parts += [f"device: {code(run.device)}", recorded]
     return " · ".join(parts)
 
 
@@ -140,7 +142,7 @@ def _ledger(document: Document) -> str:
     others = LedgerRow(
         row="others",
         title="Others",
-        meaning=", ".join(row.title[:1].lower() + row.title[1:] for row in small),
+        meaning=", ".join(row.title for row in small),
         ms_per_step=sum(row.ms_per_step for row in small),
         share=sum(row.share for row in small),
     )

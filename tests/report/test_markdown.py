@@ -296,7 +296,7 @@ def test_rows_below_a_hundredth_are_one_row_and_all_are_in_a_fold() -> None:
     ]
     report = markdown(document)
     assert re.search(
-        r"\| Others +\| +0\.150 ms \| +1\.2 % \| .* \| python, copies +\|", above_the_folds(report)
+        r"\| Others +\| +0\.150 ms \| +1\.2 % \| .* \| Python, Copies +\|", above_the_folds(report)
     )
     whole = folds(report)["The whole step"]
     assert "| Python " in whole and "| Copies " in whole and "Others" not in whole
