@@ -14,7 +14,7 @@ class Panel {
     this.note = make('p', { class: 'note' });
     this.longest = make('details', { class: 'longest' }, make('summary', {}, `The ${LONGEST} longest events as a table`));
     place.classList.add('picture');
-    place.append(this.tools(), this.stage, this.picked, this.legend, this.kinds, this.note, hint(), this.longest);
+    place.append(this.tools(), this.stage, this.picked, this.legend, this.kinds, this.note, hint(picture.findings.length > 0), this.longest);
     place.hidden = false;
     this.timeline = new Timeline(this.canvas, picture, {
       told: (hit, x, y) => this.tell(hit, x, y),
@@ -105,9 +105,9 @@ class Panel {
   }
 }
 
-function hint() {
+function hint(hasFindings) {
   const key = (name) => make('kbd', {}, name);
+  const findings = [', ', key('n'), ' ', key('p'), ' for the next and previous event of a finding, the longest first'];
   return make('p', { class: 'note hint', id: 'dg-keys' }, 'Drag or ', key('←'), ' ', key('→'), ' to move, ', key('Ctrl'), ' + wheel or ',
-    key('+'), ' ', key('−'), ' to zoom, ', key('0'), ' for the whole step, ', key('n'), ' ', key('p'),
-    ' for the next and previous event of a finding, the longest first. A click keeps an event’s details.');
+    key('+'), ' ', key('−'), ' to zoom, ', key('0'), ' for the whole step', ...(hasFindings ? findings : []), '. A click keeps an event’s details.');
 }
