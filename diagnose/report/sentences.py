@@ -30,6 +30,7 @@ from diagnose.document.queries import (
     step_ms,
 )
 from diagnose.document.text import count, factor, ms, share, significant
+from diagnose.document.unjudged import unjudged
 from diagnose.run.child.step_clock import StepClock
 from diagnose.trace.notes import GPU_UNRECORDED
 
@@ -324,7 +325,12 @@ def nothing_to_do(document: Document) -> str:
     further = (
         "To go further, look at your costliest lines and at the operators below." if document.lines else ""
     )
-    nothing = "Nothing: no fix we know of would shorten this step by more than the noise of the run."
+    lacking = unjudged(document)
+    nothing = (
+        f"{lacking[:1].upper()}{lacking[1:]} in this run."
+        if lacking
+        else "Nothing: no fix we know of would shorten this step by more than the noise of the run."
+    )
     return " ".join(filter(None, [nothing, bound(document), further]))
 
 
