@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from benchmarks import corpus
+from benchmarks.consistency import contradictions
 from diagnose.document.schema import problems
 from diagnose.document.stored import read_document, to_json
 from diagnose.errors import TraceUnreadable
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
-from diagnose.pipeline import Analysis, analyse
+from diagnose.pipeline import Analysis, analyse, analysis_of
 from diagnose.predict.retiming import works_of
 from diagnose.predict.utilisation import model_flop
 from diagnose.trace.intervals import total
-from tests.report.length import assert_short_and_whole
+from tests.report.whole import assert_whole
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 TRACES = sorted(FOLDER.glob("*.gz"))
@@ -31,7 +32,7 @@ if not TRACES:
 
 @pytest.mark.parametrize("path", TRACES, ids=[path.name.split(".")[0] for path in TRACES])
 def test_a_document_or_one_refusal(path: Path) -> None:
-    """And docs/corpus.md says the same of the trace, and its report is short."""
+    """And docs/corpus.md says the same of the trace, and its report contradicts itself nowhere."""
     try:
         recording = load_recording(path)
     except TraceUnreadable as refusal:
@@ -41,21 +42,27 @@ def test_a_document_or_one_refusal(path: Path) -> None:
         )
         return
     measured = Measured(recording)
-    document = Analysis(measured).document
+    analysis = Analysis(measured)
+    document = analysis.document
     assert problems(document) == []
-    assert_short_and_whole(read_document(to_json(document).encode()))
+    assert list(contradictions(analysis)) == []
+    assert_whole(read_document(to_json(document).encode()))
     assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "python -m benchmarks corpus"
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
 
 
 @pytest.mark.parametrize("path", MORE, ids=[path.name.split(".")[0] for path in MORE])
-def test_the_report_of_another_trace_is_short(path: Path) -> None:
-    assert_short_and_whole(analyse(path))
+def test_the_report_of_another_trace_says_one_thing(path: Path) -> None:
+    analysis = analysis_of(path)
+    assert list(contradictions(analysis)) == []
+    assert_whole(analysis.document)
 
 
-def test_the_report_of_a_job_is_short() -> None:
-    assert_short_and_whole(analyse(sorted(FOLDER.glob("param-dlrm-r*"))))
+def test_the_report_of_a_job_says_one_thing() -> None:
+    analysis = analysis_of(sorted(FOLDER.glob("param-dlrm-r*")))
+    assert list(contradictions(analysis)) == []
+    assert_whole(analysis.document)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ BECAUSE = {
 }
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 # What a `because` may name instead of saying it again.
-REASONS = {"noise": "below a twentieth of the step the gain drowns in run-to-run noise"}
+REASONS = {"noise": "below 5 % of the step the gain is lost in run-to-run noise"}
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 IN_MS = ("step", "average")  # those whose saving is ms per step
@@ -77,6 +77,11 @@ class Advice:
     before: str = ""
     after: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def unmeasured(self) -> str:
+        """What to do where nothing was measured: no name of a metric is in it."""
+        return self.otherwise or self.how
 
 
 @dataclass(frozen=True)

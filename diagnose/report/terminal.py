@@ -77,6 +77,7 @@ def print_verification(document: Document, out: Path, console: Console) -> None:
         ],
         [Block(_paragraph(remark, width), least=0, weight=5) for remark in verification.remarks(document)],
     ]
+    out = _typed(out)
     _print(paragraphs, [*_to_apply(document, out), *_places(document, out)], console)
 
 
@@ -224,7 +225,13 @@ def _lines(held: str, width: int, style: str = "", *, indent: int = 0) -> list[T
 
 def _pointers(document: Document, out: Path) -> list[str]:
     """What to type next, and where to look."""
+    out = _typed(out)
     return [*_to_apply(document, out), *_next_command(document), *_places(document, out)]
+
+
+def _typed(path: Path) -> Path:
+    """As short as it can be typed here."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _to_apply(document: Document, out: Path) -> list[str]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from diagnose.document.model import Document, FixResult, Peak, Verification
+from diagnose.document.model import Comparison, Document, FixResult, Peak, Verification
 from diagnose.document.text import (
     UNKNOWN,
     code,
@@ -97,8 +97,8 @@ def predicted(result: FixResult) -> str:
 
 
 def saved(result: FixResult) -> str:
-    """`26–30 ms of 62.5 ms`; a dash where nothing was measured."""
-    if result.change is None:
+    """`26–30 ms of 62.5 ms`; a dash where nothing was measured, or by too few pairs to say."""
+    if result.change is None or _is_unsettled(result, result.change):
         return UNKNOWN
     low, _, high = result.change.saved_ms
     before, after = result.batch_sizes or (None, None)
@@ -119,6 +119,9 @@ def verdict(result: FixResult) -> str:
     change = result.change
     assert change is not None
     low, high = change.low, change.high
+    if _is_unsettled(result, change):
+        lead = "changes the result; " if result.verdict == "changes_result" else ""
+        return f"{lead}too noisy to say after {_pairs(change)}; run the same command again to continue"
     if result.verdict == "changes_result":
         return f"changes the result; {_effect(low, high)}"
     if result.verdict == "no_change":
@@ -126,6 +129,19 @@ def verdict(result: FixResult) -> str:
     if result.verdict == "too_noisy":
         return f"too noisy to say: {_effect(low, high)}; {_remedy(change.pairs + change.outliers)} would tell"
     return _effect(low, high)
+
+
+def _is_unsettled(result: FixResult, change: Comparison) -> bool:
+    """Whether there are fewer pairs than a verdict needs: an interval of two or three can span anything."""
+    unsettled = result.verdict == "too_noisy" or (
+        result.verdict == "changes_result" and change.low <= 0 <= change.high
+    )
+    return unsettled and change.pairs + change.outliers < LOOKS[0]
+
+
+def _pairs(change: Comparison) -> str:
+    number = change.pairs + change.outliers
+    return f"{count(number)} pair{'s' * (number != 1)}"
 
 
 def _remedy(pairs: int) -> str:

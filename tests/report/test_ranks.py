@@ -110,7 +110,7 @@ def test_the_late_rank_s_rule_is_found_and_saves_what_the_others_wait() -> None:
     assert found.state == "fires"
     assert found.culprits[0].line == 12
     assert found.saving.predicted_ms.best_guess == pytest.approx(0.3, rel=0.05)
-    assert "Rank 2 holds the others up by 0.300 ms a step." in found.fix.how
+    assert "Rank 2 holds the others up by 0.300 ms per step." in found.fix.how
 
 
 @pytest.mark.parametrize(

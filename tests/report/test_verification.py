@@ -74,6 +74,23 @@ def test_verdicts_are_words(one: FixResult, said: str) -> None:
     assert verdict(one) == said
 
 
+@pytest.mark.parametrize("pairs", [2, 3])
+def test_fewer_than_four_pairs_have_no_interval(pairs: int) -> None:
+    change = CHANGE | {
+        "pairs": pairs,
+        "outliers": 0,
+        "low": -0.99,
+        "high": 99.82,
+        "saved_ms": [-6400, 3.0, 64],
+    }
+    few = tried(change=change, verdict="too_noisy")
+    todo = f"too noisy to say after {pairs} pairs; run the same command again to continue"
+    assert (verdict(few), saved(few)) == (todo, "–")
+    assert verdict(tried(change=change, verdict="changes_result")) == f"changes the result; {todo}"
+    # two or three that agree need none
+    assert verdict(tried(change=CHANGE | {"pairs": pairs, "outliers": 0})) == "faster by 38–42 %"
+
+
 def test_a_saving_is_told_with_the_step_it_comes_off() -> None:
     assert saved(tried()) == "3.8–4.2 ms of 10.0 ms"
     assert saved(tried(change=None)) == "–"
