@@ -47,11 +47,9 @@ class Panel {
 
   fillLegend({ causes, events }) {
     const rows = [...new Set(causes.row)].sort((one, other) => one - other).map((index) => this.picture.rows[index]).filter(Boolean);
-    const entry = (name, title, swatch = 'swatch') => make('li', { class: name }, make('i', { class: swatch }), title);
-    this.legend.replaceChildren(make('li', { class: 'of' }, 'Time'), ...rows.map(({ row, title }) => entry(rowClass(row), cut(title))));
-    const present = new Set(events.name.map((name) => this.timeline.kinds[name]));
-    const kinds = KINDS.filter((_, index) => present.has(index)).map(([kind, title]) => entry(`kind kind-${kind}`, title));
-    if (events.finding.some((index) => index >= 0)) kinds.push(entry('', 'of a finding', 'swatch hatched'));
+    this.legend.replaceChildren(make('li', { class: 'of' }, 'Time'), ...rows.map(({ row, title }) => legendEntry(rowClass(row), cut(title))));
+    const kinds = kindEntries(events.name.map((name) => this.timeline.kinds[name]));
+    if (events.finding.some((index) => index >= 0)) kinds.push(legendEntry('', 'of a finding', 'swatch hatched'));
     this.kinds.replaceChildren(make('li', { class: 'of' }, 'Events'), ...kinds);
     this.kinds.hidden = !kinds.length;
   }
