@@ -222,8 +222,8 @@ def test_what_to_type_next_is_one_thing() -> None:
 def test_what_makes_the_numbers_doubtful_is_told_once_and_in_one_sentence() -> None:
     document = documents.sick()
     unseen = (
-        "GPU activity was not recorded: the trace holds 3 calls that give work to a GPU and no event of a "
-        "GPU. All times are the host's."
+        "GPU activity was not recorded: the trace holds 3 calls that launch GPU work, but no event of a GPU. "
+        "All times are the host's."
     )
     noise = (
         "The plain steps differ so much that savings below 12 % of the step cannot be told from noise: "
