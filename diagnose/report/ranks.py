@@ -21,7 +21,7 @@ LATEST, EARLIEST = 12, 4  # ranks shown where there are more
 MOST_CAUSES = 3
 MOST_COLLECTIVES = 12  # rows of the table; a job with many process groups has hundreds
 MOST_NUMBERS = 12  # of ranks in a sentence
-# times the rank in the middle: a fifth more is a batch a fifth larger that the others have room for
+# times the median rank: a fifth more is a batch a fifth larger that the others have room for
 FAR_MORE_MEMORY = 1.2
 LEAST_FILLED = 0.1  # of the GPU: with less filled nobody runs out
 PROPER = ("Python",)  # titles that keep their capital
@@ -184,7 +184,7 @@ def _clocks(ranks: Ranks) -> str:
 
 
 def _fullest(ranks: Ranks) -> str:
-    """The rank whose GPU is filled far more than that of the rank in the middle; empty if none is,
+    """The rank whose GPU is filled far more than that of the median rank; empty if none is,
     or if too little is filled to matter.
     """
     filled = [

@@ -100,7 +100,7 @@ def test_marks_without_a_complete_step_give_way_to_the_next_source() -> None:
     assert trace.step_source == "optimizer"
     assert trace.notes == (
         "No step marked by the ProfilerStep ranges is complete (its end was not recorded, or no operator "
-        "began in it). Steps are taken from the optimizer's steps.",
+        "started in it). Steps are taken from the optimizer's steps.",
     )
 
 
