@@ -274,7 +274,7 @@ def rank_table_note(document: Document) -> str:
         return ""
     left_out = len(ranks.rows) - LATEST - EARLIEST
     of_many = (
-        f"{count(left_out)} ranks between the latest {LATEST} and the earliest {EARLIEST} are left out."
+        f"Left out: {count(left_out)} between the latest {LATEST} and the earliest {EARLIEST} ranks."
         if left_out > 0
         else ""
     )

@@ -155,7 +155,7 @@ def test_of_many_ranks_the_latest_and_the_earliest_are_shown() -> None:
         "1",
         "0",
     ]
-    assert "24 ranks between the latest 12 and the earliest 4 are left out." in ranks.rank_table_note(changed)
+    assert "Left out: 24 between the latest 12 and the earliest 4 ranks." in ranks.rank_table_note(changed)
 
 
 def test_missing_ranks_are_named() -> None:
