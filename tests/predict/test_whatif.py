@@ -187,7 +187,7 @@ def test_a_wrong_name_is_said_with_the_nearest(question: Question, said: str) ->
         (Question("unblock", "host_reads"), "no GPU in this recording", False),
         (Question("scale_kernels", "gemm", 0.5), "no kernels", False),
         (Question("remove", "kernels"), "no GPU in this recording", False),
-        (Question("remove", "sleep_calls"), "calls of the script's own lines were not recorded", False),
+        (Question("remove", "sleep_calls"), "only a run of the script records this", False),
         (Question("workers", "2"), "no step waits for a loader", False),
         (Question("shrink", "gc-pauses", 0.5), "only its fix can be made", False),
     ],
