@@ -322,7 +322,7 @@ def test_a_start_that_failed_is_kept_and_the_next_one_reported(tmp_path: Path) -
         torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path
     )
     assert (code, stdout.count(" ends ")) == (0, 2)
-    assert stderr.count("diagnose: a rank failed, and all are started anew.") == 1
+    assert stderr.count("diagnose: a rank failed, and all ranks are restarted.") == 1
     assert stderr.count("diagnose: analysing") == 1
     assert all(
         "plain" in phases_of(tmp_path / folder, rank) for folder in ("here", "here-2") for rank in (0, 1)
@@ -349,7 +349,7 @@ def test_what_a_start_recorded_in_full_is_not_recorded_again(tmp_path: Path) -> 
         torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path
     )
     assert (code, stdout.count(" ends ")) == (0, 2)
-    assert stderr.count("diagnose: all had been recorded when the ranks were started anew") == 1
+    assert stderr.count("diagnose: everything was recorded before the ranks were restarted") == 1
     assert [path.name for path in tmp_path.glob("here*")] == ["here"]
     assert any(
         note.startswith("A rank failed when all had been recorded.") for note in notes_of(tmp_path / "here")

@@ -39,9 +39,7 @@ def job_of(summaries: Iterable[RankSummary]) -> Job:
     """
     ranks, duplicates, notes = _by_rank(list(summaries))
     if not ranks:
-        raise DiagnoseError(
-            "no rank of the job could be read", do="analyse one of the traces by itself to see why"
-        )
+        raise DiagnoseError("no rank of the job could be read", do="analyse one trace alone to see why")
     world_size = max(len(ranks), *(rank.world_size for rank in ranks), *(rank.rank + 1 for rank in ranks))
     together = aligned(ranks)
     if silent := [one for one in together.left_out if not len(one.collectives)]:
