@@ -122,12 +122,14 @@ def add_reading_options(parser: Parser) -> None:
         "--no-size-limit",
         dest="trusted",
         action="store_true",
-        help="trust a trace: read all that it inflates to",
+        help="read a trace however large it decompresses",
     )
 
 
 def add_rules_option(parser: Parser) -> None:
-    parser.add_argument("--rules", type=Path, metavar="FOLDER", help="rules of your own, beside ours")
+    parser.add_argument(
+        "--rules", type=Path, metavar="FOLDER", help="a folder of your own rules, used with ours"
+    )
 
 
 def reading_limits(options: argparse.Namespace) -> dict[str, Any]:
@@ -139,7 +141,7 @@ def add_fail_on(parser: Parser) -> None:
         "--fail-on",
         choices=SEVERITIES,
         metavar="SEVERITY",
-        help="exit with 4 for a finding from low, medium or high on",
+        help="exit with 4 for a finding of at least low, medium, high",
     )
 
 

@@ -31,12 +31,12 @@ from diagnose.trace.source import is_url, shown
 
 USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\
-Find what slows a PyTorch script, at which line, and what fixing it gains.
+Find what slows a PyTorch script, at which line, and what a fix gains.
 TARGET is a script, a module (-m), a trace file or its URL, a folder of traces, or a run to analyse again.
-Options stand before a script; everything after it belongs to the script.
+Options come before a script. Everything after it belongs to the script.
 """
 _EPILOG = """\
-commands, in place of TARGET; COMMAND --help shows more, and a script of such a name is ./COMMAND:
+commands, in place of TARGET; COMMAND --help shows more (a script of that name is ./COMMAND):
 {commands}
 
 examples:
@@ -59,7 +59,7 @@ def parser() -> Parser:
         "--steps",
         type=positive_number(int),
         metavar="N",
-        help="steps of the timeline (default 8, more where short)",
+        help="steps of the timeline (default 8, more if short)",
     )
     add(
         "--plain-steps",
@@ -67,7 +67,7 @@ def parser() -> Parser:
         metavar="N",
         help="steps timed without profiler (default 2.5 × --steps)",
     )
-    add("--keep-going", action="store_true", default=None, help="let the script run on to its own end")
+    add("--keep-going", action="store_true", default=None, help="let the script run to its own end")
     add(
         "--no-stacks",
         dest="stacks",

@@ -130,7 +130,8 @@ def _loader(loader: dict[str, Any]) -> str:
     """A DataLoader's settings on one line."""
     pinned = ", pinned" if loader.get("pin_memory") else ""
     batches = f"batches of {loader['batch_size']}" if loader.get("batch_size") else "no batches of its own"
-    return f"{loader['num_workers']} workers, {batches}, {loader.get('sampler', 'unknown sampler')}{pinned}"
+    workers = f"{loader['num_workers']} worker{'s' * (loader['num_workers'] != 1)}"
+    return f"{workers}, {batches}, {loader.get('sampler', 'unknown sampler')}{pinned}"
 
 
 def _device(recording: Recording) -> str:

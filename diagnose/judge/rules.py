@@ -31,10 +31,10 @@ EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "overlap", "none")
 # What an edit leaves of the events' time if the rule says nothing: best guess, at best, at worst.
 LEFT = {"remove": (0.0, 0.0, 0.1), "unblock": (1.0, 1.0, 1.0), "fuse": (1.0, 0.8, 1.0)}
 BECAUSE = {
-    "remove": "the recorded work goes entirely; a little may take its place",
-    "unblock": "the work stays, the host only stops waiting for it",
-    "fuse": "the GPU's work stays, the host launches it at once",
-    "overlap": "loading as measured, beside the step as recorded, on the cores there are",
+    "remove": "the recorded work is removed; a little may take its place",
+    "unblock": "the work stays, but the host no longer waits for it",
+    "fuse": "the GPU's work stays, but the host launches it at once",
+    "overlap": "loading as measured runs beside the recorded step, on the cores of this machine",
 }
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 # What a `because` may name instead of saying it again.
