@@ -102,10 +102,10 @@ def _nothing_planned(document: Document) -> str:
     part = _largest_part(document)
     costliest = next((line for line in document.lines if line.self_ms > 0), None)
     line = f", costliest line {_word(f'{costliest.file}:{costliest.line}')}" if costliest else ""
-    if document.badge == NOISY_RUN or in_group(document, "minor"):
-        nothing = "no fix beats the noise"
-    elif document.badge:
+    if document.badge not in ("", NOISY_RUN):
         nothing = "fixes could not be judged"
+    elif document.badge or in_group(document, "minor"):
+        nothing = "no fix beats the noise"
     elif document.steps.phases and not document.steps.phases.get("detail"):
         nothing = "your lines could not be judged"  # calls and stacks are recorded in that phase
     else:
@@ -140,6 +140,8 @@ def _nothing_recorded(document: Document) -> str:
         "timeout": "was timed out",
         "interrupted": "was interrupted",
     }
+    if document.badge == "disk full":
+        return "The disk was full before a complete step was recorded"
     if ended in how:
         return f"{what} {how[ended]} before a complete step was recorded"
     return "No complete step was recorded, so there is nothing to judge"
