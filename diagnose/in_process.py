@@ -109,14 +109,17 @@ class Recorder:
             return self
         try:
             self._begin(self.folder, self._rendezvous)
-        except BaseException:
+        except BaseException as error:
             if self._session is not None:
                 self._session.end()
                 self._session = None
             if self._rendezvous.leads:
                 self._rendezvous.close()
                 shutil.rmtree(self.folder, ignore_errors=True)  # it was empty before
-            raise
+            if not isinstance(error, OSError):
+                raise
+            self._said = f"nothing was recorded: {self.folder} cannot be written to ({error.strerror})"
+            print(f"diagnose: {self._said}", file=sys.stderr)
         return self
 
     def step(self) -> None:

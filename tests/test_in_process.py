@@ -280,6 +280,26 @@ def test_a_loop_of_two_steps_gives_what_is_possible(run: Callable[..., Program])
     assert document["headline"] in program.told
 
 
+def test_a_full_disk_is_said_and_costs_the_program_nothing(run: Callable[..., Program]) -> None:
+    program = run(
+        """
+        import errno, os
+
+        def full(*args):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        os.posix_fallocate = full
+        with diagnose.record("out") as recorder:
+            for batch in loader:
+                train(batch)
+                break
+        json.dump([repr(recorder), os.path.exists("out")], sys.stdout)
+        """
+    )
+    said = "nothing was recorded: out cannot be written to (No space left on device)"
+    assert program.told == [f"<diagnose.record: {said}>", False]
+
+
 def test_a_failure_of_ours_is_said_and_costs_the_program_nothing(run: Callable[..., Program]) -> None:
     program = run(
         """

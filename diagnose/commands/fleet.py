@@ -17,7 +17,7 @@ from diagnose.commands.options import (
     positive_number,
     reading_limits,
 )
-from diagnose.commands.outputs import open_output, out_folder
+from diagnose.commands.outputs import open_output, out_folder, writing
 from diagnose.errors import UsageError
 from diagnose.trace.source import is_url
 
@@ -86,7 +86,8 @@ def _report_into(out: Path, options: argparse.Namespace) -> Document:
             _make_folder(Path(summaries))
         fleet = analyse_fleet(client, ranks, summaries, reading_limits(options), _told(say, len(ranks)))
     # not the trace as their source: it stays where it is
-    document = written(fleet.document, fleet.picture, out, out)
+    with writing(out, "name another folder: --out"):
+        document = written(fleet.document, fleet.picture, out, out)
     print_summary(document, out, stderr_console(quiet=options.quiet))
     return document
 

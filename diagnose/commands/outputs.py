@@ -5,6 +5,7 @@ programs on stdout, and errors in one form.
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 import time
 import traceback
@@ -14,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diagnose.commands.options import reading_limits
-from diagnose.errors import UsageError
+from diagnose.errors import DiagnoseError, UsageError
 from diagnose.run.record import numbered
-from diagnose.trace.source import Source
+from diagnose.trace.source import Source, shown
 
 if TYPE_CHECKING:
     from diagnose.document.model import Document
@@ -58,6 +59,39 @@ def out_folder(wanted: Path | None, in_place: Path | None = None) -> Iterator[Pa
                     out.parent.rmdir()
 
 
+@contextmanager
+def writing(out: Path, do: str = "") -> Iterator[None]:
+    """Whatever is written into `out`. Raises DiagnoseError where the disk is full or the folder closed.
+
+    `do`: what to do then; without it `out` is recorded into, and what was recorded there is kept.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not _is_about(error, out):
+            raise
+        raise DiagnoseError(
+            f"{out} cannot be written to", saw=error.strerror or str(error), do=do or _elsewhere(out)
+        ) from error
+
+
+def _elsewhere(recorded: Path | str) -> str:
+    """What to do where a report has no room beside what it is made of, if anything is there."""
+    folder = Path(recorded)
+    if folder.is_dir() and not any(folder.glob("rank*/steps.json")):
+        return "make room there, or name another folder: --out"
+    return (
+        f"what was recorded is kept; write its report elsewhere: python -m diagnose --out FOLDER {recorded}"
+    )
+
+
+def _is_about(error: OSError, out: Path) -> bool:
+    """Whether it is a full disk, or a file in `out`."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return True
+    return isinstance(error.filename, str) and Path(error.filename).resolve().is_relative_to(out.resolve())
+
+
 def fresh_folder(folder: Path) -> Path:
     """The folder, or with -2, -3 … at its end if it is taken."""
     return next(name for name in numbered(folder) if not name.exists())
@@ -77,7 +111,8 @@ def report_into(
 
     if brief:
         Progress(quiet=options.quiet)(f"analysing {brief}")
-    with reading_progress(quiet=options.quiet) as progress:
+    recorded = source if isinstance(source, (str, Path)) else source[0].parent
+    with writing(out, _elsewhere(shown(recorded))), reading_progress(quiet=options.quiet) as progress:
         document = report(source, out, **reading_limits(options), progress=progress)
     (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
     return document

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diagnose.commands.outputs import failed, open_output, out_folder, report_into, say
+from diagnose.commands.outputs import failed, open_output, out_folder, report_into, say, writing
 from diagnose.commands.verify import verify_recorded
 from diagnose.document.queries import exit_code, recorded_nothing
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_SCRIPT_FAILED, DiagnoseError
@@ -52,7 +52,8 @@ def record(options: argparse.Namespace) -> int:
     with _run_folder(options.out, peers, target) as (out, job):
         if job is not None:
             outlive_the_script()
-        outcome = launch(target, settings, out, progress, job)
+        with writing(out):
+            outcome = launch(target, settings, out, progress, job)
         if job is not None and not is_over(job, outcome, partial(say, options=options)):
             return outcome.as_exit_code
         script_code = {

@@ -21,7 +21,8 @@ from diagnose.commands.options import (
     add_rules_option,
     reading_limits,
 )
-from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
+from diagnose.commands.outputs import writing
+from diagnose.errors import EXIT_INTERRUPTED, UsageError
 from diagnose.run.settings import FEWEST_STEPS, Target
 
 if TYPE_CHECKING:
@@ -102,7 +103,10 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
         output.close()
         return exit_code(document, options.fail_on)
     before = document.verification.tried if document.verification and not options.fresh else []
-    with verify_progress(quiet=options.quiet) as progress:
+    with (
+        writing(folder, "make room there and run the same command again: it goes on where it was"),
+        verify_progress(quiet=options.quiet) as progress,
+    ):
         verifier = Verifier(
             job_of(record, facts),
             document,
@@ -113,7 +117,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
             before,
         )
         verification = verifier.prove(chosen)
-    document = report(folder, folder, **limits)
+        document = report(folder, folder, **limits)
     print_verification(document, folder, stderr_console(quiet=options.quiet))
     if options.apply and not verification.interrupted:
         _apply(document)
@@ -231,10 +235,7 @@ def _verify_options(options: argparse.Namespace) -> VerifyOptions:
 def _save(verification: Verification, folder: Path) -> None:
     from diagnose.document.stored import to_json, write_text
 
-    try:
-        write_text(to_json(verification, indent=1), folder / FILE)
-    except OSError as error:
-        raise DiagnoseError(f"{folder / FILE} could not be written", saw=str(error)) from error
+    write_text(to_json(verification, indent=1), folder / FILE)
 
 
 def percentage(given: str) -> float:

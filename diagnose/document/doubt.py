@@ -13,6 +13,7 @@ from diagnose.document.text import ms, share, size
 from diagnose.measure.areas.gpu_state import gpu_bytes
 from diagnose.measure.device_steps import HOST_AHEAD
 from diagnose.measure.metrics import Measured, Missing
+from diagnose.run.child.writing import DISK_FULL
 from diagnose.trace import notes
 from diagnose.trace.notes import Note
 
@@ -42,10 +43,10 @@ class Doubt:
 
 def doubt_about(document: Document, measured: Measured) -> tuple[Doubt, list[Note]]:
     """The gravest doubt, empty where the numbers can be trusted; what else makes them doubtful, as notes."""
-    if not is_complete(document):
-        return Doubt("", ""), []  # there are no numbers, and the headline says why
+    if not is_complete(document):  # there are no numbers, and the headline says why
+        return next(_disk_full(document), Doubt("", "")), []
     of_numbers = [*_gpu_unseen(document, measured), *_distorted(measured), *_noisy(document, measured)]
-    doubts = [*_ended(document), *of_numbers, *_unjudged(document)]
+    doubts = [*_ended(document), *_disk_full(document), *of_numbers, *_unjudged(document)]
     gravest = doubts[0] if doubts else Doubt("", "")
     return gravest, [
         Note("", doubt.sentence)
@@ -80,6 +81,11 @@ def _ended(document: Document) -> Iterator[Doubt]:
         "running": f"The {what} was still running when this was written.",
     }
     yield Doubt(_BADGES[run.ended], sentences[run.ended])
+
+
+def _disk_full(document: Document) -> Iterator[Doubt]:
+    if any(note.text == DISK_FULL for note in document.notes):
+        yield Doubt("disk full", f"{DISK_FULL} Make room, or record into another folder: `--out`.")
 
 
 def _gpu_unseen(document: Document, measured: Measured) -> Iterator[Doubt]:

@@ -138,6 +138,8 @@ def _nothing_recorded(document: Document) -> str:
         "timeout": "was timed out",
         "interrupted": "was interrupted",
     }
+    if document.badge == "disk full":
+        return "The disk was full before a complete step was recorded"
     if ended in how:
         return f"{what} {how[ended]} before a complete step was recorded"
     return "No complete step was recorded, so there is nothing to judge"

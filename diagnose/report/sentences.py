@@ -96,7 +96,11 @@ def doubt(document: Document) -> str:
 def set_out(document: Document) -> list[str]:
     """The first notes, for the head of a report; without what the doubt there says already."""
     doubted = document.badge == GPU_NOT_RECORDED
-    notes = [note.text for note in document.notes if not (doubted and note.code == GPU_UNRECORDED)]
+    notes = [
+        note.text
+        for note in document.notes
+        if not (doubted and note.code == GPU_UNRECORDED) and not document.doubt.startswith(note.text)
+    ]
     rest = len(notes) - TOP_NOTES
     more = [f"{count(rest)} more notes are at the end of this report."] if rest > 0 else []
     return [*notes[:TOP_NOTES], *more]

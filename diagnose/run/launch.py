@@ -87,9 +87,9 @@ def launch(
     )
     outcome = run.to_its_end()
     if keeps_record:
-        write_record(
-            out, record | asdict(outcome) | {"gpu_state": run.gpu_state, "torch_imported": run.torch_imported}
-        )
+        end = asdict(outcome) | {"gpu_state": run.gpu_state, "torch_imported": run.torch_imported}
+        with contextlib.suppress(OSError):  # the disk is full: what was recorded is there, and is analysed
+            write_record(out, record | end)
     if job is None:
         tidy(out)
     if run.found_no_gpu:

@@ -28,6 +28,11 @@ FEWEST_PAIRS = 2  # of which a comparison can be made at all
 NOT_THE_USERS = {"site-packages", "dist-packages", "node_modules", "__pycache__"}
 MOST_FOLDERS = 2000
 _RANK_PREFIX = re.compile(r"^\[rank\d+\]: ")  # torch's own, before the lines of a traceback
+# torch's words for it, and where Python makes the workers' locks
+_OUT_OF_SHARED_MEMORY = re.compile(
+    r"out of shared memory|unable to (open|allocate|write to) .*shm|Bus error"
+    r"|SemLock\((.|\n)*No space left on device"
+)
 
 Progress = Callable[[str], None]
 Runner = Callable[[Job, Sequence[Spec], TrialSettings, Path], Trial]
@@ -204,7 +209,10 @@ def ending(trial: Trial) -> str:
         "killed": f"{who} was killed by {trial['signal']}",
         "timeout": "it took too long and was stopped",
     }.get(trial["ended"], "it ended before three steps were seen")
-    lines = trial.get("printed", "").strip().splitlines()
+    printed = trial.get("printed", "").strip()
+    if _OUT_OF_SHARED_MEMORY.search(printed):
+        return f"{how}: /dev/shm is full, which hands batches over from workers (Docker: `--shm-size=2g`)"
+    lines = printed.splitlines()
     return f"{how}: {_RANK_PREFIX.sub('', lines[-1].strip())}" if lines else how
 
 

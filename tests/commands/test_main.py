@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -162,7 +163,12 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         target: Target, settings: Settings, out: Path, progress: Callable[[Stage], None], peers: object
     ) -> RunOutcome:
         calls.update(target=target, settings=settings, out=out)
+        if "fails" in calls:
+            raise calls["fails"]
         (out / "run.json").write_text("{}")
+        if calls.get("recorded"):
+            (out / "rank0").mkdir()
+            (out / "rank0" / "steps.json").write_text("{}")
         progress(Stage("timing plain steps"))
         return RunOutcome(calls["ended"], 0, None, 1.0)
 
@@ -703,3 +709,62 @@ def test_what_cannot_be_started_again_is_not_verified(
     (tmp_path / "run.json").write_text(json.dumps({"target": "train.py", "cwd": str(tmp_path), **told}))
     assert cli.main(["verify", str(tmp_path)]) == 2
     assert reason in capsys.readouterr().err
+
+
+# ---- a full disk, a folder that may not be written to
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("error", "saw"),
+    [
+        (FULL, "No space left on device"),
+        (PermissionError(errno.EACCES, "Permission denied", "out/report.html"), "Permission denied"),
+        (OSError(errno.EROFS, "Read-only file system", "out/report.md"), "Read-only file system"),
+    ],
+)
+def test_a_report_that_cannot_be_written_leaves_what_was_recorded(
+    error: OSError,
+    saw: str,
+    script: str,
+    launched: dict[str, Any],
+    analysed: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    launched["recorded"] = True
+    analysed["*"] = error
+    assert cli.main(["--quiet", "--out", "out", script]) == 1
+    assert capsys.readouterr().err == (
+        f"diagnose: out cannot be written to\n  saw: {saw}\n"
+        "  do:  what was recorded is kept; write its report elsewhere: python -m diagnose --out FOLDER out\n"
+    )
+    assert Path("out/run.json").exists()
+
+
+def test_where_nothing_was_recorded_there_is_nothing_to_report_elsewhere(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    launched["fails"] = FULL
+    assert cli.main(["--quiet", "--out", "out", script]) == 1
+    assert capsys.readouterr().err.endswith("  do:  make room there, or name another folder: --out\n")
+
+
+def test_an_error_that_has_nothing_to_do_with_writing_is_not_called_so(
+    script: str, launched: dict[str, Any], analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    analysed["*"] = PermissionError(errno.EACCES, "Permission denied", "/etc/shadow")
+    assert cli.main(["--quiet", "--out", "out", script]) == 1
+    assert "cannot be written to" not in capsys.readouterr().err
+
+
+def test_verify_on_a_full_disk_goes_on_where_it_was(
+    verifiable: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*args: object, **options: object) -> None:
+        raise FULL
+
+    monkeypatch.setattr(verifying, "job_of", lambda record, facts: None)
+    monkeypatch.setattr("diagnose.verify.verification.Verifier.prove", full)
+    assert cli.main(["verify", "run", "--try", "gc_freeze", "--quiet"]) == 1
+    assert "run the same command again: it goes on where it was" in capsys.readouterr().err

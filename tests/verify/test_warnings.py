@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.verify.paired import ending
 from diagnose.verify.warnings import warnings_of
 
 AT_FULL_LOAD = {
@@ -57,3 +58,27 @@ def test_clocks_that_differ_between_the_arms_are_told() -> None:
     assert warnings_of([(arm, {"gpu_state": state}) for arm, state in states]) == [
         "The GPU's clock was 1410 MHz in the runs as it is and 1500 MHz in those with the fix."
     ]
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "RuntimeError: unable to allocate shared memory(shm) for file </torch_1>: No space left on device (28)",
+        "RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error. It is possible that "
+        "dataloader's workers are out of shared memory.",
+        "    sl = self._semlock = _multiprocessing.SemLock(\nOSError: [Errno 28] No space left on device",
+    ],
+)
+def test_full_shared_memory_is_said_with_what_to_do(printed: str) -> None:
+    assert ending({"ended": "crashed", "exit_code": 1, "signal": None, "printed": printed}) == (
+        "it ended with exit code 1: /dev/shm is full, which hands batches over from workers (Docker: "
+        "`--shm-size=2g`)"
+    )
+
+
+def test_a_full_disk_is_not_called_shared_memory() -> None:
+    last = "OSError: [Errno 28] No space left on device"
+    said = ending(
+        {"ended": "crashed", "exit_code": 1, "signal": None, "printed": f"torch.save(model, path)\n{last}"}
+    )
+    assert said == f"it ended with exit code 1: {last}"

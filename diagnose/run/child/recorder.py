@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import sys
@@ -159,8 +160,17 @@ class Recording:
         assert self.profiler is not None
         folder, name = os.path.split(path)
         unfinished = os.path.join(folder, "unfinished-" + name)
-        export_trace(self.profiler, unfinished)
-        os.replace(unfinished, path)
+        try:
+            export_trace(self.profiler, unfinished)
+            os.replace(unfinished, path)
+        except Exception as error:
+            # What lies there halfway takes the room that the rest needs.
+            for left in os.listdir(folder):
+                if left.startswith("unfinished-"):
+                    _remove(os.path.join(folder, left))
+            if isinstance(error, FileNotFoundError):  # torch does not say that there was no room
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+            raise
 
     def discard(self) -> None:
         """Stop if need be and free what was recorded."""
@@ -173,6 +183,13 @@ def mark_tick(number: int) -> None:
     """The border between two steps, an instant on the recording."""
     with mark(f"diagnose::tick|{number}"):
         pass
+
+
+def _remove(path: str) -> None:
+    """Give the room back even while torch still holds the file open."""
+    with contextlib.suppress(OSError):
+        os.truncate(path, 0)
+        os.remove(path)
 
 
 def export_trace(profiler: Any, path: str) -> None:
@@ -191,4 +208,5 @@ def export_trace(profiler: Any, path: str) -> None:
         with open(plain, "rb") as source, gzip.open(path, "wb", compresslevel=1) as packed:
             shutil.copyfileobj(source, packed, 1 << 20)
     finally:
-        os.remove(plain)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(plain)

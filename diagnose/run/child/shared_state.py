@@ -12,6 +12,7 @@ from typing import NamedTuple
 from .schedule import Budget
 from .step_clock import StepClock
 from .ticks import PHASES
+from .writing import reserve
 
 _SIZE = 4096
 _STATE, _STOP, _ATTENTION, _TORCH, _WORDS, _STAGE, _ORDERS, _SLOTS = 0, 1, 2, 3, 8, 64, 320, 528
@@ -59,7 +60,7 @@ class SharedState:
         )
         try:
             if os.fstat(descriptor).st_size < _SIZE:
-                os.ftruncate(descriptor, _SIZE)
+                reserve(descriptor, _SIZE)
             self._page = mmap.mmap(descriptor, _SIZE)
         finally:
             os.close(descriptor)

@@ -11,6 +11,8 @@ import os
 import struct
 from typing import NamedTuple
 
+from .writing import reserve
+
 FILE = "ticks.bin"
 PHASES = ("warmup", "plain", "parts", "timeline", "detail")
 _WORD = struct.Struct("<q")
@@ -36,7 +38,7 @@ class TickLog:
         """Raises OSError."""
         self._path = os.path.join(folder, FILE)
         with open(self._path, "wb+") as file:
-            file.truncate(_SIZE)
+            reserve(file.fileno(), _SIZE)
             self._page = mmap.mmap(file.fileno(), _SIZE)
         self._words = memoryview(self._page).cast("q")
         self._count = 0
