@@ -89,7 +89,8 @@ def test_the_headline_names_rank_wait_and_line() -> None:
 
 def test_at_most_three_sentences_stand_before_the_picture() -> None:
     answer = ranks.answer(document())
-    assert len(answer) == 3 and "If input wait took rank 2" in answer[-1]
+    assert len(answer) == 3 and answer[-1].startswith("If rank 2 spent no more time in input wait")
+    assert not any(". " in sentence for sentence in answer)
     report = markdown(document())
     for number, place in ((0, "before"), (3, "after")):
         of = [*answer, *ranks.basis(document())][number]
