@@ -20,6 +20,7 @@ BENCHMARKS = {
     "prediction": "how well savings are predicted",
     "verified": "what the samples' fixes gain when they are made, and what is said of no change",
     "case-studies": "what the reports on two real models say, and what doing it gains",
+    "consistency": "whether each report says one thing, in few words",
     "rows": "how near the rows of the ledger are to a timer",
     "gpu-queue": "what is said of steps of a simulated GPU with a launch queue",
     "verdicts": "how often the verdicts of `verify` are wrong, by simulation",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import ROOT
 from benchmarks.options import parser
-from diagnose.document import text
+from diagnose.document import savings, text
 from diagnose.document.model import Document, Finding, Saving
 from diagnose.document.queries import in_group, planned
 from diagnose.document.text import code, prose
@@ -58,7 +58,8 @@ def _finding(finding: Finding) -> str:
 def _gain(saving: Saving, at_stake: float | None) -> str:
     """What is predicted, else an upper bound with its share of the step."""
     if saving.predicted_ms is not None:
-        return f"predicted {text.rough_span(saving.predicted_ms.low, saving.predicted_ms.high)}"
+        low, high = saving.predicted_ms.low, saving.predicted_ms.high
+        return "predicted 0 ms alone" if savings.is_nothing(high) else f"predicted {savings.span(low, high)}"
     if saving.at_most_ms is None:
         return "not known in ms"
     return f"at most {text.ms(saving.at_most_ms)}" + (

@@ -1,5 +1,5 @@
 """The pictures in README.md and the docs, from the bundled recordings as a
-browser shows them.
+browser shows them; the step is that of the trace which README.md quotes, where it is at hand.
 
     python -m benchmarks pictures
 
@@ -24,6 +24,7 @@ from benchmarks import ROOT
 from benchmarks.options import parser
 from benchmarks.samples import FOLDER
 from diagnose.pipeline import report
+from docs.readme import WITHOUT
 
 PICTURES = ROOT / "docs" / "pictures"
 RUNS = {"sick": "input-wait/sick", "healthy": "input-wait/healthy"}  # name in the pictures → recording
@@ -49,6 +50,9 @@ def main(arguments: Sequence[str]) -> None:
             viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce"
         )
         _photograph_report(page, runs / "sick")
+        if WITHOUT.is_file():
+            report(WITHOUT, Path(folder) / "quoted")
+            _photograph_step(page, Path(folder) / "quoted")
         with tensorboard(runs) as address:
             _photograph_tab(page, address)
         browser.close()
@@ -58,7 +62,15 @@ def _photograph_report(page: Any, run: Path) -> None:
     page.goto((run / "report.html").as_uri())
     page.wait_for_selector("canvas")
     page.screenshot(path=PICTURES / "report.png")
-    page.locator("section", has=page.locator("canvas")).first.screenshot(path=PICTURES / "step.png")
+
+
+def _photograph_step(page: Any, run: Path) -> None:
+    page.goto((run / "report.html").as_uri())
+    page.wait_for_selector("canvas")
+    top = page.locator(".tools").first.bounding_box()
+    end = page.locator(".legend").last.bounding_box()
+    clip = {**top, "height": end["y"] + end["height"] - top["y"]}
+    page.screenshot(path=PICTURES / "step.png", full_page=True, clip=clip)
 
 
 def _photograph_tab(page: Any, address: str) -> None:

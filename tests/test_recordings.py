@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import corpus
+from benchmarks.consistency import contradictions
 from diagnose.document.schema import problems
 from diagnose.document.stored import read_document, to_json
 from diagnose.errors import TraceUnreadable
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
-from diagnose.pipeline import Analysis, analyse
+from diagnose.pipeline import Analysis, analyse, analysis_of
+from diagnose.predict.retiming import works_of
+from diagnose.predict.utilisation import model_flop
 from diagnose.trace.intervals import total
-from tests.report.length import assert_short_and_whole
+from tests.report.whole import assert_whole
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
 TRACES = sorted(FOLDER.glob("*.gz"))
@@ -28,7 +32,7 @@ if not TRACES:
 
 @pytest.mark.parametrize("path", TRACES, ids=[path.name.split(".")[0] for path in TRACES])
 def test_a_document_or_one_refusal(path: Path) -> None:
-    """And docs/corpus.md says the same of the trace, and its report is short."""
+    """And docs/corpus.md says the same of the trace, and its report contradicts itself nowhere."""
     try:
         recording = load_recording(path)
     except TraceUnreadable as refusal:
@@ -38,21 +42,27 @@ def test_a_document_or_one_refusal(path: Path) -> None:
         )
         return
     measured = Measured(recording)
-    document = Analysis(measured).document
+    analysis = Analysis(measured)
+    document = analysis.document
     assert problems(document) == []
-    assert_short_and_whole(read_document(to_json(document).encode()))
+    assert list(contradictions(analysis)) == []
+    assert_whole(read_document(to_json(document).encode()))
     assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "python -m benchmarks corpus"
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
 
 
 @pytest.mark.parametrize("path", MORE, ids=[path.name.split(".")[0] for path in MORE])
-def test_the_report_of_another_trace_is_short(path: Path) -> None:
-    assert_short_and_whole(analyse(path))
+def test_the_report_of_another_trace_says_one_thing(path: Path) -> None:
+    analysis = analysis_of(path)
+    assert list(contradictions(analysis)) == []
+    assert_whole(analysis.document)
 
 
-def test_the_report_of_a_job_is_short() -> None:
-    assert_short_and_whole(analyse(sorted(FOLDER.glob("param-dlrm-r*"))))
+def test_the_report_of_a_job_says_one_thing() -> None:
+    analysis = analysis_of(sorted(FOLDER.glob("param-dlrm-r*")))
+    assert list(contradictions(analysis)) == []
+    assert_whole(analysis.document)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +92,21 @@ def test_what_a_person_saw_comes_first(name: str, rule: str) -> None:
 def test_the_healthy_twin_stays_quiet(name: str, rule: str) -> None:
     states = {finding.rule: finding.state for finding in analyse(FOLDER / f"{name}.json.gz").findings}
     assert states[rule] != "fires"
+
+
+@pytest.mark.parametrize(("name", "ratio"), [("tl-mi300-ddp-rn18", 2.0), ("tl-mi300-rn-actckpt", 2.93)])
+def test_activation_checkpointing_is_no_work_of_the_model(name: str, ratio: float) -> None:
+    """Of two ResNet-18 the second computes its forward again; either needs three forwards."""
+    view = Measured(load_recording(FOLDER / f"{name}.json.gz")).timeline
+    assert view is not None
+    flop = dict.fromkeys((False, True), 0)
+    for call, work in works_of(view, np.unique(view.device["op"].to_numpy())).items():
+        if view.in_steps[call]:
+            flop[bool(view.host["backward"].iloc[call])] += work.flop
+    assert flop[True] / flop[False] == pytest.approx(ratio, abs=0.005)
+    model = model_flop(view)
+    assert model is not None
+    assert model.per_step * view.step_count == pytest.approx(3 * flop[False], rel=0.005)
 
 
 @pytest.mark.parametrize("version", range(4))

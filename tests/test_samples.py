@@ -10,11 +10,12 @@ import sys
 
 import pytest
 
+from benchmarks.consistency import contradictions
 from benchmarks.samples import FOLDER, SAMPLES, advised, is_recorded
 from diagnose.document.stored import read_document, to_json
 from diagnose.judge.rules import load_rules
-from diagnose.pipeline import analyse
-from tests.report.length import assert_short_and_whole
+from diagnose.pipeline import analyse, analysis_of
+from tests.report.whole import assert_whole
 
 LIVE = [sample for sample in SAMPLES if str(sample) in ("input-wait/sick", "healthy/gan")]
 
@@ -47,8 +48,9 @@ def test_recorded_sample(sample):
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
-def test_the_report_of_a_sample_is_short_and_whole(sample):
-    assert_short_and_whole(read_document(recorded(sample).encode()))
+def test_the_report_of_a_sample_says_one_thing_and_all_of_it(sample):
+    assert_whole(read_document(recorded(sample).encode()))
+    assert list(contradictions(analysis_of(sample.run))) == []
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)

@@ -264,7 +264,7 @@ def test_a_machine_that_is_lost_is_named_and_not_waited_for(tmp_path: Path) -> N
     notes = notes_of(tmp_path / "here")
     assert sorted(note.split(" ", 2)[2] for note in notes if note.startswith("Rank ")) == [
         "failed with exit code 1.",
-        "was lost: its launcher, or its whole machine, ended without a word.",
+        "was lost: its launcher, or its whole machine, ended without a message.",
     ]
     assert all(
         "plain" in phases_of(tmp_path / "here", rank)
@@ -299,7 +299,7 @@ def test_machines_without_a_common_file_system_report_their_own_ranks(tmp_path: 
     runs = {path.name: path.parent for path in tmp_path.glob("*/run/rank*")}
     for rank, other in (("rank0", "1"), ("rank1", "0")):
         assert any(
-            note.startswith(f"Nothing of rank {other} is in this folder.") for note in notes_of(runs[rank])
+            note.startswith(f"This folder holds nothing of rank {other}.") for note in notes_of(runs[rank])
         )
     shutil.copytree(runs["rank1"] / "rank1", runs["rank0"] / "rank1")
     joined = subprocess.run(
@@ -312,7 +312,7 @@ def test_machines_without_a_common_file_system_report_their_own_ranks(tmp_path: 
     assert joined.returncode == 0
     report = json.loads((runs["rank0"] / "report.json").read_text())
     assert [row["rank"] for row in report["ranks"]["rows"]] == [0, 1]
-    assert not any("Nothing of rank" in note for note in notes_of(runs["rank0"]))
+    assert not any("holds nothing of rank" in note for note in notes_of(runs["rank0"]))
 
 
 def test_a_start_that_failed_is_kept_and_the_next_one_reported(tmp_path: Path) -> None:
@@ -322,13 +322,13 @@ def test_a_start_that_failed_is_kept_and_the_next_one_reported(tmp_path: Path) -
         torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path
     )
     assert (code, stdout.count(" ends ")) == (0, 2)
-    assert stderr.count("diagnose: a rank failed, and all are started anew.") == 1
+    assert stderr.count("diagnose: a rank failed, and all ranks are restarted.") == 1
     assert stderr.count("diagnose: analysing") == 1
     assert all(
         "plain" in phases_of(tmp_path / folder, rank) for folder in ("here", "here-2") for rank in (0, 1)
     )
     assert [(tmp_path / f"here{which}" / "report.json").exists() for which in ("", "-2")] == [False, True]
-    assert any(note.startswith("The ranks had been started before") for note in notes_of(tmp_path / "here-2"))
+    assert any(note.startswith("The ranks were restarted, and") for note in notes_of(tmp_path / "here-2"))
 
 
 def test_what_a_start_recorded_in_full_is_not_recorded_again(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_what_a_start_recorded_in_full_is_not_recorded_again(tmp_path: Path) -> 
         torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path
     )
     assert (code, stdout.count(" ends ")) == (0, 2)
-    assert stderr.count("diagnose: all had been recorded when the ranks were started anew") == 1
+    assert stderr.count("diagnose: everything was recorded before the ranks were restarted") == 1
     assert [path.name for path in tmp_path.glob("here*")] == ["here"]
     assert any(
         note.startswith("A rank failed when all had been recorded.") for note in notes_of(tmp_path / "here")

@@ -14,7 +14,7 @@ from diagnose.errors import EXIT_OK, UsageError
 
 _USAGE = "python -m diagnose accuracy [FOLDER]"
 _DESCRIPTION = """\
-What fixes were predicted to save and what `verify` measured, of all runs in FOLDER.
+List the predicted savings of all runs in FOLDER, beside those that `verify` measured.
 """
 _EPILOG = """\
 exit codes: 0 done, 2 wrong usage, or no fix was verified there
@@ -29,7 +29,7 @@ def parser() -> Parser:
         nargs="?",
         type=Path,
         default=RUNS,
-        help=f"where the runs lie (default {RUNS})",
+        help=f"the folder of the runs (default {RUNS})",
     )
     parser.refuse("--out", WRITES_NOTHING)
     parser.refuse("--memory-limit", READS_NO_TRACE)

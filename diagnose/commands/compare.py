@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 REPORT = "report.json"
 _USAGE = "python -m diagnose compare [A [B]] [options]"
 _DESCRIPTION = """\
-What changed from run A to run B: the step, the parts of its ledger, the findings, and the lines and
+Show what changed from run A to run B: the step, the parts of its ledger, the findings, and the lines and
 operators that cost more or less.
 
-A and B are run folders, report.json files or traces. Without B it is the newest run below ./diagnosis,
-and without A as well the one before that. What has no report yet is analysed, and nothing is written.
-A change that may be noise is called so: one run each tells only so much.
+A and B are run folders, report.json files or traces. Without B, B is the newest run below ./diagnosis.
+Without A as well, A is the run before that. A run without a report is analysed. Nothing is written.
+A change that may be noise is marked: one run each shows only large changes.
 """
 _EPILOG = """\
 examples:
@@ -152,7 +152,7 @@ def parser() -> Parser:
     add(
         "--fail-on",
         choices=("slower",),
-        help="exit with 4 if B is slower beyond noise, for CI (what cannot be told is not slower)",
+        help="exit with 4 if B is slower beyond noise, for CI (unclear counts as not slower)",
     )
     add_reading_options(parser)
     add_rules_option(parser)

@@ -28,19 +28,18 @@ SUMMARIES = "summaries"
 EVERY_S = 5  # between lines of progress
 _USAGE = "python -m diagnose fleet TRACES [options]"
 _DESCRIPTION = """\
-Analyse the traces of one job's ranks, thousands if need be, on a Dask cluster: who holds the others up,
-and why.
+Find the late rank of one job, and why it is late, from the traces of all ranks (even thousands). A Dask
+cluster reads them.
 
-TRACES is a folder with all below it, a pattern in quotes, or the URL of either, wherever fsspec reads. It
-holds traces, one a rank, or run folders of `diagnose`. Each rank is read by one worker, which reduces it to
-a small summary (a Parquet file); no trace leaves its worker. The report is about the rank that holds the
-others up.
+TRACES is a folder with all below it, a pattern in quotes, or the URL of either (anything fsspec reads). It
+holds one trace per rank, or run folders of `diagnose`. One worker reads each rank and reduces it to a small
+summary (a Parquet file). No trace leaves its worker. The report is about the late rank.
 """
 _EPILOG = """\
 examples:
-  python -m diagnose fleet traces/                   on this machine, a worker for each core
+  python -m diagnose fleet traces/                   on this machine, one worker per core
   python -m diagnose fleet 's3://bucket/job-17/*/rank*.json.gz' --workers 8
-  python -m diagnose fleet '/shared/job-17/node*'    run folders that diagnose recorded, one a machine
+  python -m diagnose fleet '/shared/job-17/node*'    run folders that diagnose recorded, one per machine
   python -m diagnose fleet s3://bucket/job-17 --scheduler tcp://10.0.0.1:8786 --summaries s3://bucket/small
 
 exit codes: 0 report written, 1 failure of diagnose, 2 wrong usage, no readable trace, or no Dask,
@@ -141,13 +140,13 @@ def parser() -> Parser:
         "--scheduler",
         metavar="ADDRESS",
         default="",
-        help="a Dask scheduler that runs, as tcp://host:8786 (default: a cluster on this machine)",
+        help="a running Dask scheduler: tcp://host:8786 (default: a cluster on this machine)",
     )
     add(
         "--workers",
         metavar="N",
         type=positive_number(int),
-        help="processes on this machine (default: one a core)",
+        help="processes on this machine (default: one per core)",
     )
     add_out_option(parser)
     add(

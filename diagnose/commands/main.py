@@ -57,7 +57,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if target is None:
         raise UsageError("TARGET is missing", do=f"{report.USAGE}; --help shows examples")
     options.command, options.target, options.args = report, target, args
-    return options
+    return report.with_options_behind(options) if args else options
 
 
 def _split(argv: Sequence[str], parser: Parser) -> tuple[list[str], str | None, list[str]]:

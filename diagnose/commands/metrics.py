@@ -9,7 +9,7 @@ from diagnose.errors import EXIT_OK
 
 _USAGE = "python -m diagnose metrics"
 _DESCRIPTION = """\
-List what is measured: the metrics that rules compare with their thresholds.
+List the metrics, which rules compare with their thresholds.
 """
 _EPILOG = """\
 exit codes: 0 done, 2 wrong usage

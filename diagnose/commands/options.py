@@ -45,9 +45,9 @@ class Parser(argparse.ArgumentParser):
         """Whether a value follows, by the option."""
         return {flag: action.nargs != 0 for action in self._actions for flag in action.option_strings}
 
-    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
-        """The options; `--help` and `--version` exit. Raises UsageError."""
-        options, unknown = self.parse_known_args(argv)
+    def parse(self, argv: Sequence[str], earlier: argparse.Namespace | None = None) -> argparse.Namespace:
+        """The options, in addition to earlier ones; `--help` and `--version` exit. Raises UsageError."""
+        options, unknown = self.parse_known_args(argv, earlier)
         if unknown:
             raise UsageError(f"unrecognized arguments: {' '.join(unknown)}", do=self.advice(unknown[0]))
         if self.formats:
@@ -122,12 +122,14 @@ def add_reading_options(parser: Parser) -> None:
         "--no-size-limit",
         dest="trusted",
         action="store_true",
-        help="trust a trace: read all that it inflates to",
+        help="read a trace however large it decompresses",
     )
 
 
 def add_rules_option(parser: Parser) -> None:
-    parser.add_argument("--rules", type=Path, metavar="FOLDER", help="rules of your own, beside ours")
+    parser.add_argument(
+        "--rules", type=Path, metavar="FOLDER", help="a folder of your own rules, used with ours"
+    )
 
 
 def reading_limits(options: argparse.Namespace) -> dict[str, Any]:
@@ -139,7 +141,7 @@ def add_fail_on(parser: Parser) -> None:
         "--fail-on",
         choices=SEVERITIES,
         metavar="SEVERITY",
-        help="exit with 4 for a finding from low, medium or high on",
+        help="exit with 4 for a finding of at least low, medium, high",
     )
 
 

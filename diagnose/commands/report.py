@@ -21,7 +21,7 @@ from diagnose.commands.options import (
 from diagnose.commands.outputs import failed, fresh_folder, open_output, out_folder, report_into
 from diagnose.commands.record import RECORDING, record
 from diagnose.commands.table import COMMANDS
-from diagnose.commands.targets import kind_of, traces_in
+from diagnose.commands.targets import Kind, kind_of, traces_in
 from diagnose.commands.verify import add_verify_options
 from diagnose.document.queries import exit_code
 from diagnose.errors import EXIT_FAILURE, DiagnoseError, UsageError
@@ -31,12 +31,12 @@ from diagnose.trace.source import is_url, shown
 
 USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\
-Find what slows a PyTorch script, at which line, and what fixing it gains.
+Find what slows a PyTorch script, at which line, and what a fix gains.
 TARGET is a script, a module (-m), a trace file or its URL, a folder of traces, or a run to analyse again.
-Options stand before TARGET; everything after a script belongs to the script.
+Options come before a script. Everything after it belongs to the script.
 """
 _EPILOG = """\
-commands, in place of TARGET; COMMAND --help shows more, and a script of such a name is ./COMMAND:
+commands, in place of TARGET; COMMAND --help shows more (a script of that name is ./COMMAND):
 {commands}
 
 examples:
@@ -59,7 +59,7 @@ def parser() -> Parser:
         "--steps",
         type=positive_number(int),
         metavar="N",
-        help="steps of the timeline (default 8, more where short)",
+        help="steps of the timeline (default 8, more if short)",
     )
     add(
         "--plain-steps",
@@ -67,7 +67,7 @@ def parser() -> Parser:
         metavar="N",
         help="steps timed without profiler (default 2.5 × --steps)",
     )
-    add("--keep-going", action="store_true", default=None, help="let the script run on to its own end")
+    add("--keep-going", action="store_true", default=None, help="let the script run to its own end")
     add(
         "--no-stacks",
         dest="stacks",
@@ -103,9 +103,36 @@ def parser() -> Parser:
     return parser
 
 
+def with_options_behind(options: argparse.Namespace) -> argparse.Namespace:
+    """What stands behind a script is the script's; behind a recording it can only be meant for us.
+
+    Raises UsageError for what no option of ours is.
+    """
+    try:
+        kind = _kind(options)
+    except UsageError:  # `run` says so
+        return options
+    if kind in ("script", "module"):
+        return options
+    own = parser()
+    _, unknown = own.parse_known_args(options.args)
+    if unknown:
+        raise UsageError(
+            f"{shown(options.target)} is already recorded and takes no arguments: {' '.join(unknown)}",
+            do="python -m diagnose --help",
+        )
+    options = own.parse(options.args, options)
+    options.args = []
+    return options
+
+
+def _kind(options: argparse.Namespace) -> Kind:
+    return kind_of(options.target, module=options.module, commands=COMMANDS)
+
+
 def run(options: argparse.Namespace) -> int:
     """Record the script or read what was recorded, then report."""
-    kind = kind_of(options.target, module=options.module, commands=COMMANDS)
+    kind = _kind(options)
     if kind in ("script", "module"):
         return record(options)
     _refuse_recording_options(options)
@@ -122,11 +149,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_recording_options(options: argparse.Namespace) -> None:
-    if options.args:
-        raise UsageError(
-            f"{shown(options.target)} is already recorded and takes no arguments: {' '.join(options.args)}",
-            do="diagnose's own options come before it: python -m diagnose --out FOLDER TRACE",
-        )
     given = [
         flag
         for name, flag in [*RECORDING.items(), ("verify", "--verify")]

@@ -11,8 +11,8 @@ from diagnose.errors import EXIT_FAILURE, EXIT_OK, UsageError
 
 _USAGE = "python -m diagnose rules [ID | new ID [FOLDER] | check FOLDER]"
 _DESCRIPTION = """\
-List what is looked for, a rule a line; explain one; start one of your own; or check a folder of them by the
-gates that ours pass: cases hold, no condition is idle, each threshold is pinned within a factor of two.
+List the rules, explain one, start your own, or check a folder of your own rules. The check is the one that
+ours pass: all cases hold, every condition matters, and cases fix each threshold within a factor of two.
 """
 _EPILOG = """\
 examples:
@@ -22,7 +22,7 @@ examples:
   python -m diagnose rules check my_rules
   python -m diagnose --rules my_rules train.py
 
-exit codes: 0 done, 1 a rule does not pass, 2 wrong usage or no such rule
+exit codes: 0 done, 1 a rule does not pass, 2 wrong usage or unknown rule
 """
 
 

@@ -11,12 +11,12 @@ from diagnose.commands.options import Parser
 # The name, and what `--help` says of it.
 COMMANDS = {
     "verify": "try the fixes of a run on its script, and measure what each gains",
-    "compare": "what changed from one run to another",
-    "whatif": "predict what a step would take with changes made",
-    "fleet": "thousands of ranks as one job, on a Dask cluster",
-    "rules": "list what is looked for, explain a rule, start one of your own",
-    "metrics": "list what is measured",
-    "accuracy": "what fixes were predicted to save, beside what `verify` measured",
+    "compare": "show what changed from one run to another",
+    "whatif": "predict how long a step takes with changes made",
+    "fleet": "find the late rank among thousands, on a Dask cluster",
+    "rules": "list the rules, explain one, start your own",
+    "metrics": "list the metrics",
+    "accuracy": "list predicted savings beside those that `verify` measured",
 }
 
 

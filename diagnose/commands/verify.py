@@ -37,10 +37,10 @@ _USAGE = "python -m diagnose verify [RUN] [options]"
 _DESCRIPTION = """\
 Try the fixes of a recorded run on its script, and measure what each gains.
 
-Without RUN it is the newest run below ./diagnosis. Its script is run again and again in fresh processes,
-as it is and with a fix made inside the process, without a profiler, and stopped after some steps.
-Your script really runs: it will overwrite its own outputs each time. Its source is not touched.
-What was measured goes into the run's report; fixes.diff beside it holds the changes as a patch.
+Without RUN the newest run below ./diagnosis is used. Its script runs many times in fresh processes, with and
+without each fix, without a profiler, and is stopped after some steps.
+Your script really runs: it will overwrite its own outputs each time. Its source is not changed.
+The results go into the run's report. fixes.diff beside it holds the changes as a patch.
 """
 _EPILOG = """\
 examples:
@@ -50,7 +50,7 @@ examples:
   python -m diagnose verify diagnosis/20261121-070000 --try dataloader:num_workers=2 --try gc_freeze
 
 exit codes: 0 done, 1 the script could not be run again, 2 wrong usage, 4 --fail-on,
-            130 interrupted (the same command goes on from there)
+            130 interrupted (run the same command again to continue)
 """
 
 
@@ -298,7 +298,7 @@ def parser() -> Parser:
         metavar="FIX",
         action="append",
         default=[],
-        help="a fix by its name, whether or not a rule advises it",
+        help="try a fix by its name, even if no rule advises it",
     )
     add(
         "--steps",
@@ -306,11 +306,11 @@ def parser() -> Parser:
         metavar="N",
         help="steps timed in each run (default: two seconds of them, at least 20)",
     )
-    add("--fresh", action="store_true", help="forget earlier runs instead of going on from them")
-    add("--apply", action="store_true", help="then change the script's files: what was measured to be faster")
+    add("--fresh", action="store_true", help="forget earlier runs instead of continuing them")
+    add("--apply", action="store_true", help="then make the fixes that were faster in the script's files")
     add_reading_options(parser)
     add_rules_option(parser)
-    parser.refuse("--out", "what was measured goes into the run's own folder: leave the option out")
+    parser.refuse("--out", "the results go into the run's own folder: leave the option out")
     add_report_formats(parser)
     add_fail_on(parser)
     return parser

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _USAGE = "python -m diagnose whatif [RUN_OR_TRACE] CHANGE …"
 _DESCRIPTION = """\
-What a step would take with changes made, predicted by replaying the recorded steps.
+Predict how long a step takes with changes made, by replaying the recorded steps.
 
-Without RUN_OR_TRACE it is the newest run below ./diagnosis. NAME is a row of the report's ledger (python,
+Without RUN_OR_TRACE the newest run below ./diagnosis is used. NAME is a row of the report's ledger (python,
 forward, exposed_copies …), a rule (`python -m diagnose rules`) or a selector (`python -m diagnose metrics`
 lists host_reads_ms for host_reads).
 """
@@ -140,22 +140,22 @@ def parser() -> Parser:
         nargs="?",
         help="a run folder, a trace or its URL, or a folder with a trace of each rank",
     )
-    add("--remove", metavar="NAME", **several, help="it takes no time; of a rule: its fix is made")
+    add("--remove", metavar="NAME", **several, help="remove its time; for a rule: make its fix")
     add(
         "--shrink",
         metavar="NAME=RATIO",
         type=with_ratio,
         **several,
-        help="it takes this part of its time, 0 to 1",
+        help="reduce its time to this ratio, 0 to 1",
     )
     add("--unblock", metavar="NAME", **several, help="the host no longer waits for it")
-    add("--workers", metavar="N", type=positive_number(int), help="so many worker processes load the batches")
+    add("--workers", metavar="N", type=positive_number(int), help="load the batches in N worker processes")
     add(
         "--scale-kernels",
         metavar="PATTERN=RATIO",
         type=with_ratio,
         **several,
-        help="so do kernels of such names (a regular expression)",
+        help="the same for kernels by name (a regular expression)",
     )
     add_reading_options(parser)
     add_rules_option(parser)

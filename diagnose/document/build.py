@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from diagnose.measure.sources import Sources
 from diagnose.measure.spread import row_noise_ms
 from diagnose.predict.plan import Assessed
 from diagnose.predict.prediction import Prediction
-from diagnose.predict.utilisation import model_flops_utilisation, samples_per_step
+from diagnose.predict.utilisation import throughput
 from diagnose.run.child.step_clock import StepClock
 from diagnose.trace.notes import Note
 
@@ -129,7 +130,8 @@ def _loader(loader: dict[str, Any]) -> str:
     """A DataLoader's settings on one line."""
     pinned = ", pinned" if loader.get("pin_memory") else ""
     batches = f"batches of {loader['batch_size']}" if loader.get("batch_size") else "no batches of its own"
-    return f"{loader['num_workers']} workers, {batches}, {loader.get('sampler', 'unknown sampler')}{pinned}"
+    workers = f"{loader['num_workers']} worker{'s' * (loader['num_workers'] != 1)}"
+    return f"{workers}, {batches}, {loader.get('sampler', 'unknown sampler')}{pinned}"
 
 
 def _device(recording: Recording) -> str:
@@ -178,24 +180,14 @@ def _steps(measured: Measured, prediction: Prediction) -> model.Steps:
         plain_series_ms=plain_ms.tolist(),
         timeline_series_ms=recorded_ms.tolist(),
         noise_ms=_plain(measured.number("noise_ms")),
-        **_throughput(measured, prediction),
+        **asdict(throughput(measured, _steady_ms(measured, prediction))),
     )
 
 
-def _throughput(measured: Measured, prediction: Prediction) -> dict[str, Any]:
-    """What a step gets done in its time."""
+def _steady_ms(measured: Measured, prediction: Prediction) -> float | None:
+    """The typical step; the GPU's, where that is longer."""
     step_ms = _plain(measured.number("step_ms"))
-    if step_ms and not prediction.missing:
-        step_ms = max(step_ms, prediction.recorded_ms)
-    samples = samples_per_step(measured) if step_ms else None
-    used = model_flops_utilisation(measured, step_ms)
-    return {
-        "samples_per_step": samples,
-        "samples_per_s": samples / step_ms * 1e3 if samples else None,
-        "model_flop": used[1].per_step if used else None,
-        "mfu": used[0] if used else None,
-        "mfu_format": used[1].number_format if used else None,
-    }
+    return max(step_ms, prediction.recorded_ms) if step_ms and not prediction.missing else step_ms
 
 
 def _spread(values: np.ndarray) -> model.Spread | None:

@@ -19,6 +19,7 @@ from diagnose.document.queries import (
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import gaining_with, is_nothing, span
 from diagnose.document.text import end_of, rough, rough_span, share
+from diagnose.document.unjudged import unjudged
 
 MOST_WORDS = 15
 LONGEST_PLACE = 40  # characters
@@ -102,14 +103,11 @@ def _nothing_planned(document: Document) -> str:
     part = _largest_part(document)
     costliest = next((line for line in document.lines if line.self_ms > 0), None)
     line = f", costliest line {_word(f'{costliest.file}:{costliest.line}')}" if costliest else ""
-    if document.badge not in ("", NOISY_RUN):
-        nothing = "fixes could not be judged"
-    elif document.badge or in_group(document, "minor"):
-        nothing = "no fix beats the noise"
-    elif document.steps.phases and not document.steps.phases.get("detail"):
-        nothing = "your lines could not be judged"  # calls and stacks are recorded in that phase
-    else:
-        nothing = "nothing worth fixing"
+    nothing = unjudged(document) or (
+        "no fix beats the noise"
+        if document.badge == NOISY_RUN or in_group(document, "minor")
+        else "nothing worth fixing"
+    )
     return _first_that_fits(f"{part}{line}; {nothing}", f"{part}; {nothing}")
 
 

@@ -523,8 +523,7 @@ class RankRow(Struct, kw_only=True):
     ]
     offset_error_ms: Annotated[float | None, _is("How far that may be wrong.")]
     lateness_ms: Annotated[
-        float | None,
-        _is("How much later it comes to its collectives than the rank in the middle, ms per step."),
+        float | None, _is("How much later it comes to its collectives than the median rank, ms per step.")
     ]
     held_up_ms: Annotated[float | None, _is("What all wait for this rank and no other, ms per step.")]
     last_share: Annotated[float | None, _is("Of the steps, 0–1: those in which all wait longest for it.")]
@@ -615,14 +614,14 @@ class Ranks(Struct, kw_only=True):
         float | None, _is("What all wait for the last rank, against the one in the middle, ms per step.")
     ]
     cause: Annotated[
-        str | None, _is("The row of the ledger that takes the late rank longer than the rank in the middle.")
+        str | None, _is("The row of the ledger that takes the late rank longer than the median rank.")
     ]
     cause_ms: Annotated[float | None, _is("By how much, ms per step.")]
     causes_ms: Annotated[dict[str, float], _is("The same for all rows; negative where it spends less.")]
     gain_ms: Annotated[
         float | None,
         _is(
-            "What all gain per step if the cause took it as long as the rank in the middle, by a replay of "
+            "What all gain per step if the cause took it as long as the median rank, by a replay of "
             "all ranks."
         ),
     ]

@@ -193,7 +193,7 @@ def how_sure(finding: Finding, document: Document) -> str:
     """The same for people who have never seen the words before."""
     if finding.status == "stable":
         rule = (
-            "The rule is stable: it found this on real recordings of slow scripts and stayed quiet on their "
+            "The rule is proven: it found this on real recordings of slow scripts and stayed quiet on their "
             "healthy twins."
         )
     else:

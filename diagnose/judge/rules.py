@@ -31,14 +31,14 @@ EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "overlap", "none")
 # What an edit leaves of the events' time if the rule says nothing: best guess, at best, at worst.
 LEFT = {"remove": (0.0, 0.0, 0.1), "unblock": (1.0, 1.0, 1.0), "fuse": (1.0, 0.8, 1.0)}
 BECAUSE = {
-    "remove": "the recorded work goes entirely; a little may take its place",
-    "unblock": "the work stays, the host only stops waiting for it",
-    "fuse": "the GPU's work stays, the host launches it at once",
-    "overlap": "loading as measured, beside the step as recorded, on the cores there are",
+    "remove": "the recorded work is removed; a little may take its place",
+    "unblock": "the work stays, but the host no longer waits for it",
+    "fuse": "the GPU's work stays, but the host launches it at once",
+    "overlap": "loading as measured runs beside the recorded step, on the cores of this machine",
 }
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 # What a `because` may name instead of saying it again.
-REASONS = {"noise": "below a twentieth of the step the gain drowns in run-to-run noise"}
+REASONS = {"noise": "below 5 % of the step the gain is lost in run-to-run noise"}
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 IN_MS = ("step", "average")  # those whose saving is ms per step
@@ -77,6 +77,11 @@ class Advice:
     before: str = ""
     after: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def unmeasured(self) -> str:
+        """What to do where nothing was measured: no name of a metric is in it."""
+        return self.otherwise or self.how
 
 
 @dataclass(frozen=True)

@@ -12,40 +12,40 @@ ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 RULE = '''\
 id      = "{id}"
 status  = "preview"
-refines = "python"                      # a row of the ledger, another rule that this one explains better, or "step"
+refines = "python"                      # a row of the ledger, a rule whose time this one explains better, or "step"
 cause   = "TODO: a noun phrase, at most 5 words, that fits before 'takes 56 % of each step'"
-symptom = "TODO: one sentence: what is going on, as the user would see it."
-why     = """TODO: why that costs time."""
-false_positives = "TODO: when it is fine, and how the conditions below let it pass."
-references = ["TODO: the page of the official documentation that says so"]
+symptom = "TODO: one sentence of at most 14 words: what happens, as the user sees it."
+why     = """TODO: why that costs time, in short sentences."""
+false_positives = "TODO: when it is fine, and which condition below keeps the rule quiet then."
+references = ["TODO: the page of the official documentation"]
 
-[events]                                # calls of the script's own lines that this is about, by what they call
+[events]                                # calls in the user's code that the rule is about, by what they call
 calls = '^torch/serialization\\.py: save$' # TODO: a regular expression, or a list of them
-meaning = "calls of `torch.save`"       # TODO
+meaning = "calls of `torch.save`"       # TODO: a noun phrase that fits after "Share of the step taken by"
 # time = "python"                       # only the time in which Python runs; else all that the GPU waits for
 
-[[when]]                                # all must hold; `python -m diagnose metrics` lists what can be asked
+[[when]]                                # all must hold; `python -m diagnose metrics` lists the metrics
 metric = "{selector}_share"       # TODO: your selector's
 op = ">="
 value = 0.05
-because = "noise"                       # a reason that is stated in diagnose/judge/rules.py, or your own
+because = "noise"                       # a reason named in diagnose/judge/rules.py, or your own words
 
 [[when]]
 metric = "{selector}_steps_share" # TODO: your selector's
 op = ">"
 value = 0.5
-because = "what happens in every step, not once among the few recorded ones"
+because = "only work of most steps counts; one step may be chance"
 
 [culprits]
 selector = "{selector}"           # TODO: the events to blame; each selector gives <selector>_ms, _share and _count_per_step
 
 [fix]
-title = "TODO: what to do, as an order"
-how   = "TODO: how, with `code`. A metric's name in braces is filled in; an `otherwise` is then needed for where it is unknown."
-# call = "TODO"                         # the function whose call in the script changes, if it is one; `Optimizer` for any of them
+title = "TODO: what to do, as an instruction"
+how   = "TODO: how, with `code`. A metric's name in braces is filled in; add `otherwise` for where it is unknown."
+# call = "TODO"                         # the function whose call the fix changes, if there is one; `Optimizer` for any optimizer
 # intervention = "TODO"                 # the automatic fix that `verify` can try: see docs/fixes.md
 # arguments = {{ TODO = 2 }}            # for it: values, or the names of metrics
-safety = "manual"                       # exact: same results; numerics: last digits; manual: only the author can judge
+safety = "manual"                       # exact: same results; numerics: last digits change; manual: only the author can judge
 before = """
 TODO: a few lines as they are
 """
@@ -55,7 +55,7 @@ TODO: and as they should be
 
 [saving]
 edit = "remove"                         # remove | shrink | unblock | retime | fuse | overlap | none: see docs/prediction.md
-# ratio = 0.3                           # what is left of that time, your best guess; best and worst: between = [0.1, 0.6]
+# ratio = 0.3                           # the share of that time that is left, best guess; with best and worst: between = [0.1, 0.6]
 # because = "how you know what is left" # needed with a ratio
 scope = "step"                          # step | average | component | hypothetical | information
 '''

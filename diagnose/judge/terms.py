@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 Status = Literal["preview", "stable", "deprecated"]
@@ -12,3 +13,11 @@ State = Literal["fires", "quiet", "abstains", "error"]
 Group = Literal["plan", "alternative", "minor", "hypothetical", "information"]
 Severity = Literal["low", "medium", "high"]
 Confidence = Literal["high", "medium", "low"]
+
+# What reports say for them.
+STATUS_WORDS: Mapping[Status, str] = {"preview": "preview", "stable": "proven", "deprecated": "deprecated"}
+SAFETY_WORDS: Mapping[Safety, str] = {
+    "exact": "results stay the same",
+    "numerics": "results change in the last digits",
+    "manual": "only the author of the script can judge the change",
+}

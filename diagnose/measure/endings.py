@@ -25,12 +25,13 @@ def about_ranks(run: Mapping[str, Any], folders: Mapping[int, Path]) -> list[str
 def _starts(run: Mapping[str, Any]) -> Iterator[str]:
     if before := run.get("before"):
         yield (
-            "The ranks had been started before, and this is what they did when started anew. Recorded until "
-            f"then: {', '.join(before)}."
+            "The ranks were restarted, and this report covers what came after. Recorded before: "
+            f"{', '.join(before)}."
         )
     if run.get("starts_anew"):
         yield (
-            "A rank failed when all had been recorded. The ranks were started anew and ran on by themselves."
+            "A rank failed after everything was recorded. The ranks were restarted and ran on without "
+            "recording."
         )
 
 
@@ -41,12 +42,12 @@ def _missing(run: Mapping[str, Any], ends: Mapping[int, Any]) -> Iterator[str]:
         return
     if absent := [rank for rank in range(launchers) if rank not in ends]:
         yield (
-            f"Nothing of rank {_names(absent)} is in this folder. If machines share no file system, each has "
-            "its own ranks: put the folders rank0, rank1 … of all of them beside one run.json, and name "
-            "that folder to `python -m diagnose`."
+            f"This folder holds nothing of rank {_names(absent)}. If machines share no file system, each has "
+            "its own ranks: copy the folders rank0, rank1 … of all of them beside one run.json. Then run "
+            "`python -m diagnose` on that folder."
         )
     if lost := [rank for rank, end in ends.items() if end is None]:
-        yield f"Rank {_names(lost)} was lost: its launcher, or its whole machine, ended without a word."
+        yield f"Rank {_names(lost)} was lost: its launcher, or its whole machine, ended without a message."
 
 
 def _ending(rank: int, end: Mapping[str, Any] | None) -> str | None:

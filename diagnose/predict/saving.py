@@ -50,6 +50,8 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
     if changes[0] is None:
         return None
     gains = [_gain_ms(prediction, change) for change in changes]
+    most_ms = _most_ms(finding, changes, gains, prediction)
+    gains = [min(gain, most_ms) for gain in gains]
     guess, (low, high) = gains[0], range_ms(gains, prediction.recorded_ms)
     if saving.between is None:
         high = guess
@@ -60,9 +62,7 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
     if prediction.measured.metric("disturbed") is True:
         confidence = "low"
         reason += "; other processes had the machine busy, which may hide or feign it"
-    most_ms = _most_ms(finding, changes, gains, prediction)
-    low, guess, high = (min(known_ms, most_ms) for known_ms in (low, guess, high))
-    return Saving(guess, low, high, most_ms, confidence, reason)
+    return Saving(guess, low, min(high, most_ms), most_ms, confidence, reason)
 
 
 def _most_ms(

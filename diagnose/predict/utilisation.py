@@ -35,6 +35,30 @@ class ModelFlop:
     number_format: str
 
 
+@dataclass(frozen=True)
+class Throughput:
+    """What a step gets done; None where it is not known. The fields are those of the document's steps."""
+
+    samples_per_step: float | None
+    samples_per_s: float | None
+    model_flop: float | None
+    mfu: float | None
+    mfu_format: str | None
+
+
+def throughput(measured: Measured, step_ms: float | None) -> Throughput:
+    samples = samples_per_step(measured)
+    used = model_flops_utilisation(measured, step_ms)
+    mfu, flop = used or (None, None)
+    return Throughput(
+        samples_per_step=samples,
+        samples_per_s=samples / step_ms * 1e3 if samples and step_ms else None,
+        model_flop=flop.per_step if flop else None,
+        mfu=mfu,
+        mfu_format=flop.number_format if flop else None,
+    )
+
+
 def samples_per_step(measured: Measured) -> float | None:
     """The samples of one process: the loader's batch size × the batches it brings in a step, so that
     accumulated gradients count. Without a loader that makes batches, what the only model is given: the first

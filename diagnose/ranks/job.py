@@ -39,21 +39,21 @@ def job_of(summaries: Iterable[RankSummary]) -> Job:
     """
     ranks, duplicates, notes = _by_rank(list(summaries))
     if not ranks:
-        raise DiagnoseError(
-            "no rank of the job could be read", do="analyse one of the traces by itself to see why"
-        )
+        raise DiagnoseError("no rank of the job could be read", do="analyse one trace alone to see why")
     world_size = max(len(ranks), *(rank.world_size for rank in ranks), *(rank.rank + 1 for rank in ranks))
     together = aligned(ranks)
     if silent := [one for one in together.left_out if not len(one.collectives)]:
-        notes.append(f"No collective was recorded in the steps of rank {names_of(silent)}: not compared.")
+        notes.append(
+            f"Not compared, because no collective was recorded in its steps: rank {names_of(silent)}."
+        )
     if unlike := [one for one in together.left_out if len(one.collectives)]:
         other = (
-            "other steps, or other collectives,"
+            "other steps or other collectives"
             if all(rank.numbered for rank in ranks)
             else "other collectives"
         )
         notes.append(
-            f"Not compared, as its recording holds {other} than those of the other ranks: rank "
+            f"Not compared, because its recording holds {other} than the other ranks': rank "
             f"{names_of(unlike)}."
         )
     notes += together.notes
@@ -101,14 +101,13 @@ def _by_rank(summaries: list[RankSummary]) -> tuple[list[RankSummary], tuple[int
         )
         untold = [replace(one, rank=next(free)) for one in untold]
         notes.append(
-            f"The rank is not in the trace, so it was given by the order of names: {names_of(untold)}."
+            f"The traces hold no rank, so ranks are numbered in the order of names: {names_of(untold)}."
         )
     first: dict[int, RankSummary] = {}
     again = [one for one in [*told, *untold] if first.setdefault(one.rank, one) is not one]
     if again:
         notes.append(
-            "More than one recording of a rank, of which the first is used; left out: rank "
-            f"{names_of(again)}."
+            f"There are several recordings of one rank: the first is used. Left out: rank {names_of(again)}."
         )
     return [first[rank] for rank in sorted(first)], tuple(sorted({one.rank for one in again})), notes
 

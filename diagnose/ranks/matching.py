@@ -254,13 +254,11 @@ def _notes(compared: Sequence[_Group], kept: Sequence[int], joined: int) -> tupl
     found = [one for one in compared if one.rows.shape[1]]
     notes = []
     if any(len(one.ranks) < len(kept) for one in found):
-        notes.append(
-            f"The ranks talk in {len(found)} process groups, not all in all: they are compared within each."
-        )
+        notes.append(f"The ranks form {len(found)} process groups, and are compared within each.")
     if len(compared) < joined:
         notes.append(
-            f"Of the {joined} process groups the {len(compared)} with most ranks were compared: all would "
-            "not fit into memory."
+            f"Only the {len(compared)} largest of {joined} process groups were compared: all would not fit "
+            "into memory."
         )
     return tuple(notes)
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from diagnose.document import text
 from diagnose.judge.rules import filled
+from diagnose.judge.terms import SAFETY_WORDS, STATUS_WORDS
 
 if TYPE_CHECKING:
-    from diagnose.judge.rules import Rule
+    from diagnose.judge.rules import Condition, Rule
     from diagnose.measure.measured import Metric
 
 WIDTH = 100
@@ -18,22 +19,17 @@ WIDTH = 100
 
 def rule_list(rules: Iterable[Rule]) -> str:
     """A line a rule."""
-    lines = [f"{rule.id:<32} {rule.status:<10} {rule.fix.title}" for rule in rules]
+    lines = [f"{rule.id:<32} {STATUS_WORDS[rule.status]:<10} {rule.fix.title}" for rule in rules]
     return "\n".join([*lines, "", "python -m diagnose rules ID explains one."])
 
 
 def rule_page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
     """Everything about one rule."""
-    conditions = [
-        f"{one.metric}: {text.condition(one.op, one.value, metrics[one.metric].unit)}\n"
-        f"    ({metrics[one.metric].meaning}; {one.because})"
-        for one in rule.when
-    ]  # fmt: skip
     parts = {
         "Symptom": rule.symptom,
         "Why": rule.why,
-        "Fires when all of these hold": "\n".join(conditions),
-        "Fix": f"{rule.fix.title}\n{rule.fix.how}",
+        "Fires when all of these hold": "\n".join(_condition(one, metrics) for one in rule.when),
+        "Fix": f"{rule.fix.title}\n{rule.fix.unmeasured}",
         "Before": rule.fix.before,
         "After": filled(rule.fix.after, lambda name: None),
         "Caution": rule.fix.caution,
@@ -41,9 +37,14 @@ def rule_page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         "References": "\n".join(rule.references),
     }
     paragraphs = [f"{title}\n{_indented(body)}" for title, body in parts.items() if body]
-    return "\n\n".join(
-        [f"{rule.id} ({rule.status}; part of: {rule.refines}; the fix is: {rule.fix.safety})", *paragraphs]
-    )
+    kind = f"{STATUS_WORDS[rule.status]} rule; refines {rule.refines}; {SAFETY_WORDS[rule.fix.safety]}"
+    return "\n\n".join([f"{rule.id}: {rule.cause}\n({kind})", *paragraphs])
+
+
+def _condition(one: Condition, metrics: Mapping[str, Metric]) -> str:
+    metric = metrics[one.metric]
+    asked = text.condition(one.op, one.value, metric.unit)
+    return f"{one.metric}: {asked}\n    {metric.meaning}\n    because {one.because}"
 
 
 def metric_list(metrics: Iterable[Metric]) -> str:

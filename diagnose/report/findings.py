@@ -141,7 +141,7 @@ def hypothetical(document: Document, *, collapsible: bool) -> str:
 def other_ways(document: Document, *, collapsible: bool) -> str:
     """Fixes that gain what a row of the plan gains, and nothing more once that one is made."""
     rows, parts = [], []
-    for finding, number in _instead(document):
+    for finding, number in replacing(document):
         instead_of = str(number) if number else "the plan"
         rows.append(
             (instead_of, prose(finding.fix.title), where(finding), prose(savings.saving(finding, document)))
@@ -157,7 +157,7 @@ def other_ways(document: Document, *, collapsible: bool) -> str:
     )
 
 
-def _instead(document: Document) -> list[tuple[Finding, int | None]]:
+def replacing(document: Document) -> list[tuple[Finding, int | None]]:
     """Each with the number of the plan's row; None where it gains no more than the whole plan."""
     numbered = [
         (alternative, number)
@@ -176,6 +176,7 @@ def _is_spared(finding: Finding, document: Document) -> bool:
         and predicted.best_guess >= noise_ms
         and not finding.because_of
         and finding.saving.verdict is None
+        and bool(document.plan)
     )
 
 
@@ -188,12 +189,16 @@ def too_small(document: Document, *, collapsible: bool) -> str:
             prose(savings.saving(finding, document)),
             prose(savings.why_minor(finding, document)),
         )
-        for finding in aside(document)
-        if not _is_spared(finding, document)
+        for finding in small(document)
     ]
     headers = ("Fix", "Where", f"{savings.saves(document)} per step", "Why not")
     holds = "findings too small to act on"
     return folded(NOISE, table(headers, rows), holds=holds, collapsible=collapsible)
+
+
+def small(document: Document) -> list[Finding]:
+    """What fires and gains too little to tell from noise."""
+    return [finding for finding in aside(document) if not _is_spared(finding, document)]
 
 
 def aside(document: Document) -> list[Finding]:

@@ -12,7 +12,7 @@ from diagnose.document import savings, text
 from diagnose.document.model import Average, Document, LedgerRow
 from diagnose.document.queries import is_complete, planned, run_command, step_ms
 from diagnose.document.text import code, prose
-from diagnose.report import findings, ranks, sentences, verification
+from diagnose.report import findings, ranks, sentences, throughput, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
 
 TOP_LINES = 10
@@ -89,8 +89,10 @@ def _setting(document: Document) -> str:
     """One line: how long a step is, what it gets done, and where it ran."""
     run, duration = document.run, step_ms(document)
     parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
-    parts += map(prose, sentences.throughput(document))
-    parts += [f"device: {code(run.device)}", f"{text.count(document.steps.complete)} complete steps recorded"]
+    parts += map(prose, throughput.told(document))
+    complete = document.steps.complete
+    recorded = f"{text.count(complete)} complete step{'' if complete == 1 else 's'} recorded"
+    parts += [f"device: {code(run.device)}", recorded]
     return " · ".join(parts)
 
 
@@ -140,7 +142,7 @@ def _ledger(document: Document) -> str:
     others = LedgerRow(
         row="others",
         title="Others",
-        meaning=", ".join(row.title[:1].lower() + row.title[1:] for row in small),
+        meaning=", ".join(row.title for row in small),
         ms_per_step=sum(row.ms_per_step for row in small),
         share=sum(row.share for row in small),
     )

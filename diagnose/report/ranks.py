@@ -22,15 +22,15 @@ MOST_SAID = 3  # sentences before the picture
 MOST_CAUSES = 3
 MOST_COLLECTIVES = 12  # rows of the table; a job with many process groups has hundreds
 MOST_NUMBERS = 12  # of ranks in a sentence
-# times the rank in the middle: a fifth more is a batch a fifth larger that the others have room for
+# times the median rank: a fifth more is a batch a fifth larger that the others have room for
 FAR_MORE_MEMORY = 1.2
 LEAST_FILLED = 0.1  # of the GPU: with less filled nobody runs out
 PROPER = ("Python",)  # titles that keep their capital
 MEANINGS = {
-    "Late by": "after the rank in the middle, per step",
-    "Last in": "of the steps, those in which all wait longest for it",
-    "Held up alone": "what all wait for this rank and no other, per step",
-    "Peak memory": "what tensors fill of the GPU at the worst moment",
+    "Late by": "after the median rank, per step",
+    "Last in": "share of the steps in which the others wait longest for it",
+    "Held up alone": "time per step that all wait for this rank only",
+    "Peak memory": "GPU memory that tensors fill at the peak",
 }
 NAMES = ("Rank", "Host", "Collective", "Group")  # columns of names; all others are of numbers
 
@@ -72,33 +72,29 @@ def _lateness(ranks: Ranks, document: Document) -> list[str]:
     if ranks.pattern == "persistent" and late is not None:
         often = round((row_of(ranks, late).last_share or 0.0) * steps)
         told = (
-            f"Rank {late} holds the others up in {often} of {steps} steps: they wait {ms(waiting_ms)} a "
-            "step for it alone."
+            f"Rank {late} is last in {often} of {steps} steps: the others wait {ms(waiting_ms)} per step for "
+            "it alone."
         )
         return [told, _instead(ranks, document)]
     if ranks.pattern == "rotating":
         return [
-            f"The ranks wait {ms(waiting_ms)} a step for the last of them, and that is another one each "
-            f"time: {_lasts(ranks)}."
+            f"The ranks wait {ms(waiting_ms)} per step for the last rank, and each time another rank is "
+            f"last: {_lasts(ranks)}."
         ]
     if ranks.pattern == "none":
-        return [f"No rank holds the others up: they wait {ms(waiting_ms)} a step for the last of them."]
+        return [f"No rank is late: they wait {ms(waiting_ms)} per step for the last rank."]
     if not steps:
-        return ["No collectives were found on all ranks, so who waits for whom cannot be told."]
-    few = (
-        f"{_steps(steps)} compared {'is' if steps == 1 else 'are'} too few to tell whether one rank is "
-        "always late"
-    )
+        return ["No collective was found on all ranks, so it is not known which rank is late."]
+    compared = "the one step compared" if steps == 1 else f"the {count(steps)} steps compared"
     if late is None:
-        return [f"{few}."]
-    return [
-        f"{few}; there, all waited most for rank {late}, {ms(waiting_ms)} a step for it alone.",
-        _instead(ranks, document),
-    ]
-
-
-def _steps(number: int) -> str:
-    return "The one step" if number == 1 else f"The {count(number)} steps"
+        return [f"No rank is last again and again in {compared}. More steps are needed to find a late rank."]
+    found = (
+        f"In {compared}, rank {late} was last (the others waited {ms(waiting_ms)} for it alone)."
+        if steps == 1
+        else f"In {compared}, all waited most for rank {late} ({ms(waiting_ms)} per step for it alone)."
+    )
+    more = "More steps are needed to tell whether that is always so."
+    return [f"{found} {more}", _instead(ranks, document)]
 
 
 def _instead(ranks: Ranks, document: Document) -> str:
@@ -108,13 +104,11 @@ def _instead(ranks: Ranks, document: Document) -> str:
         key=lambda causes_m: -causes_m[1],
     )
     if ranks.cause is None or not more:
-        return "Nothing that the ledger knows takes it longer than the others before it comes."
+        return "No part of its step before that takes longer than on the others."
     first_ms = more[0][1]
     shown = [(row, extra) for row, extra in more[:MOST_CAUSES] if extra >= 0.1 * first_ms]
     parts = ", ".join(f"{_in_sentence(row, document)} ({ms(extra)})" for row, extra in shown)
-    return (
-        f"Before it comes, rank {ranks.late_rank} spends more time than the rank in the middle in: {parts}."
-    )
+    return f"Before it arrives, rank {ranks.late_rank} spends more time than the median rank in: {parts}."
 
 
 def _late_host(ranks: Ranks) -> str:
@@ -136,7 +130,7 @@ def _late_host(ranks: Ranks) -> str:
     ):
         return ""
     return (
-        f"All {len(by_host[late])} ranks on {clean(late)} come later than every other rank: look at that "
+        f"All {len(by_host[late])} ranks on {clean(late)} arrive later than every other rank: look at that "
         "machine first."
     )
 
@@ -156,9 +150,9 @@ def _gain(ranks: Ranks, document: Document) -> list[str]:
     )
     alone = ms(row_of(ranks, late).held_up_ms)
     return [
-        f"If {part} took rank {late} as long as the others, every rank's step would fall from {ms(step_ms)} "
-        f"to about {then}. A fix on rank {late} alone gains the job no more than the {alone} a step that "
-        "all wait for it alone: then another comes last.",
+        f"If rank {late} spent no more time in {part} than the others, every step would take about {then} "
+        f"instead of {ms(step_ms)}. A fix on rank {late} alone gains at most {alone} per step: then another "
+        "rank is last.",
         about,
     ]
 
@@ -191,15 +185,15 @@ def _clocks(ranks: Ranks) -> str:
         return ""
     apart, error = max(offsets) - min(offsets), max(errors)
     known = (
-        f"agree to {ms(error)}"
+        f"agree within {ms(error)}"
         if apart <= error
-        else f"were {ms(apart)} apart at most, which is known to {ms(error)}"
+        else f"differ by at most {ms(apart)} (known within {ms(error)})"
     )
-    return f"The ranks' clocks {known}: a collective ends for all at one moment."
+    return f"The ranks' clocks {known}, because a collective ends on all ranks at the same time."
 
 
 def _fullest(ranks: Ranks) -> str:
-    """The rank whose GPU is filled far more than that of the rank in the middle; empty if none is,
+    """The rank whose GPU is filled far more than that of the median rank; empty if none is,
     or if too little is filled to matter.
     """
     filled = [
@@ -214,9 +208,8 @@ def _fullest(ranks: Ranks) -> str:
     if peak < FAR_MORE_MEMORY * usual or peak < LEAST_FILLED * whole:
         return ""
     return (
-        f"Rank {rank} needs most memory: its tensors fill {size(peak)} at the worst moment, of "
-        f"{size(whole)}; those of the rank in the middle fill {size(usual)}. It is the first to run out, and "
-        "sets the batch that fits all."
+        f"Rank {rank} needs most memory: {size(peak)} of {size(whole)} at the peak (median rank: "
+        f"{size(usual)}). It runs out first and limits the batch size of all ranks."
     )
 
 
@@ -290,7 +283,7 @@ def rank_table_note(document: Document) -> str:
         return ""
     left_out = len(ranks.rows) - LATEST - EARLIEST
     of_many = (
-        f"{count(left_out)} ranks between the latest {LATEST} and the earliest {EARLIEST} are left out."
+        f"Left out: {count(left_out)} between the latest {LATEST} and the earliest {EARLIEST} ranks."
         if left_out > 0
         else ""
     )

@@ -8,22 +8,18 @@ from itertools import groupby
 from diagnose.document import text
 from diagnose.document.text import code, prose
 from diagnose.judge.rules import Rule, filled, lineage
+from diagnose.judge.terms import SAFETY_WORDS, STATUS_WORDS
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Metric
 from diagnose.report.blocks import before_after, section, unpadded_table
 
 WHOLE_STEP_TITLE = "Any part of the step"
-_SAFETIES = {
-    "exact": "results stay the same",
-    "numerics": "results change in the last digits",
-    "manual": "a change of the script that only its author can judge",
-}
 _SCOPES = {
     "step": "step time",
     "average": "step time on average: some steps only",
-    "component": "something other than step time, or time that only a rerun can tell",
-    "hypothetical": "nothing on this machine; step time on a GPU",
-    "information": "nothing: it is no fault",
+    "component": "something other than step time, or time that only another run shows",
+    "hypothetical": "nothing on this machine, step time on a GPU",
+    "information": "nothing: nothing is wrong",
 }
 
 
@@ -37,9 +33,10 @@ def rulebook(rules: Mapping[str, Rule], metrics: Mapping[str, Metric]) -> str:
                 "# Rules",
                 f"What `diagnose` looks for: {len(rules)} rules, each one TOML file with its cases beside "
                 "it. Written by `make docs` from these files; CONTRIBUTING.md shows how to add one.",
-                "*Preview* rules are not yet proven on enough real recordings; *stable* ones are. A rule "
-                "fires only if all its conditions hold, is quiet if one of them is known to fail, and "
-                "abstains, naming what would have to be recorded, if it cannot tell.",
+                "A *proven* rule found real slow scripts, stayed quiet on their healthy twins, and its "
+                "measured saving was inside the predicted range. A *preview* rule is not yet proven. A rule "
+                "fires only if all its conditions hold. It is quiet if one of them is known to fail. "
+                "Otherwise it abstains and names what has to be recorded.",
                 *(section(title, _index(group)) for title, group in parts),
                 *(
                     f"# {title}\n\n" + "\n\n".join(_page(rule, metrics) for rule in group)
@@ -61,7 +58,12 @@ def _index(rules: Iterable[Rule]) -> str:
     return unpadded_table(
         ("Rule", "Cause", "Fix", "Status"),
         [
-            (f"[`{rule.id}`](#{rule.id})", prose(rule.cause), prose(rule.fix.title), rule.status)
+            (
+                f"[`{rule.id}`](#{rule.id})",
+                prose(rule.cause),
+                prose(rule.fix.title),
+                STATUS_WORDS[rule.status],
+            )
             for rule in rules
         ],
     )
@@ -72,11 +74,11 @@ def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         f"## {rule.id}",
         f"**{prose(rule.symptom)}** {prose(rule.why)}",
         _conditions(rule, metrics),
-        f"**Fix.** {prose(rule.fix.title)}. {prose(_unfilled(rule.fix.how))}",
+        f"**Fix.** {prose(rule.fix.title)}. {prose(rule.fix.unmeasured)}",
         before_after(rule.fix.before, filled(rule.fix.after, lambda name: None)),
         _labelled("Caution", rule.fix.caution),
         _labelled("When it is fine", rule.false_positives),
-        f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {_SAFETIES[rule.fix.safety]}. **Refines** "
+        f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {SAFETY_WORDS[rule.fix.safety]}. **Refines** "
         f"{code(rule.refines)}.",
         _tried(rule),
         f"**Source.** {', '.join(f'<{reference}>' for reference in rule.references)}"
@@ -104,11 +106,6 @@ def _conditions(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         for one in rule.when
     ]
     return unpadded_table(("Evidence", "The rule asks for", "Because"), rows)
-
-
-def _unfilled(how: str) -> str:
-    """The advice with its numbers' names in place of numbers."""
-    return how.replace("{", "‹").replace("}", "›")
 
 
 def _labelled(label: str, sentence: str) -> str:

@@ -14,7 +14,6 @@ from diagnose.document.queries import (
     has_script,
     in_state,
     is_complete,
-    launchers,
     ledger_ms,
     metric,
     on_one_machine,
@@ -29,7 +28,9 @@ from diagnose.document.queries import (
     shell_line,
     step_ms,
 )
-from diagnose.document.text import count, factor, ms, share, significant
+from diagnose.document.text import count, factor, ms, share
+from diagnose.document.unjudged import unjudged
+from diagnose.report import throughput
 from diagnose.run.child.step_clock import StepClock
 from diagnose.trace.notes import GPU_UNRECORDED
 
@@ -109,37 +110,6 @@ def clock(document: Document) -> str:
     """Which events were taken for the ends of steps."""
     name, source = document.steps.clock, document.steps.step_source
     return name.sentence or f"steps are read from {_STEP_SOURCES.get(source or '', 'the trace')}"
-
-
-def throughput(document: Document) -> list[str]:
-    """What the step gets done, as far as known: `2,230 samples/s`, `MFU 31 % (bf16)`."""
-    steps = document.steps
-    several = document.ranks is not None or launchers(document) > 1
-    told = []
-    if steps.samples_per_s is not None:
-        told.append(f"{_rate(steps.samples_per_s)} samples/s{' per process' if several else ''}")
-    if steps.mfu is not None:
-        told.append(f"MFU {share(steps.mfu)} ({steps.mfu_format})")
-    return told
-
-
-def _rate(value: float) -> str:
-    """Three significant digits."""
-    return count(float(f"{value:.3g}"))
-
-
-def throughput_explained(document: Document) -> list[str]:
-    """How the same was worked out."""
-    steps = document.steps
-    told = []
-    if steps.samples_per_step is not None:
-        told.append(f"Samples per step of one process: {count(steps.samples_per_step)}.")
-    if steps.model_flop is not None:
-        told.append(
-            f"MFU (model FLOPs utilisation): the model needs {significant(steps.model_flop / 1e9)} GFLOP a "
-            f"step, {share(steps.mfu)} of what the GPU can compute in {steps.mfu_format} meanwhile."
-        )
-    return told
 
 
 def phases(document: Document) -> str:
@@ -328,7 +298,12 @@ def nothing_to_do(document: Document) -> str:
     further = (
         "To go further, look at your costliest lines and at the operators below." if document.lines else ""
     )
-    nothing = "Nothing: no fix we know of would shorten this step by more than the noise of the run."
+    lacking = unjudged(document)
+    nothing = (
+        f"{lacking[:1].upper()}{lacking[1:]} in this run."
+        if lacking
+        else "Nothing: no fix we know of would shorten this step by more than the noise of the run."
+    )
     return " ".join(filter(None, [nothing, bound(document), further]))
 
 
@@ -378,7 +353,7 @@ def measurement(document: Document) -> list[str]:
         )
     return [
         *said,
-        *throughput_explained(document),
+        *throughput.explained(document),
         f"Analysed by {tool.name} {tool.version}, result document schema {document.schema}.",
     ]
 

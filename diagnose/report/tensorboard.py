@@ -88,7 +88,7 @@ def _of_memory(picture: dict[str, Any] | None) -> Iterator[tuple[int, Summary]]:
             continue
         name = re.sub(r"[^a-z0-9]+", "_", curve["title"].lower()).strip("_")
         points = zip(curve["x"], curve["bytes"], strict=True)
-        yield from _curve(f"memory_bytes/{name}", points, f"{curve['title']}, bytes")
+        yield from _curve(f"used_bytes/{name}", points, f"{curve['title']}, bytes")
 
 
 def _curve(tag: str, points: Iterable[tuple[int, float]], description: str) -> Iterator[tuple[int, Summary]]:

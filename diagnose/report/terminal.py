@@ -20,7 +20,7 @@ from diagnose.document.queries import (
     saw_no_step,
     shell_line,
 )
-from diagnose.report import sentences, verification
+from diagnose.report import sentences, throughput, verification
 from diagnose.report.fitting import Block, fitted
 from diagnose.report.patch import FILE as FIXES
 from diagnose.report.patch import first_change
@@ -58,7 +58,7 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
         _fixes(document, first_change(document, out), width),
         [
             *_ledger(document),
-            Block(_paragraph(" · ".join(sentences.throughput(document)), width), least=0, weight=2),
+            Block(_paragraph(" · ".join(throughput.told(document)), width), least=0, weight=2),
             Block(_paragraph(fastest, width), least=0, weight=3),
         ],
     ]

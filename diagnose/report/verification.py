@@ -24,8 +24,8 @@ MOST_PAIRS = LOOKS[-1]
 MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
 MEMORY_BYTES = 50 * 2**20
 HOW = (
-    "Each fix was made inside a run of the script, whose files stay as they are, and timed against the "
-    "script as it is: a fresh process for each run, in the order A B B A, without a profiler, over the same "
+    "Each fix was made inside a run of the script; the script's files did not change. Runs without (A) and "
+    "with the fix (B) came in the order A B B A: each a fresh process, without a profiler, over the same "
     "steps."
 )
 _MEMORY = {
@@ -181,7 +181,7 @@ def losses(result: FixResult) -> str:
         f"by {share(found.deviation)} at most" if found.deviation is not None else "by an unknown amount"
     )
     if found.agreement == "close" and result.safety == "exact":
-        return f"deviate {deviation}, not to the bit: sums may be added in another order"
+        return f"deviate {deviation}: sums may be added in another order"
     return told.get(
         found.agreement,
         f"deviate {deviation} (tolerance {share(found.tolerance)}, {count(found.compared)} compared)",
@@ -205,18 +205,18 @@ def remarks(document: Document) -> list[str]:
     said += [f"{one.title}: {one.why}." for one in all_tried(proof) if one.state == "measured" and one.why]
     if proof.seeded_batches:
         said.append(
-            "A fix made the script see other batches. From then on the random numbers that items draw were "
-            "seeded by batch in all runs; where that did not help, the column of losses says so."
+            "A fix made the script load other batches. After that, all runs seeded the random numbers of "
+            "each batch. The column *Losses* says where that did not help."
         )
     if proof.same_losses is False:
         said.append(
-            "Two runs of the script as it is do not give the same losses (or outputs): results cannot be "
-            "compared to the bit."
+            "Two runs without a fix give different losses or outputs, so results cannot be compared to the "
+            "bit."
         )
     if proof.interrupted:
         said.append(
-            "Interrupted: what was measured until then is shown; `python -m diagnose verify` on this folder "
-            "goes on from there."
+            "Interrupted: this shows what was measured until then. Run `python -m diagnose verify` on this "
+            "folder again to continue."
         )
     return [sentence for sentence in said if sentence]
 
@@ -225,8 +225,7 @@ def _noise(proof: Verification) -> str:
     if proof.noise is None:
         return ""
     return (
-        "Noise floor: by chance, averages of runs of the very same script differ by up to "
-        f"{share(proof.noise)} here. "
+        f"Noise floor: averages of runs without a fix differ by up to {share(proof.noise)} by chance. "
         f"{count(proof.runs)} runs took {count(round(proof.wall_s))} s."
     )
 
@@ -238,11 +237,11 @@ def _together(proof: Verification) -> str:
     alone = [one.change for one in proof.tried if one.change and one.verdict == "faster"]
     total = sum(change.saved_ms[1] for change in alone)
     low, best, high = together.change.saved_ms
-    why = "as much as one by one"
+    why = "as much as separately"
     if not low <= total <= high:
-        because = "in part they shorten the same time" if best < total else "each lets the others gain more"
-        why = f"one by one they add up to {significant(total)} ms: {because}"
-    return f"Together the {count(len(alone))} faster ones save {rough_span(low, high)}, {why}."
+        because = "in part they shorten the same time" if best < total else "each makes the others gain more"
+        why = f"separately they add up to {significant(total)} ms: {because}"
+    return f"Together, the {count(len(alone))} faster fixes save {rough_span(low, high)}, {why}."
 
 
 def _curve(result: FixResult) -> str:

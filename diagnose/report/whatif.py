@@ -89,7 +89,7 @@ def print_ranks(document: dict[str, Any], console: Console) -> None:
         Text(f"{text.count(len(ranks))} ranks replayed together: {_step(document)}", style="bold"),
         soft_wrap=True,
     )
-    alone = "A collective waits for the last rank. Each rank by itself, as if the others kept their time:"
+    alone = "A collective waits for the last rank. Each rank alone, if the others keep their times:"
     console.print(Text(alone, style="dim"), soft_wrap=True)
     for rank in ranks:
         console.print(
@@ -176,7 +176,7 @@ def _step(document: dict[str, Any]) -> str:
 
 def _range(document: dict[str, Any]) -> str:
     best, worst = document["step_ms_range"]
-    return f"From {text.ms(best)} to {text.ms(worst)}, by how well such fixes turn out."
+    return f"From {text.ms(best)} to {text.ms(worst)}, depending on how well these fixes work."
 
 
 def _row(title: str, now_ms: float, then_ms: float) -> str:

@@ -40,7 +40,7 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
     if not starts:
         raise TraceUnreadable(f"No event in {content.name} has a usable time.", do=RECORD_HINT)
     if dropped := host_lane.dropped + device_lane.dropped + memory_lane.dropped:
-        notes.append(f"{dropped:,} events without a usable time were left out.")
+        notes.append(f"Left out: {dropped:,} event{'s' * (dropped != 1)} without a usable time.")
 
     first = min(starts)
     origin_ns = first + _base_ns(file)

@@ -24,8 +24,8 @@ def doubts(host: pd.DataFrame, device: pd.DataFrame) -> tuple[Note, ...]:
     if not count:
         return ()
     text = (
-        f"GPU activity was not recorded: the trace holds {count:,} calls that give work to a GPU and no "
-        "event of a GPU. All times are the host's. Record with ProfilerActivity.CUDA, and with no other GPU "
-        "profiler running."
+        f"GPU activity was not recorded: the trace holds {count:,} call{'s' * (count != 1)} that launch GPU "
+        "work, but no event of a GPU. All times are the host's. Record with ProfilerActivity.CUDA, and with "
+        "no other GPU profiler running."
     )
     return (Note(GPU_UNRECORDED, text),)

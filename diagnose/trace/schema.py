@@ -103,7 +103,7 @@ MEMORY: dict[str, Column] = {
         "int64", "ns", "when the block was allocated or freed on the host, relative to the trace's start"
     ),
     "device": Column("int64", "", "device ordinal; -1 for the CPU"),
-    "change_bytes": Column("int64", "bytes", "size of the block, negative if it was freed; 0 if not told"),
+    "change_bytes": Column("int64", "bytes", "size of the block, negative if it was freed; 0 if not known"),
     "allocated_bytes": Column(
         "int64",
         "bytes",
@@ -118,17 +118,17 @@ MEMORY: dict[str, Column] = {
 COLLECTIVES: dict[str, Column] = {
     "kernel": Column("int32", "row", "device row of the collective's kernel"),
     "name": Column("category", "", "what torch calls it: allreduce, _allgather_base, all_to_allv, send …"),
-    "group": Column("category", "", "name of the process group; empty if not told"),
+    "group": Column("category", "", "name of the process group; empty if not known"),
     "description": Column(
-        "category", "", "what the group is for, in the words of who made it; empty if not told"
+        "category", "", "what the group is for, as its creator calls it; empty if not known"
     ),
     "ranks": Column(
         "category",
         "",
-        "the ranks of the group as text, which torch cuts short for large groups; empty if not told",
+        "the ranks of the group as text, which torch cuts short for large groups; empty if not known",
     ),
-    "size": Column("int64", "", "how many ranks the group has; -1 if not told"),
-    "in_bytes": Column("int64", "bytes", "what the rank puts in; -1 if not told"),
+    "size": Column("int64", "", "how many ranks the group has; -1 if not known"),
+    "in_bytes": Column("int64", "bytes", "what the rank puts in; -1 if not known"),
 }
 
 
@@ -141,17 +141,17 @@ TABLES: dict[str, tuple[str, dict[str, Column]]] = {
     "device": ("What ran on the GPUs: kernels, copies, sets.", DEVICE),
     "steps": ("The steps of the recording; `Trace.step_source` says what they were made from.", STEPS),
     "waits": (
-        "What waited for what on the GPUs. Empty unless the profiler was told to record it "
+        "What waited for what on the GPUs. Empty unless the profiler recorded it "
         "(`enable_cuda_sync_events`).",
         WAITS,
     ),
     "memory": (
-        "What PyTorch allocated and freed, by time. Empty unless the profiler was told to record it "
+        "What PyTorch allocated and freed, by time. Empty unless the profiler recorded it "
         "(`profile_memory`).",
         MEMORY,
     ),
     "collectives": (
-        "What torch tells of NCCL's and RCCL's collectives on their kernels' events. Empty if nothing.",
+        "What torch records of NCCL's and RCCL's collectives in their kernels' events. Empty if nothing.",
         COLLECTIVES,
     ),
 }

@@ -78,7 +78,7 @@ def find_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> St
     if without:
         notes = (
             f"No step marked by {' or '.join(without)} is complete (its end was not recorded, or no "
-            f"operator began in it). Steps are taken from {SOURCES[source]}.",
+            f"operator started in it). Steps are taken from {SOURCES[source]}.",
             *notes,
         )
     columns = {
@@ -234,8 +234,8 @@ def _repetitions(host: pd.DataFrame, items: pd.DataFrame, asked_by: Rows, what: 
     if _inside_one_call(host, asked_by[border]):
         return None
     note = (
-        f"The trace marks no complete step. Its {what} repeat every {run.period:,}, "
-        f"{run.length // run.period:,} times, and each repetition counts as a step; it may be a layer or a "
+        f"The trace marks no complete step. A pattern of {run.period:,} {what} repeats "
+        f"{run.length // run.period:,} times. Each repetition counts as a step here, but may be a layer or a "
         "part of one. Call profiler.step() after each step to be sure."
     )
     return _between(start[border], np.arange(1, len(border)), busiest_thread(host))._replace(notes=(note,))

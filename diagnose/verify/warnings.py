@@ -24,8 +24,7 @@ def _others(runs: Sequence[tuple[str, Trial]]) -> list[str]:
     if busy < OTHERS_SHARE:
         return []
     return [
-        f"Other processes used {100 * busy:.0f} % of this machine's processor time: close them, and the "
-        "noise becomes less."
+        f"Other programs used {100 * busy:.0f} % of this machine's CPU time: close them to reduce the noise."
     ]
 
 

@@ -144,10 +144,10 @@ def test_names_tell_the_kind_of_an_event(visit: Visit) -> None:
             "void cutlass::Kernel2",
             "ConvolutionBackward0",
             "aten::linear",
-            "Cijk_Ailk_Bljk",
+            "nvjet_tst_64x8",
         ],
         "norm": ["aten::native_batch_norm", "void cudnn::bn_bw_1C11_kernel_new", "aten::_softmax"],
-        "elementwise": ["aten::add_", "ReluBackward0", "void at::native::vectorized_elementwise_kernel<4>"],
+        "elementwise": ["aten::add_", "ReluBackward0", "rotary_embedding_kernel"],
         "copy": ["aten::copy_", "Memcpy HtoD (Pageable -> Device)", "cudaMemcpyAsync", ".item()", "aten::to"],
         "memory": ["aten::empty", "Memset (Device)", "cudaMalloc", "cudaFree"],
         "communication": ["ncclKernel_AllReduce_RING_LL_Sum_float", "c10d::allreduce_", "gloo:all_reduce"],
@@ -166,6 +166,21 @@ def test_names_tell_the_kind_of_an_event(visit: Visit) -> None:
     assert {kind: shown.evaluate(read, names) for kind, names in kinds.items()} == {
         kind: [kind] * len(names) for kind, names in kinds.items()
     }
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_operators_have_the_colour_of_their_kind_and_a_legend(show: Open, width: int) -> None:
+    shown = show(documents.sick(), width=width)
+    operators = shown.locator("#dg-operators")
+    matmul = operators.get_by_role("row", name="aten::addmm").locator(".swatch")
+    assert matmul.is_visible()
+    assert rgb(shown, "#dg-operators tr:has-text('aten::addmm') .swatch", "backgroundColor") == (
+        119,
+        170,
+        221,
+    )
+    legend = operators.locator(".legend li").all_inner_texts()
+    assert legend == ["loss and optimizer", "matrix multiplication and convolution"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -476,7 +476,18 @@ def test_recording_options_are_refused_for_what_is_already_recorded(
     assert cli.main(["--steps", "3", "trace.json"]) == 2
     assert "--steps would change nothing" in capsys.readouterr().err
     assert cli.main(["trace.json", "--epochs", "3"]) == 2
-    assert "already recorded" in capsys.readouterr().err
+    assert "already recorded and takes no arguments: --epochs 3" in capsys.readouterr().err
+    assert cli.main(["trace.json", "--steps", "3"]) == 2
+    assert "--steps would change nothing" in capsys.readouterr().err
+
+
+def test_behind_a_trace_options_are_ours(
+    work_folder: Path, analysed: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work_folder / "trace.json").write_text("{}")
+    assert cli.main(["--quiet", "trace.json", "--out", "there", "--json"]) == 0
+    assert Path("there").is_dir()
+    assert json.loads(capsys.readouterr().out)["schema"] == 2
 
 
 def test_our_own_failure_is_one_clear_line(

@@ -80,7 +80,7 @@ def test_the_fix_of_a_rule_comes_with_its_range(capsys: pytest.CaptureFixture[st
     assert document["asked"][0]["is_fix"]
     assert best <= document["step_ms_then"] <= worst < document["step_ms"]
     assert cli.main(["whatif", RUN, "--remove", "host-read-cost"]) == 0
-    assert "by how well such fixes turn out" in capsys.readouterr().out
+    assert "depending on how well these fixes work" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

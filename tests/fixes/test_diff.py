@@ -186,7 +186,7 @@ def test_sites_that_cannot_be_changed_are_told_beside_those_that_were(folder):
             finding("r", "compile", {}, 3),
             "it changes where the model is built: see the snippet in the report",
         ),
-        (finding("r", "dataloader", None, 3), "cannot be told"),
+        (finding("r", "dataloader", None, 3), "does not show the value"),
         (finding("r", "dataloader", WORKERS), "not known"),
         (finding("r", "dataloader", WORKERS, 3, verdict="slower"), "takes longer"),
         (finding("r", "dataloader", WORKERS, 3, verdict="no_change"), "takes as long"),

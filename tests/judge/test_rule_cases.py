@@ -115,7 +115,7 @@ def test_a_rule_of_ones_own_is_two_files_and_passes_the_same_gates(own: Path) ->
     rules = load_rules(rules_folder(), own)
     assert set(rules) == {*RULES, "hashing-in-loop"}
     rule = rules["hashing-in-loop"]
-    assert rule.when[0].because.startswith("below a twentieth of the step")
+    assert rule.when[0].because.startswith("below 5 % of the step")
     assert complaints(rule, own) == []
 
 

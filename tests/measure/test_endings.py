@@ -44,7 +44,7 @@ def test_ranks_without_launchers_of_their_own_say_nothing_of_their_end(tmp_path:
             {"ended": "killed", "signal": None},
             "Rank 1 was killed before it could write what it was recording.",
         ),
-        (None, "Rank 1 was lost: its launcher, or its whole machine, ended without a word."),
+        (None, "Rank 1 was lost: its launcher, or its whole machine, ended without a message."),
     ],
 )
 def test_a_rank_that_ends_badly(tmp_path: Path, end: dict[str, Any] | None, sentence: str) -> None:
@@ -54,7 +54,7 @@ def test_a_rank_that_ends_badly(tmp_path: Path, end: dict[str, Any] | None, sent
 def test_ranks_that_are_not_there(tmp_path: Path) -> None:
     (sentence,) = said(tmp_path, {0: STOPPED, 5: STOPPED}, launchers=8)
     assert sentence.startswith(
-        "Nothing of rank 1-4, 6-7 is in this folder. If machines share no file system,"
+        "This folder holds nothing of rank 1-4, 6-7. If machines share no file system,"
     )
 
 
@@ -64,5 +64,5 @@ def test_while_the_job_runs_nobody_is_missing(tmp_path: Path) -> None:
 
 def test_starts(tmp_path: Path) -> None:
     first, second = said(tmp_path, {}, before=["/job/out"], starts_anew=True)
-    assert first.startswith("The ranks had been started before") and "/job/out" in first
-    assert second.startswith("A rank failed when all had been recorded.")
+    assert first.startswith("The ranks were restarted, and") and "/job/out" in first
+    assert second.startswith("A rank failed after everything was recorded.")

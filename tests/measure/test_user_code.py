@@ -67,7 +67,9 @@ def test_garbage_collection_inside_a_line_is_not_the_lines_own() -> None:
     [
         ("/home/me/job/train.py: count", "train.py: count"),
         ("numpy/lib/_function_base_impl.py: median", "numpy: median"),
-        ("<built-in function sorted>", "<built-in function sorted>"),
+        ("<built-in function sorted>", "sorted"),
+        ("<built-in method sin of type object>", "sin"),
+        ("<built-in method mean of numpy.ndarray object>", "numpy.ndarray.mean"),
     ],
 )
 def test_the_dominant_line_names_what_it_calls_most(callee: str, shown: str) -> None:

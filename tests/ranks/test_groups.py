@@ -34,9 +34,7 @@ def test_ranks_are_matched_with_those_of_their_groups_alone(ranks):
         [(1, 1, 0, 0), (0, 0, 1, 1), (1, 0, 1, 0), (0, 1, 0, 1)] * 4
     )
     assert (together.unmatched, together.left_out) == (0, ())
-    assert together.notes == (
-        "The ranks talk in 4 process groups, not all in all: they are compared within each.",
-    )
+    assert together.notes == ("The ranks form 4 process groups, and are compared within each.",)
     arrival = together.times_ns("arrival_ns")
     assert np.nanmax(arrival, axis=0).tolist() == sorted(np.nanmax(arrival, axis=0).tolist())
     assert together.offset_ns.tolist() == [0, 0, 0, 0]

@@ -102,7 +102,7 @@ def test_missing_and_duplicate_ranks_are_reported():
     assert (job.world_size, job.missing, job.duplicates) == (4, (2,), (3,))
     assert job.state(3).lateness_ms == pytest.approx(0)  # the first recording is used
     assert job.notes == (
-        "More than one recording of a rank, of which the first is used; left out: rank 3 (rank3.json).",
+        "There are several recordings of one rank: the first is used. Left out: rank 3 (rank3.json).",
     )
 
 
@@ -124,8 +124,8 @@ def test_a_rank_that_recorded_other_steps_is_left_out_and_the_rest_compared():
     assert np.isnan(job.state(1).offset_ms)
     assert job.state(1).step_ms == pytest.approx(100)
     assert job.notes == (
-        "Not compared, as its recording holds other steps, or other collectives, than those of the other "
-        "ranks: rank 1 (rank1.json).",
+        "Not compared, because its recording holds other steps or other collectives than the other ranks': "
+        "rank 1 (rank1.json).",
     )
 
 

@@ -237,6 +237,14 @@ def test_a_healthy_run_is_told_so_and_what_bounds_it() -> None:
     assert "By self device time" in report
 
 
+def test_a_run_whose_fixes_could_not_be_judged_is_not_called_healthy() -> None:
+    document = documents.healthy()
+    change(document, badge="crashed", doubt="The script failed with exit code 1.")
+    report = markdown(document)
+    assert "Fixes could not be judged in this run. The largest part" in report
+    assert "no fix we know of" not in report
+
+
 def test_a_crash_says_what_happened_what_was_recorded_and_what_to_try() -> None:
     report = markdown(documents.crashed())
     assert "failed by itself (exit code 1)" in report
@@ -296,7 +304,7 @@ def test_rows_below_a_hundredth_are_one_row_and_all_are_in_a_fold() -> None:
     ]
     report = markdown(document)
     assert re.search(
-        r"\| Others +\| +0\.150 ms \| +1\.2 % \| .* \| python, copies +\|", above_the_folds(report)
+        r"\| Others +\| +0\.150 ms \| +1\.2 % \| .* \| Python, Copies +\|", above_the_folds(report)
     )
     whole = folds(report)["The whole step"]
     assert "| Python " in whole and "| Copies " in whole and "Others" not in whole

@@ -125,7 +125,7 @@ def test_the_answer_comes_first() -> None:
         "Your lines",
         "Operators",
         "Step times",
-        "Seen, not worth your time",
+        "Within the noise",
         "Passed",
         "Not judged",
         "How this was measured",
@@ -164,9 +164,24 @@ def test_what_the_same_time_is_also_seen_as_stands_with_its_cause() -> None:
     change(document.findings[2], because_of="input-wait-no-workers")
     shown = outline(document).text
     assert (
-        "The same time is also seen as Drop the bias (at most 0.050 ms, 0.4 %); Read tensor values" in shown
+        "Other rules found the same time Drop the bias (at most 0.050 ms, 0.4 %); Read tensor values" in shown
     )
-    assert "Seen, not worth your time" not in shown  # it was the only one
+    assert "Within the noise" not in shown  # it was the only one
+
+
+def test_alternatives_are_told_with_what_they_replace() -> None:
+    document = documents.sick()
+    other = documents.finding(
+        "slow-item-line",
+        group="alternative",
+        title="Make the line cheaper",
+        predicted=(2.0, 1.5, 2.5, "high"),
+    )
+    change(other, alternative_to="input-wait-no-workers")
+    document.findings.append(other)
+    shown = outline(document).text
+    # of 12.3 ms
+    assert "Instead of Fix Where Saves per step 1 Make the line cheaper – 1.5–2.5 ms, 12–20 %" in shown
 
 
 def test_a_measured_fix_shows_verdict_losses_curve_and_patch() -> None:

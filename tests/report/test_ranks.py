@@ -97,11 +97,11 @@ def test_at_most_three_sentences_stand_before_the_picture() -> None:
 
 
 def test_it_says_what_the_late_rank_does_instead_and_what_all_would_gain() -> None:
-    assert "they wait 0.300 ms a step for it alone." in said()
-    assert "rank 2 spends more time than the rank in the middle in: input wait (0.300 ms)." in said()
+    assert "the others wait 0.300 ms per step for it alone." in said()
+    assert "rank 2 spends more time than the median rank in: input wait (0.300 ms)." in said()
     assert (
-        "If input wait took rank 2 as long as the others, every rank's step would fall from 1.00 ms to about "
-        "0.70 ms." in said()
+        "If rank 2 spent no more time in input wait than the others, every step would take about 0.70 ms "
+        "instead of 1.00 ms." in said()
     )
 
 
@@ -110,7 +110,7 @@ def test_the_late_rank_s_rule_is_found_and_saves_what_the_others_wait() -> None:
     assert found.state == "fires"
     assert found.culprits[0].line == 12
     assert found.saving.predicted_ms.best_guess == pytest.approx(0.3, rel=0.05)
-    assert "Rank 2 holds the others up by 0.300 ms a step." in found.fix.how
+    assert "Rank 2 holds the others up by 0.300 ms per step." in found.fix.how
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,7 @@ def test_the_table_shows_the_latest_rank_first() -> None:
 def test_clocks_that_differ_are_shown_with_their_error() -> None:
     states = [replace(state, offset_ms=-2.5 * state.rank, offset_error_ms=0.02) for state in job().ranks]
     apart = with_job(replace(job(), ranks=tuple(states)))
-    assert "The ranks' clocks were 7.50 ms apart at most, which is known to 0.020 ms" in " ".join(
-        sentences(apart)
-    )
+    assert "The ranks' clocks differ by at most 7.50 ms (known within 0.020 ms)" in " ".join(sentences(apart))
     headers, rows = ranks.rank_table(apart)
     assert [row[headers.index("Clock ahead")] for row in rows] == [
         f"{ahead} ± 0.020 ms" for ahead in ("−5.00", "0", "−2.50", "−7.50")
@@ -166,7 +164,7 @@ def test_of_many_ranks_the_latest_and_the_earliest_are_shown() -> None:
         "1",
         "0",
     ]
-    assert "24 ranks between the latest 12 and the earliest 4 are left out." in ranks.rank_table_note(changed)
+    assert "Left out: 24 between the latest 12 and the earliest 4 ranks." in ranks.rank_table_note(changed)
 
 
 def test_missing_ranks_are_named() -> None:
@@ -182,8 +180,9 @@ def test_a_slow_machine_is_named() -> None:
         for state in job().ranks
     ]
     slow = with_job(replace(job(), ranks=tuple(states)))
-    assert "All 2 ranks on node-7 come later than every other rank: look at that machine first." in sentences(
-        slow
+    assert (
+        "All 2 ranks on node-7 arrive later than every other rank: look at that machine first."
+        in sentences(slow)
     )
     states[1] = replace(states[1], lateness_ms=0.15)
     assert "node-7" not in " ".join(sentences(with_job(replace(job(), ranks=tuple(states)))))
@@ -203,13 +202,13 @@ def test_one_step_proves_nobody_late() -> None:
     changed = with_job(replace(job(), step_count=1, pattern="unknown"))
     assert ranks_headline(changed) == ""
     assert sentences(changed)[0] == (
-        "The one step compared is too few to tell whether one rank is always late; there, all waited most "
-        "for rank 2, 0.300 ms a step for it alone."
+        "In the one step compared, rank 2 was last (the others waited 0.300 ms for it alone). More steps are "
+        "needed to tell whether that is always so."
     )
     nothing = with_job(replace(job(), step_count=0, pattern="unknown", late_rank=None))
     assert (
         sentences(nothing)[0]
-        == "No collectives were found on all ranks, so who waits for whom cannot be told."
+        == "No collective was found on all ranks, so it is not known which rank is late."
     )
 
 
@@ -274,12 +273,9 @@ def with_memory(*peaks: float | None, of: int | None = 80 * GIB) -> Document:
 
 
 def test_a_rank_that_fills_far_more_memory_than_the_others_is_named() -> None:
-    """The rank in the middle of 50, 74, 51 and 51 GiB has 51, and 74 is 1.45 times that."""
+    """The median rank of 50, 74, 51 and 51 GiB has 51, and 74 is 1.45 times that."""
     filled = with_memory(50, 74, 51, 51)
-    said = (
-        "Rank 1 needs most memory: its tensors fill 74.0 GiB at the worst moment, of 80.0 GiB; those of the "
-        "rank in the middle fill 51.0"
-    )
+    said = "Rank 1 needs most memory: 74.0 GiB of 80.0 GiB at the peak (median rank: 51.0 GiB)."
     assert [one for one in sentences(filled) if one.startswith(said)]
     headers, rows = ranks.rank_table(filled)
     shown = {row[0]: row[headers.index("Peak memory")] for row in rows}
@@ -289,7 +285,7 @@ def test_a_rank_that_fills_far_more_memory_than_the_others_is_named() -> None:
 @pytest.mark.parametrize(
     "filled",
     [
-        with_memory(50, 50, 50, 59),  # 1.18 times the rank in the middle
+        with_memory(50, 50, 50, 59),  # 1.18 times the median rank
         with_memory(5, 5, 5, 7.9),  # less than a tenth of 80 GiB
         with_memory(None, 50, None, None),  # one alone
         with_memory(50, 50, 50, 74, of=None),  # of how much is unknown

@@ -74,7 +74,7 @@ def test_the_pictures_memory_is_there_step_by_step(run_folder: Path) -> None:
     }
     picture = {"memory": [by_step, within]}
     scalars, _ = series(write_tensorboard(documents.sick(), picture, run_folder, run_folder))
-    assert scalars["memory_bytes/gpu_memory_allocated"] == [(1, 2048), (3, 4096), (5, 2048)]
+    assert scalars["used_bytes/gpu_memory_allocated"] == [(1, 2048), (3, 4096), (5, 2048)]
 
 
 def test_traces_lie_where_the_pytorch_profiler_plugin_looks(run_folder: Path) -> None:

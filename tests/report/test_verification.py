@@ -114,7 +114,7 @@ def test_a_saving_is_told_with_the_step_it_comes_off() -> None:
         (
             SAME | {"agreement": "close", "deviation": 0.0004},
             "exact",
-            "deviate by < 0.1 % at most, not to the bit: sums may be added in another order",
+            "deviate by < 0.1 % at most: sums may be added in another order",
         ),
         (
             SAME | {"agreement": "close", "deviation": 0.002},
@@ -141,11 +141,11 @@ def test_fixes_together_are_explained() -> None:
     one, other = tried(), tried(rule="other")
     together = tried(rule="both", change=CHANGE | {"saved_ms": [4.9, 5.0, 5.1]})
     assert (
-        "save 4.9–5.1 ms, one by one they add up to 8.00 ms: in part they shorten the same time."
+        "save 4.9–5.1 ms, separately they add up to 8.00 ms: in part they shorten the same time."
         in said_of(one, other, together=together)
     )
     together = tried(rule="both", change=CHANGE | {"saved_ms": [7.5, 7.9, 8.3]})
-    assert "save 7.5–8.3 ms, as much as one by one." in said_of(one, other, together=together)
+    assert "save 7.5–8.3 ms, as much as separately." in said_of(one, other, together=together)
 
 
 def test_a_curve_and_memory_are_told_where_there_is_something_to_tell() -> None:

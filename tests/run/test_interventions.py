@@ -512,7 +512,7 @@ def test_foreach_is_what_torch_chooses_on_a_gpu(apply: Apply) -> None:
     changing = apply("optimizer", foreach=True)
     optimizer = torch.optim.SGD([{"params": [torch.ones(1).as_subclass(OnGpu).requires_grad_()]}])
     assert optimizer.param_groups[0]["foreach"] is None
-    assert told(changing) == (0, "It is already so: on a GPU foreach is what torch chooses by itself.")
+    assert told(changing) == (0, "Nothing to change: on a GPU torch uses foreach by default.")
 
 
 def test_a_dataset_on_the_gpu_gets_no_workers(apply: Apply) -> None:

@@ -87,7 +87,7 @@ def test_arguments_of_any_form_cost_nothing_else(args: bytes) -> None:
 def test_blocks_without_a_usable_time_are_left_out_and_told() -> None:
     trace = read(WORK, block(None, 512), block("soon", 512), block(1e30, 512), block(1010, 512))
     assert [time for time, *_ in rows(trace)] == [10_000]
-    assert trace.notes[0] == "3 events without a usable time were left out."
+    assert trace.notes[0] == "Left out: 3 events without a usable time."
 
 
 @pytest.mark.skipif(not FOLDER.exists(), reason=f"no recorded traces in {FOLDER}")

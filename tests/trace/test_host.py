@@ -180,7 +180,7 @@ def test_events_without_a_usable_time_are_left_out_and_told() -> None:
         event("good", 1), event("no time", None), event("backwards", 5, -3), event("no duration", 6, None)
     )
     assert trace.host["name"].tolist() == ["good", "no duration"]
-    assert trace.notes == ("2 events without a usable time were left out.",)
+    assert trace.notes == ("Left out: 2 events without a usable time.",)
 
 
 def test_top_level_information() -> None:

@@ -100,7 +100,7 @@ def test_marks_without_a_complete_step_give_way_to_the_next_source() -> None:
     assert trace.step_source == "optimizer"
     assert trace.notes == (
         "No step marked by the ProfilerStep ranges is complete (its end was not recorded, or no operator "
-        "began in it). Steps are taken from the optimizer's steps.",
+        "started in it). Steps are taken from the optimizer's steps.",
     )
 
 
@@ -233,7 +233,7 @@ def test_kernels_that_repeat_make_steps_that_begin_after_the_longest_gap() -> No
     # follows the last border has no end.
     assert windows(trace) == [[1, 10, 30, True], [2, 30, 50, True], [3, 50, 70, True]]
     assert trace.step_source == "repetition"
-    assert "kernels repeat every 3, 3 times" in trace.notes[0] and "may be a layer" in trace.notes[0]
+    assert "A pattern of 3 kernels repeats 3 times." in trace.notes[0] and "may be a layer" in trace.notes[0]
 
 
 def test_a_recording_that_begins_in_the_middle_of_a_step() -> None:
@@ -301,7 +301,7 @@ def test_operators_that_repeat_on_the_cpu() -> None:
     nested = [op(ts + 1, 1, "aten::convolution") for ts in (10, 30)]
     trace = read(*passes, *nested, op(0, 2, tid=2))
     assert windows(trace) == [[1, 10, 30, True], [2, 30, 50, True]]
-    assert "operators repeat every 3, 3 times" in trace.notes[0]
+    assert "A pattern of 3 operators repeats 3 times." in trace.notes[0]
     assert read(event("Net.forward", 9, 60, "user_annotation"), *passes).step_source == "whole trace"
 
 

@@ -151,7 +151,7 @@ def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
     assert started.returncode == 130, said
     kept = runs.read_text().splitlines()
     assert json.loads((run / "verify.json").read_text())["interrupted"] and len(kept) >= 4
-    assert "goes on from there" in (run / "report.md").read_text()
+    assert "on this folder again to continue" in (run / "report.md").read_text()
 
     done = subprocess.run(verify, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -49,7 +49,7 @@ def test_others_on_the_same_gpu_are_told() -> None:
 def test_others_on_the_processor_are_told() -> None:
     runs = [("before", {"others_busy_share": share}) for share in (0.05, 0.4, 0.3)]
     assert warnings_of(runs) == [
-        "Other processes used 30 % of this machine's processor time: close them, and the noise becomes less."
+        "Other programs used 30 % of this machine's CPU time: close them to reduce the noise."
     ]
 
 

@@ -62,4 +62,4 @@ def _read(path: Path) -> tuple[bytes, str, str]:
     except OSError:
         raise NoPatch("the file is not at hand") from None
     except (SyntaxError, ValueError, LookupError):
-        raise NoPatch("the file's encoding cannot be told") from None
+        raise NoPatch("the file's encoding is not known") from None

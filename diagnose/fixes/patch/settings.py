@@ -46,7 +46,7 @@ def _changes(script: Script, target: str, value: Any) -> list[Change]:
     if len(values) > 1:
         lines = ", ".join(str(script.line(found)) for found in values)
         raise NoPatch(
-            f"the script sets it in several places (lines {lines}): which one counts cannot be told"
+            f"the script sets it in several places (lines {lines}): it is not known which one counts"
         )
     return [Change(values[0], target, code_of(value), lambda _: cst.parse_expression(code_of(value)))]
 

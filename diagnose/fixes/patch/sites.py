@@ -69,7 +69,7 @@ def _checked(finding: Finding) -> Fix:
     if verdict not in WORTH_MAKING:
         raise NoPatch(MEASURED.get(verdict, f"measured: {verdict}"))
     if advice.get("arguments", {}) is None:
-        raise NoPatch("the value to set cannot be told from this recording")
+        raise NoPatch("this recording does not show the value to set")
     return fix
 
 

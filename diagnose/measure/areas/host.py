@@ -93,7 +93,7 @@ def _idle_core_count(measured: Measured) -> Value | Missing:
 def _others_busy_share(measured: Measured) -> Value | Missing:
     busy, used = measured.needed("machine_busy_share"), measured.needed("cpu_cores_used")
     if ((measured.recording.facts.get("process_group") or {}).get("world_size") or 1) > 1:
-        return Missing("the other ranks of this job cannot be told from other processes")
+        return Missing("the other ranks of this job look like other programs here")
     return max(0.0, busy - (used + _worker_cores_used(measured)) / _machine_core_count(measured))
 
 

@@ -39,6 +39,7 @@ PLACE = ["file", "line", "function"]
 # times the median of the same calls: no longer a slow call, but one that something else interrupted
 PAUSE = 20
 ENOUGH_ALIKE = 10
+IN_C = r"<built-in (?:function|method) (?P<name>\w+)(?: of (?:type|(?P<type>\S+)) object.*)?>"
 
 
 class Calls(NamedTuple):
@@ -253,12 +254,13 @@ def _python_lines(measured: Measured) -> list[LineTime] | Missing:
 
 
 def short_callee(callee: str) -> str:
-    """For a reader: ``numpy: median`` of a library, ``train.py: count`` of the
-    script's own; a C function as it is.
+    """For a reader: ``numpy: median`` of a library, ``train.py: count`` of the script's own,
+    ``sleep`` and ``list.append`` of C functions.
     """
     path, found, function = callee.partition(".py: ")
     if not found:
-        return callee
+        in_c = re.fullmatch(IN_C, callee)
+        return ".".join(filter(None, [in_c["type"], in_c["name"]])) if in_c else callee
     return (
         f"{path.rpartition('/')[2]}.py: {function}"
         if path.startswith("/")

@@ -57,13 +57,14 @@ _SECTIONS = {  # file of templates/parts → heading; a section without content 
     "times": "Step times",
     "memory": "Memory",
     "roofline": "Kernels and what the GPU allows",
-    "minor": "Seen, not worth your time",
+    "alternatives": findings.ALTERNATIVES,
+    "minor": findings.NOISE,
     "passed": "Passed",
     "not_judged": "Not judged",
     "method": "How this was measured",
 }
 _FROM_PICTURE = ("memory", "roofline")  # hidden until the script finds them in the picture
-_FOLDED = ("minor", "passed", "not_judged", "method")
+_FOLDED = ("alternatives", "minor", "passed", "not_judged", "method")
 _COUNTED: dict[str, tuple[State, ...]] = {"passed": ("quiet",), "not_judged": ("abstains", "error")}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.document import text
 from diagnose.document.model import Document
 from diagnose.document.queries import step_ms
-from diagnose.report import sentences
+from diagnose.report import throughput
 
 
 def figures(document: Document) -> list[tuple[str, str]]:
@@ -13,7 +13,7 @@ def figures(document: Document) -> list[tuple[str, str]]:
     duration_ms = step_ms(document)
     known = {
         "Step": "" if duration_ms is None else text.ms(duration_ms),
-        "Throughput": " · ".join(sentences.throughput(document)),
+        "Throughput": " · ".join(throughput.told(document)),
         "Device": document.run.device,
         "Complete steps recorded": text.count(document.steps.complete),
     }

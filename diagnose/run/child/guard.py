@@ -30,7 +30,7 @@ def note(what: str, error: BaseException) -> None:
 def notes() -> list[str]:
     """A sentence about each failure."""
     return [
-        f"{what[:1].upper()}{what[1:]} failed, so that what it tells may be missing ({error})."
+        f"{what[:1].upper()}{what[1:]} failed, so its results may be missing ({error})."
         for what, error in _failures.items()
     ]
 

@@ -510,7 +510,7 @@ class Phases:
         """The results, told how far the recording is."""
         if self._foreign.silenced:
             self._results.note(
-                "The script's own profiler was kept inert while ours recorded; its results of this run are "
+                "The script's own profiler was disabled while ours recorded: its results of this run are "
                 "empty."
             )
         self._facts.recorded_steps = self._ticks_recorded / self._period

@@ -29,8 +29,8 @@ def run_on_if_recorded(
         return
     if peers.leads:
         say(
-            "all had been recorded when the ranks were started anew: they run on by themselves. Recorded: "
-            f"{before}"
+            "everything was recorded before the ranks were restarted: they run on without recording. "
+            f"Recorded: {before}"
         )
     os.execve(sys.executable, command(target), environment_for(settings))
 
@@ -46,7 +46,7 @@ def is_over(job: JobFolder, outcome: RunOutcome, say: Say) -> bool:
     tidy(job.out, job.peers.node)
     starts_anew = is_started_anew(job)
     if starts_anew and not is_recorded(job.out, job.peers.world_size):
-        say(f"a rank failed, and all are started anew. What was recorded until then: {job.out}")
+        say(f"a rank failed, and all ranks are restarted. Recorded until then: {job.out}")
         close(job)
         return False
     if not is_last(job):

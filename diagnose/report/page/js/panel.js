@@ -14,7 +14,7 @@ class Panel {
     this.note = make('p', { class: 'note' });
     this.longest = make('details', { class: 'longest' }, make('summary', {}, `The ${LONGEST} longest events as a table`));
     place.classList.add('picture');
-    place.append(this.tools(), this.stage, this.picked, this.legend, this.kinds, this.note, hint(), this.longest);
+    place.append(this.tools(), this.stage, this.picked, this.legend, this.kinds, this.note, hint(picture.findings.length > 0), this.longest);
     place.hidden = false;
     this.timeline = new Timeline(this.canvas, picture, {
       told: (hit, x, y) => this.tell(hit, x, y),
@@ -47,11 +47,9 @@ class Panel {
 
   fillLegend({ causes, events }) {
     const rows = [...new Set(causes.row)].sort((one, other) => one - other).map((index) => this.picture.rows[index]).filter(Boolean);
-    const entry = (name, title, swatch = 'swatch') => make('li', { class: name }, make('i', { class: swatch }), title);
-    this.legend.replaceChildren(make('li', { class: 'of' }, 'Time'), ...rows.map(({ row, title }) => entry(rowClass(row), cut(title))));
-    const present = new Set(events.name.map((name) => this.timeline.kinds[name]));
-    const kinds = KINDS.filter((_, index) => present.has(index)).map(([kind, title]) => entry(`kind kind-${kind}`, title));
-    if (events.finding.some((index) => index >= 0)) kinds.push(entry('', 'of a finding', 'swatch hatched'));
+    this.legend.replaceChildren(make('li', { class: 'of' }, 'Time'), ...rows.map(({ row, title }) => legendEntry(rowClass(row), cut(title))));
+    const kinds = kindEntries(events.name.map((name) => this.timeline.kinds[name]));
+    if (events.finding.some((index) => index >= 0)) kinds.push(legendEntry('', 'of a finding', 'swatch hatched'));
     this.kinds.replaceChildren(make('li', { class: 'of' }, 'Events'), ...kinds);
     this.kinds.hidden = !kinds.length;
   }
@@ -107,9 +105,9 @@ class Panel {
   }
 }
 
-function hint() {
+function hint(hasFindings) {
   const key = (name) => make('kbd', {}, name);
+  const findings = [', ', key('n'), ' ', key('p'), ' for the next and previous event of a finding, the longest first'];
   return make('p', { class: 'note hint', id: 'dg-keys' }, 'Drag or ', key('←'), ' ', key('→'), ' to move, ', key('Ctrl'), ' + wheel or ',
-    key('+'), ' ', key('−'), ' to zoom, ', key('0'), ' for the whole step, ', key('n'), ' ', key('p'),
-    ' for the next and previous event of a finding, the longest first. A click keeps an event’s details.');
+    key('+'), ' ', key('−'), ' to zoom, ', key('0'), ' for the whole step', ...(hasFindings ? findings : []), '. A click keeps an event’s details.');
 }

@@ -3,6 +3,7 @@
 export function start(root, picture) {
   copyButtons(root);
   root.querySelectorAll('.scroll table:not(.ledger)').forEach(stacked);
+  root.querySelectorAll('#dg-operators table').forEach(colourOperators);
   const timeline = picture?.versions?.length ? startPicture(root, picture) : null;
   if (picture?.memory?.length) reveal(root, 'memory', ...picture.memory.filter((one) => one.x.length > 1).map(memoryChart));
   if (picture?.roofline?.kernels?.length) {

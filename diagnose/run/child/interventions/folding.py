@@ -66,7 +66,7 @@ class FoldConvNorm(EvaluationIntervention):
         self, module: nn.Module, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         if compiler_in_use():
-            self.refuse("The script compiles: the compiler folds by itself.")
+            self.refuse("The script uses torch.compile, which folds already.")
             return run(*args, **kwargs)
         pairs: list[Pair] = []
         with convolutions_before_norms(module, pairs):

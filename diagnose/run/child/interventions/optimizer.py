@@ -71,7 +71,7 @@ class OptimizerArguments(ConstructorIntervention):
             self.pass_over("The optimizer is fused, which does more than foreach.")
             return {}
         if arguments["foreach"] is None and all(tensor.is_cuda for tensor in _tensors(arguments["params"])):
-            self.pass_over("It is already so: on a GPU foreach is what torch chooses by itself.")
+            self.pass_over("Nothing to change: on a GPU torch uses foreach by default.")
             return {}
         return self.differing(arguments, self.wanted)
 
