@@ -56,6 +56,7 @@ def _of_finding(finding: Finding, document: Document) -> str:
                 f"{cause} takes {takes} {where}; the fix {saves}",
                 f"{cause}: {takes} {where}; the fix {saves}",
                 f"{cause}: {takes} {where}; fix {saves}",
+                f"{cause}: {takes.partition(' of ')[0]} {where}; fix {saves}",
                 f"{cause} {where}; the fix {saves}",
             ]
             if saves
@@ -155,8 +156,11 @@ def _in_brackets(place: str) -> str:
 
 
 def _word(name: str) -> str:
-    """A path's end, as one word: `…/models/attention.py:41`."""
-    parts = end_of(name, LONGEST_PLACE).split()
+    """A path's end, as one word and whole folders if possible: `…/models/attention.py:41`."""
+    shown = end_of(name, LONGEST_PLACE)
+    if shown.startswith("…") and "/" in shown:
+        shown = f"…{shown[shown.index('/') :]}"
+    parts = shown.split()
     return "" if not parts else parts[0] if len(parts) == 1 else f"…{parts[-1].removeprefix('…')}"
 
 
