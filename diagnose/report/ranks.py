@@ -151,8 +151,8 @@ def _gain(ranks: Ranks, document: Document) -> list[str]:
     alone = ms(row_of(ranks, late).held_up_ms)
     return [
         f"If rank {late} spent no more time in {part} than the others, every step would take about {then} "
-        f"instead of {ms(step_ms)}. A fix on rank {late} alone gains at most {alone} per step: then another "
-        "rank is last.",
+        f"instead of {ms(step_ms)}.",
+        f"A fix on rank {late} alone gains at most {alone} per step: then another rank is last.",
         about,
     ]
 
