@@ -28,7 +28,7 @@ from diagnose.report.markdown import markdown
 from diagnose.report.page import fragment
 
 from . import documents
-from .documents import HOSTILE_NAMES, Document, changed
+from .documents import HOSTILE_NAMES, Document, change, changed
 
 STEPS = 6
 
@@ -87,9 +87,25 @@ def test_the_headline_names_rank_wait_and_line() -> None:
     assert document().headline == "4 ranks; rank 2 holds the others up by 0.300 ms (/job/train.py:12)"
 
 
+def test_where_no_rank_holds_up_the_others_the_headline_says_of_how_many_ranks_it_is() -> None:
+    changing = changed(document(), ranks=with_job(replace(job(), pattern="rotating")).ranks)
+    first = changing.findings[0]
+    change(first, cause="GPU work")
+    assert first.rule == changing.plan[0].rule
+    assert headline_of(changing).startswith("4 ranks; GPU work")
+    change(first, cause="Input loading")
+    assert headline_of(changing).startswith("4 ranks; input loading")
+
+
+def test_the_heading_says_whose_step_it_is() -> None:
+    # All ranks' steps are of 1 ms.
+    assert "Step: 1.00 ms on rank 2 of 4 (median rank: 1.00 ms) · " in markdown(document())
+
+
 def test_at_most_three_sentences_stand_before_the_picture() -> None:
     answer = ranks.answer(document())
-    assert len(answer) == 3 and "every step would take about 0.70 ms instead of 1.00 ms" in answer[-1]
+    assert len(answer) == 3 and answer[-1].startswith("If rank 2 spent no more time in input wait")
+    assert not any(". " in sentence for sentence in answer)
     report = markdown(document())
     for number, place in ((0, "before"), (3, "after")):
         of = [*answer, *ranks.basis(document())][number]
