@@ -50,21 +50,18 @@ def _of_finding(finding: Finding, document: Document) -> str:
             f"{cause} {where}; the fix {saves}" if saves else f"{cause} {where}; {_largest_part(document)}",
             f"{cause} {where}",
         )
-    return _first_that_fits(
-        *(
-            [
-                f"{cause} takes {takes} {where}; the fix {saves}",
-                f"{cause}: {takes} {where}; the fix {saves}",
-                f"{cause}: {takes} {where}; fix {saves}",
-                f"{cause}: {takes.partition(' of ')[0]} {where}; fix {saves}",
-                f"{cause} {where}; the fix {saves}",
-            ]
-            if saves
-            else []
-        ),
-        f"{cause} takes {takes} {where}",
-        f"{cause}: {takes}",
-    )
+    shares = [f"{cause} takes {takes} {where}", f"{cause}: {takes} {where}"]
+    whole = [f"{way}; {fix} {saves}" for fix in ("the fix", "fix") for way in shares] if saves else shares
+    ranks = document.ranks.world_size if document.ranks else 1
+    of_job = [f"{ranks:,} ranks; {_within(way)}" for way in whole] if ranks > 1 else []
+    part = takes.partition(" of ")[0]
+    short = [f"{cause}: {part} {where}; fix {saves}", f"{cause} {where}; the fix {saves}"] if saves else []
+    return _first_that_fits(*of_job, *whole, *short, *shares, f"{cause}: {takes}")
+
+
+def _within(sentence: str) -> str:
+    """As the rest of a sentence, but for names: `Loading` becomes `loading`, `GPU` stays."""
+    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 
 
 def _takes(finding: Finding, document: Document) -> str:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from diagnose.document import savings, text
 from diagnose.document.model import Average, Document, LedgerRow
-from diagnose.document.queries import is_complete, planned, run_command, step_ms
+from diagnose.document.queries import is_complete, planned, run_command
 from diagnose.document.text import code, prose
-from diagnose.report import findings, ranks, sentences, throughput, verification
+from diagnose.report import figures, findings, ranks, sentences, throughput, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
 
 TOP_LINES = 10
@@ -87,8 +87,8 @@ def _doubt(document: Document) -> str:
 
 def _setting(document: Document) -> str:
     """One line: how long a step is, what it gets done, and where it ran."""
-    run, duration = document.run, step_ms(document)
-    parts = [f"Step: {text.ms(duration)}"] if duration is not None else []
+    run, step = document.run, figures.step(document)
+    parts = [f"Step: {step}"] if step else []
     parts += map(prose, throughput.told(document))
     complete = document.steps.complete
     recorded = f"{text.count(complete)} complete step{'' if complete == 1 else 's'} recorded"

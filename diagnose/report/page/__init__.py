@@ -16,7 +16,7 @@ from diagnose.document import savings, text
 from diagnose.document.model import Document
 from diagnose.judge.terms import State
 from diagnose.report import findings, html, ranks, sentences, templates, verification
-from diagnose.report.page.figures import figures
+from diagnose.report.figures import figures
 from diagnose.report.page.passed import passed
 from diagnose.report.page.picture import packed
 from diagnose.report.page.strip import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, strip
