@@ -296,8 +296,9 @@ def test_a_full_disk_is_said_and_costs_the_program_nothing(run: Callable[..., Pr
         json.dump([repr(recorder), os.path.exists("out")], sys.stdout)
         """
     )
-    said = "nothing was recorded: out cannot be written to (No space left on device)"
-    assert program.told == [f"<diagnose.record: {said}>", False]
+    said, is_there = program.told
+    assert said.startswith("<diagnose.record: nothing was recorded: ") and not is_there
+    assert said.endswith("out cannot be written to (No space left on device)>")
 
 
 def test_a_failure_of_ours_is_said_and_costs_the_program_nothing(run: Callable[..., Program]) -> None:
@@ -327,10 +328,7 @@ def test_a_block_that_cannot_begin_leaves_nothing(run: Callable[..., Program]) -
         def failing(folder, record):
             raise OSError("disk full")
         usual, diagnose.in_process.write_record = __import__("diagnose.in_process").in_process.write_record, failing
-        try:
-            with diagnose.record("out"):
-                raise AssertionError("entered")
-        except OSError:
+        with diagnose.record("out"):
             told = hooks() == before and not os.path.exists("out")
         diagnose.in_process.write_record = usual
         with diagnose.record("out", steps=2, stacks=False) as recorder:
@@ -369,9 +367,7 @@ def test_a_block_that_ends_for_lack_of_memory_says_so(run: Callable[..., Program
             json.dump(recorder.document.headline, sys.stdout)
         """
     )
-    assert program.told.startswith(
-        "The run ended for lack of memory (the machine's memory, in step 3), at `program.py:"
-    )
+    assert program.told.startswith("Memory ran out before a complete step was recorded (program.py:")
 
 
 def test_ctrl_c_in_the_end_of_a_phase_leaves_no_profiler_running(run: Callable[..., Program]) -> None:

@@ -59,8 +59,8 @@ def _ended(document: Document) -> Iterator[Doubt]:
     """The run did not end as it should."""
     run = document.run
     if memory_error := metric(document, "memory_error"):
-        planned = document.plan and document.plan[0].rule == OUT_OF_MEMORY
-        todo = " The first fix says what helps." if planned else ""
+        numbers = [number for number, row in enumerate(document.plan, 1) if row.rule == OUT_OF_MEMORY]
+        todo = f" Fix {numbers[0]} says what helps." if numbers else ""
         yield Doubt(
             "out of memory",
             f"Memory ran out ({memory_error}): only the steps until then were recorded.{todo}",

@@ -54,8 +54,9 @@ def _of_finding(finding: Finding, document: Document) -> str:
     whole = [f"{way}; {fix} {saves}" for fix in ("the fix", "fix") for way in shares] if saves else shares
     ranks = document.ranks.world_size if document.ranks else 1
     of_job = [f"{ranks:,} ranks; {_within(way)}" for way in whole] if ranks > 1 else []
-    without_share = [f"{cause} {where}; the fix {saves}"] if saves else []
-    return _first_that_fits(*of_job, *whole, *without_share, *shares, f"{cause}: {takes}")
+    part = takes.partition(" of ")[0]
+    short = [f"{cause}: {part} {where}; fix {saves}", f"{cause} {where}; the fix {saves}"] if saves else []
+    return _first_that_fits(*of_job, *whole, *short, *shares, f"{cause}: {takes}")
 
 
 def _within(sentence: str) -> str:
@@ -152,8 +153,11 @@ def _in_brackets(place: str) -> str:
 
 
 def _word(name: str) -> str:
-    """A path's end, as one word: `…/models/attention.py:41`."""
-    parts = end_of(name, LONGEST_PLACE).split()
+    """A path's end, as one word and whole folders if possible: `…/models/attention.py:41`."""
+    shown = end_of(name, LONGEST_PLACE)
+    if shown.startswith("…") and "/" in shown:
+        shown = f"…{shown[shown.index('/') :]}"
+    parts = shown.split()
     return "" if not parts else parts[0] if len(parts) == 1 else f"…{parts[-1].removeprefix('…')}"
 
 

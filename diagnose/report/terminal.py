@@ -94,11 +94,12 @@ def _print(paragraphs: list[list[Block]], pointers: list[str], console: Console)
 
 
 def print_headline(document: Document, out: Path, console: Console) -> None:
-    """Two lines, for one of many traces: the verdict and where its report lies."""
+    """Two lines, for one of many traces: headline and badge, and where its report lies."""
     from rich.text import Text
 
+    badge = f" ({document.badge})" if document.badge else ""
     console.print(
-        Text.assemble((text.clean(document.run.target), "bold"), f": {_plain(document.headline)}"),
+        Text.assemble((text.clean(document.run.target), "bold"), f": {_plain(document.headline)}{badge}"),
         soft_wrap=True,
     )
     console.print(Text(f"  {out / 'report.html'}"), soft_wrap=True)

@@ -142,6 +142,7 @@ def test_the_headline_is_cause_share_line_and_saving() -> None:
 @pytest.mark.parametrize(
     ("cause", "said"),
     [
+        ("Reading the loss in every step", "Reading the loss in every step: 33 % (train.py:41); fix saves"),
         (
             "Slow loading of batches",
             "Slow loading of batches: 33 % of each step (train.py:41); the fix saves",
@@ -179,7 +180,7 @@ def test_a_long_path_is_cut_to_its_end_as_one_word() -> None:
     document.findings[0].cause = "Loading without workers"
     document.plan[0].where = "/home/some body/a very long project/src/models/attention.py:41"
     assert headline_of(document) == (
-        "Loading without workers takes 33 % of each step (…project/src/models/attention.py:41); the fix saves "
+        "Loading without workers takes 33 % of each step (…/src/models/attention.py:41); the fix saves "
         "2.9–4.1 ms"
     )
 

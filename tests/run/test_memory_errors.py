@@ -46,13 +46,17 @@ def test_the_line_and_the_step(
     assert (finding.state, finding.group) == ("fires", "plan")
     assert [culprit.line for culprit in finding.culprits] == [TOO_MUCH]
     assert f"the machine's memory, {when}" in finding.fix.how
-    assert document.headline.startswith("Memory ran out ")
-    assert document.headline.endswith(f"out_of_memory.py:{TOO_MUCH})")
-    assert ("before a complete step was recorded" in document.headline) == (step == 1)
-    doubt = f"Memory ran out (the machine's memory, {when}): only the steps until then were recorded."
-    assert (document.badge, document.doubt) == (
-        ("", "") if step == 1 else ("out of memory", f"{doubt} The first fix says what helps.")
-    )
+    if step == 1:
+        assert document.headline.startswith("Memory ran out before a complete step was recorded (")
+        assert document.headline.endswith(f"out_of_memory.py:{TOO_MUCH})")
+        assert (document.badge, document.doubt) == ("", "")
+    else:
+        number = 1 + [row.rule for row in document.plan].index("out-of-memory")
+        assert (document.badge, document.doubt) == (
+            "out of memory",
+            f"Memory ran out (the machine's memory, {when}): only the steps until then were recorded. "
+            f"Fix {number} says what helps.",
+        )
 
 
 def test_the_scripts_own_traceback_is_untouched(run_script: Run) -> None:
