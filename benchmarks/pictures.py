@@ -24,7 +24,7 @@ from benchmarks import ROOT
 from benchmarks.options import parser
 from benchmarks.samples import FOLDER
 from diagnose.pipeline import report
-from docs.readme import WITHOUT
+from docs.readme import SHOWN
 
 PICTURES = ROOT / "docs" / "pictures"
 RUNS = {"sick": "input-wait/sick", "healthy": "input-wait/healthy"}  # name in the pictures → recording
@@ -50,8 +50,8 @@ def main(arguments: Sequence[str]) -> None:
             viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce"
         )
         _photograph_report(page, runs / "sick")
-        if WITHOUT.is_file():
-            report(WITHOUT, Path(folder) / "quoted")
+        if SHOWN.is_file():
+            report(SHOWN, Path(folder) / "quoted")
             _photograph_step(page, Path(folder) / "quoted")
         with tensorboard(runs) as address:
             _photograph_tab(page, address)
