@@ -352,7 +352,8 @@ def test_what_a_start_recorded_in_full_is_not_recorded_again(tmp_path: Path) -> 
     assert stderr.count("diagnose: everything was recorded before the ranks were restarted") == 1
     assert [path.name for path in tmp_path.glob("here*")] == ["here"]
     assert any(
-        note.startswith("A rank failed when all had been recorded.") for note in notes_of(tmp_path / "here")
+        note.startswith("A rank failed after everything was recorded.")
+        for note in notes_of(tmp_path / "here")
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from diagnose.judge.rules import Rule, load_rules
+from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import FACT_SELECTORS
 from diagnose.measure.metrics import METRICS
 from diagnose.measure.selection import SELECTORS
@@ -65,10 +66,13 @@ def test_a_rule_is_said_plainly(rule: Rule) -> None:
     assert len(re.sub(r" \([^()]*\)", "", rule.symptom).split()) <= LONGEST_SYMPTOM
 
 
-def test_metrics_and_selectors_are_said_plainly() -> None:
+def test_metrics_selectors_and_rows_are_said_plainly() -> None:
     meanings = [metric.meaning for metric in METRICS.values()]
     named = [selector.meaning for selector in [*SELECTORS.values(), *FACT_SELECTORS.values()]]
-    assert [wrong for text in [*meanings, *named] for wrong in wrong_words(text) + too_long(text)] == []
+    rows = [meaning for _, meaning in TITLES.values()]
+    assert [
+        wrong for text in [*meanings, *named, *rows] for wrong in wrong_words(text) + too_long(text)
+    ] == []
 
 
 def test_a_metric_starts_with_what_it_is() -> None:

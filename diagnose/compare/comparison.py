@@ -28,7 +28,7 @@ from diagnose.compare.model import (
 )
 from diagnose.compare.noise import FLOOR_SHARE, RowTime, Run, Runs
 from diagnose.document.model import Average, Document, Evidence, Finding, LedgerRow, Scalar, Tool
-from diagnose.document.queries import is_complete, metric, place, recorded_by_us
+from diagnose.document.queries import is_complete, is_whole_trace, metric, place, recorded_by_us
 from diagnose.judge.findings import OPERATORS
 from diagnose.run.child.step_clock import StepClock
 
@@ -92,16 +92,12 @@ def _why_not(runs: Runs) -> str:
     clocks = [one.steps.clock for one in (a, b)]
     if StepClock.TRACE not in clocks and clocks[0] != clocks[1]:
         return f"a step of A ends with {clocks[0].event}, one of B with {clocks[1].event}"
-    if sum(_is_whole_trace(one) for one in (a, b)) == 1:
+    if sum(is_whole_trace(one) for one in (a, b)) == 1:
         return (
-            f"nothing marks the steps of {'A' if _is_whole_trace(a) else 'B'}: its whole recording counts as "
+            f"nothing marks the steps of {'A' if is_whole_trace(a) else 'B'}: its whole recording counts as "
             "one"
         )
     return ""
-
-
-def _is_whole_trace(document: Document) -> bool:
-    return document.steps.step_source == "whole trace"
 
 
 def differences(a: Document, b: Document) -> list[Difference]:

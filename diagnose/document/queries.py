@@ -71,6 +71,11 @@ def ledger_ms(document: Document) -> float | None:
     return sum(row.ms_per_step for row in document.ledger) or step_ms(document)
 
 
+def is_whole_trace(document: Document) -> bool:
+    """Whether nothing marks the steps of a trace, so that all of it counts as one."""
+    return document.steps.step_source == "whole trace"
+
+
 def plan_row(finding: Finding, document: Document) -> PlanRow | None:
     """The finding's row of the plan; None if it is not planned."""
     return next((row for row in document.plan if row.rule == finding.rule), None)

@@ -79,7 +79,7 @@ TITLES: dict[str, tuple[str, str]] = {
     ),
     "copies": ("Copies", "tensors copied or converted outside the model"),
     "operators": ("Other operators", "operators outside forward, backward and optimizer"),
-    "python": ("Python", "no operator runs: the script's own Python, or waiting outside torch"),
+    "python": ("Python", "no operator runs: your Python code, or waiting outside torch"),
     "unattributed": (
         "Unattributed",
         "work was queued but had not started, or no event in the recording explains the time",

@@ -90,9 +90,7 @@ def _setting(document: Document) -> str:
     run, step = document.run, figures.step(document)
     parts = [f"Step: {step}"] if step else []
     parts += map(prose, throughput.told(document))
-    complete = document.steps.complete
-    recorded = f"{text.count(complete)} complete step{'' if complete == 1 else 's'} recorded"
-    parts += [f"device: {code(run.device)}", recorded]
+    parts += [f"device: {code(run.device)}", f"recorded: {figures.recorded(document)}"]
     return " · ".join(parts)
 
 

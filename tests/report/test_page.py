@@ -104,7 +104,7 @@ def test_the_answer_comes_first() -> None:
     assert said.startswith(
         "Skip to the report Diagnosis of train.py Input loading without workers: 33 % of each step"
     )
-    assert "Step 12.3 ms Device cpu Complete steps recorded 8" in said
+    assert "Step 12.3 ms Device cpu Recorded 8 complete steps" in said
     body = Outline(rest.partition("</nav>")[2]).text
     wanted = [
         "What to do",

@@ -22,7 +22,7 @@ LEAST_EQUAL = 3  # collectives of one kind and size, to tell that some take long
 NO_COLLECTIVES = Missing("no collective was recorded on a GPU")
 NO_LARGE = Missing("no collective of 16 MiB or more, of a known kind, size and number of ranks, was recorded")
 NO_EQUAL = Missing("no three collectives of one kind and known size were recorded")
-NO_LINK = Missing("how fast this GPU is linked to others is not in the table of links")
+NO_LINK = Missing("the link speed of this GPU is not known")
 NO_HOST_RANKS = Missing("no collective of 16 MiB or more was recorded on all ranks of one machine")
 
 

@@ -91,11 +91,7 @@ def _slow_item_where(measured: Measured) -> Value | Missing:
 @metric("slow_item_callee", "", "Costliest function that this line calls")
 def _slow_item_callee(measured: Measured) -> Value | Missing:
     lines = _slow_item(measured)
-    return (
-        short_callee(lines[0].callee)
-        if lines
-        else Missing("no line of the script's own is called by the loader")
-    )
+    return short_callee(lines[0].callee) if lines else Missing("the loader calls no line of your code")
 
 
 @metric("slow_item_reads_files", "yes/no", "This line reads a file or decodes what was read")

@@ -83,7 +83,7 @@ def _loader_place(measured: Measured) -> Value | Missing:
     if isinstance(loader, Missing):
         return loader
     if not loader.get("file"):
-        return Missing("the loader is not made by a line of the script's own")
+        return Missing("no line of your code makes the loader")
     return f"{Sources(measured.recording).shown(loader['file'])}:{loader['line']}"
 
 
@@ -141,7 +141,7 @@ def _missing_workers(measured: Measured) -> Value | Missing:
 @metric("more_workers", "count", "Suggested number of workers, if it is higher and a core is free")
 def _more_workers(measured: Measured) -> Value | Missing:
     if measured.needed("missing_workers") <= 0:
-        return Missing("the loader has as many worker processes as can be suggested")
+        return Missing("the loader already has the suggested number of workers")
     return (
         measured.metric("suggested_workers")
         if measured.metric("core_for_workers") is True
@@ -336,7 +336,7 @@ def steps_into_epoch(measured: Measured) -> np.ndarray:
     if phase is None:
         raise Unknown(NO_PLAIN_STEPS)
     if length < SHORTEST_EPOCH:
-        raise Unknown(Missing("the epochs are too short to tell their ends from the rest"))
+        raise Unknown(Missing("the epochs are too short to separate their ends from the rest"))
     first = phase["first_tick"] // measured.recording.ticks_per_step + 1
     numbers = first + np.arange(len(measured.recording.step_ns("plain")))
     begins = epoch_begins(measured.recording, known(feeding_loader(measured)))

@@ -93,7 +93,7 @@ def _out_of_memory_count(measured: Measured) -> Value | Missing:
 def _memory_error(measured: Measured) -> Value | Missing:
     error = measured.recording.facts.get("memory_error")
     if not error:
-        return Missing("the script did not die of a lack of memory") if measured.recording.facts else NO_FACTS
+        return Missing("the script did not end for lack of memory") if measured.recording.facts else NO_FACTS
     whose = "GPU" if error["device"] == "cuda" else "machine"
     ticks = error["tick_count"]
     when = (
@@ -139,7 +139,7 @@ def _memory_growth_bytes(measured: Measured) -> Value | Missing:
     if series is None:
         return Missing("the memory in use was not recorded")
     if len(series) < MIN_SAMPLES:
-        return Missing(f"memory was looked at after fewer than {MIN_SAMPLES} plain steps", "--plain-steps")
+        return Missing(f"memory was read in fewer than {MIN_SAMPLES} plain steps", "--plain-steps")
     return steady_growth(series, measured.recording.memory_steps(len(series)))
 
 

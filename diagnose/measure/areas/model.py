@@ -212,4 +212,4 @@ def _conv_norm_pair_count(measured: Measured) -> Value | Missing:
         return models
     counts = [model.get("conv_norm_pair_count") for model in models]
     known = [int(count) for count in counts if count is not None]
-    return sum(known) if known else Missing("pairs of convolution and normalisation were not looked for")
+    return sum(known) if known else Missing("pairs of convolution and normalisation were not recorded")

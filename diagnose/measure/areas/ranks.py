@@ -25,11 +25,9 @@ ONE_RANK = Missing(
     "torchrun --nproc-per-node N -m diagnose YOUR_SCRIPT.py",
     in_trace=Missing("one rank was recorded", "python -m diagnose FOLDER_OF_ALL_RANKS"),
 )
-TOO_LITTLE = Missing(
-    "the steps found in the recordings of all ranks are too few to tell who is late", "--steps"
-)
-NO_LATE_RANK = Missing("no rank comes last again and again")
-NO_CAUSE = Missing("nothing that the ledger knows takes the late rank longer than the others")
+TOO_LITTLE = Missing("too few steps were recorded on all ranks to find a late rank", "--steps")
+NO_LATE_RANK = Missing("no rank is last again and again")
+NO_CAUSE = Missing("no part of the step takes longer on the late rank than on the others")
 MOSTLY = 2 / 3  # of the steps, as for a rank that is called late
 # causes with a rule of their own; all others are the host's work
 KINDS = {"input_wait": "input", "compute": "kernels"}

@@ -133,7 +133,7 @@ def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
     if measured.metric("disturbed"):
         return Missing("other processes kept every core busy, which makes steps slow at random")
     if measured.metric("shapes_differ"):
-        return Missing("batches differ in shape, so steps take different times by nature")
+        return Missing("batches differ in shape, so step times differ anyway")
     slow = _is_slow(measured) & ~at_epoch_ends(measured)[1:]
     beyond_ms = float((steps_ms[slow] - np.median(steps_ms)).sum()) / len(steps_ms)
     if _explained_ms(measured) >= beyond_ms / 2:

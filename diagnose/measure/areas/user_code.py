@@ -302,7 +302,7 @@ def _dominant_callee(measured: Measured) -> Value | Missing:
     return (
         short_callee(lines[0].callee)
         if lines
-        else Missing("no line of the script's own calls anything beside the model")
+        else Missing("no line of your code calls anything beside the model")
     )
 
 
