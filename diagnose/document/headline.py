@@ -6,7 +6,7 @@ At most `MOST_WORDS` words: of several ways to say it, the first that fits.
 from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
-from diagnose.document.model import NOISY_RUN, Document, Finding
+from diagnose.document.model import DISK_FULL, NOISY_RUN, Document, Finding
 from diagnose.document.queries import (
     in_group,
     is_complete,
@@ -125,7 +125,7 @@ def _nothing_recorded(document: Document) -> str:
     if document.plan:
         cause, where = planned(document)[0].cause, _in_brackets(_top_place(document))
         return _first_that_fits(f"{cause} {where}; no complete step was recorded", f"{cause} {where}")
-    if document.badge == "disk full":
+    if document.badge == DISK_FULL:
         return "The disk was full before a complete step was recorded"
     what = "The recorded block" if recorded_inside(document) else "The script"
     if ended in ("crashed", "killed"):
