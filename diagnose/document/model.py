@@ -270,7 +270,7 @@ class Measured(Struct, kw_only=True):
 
 
 class Saving(Struct, kw_only=True):
-    """What the fix gains, by itself."""
+    """What the fix gains alone."""
 
     at_most_ms: Annotated[
         float | None, _is("What it cannot gain more than; null where the finding's cost is not known.")
@@ -355,7 +355,7 @@ class PlanRow(Struct, kw_only=True):
     at_most_ms: Annotated[float | None, _is("The finding's.")]
     share: Annotated[float | None, _is("The finding's.")]
     alone_ms: Annotated[
-        float | None, _is("What the fix saves by itself, best guess; null where nothing is predicted.")
+        float | None, _is("What the fix saves alone, best guess; null where nothing is predicted.")
     ]
     cumulative_ms: Annotated[float | None, _is("What it saves with all rows above: not their sum.")]
     step_ms_after: Annotated[float | None, _is("The step then; the average one if a row's scope is average.")]
@@ -429,7 +429,7 @@ class Results(Struct, kw_only=True):
         Literal["same", "close", "differ", "other_data", "unsteady", "unknown"],
         _is(
             "same: to the bit; close: within the tolerance; differ: not; other_data: the script sees other "
-            "batches with the fix; unsteady: it differs from run to run by itself; unknown: nothing to "
+            "batches with the fix; unsteady: it differs from run to run without it; unknown: nothing to "
             "compare."
         ),
     ]

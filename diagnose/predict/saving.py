@@ -61,7 +61,7 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
     reason = saving.because
     if prediction.measured.metric("disturbed") is True:
         confidence = "low"
-        reason += "; other processes had the machine busy, which may hide or feign it"
+        reason += "; other programs kept the machine busy, so it may be larger or smaller"
     return Saving(guess, low, min(high, most_ms), most_ms, confidence, reason)
 
 

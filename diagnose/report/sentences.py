@@ -73,7 +73,7 @@ def ending(document: Document) -> str:
     if recorded_inside(document):
         return _LEFT.get(run.ended, f"The block was left: {run.ended}.")
     if run.ended == "crashed":
-        return f"The script failed by itself (exit code {run.exit_code}); its own message is in its output."
+        return f"The script failed with exit code {run.exit_code}; its output has the error."
     if run.ended == "killed":
         signal = run.signal
         return (
@@ -133,7 +133,7 @@ def unpredicted(document: Document) -> str:
     """Why no saving is told; empty if savings are."""
     reason = document.prediction_missing
     return (
-        f"Savings cannot be predicted here, for {reason}. Only what each finding costs is told."
+        f"Savings cannot be predicted here, for {reason}. The report shows what each finding costs."
         if reason
         else ""
     )
@@ -193,7 +193,7 @@ def starting_step(document: Document) -> str:
 
 
 def alternative(finding: Finding, document: Document) -> str:
-    """Another fix for the same time: what, where and what it gains by itself."""
+    """Another fix for the same time: what, where and what it gains alone."""
     line, title = place(finding), finding.fix.title
     at = f" at `{text.place(line)}`" if line else ""
     return f"{title[:1].lower()}{title[1:]}{at}: {savings.worth(finding, document)}"
@@ -367,11 +367,10 @@ def _typical(steps: Steps) -> str:
     """The mean that stands for all steps, and what the others add."""
     if not steps.typical_ms:
         return ""
-    adds = (
-        f"; the other {count(steps.untypical_count)} add {ms(steps.untypical_ms)} to the average"
-        if steps.untypical_ms
-        else ""
-    )
+    others, adds = steps.untypical_count, ""
+    if steps.untypical_ms:
+        average = ms(steps.typical_ms + steps.untypical_ms)
+        adds = f"; with the {count(others)} other{'s' * (others != 1)} the average is {average}"
     return f"; the typical ones take {ms(steps.typical_ms)} on average{adds}"
 
 

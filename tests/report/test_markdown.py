@@ -72,7 +72,7 @@ def test_a_finding_shows_evidence_culprits_advice_and_how_sure_we_are() -> None:
     report = markdown(documents.sick())
     block = above_the_folds(report).partition("### 1. Load batches in worker processes – `train.py:41`")[2]
     for part in (
-        "It takes 4.10 ms per step.",
+        "This takes 4.10 ms per step.",
         "**The fix is predicted to save 2.9–4.1 ms a step, 24–33 %; a step then takes 8.7 ms.**",
         "Pass `num_workers=2, persistent_workers=True`",
         "```python\n# train.py:41, now\nfor x, y in loader:\n```",
@@ -247,7 +247,7 @@ def test_a_run_whose_fixes_could_not_be_judged_is_not_called_healthy() -> None:
 
 def test_a_crash_says_what_happened_what_was_recorded_and_what_to_try() -> None:
     report = markdown(documents.crashed())
-    assert "failed by itself (exit code 1)" in report
+    assert "failed with exit code 1" in report
     assert "warm-up 1" in report
     assert "Fix the error first" in report
     assert "python -m diagnose train.py" in report

@@ -144,7 +144,7 @@ def test_a_finding_shows_evidence_culprits_and_advice() -> None:
         "Why The loader has no worker processes",
         "Caution Each worker holds its own copy",
         "The fix is predicted to save 2.9–4.1 ms a step, 24–33 %; a step then takes 8.7 ms.",
-        "It takes 4.10 ms per step.",
+        "This takes 4.10 ms per step.",
         "Severity high",
         "not yet proven",
         "python -m diagnose rules input-wait-no-workers explains the rule",
@@ -243,7 +243,7 @@ def test_badge_and_doubt_stand_below_the_headline_only_where_there_are_some() ->
 
 def test_without_a_step_it_says_what_happened_and_what_to_try() -> None:
     shown = outline(documents.crashed()).text
-    assert "The script failed by itself (exit code 1)" in shown and "Fix the error first" in shown
+    assert "The script failed with exit code 1" in shown and "Fix the error first" in shown
     assert "What to do" not in shown and "Where a step's time goes" not in shown
     assert "nothing to judge" in outline(documents.empty()).text
 
