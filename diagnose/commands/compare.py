@@ -71,7 +71,7 @@ def _pair(options: argparse.Namespace) -> tuple[str, str]:
     if len(named) + len(runs) < 2:
         raise UsageError(
             f"compare needs two runs, and below ./{RUNS} there is {'one' if runs else 'none'}",
-            do=f"{_USAGE}; `python -m diagnose train.py` records a run",
+            do=f"{_USAGE}; `python -m diagnose YOUR_SCRIPT.py` records a run",
         )
     a, b = (str(run) for run in (*named, *reversed(runs[: 2 - len(named)])))
     if Path(b).resolve() in (Path(a).resolve(), Path(a).resolve().parent):
@@ -108,7 +108,8 @@ def _document(target: str, options: argparse.Namespace) -> Document:
         return _read(Path(target))
     if kind not in ("run", "trace"):
         raise UsageError(
-            f"{target} is no run folder, report or trace", do="record it first: python -m diagnose train.py"
+            f"{target} is no run folder, report or trace",
+            do="record it first: python -m diagnose YOUR_SCRIPT.py",
         )
     from diagnose.pipeline import analyse
     from diagnose.report.progress import reading_progress

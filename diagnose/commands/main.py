@@ -15,6 +15,7 @@ from diagnose.commands.options import Parser
 from diagnose.commands.outputs import failed
 from diagnose.commands.table import COMMANDS, Command, command
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, DiagnoseError, UsageError
+from diagnose.run.child.writing import is_full
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except Exception as error:
+        if is_full(error):
+            return failed(f"diagnose: {error}\n  do:  make room where the output goes", EXIT_FAILURE, options)
         advice = "  do:  run again with --debug for the traceback, and please report it"
         return failed(f"diagnose failed: {type(error).__name__}: {error}\n{advice}", EXIT_FAILURE, options)
 

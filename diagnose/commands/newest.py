@@ -16,7 +16,7 @@ def newest_run(options: argparse.Namespace, missing: str, usage: str) -> Path:
     if not runs:
         raise UsageError(
             f"{missing} is missing, and there is no run below ./{RUNS}",
-            do=f"{usage}; `python -m diagnose train.py` records a run",
+            do=f"{usage}; `python -m diagnose YOUR_SCRIPT.py` records a run",
         )
     say(f"the newest run is {runs[0]}", options)
     return runs[0]

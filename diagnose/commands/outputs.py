@@ -5,7 +5,6 @@ programs on stdout, and errors in one form.
 from __future__ import annotations
 
 import argparse
-import errno
 import sys
 import time
 import traceback
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from diagnose.commands.options import reading_limits
 from diagnose.errors import DiagnoseError, UsageError
+from diagnose.run.child.writing import is_full
 from diagnose.run.record import numbered
 from diagnose.trace.source import Source, shown
 
@@ -87,7 +87,7 @@ def _elsewhere(recorded: Path | str) -> str:
 
 def _is_about(error: OSError, out: Path) -> bool:
     """Whether it is a full disk, or a file in `out`."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if is_full(error):
         return True
     return isinstance(error.filename, str) and Path(error.filename).resolve().is_relative_to(out.resolve())
 

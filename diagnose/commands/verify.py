@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     folder = Path(options.run or newest_run(options, "RUN", _USAGE)).resolve()
     if not (folder / "run.json").is_file():
         raise UsageError(
-            f"{folder} is no run folder", do="record the script first: python -m diagnose train.py"
+            f"{folder} is no run folder", do="record the script first: python -m diagnose YOUR_SCRIPT.py"
         )
     return verify(folder, options)
 

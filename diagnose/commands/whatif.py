@@ -125,7 +125,7 @@ def _recording(target: str) -> Source:
     kind = kind_of(target)
     if kind not in ("run", "trace"):
         raise UsageError(
-            f"{target} is no run folder and no trace", do="record it first: python -m diagnose train.py"
+            f"{target} is no run folder and no trace", do="record it first: python -m diagnose YOUR_SCRIPT.py"
         )
     return target if is_url(target) else Path(target)
 

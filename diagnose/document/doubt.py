@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diagnose.document.model import GPU_NOT_RECORDED, NOISY_RUN, Document
+from diagnose.document.model import DISK_FULL, GPU_NOT_RECORDED, NOISY_RUN, SAVINGS_UNKNOWN, Document
 from diagnose.document.queries import is_complete, metric, recorded_by_us, recorded_inside
 from diagnose.document.text import ms, share, size
 from diagnose.measure.areas.gpu_state import gpu_bytes
 from diagnose.measure.device_steps import HOST_AHEAD
 from diagnose.measure.metrics import Measured, Missing
-from diagnose.run.child.writing import DISK_FULL
+from diagnose.run.child.writing import STOPPED_BY_FULL_DISK
 from diagnose.trace import notes
 from diagnose.trace.notes import Note
 
@@ -84,8 +84,8 @@ def _ended(document: Document) -> Iterator[Doubt]:
 
 
 def _disk_full(document: Document) -> Iterator[Doubt]:
-    if any(note.text == DISK_FULL for note in document.notes):
-        yield Doubt("disk full", f"{DISK_FULL} Make room, or record into another folder: `--out`.")
+    if any(note.text == STOPPED_BY_FULL_DISK for note in document.notes):
+        yield Doubt(DISK_FULL, f"{STOPPED_BY_FULL_DISK} Make room, or record into another folder: `--out`.")
 
 
 def _gpu_unseen(document: Document, measured: Measured) -> Iterator[Doubt]:
@@ -185,7 +185,7 @@ def _unjudged(document: Document) -> Iterator[Doubt]:
         )
     if document.prediction_missing:
         reason = document.prediction_missing.partition(":")[0]
-        yield Doubt("savings unknown", f"{reason[:1].upper()}{reason[1:]}, so only costs are shown.")
+        yield Doubt(SAVINGS_UNKNOWN, f"{reason[:1].upper()}{reason[1:]}, so only costs are shown.")
 
 
 def gpu_notes(measured: Measured) -> list[Note]:

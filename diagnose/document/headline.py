@@ -6,7 +6,7 @@ At most `MOST_WORDS` words: of several ways to say it, the first that fits.
 from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
-from diagnose.document.model import NOISY_RUN, Document, Finding
+from diagnose.document.model import DISK_FULL, NOISY_RUN, Document, Finding
 from diagnose.document.queries import (
     in_group,
     is_complete,
@@ -125,21 +125,20 @@ def _nothing_recorded(document: Document) -> str:
     if document.plan:
         cause, where = planned(document)[0].cause, _in_brackets(_top_place(document))
         return _first_that_fits(f"{cause} {where}; no complete step was recorded", f"{cause} {where}")
+    if document.badge == DISK_FULL:
+        return "The disk was full before a complete step was recorded"
+    what = "The recorded block" if recorded_inside(document) else "The script"
+    if ended in ("crashed", "killed"):
+        return (
+            f"{what} {'failed' if ended == 'crashed' else 'was killed'} before a complete step was recorded"
+        )
     if document.run.torch_imported is False:
         return f"{target} never imported torch, so there was nothing to record"
     if saw_no_step(document) and not recorded_inside(document):
         return f"No step was seen in {target}: no optimizer step, backward or forward of a module"
-    what = "The recorded block" if recorded_inside(document) else "The script"
-    how = {
-        "crashed": "failed",
-        "killed": "was killed",
-        "timeout": "was timed out",
-        "interrupted": "was interrupted",
-    }
-    if document.badge == "disk full":
-        return "The disk was full before a complete step was recorded"
-    if ended in how:
-        return f"{what} {how[ended]} before a complete step was recorded"
+    if ended in ("timeout", "interrupted"):
+        how = "was timed out" if ended == "timeout" else "was interrupted"
+        return f"{what} {how} before a complete step was recorded"
     return "No complete step was recorded, so there is nothing to judge"
 
 

@@ -19,7 +19,13 @@ from diagnose.trace.notes import Note
 
 SCHEMA: Literal[2] = 2  # of the result document; another number where a key changes its meaning
 VERIFICATION_SCHEMA: Literal[1] = 1
-GPU_NOT_RECORDED, NOISY_RUN = "GPU not recorded", "noisy run"  # badges that other code asks for
+# Badges that other code asks for.
+GPU_NOT_RECORDED, NOISY_RUN, DISK_FULL, SAVINGS_UNKNOWN = (
+    "GPU not recorded",
+    "noisy run",
+    "disk full",
+    "savings unknown",
+)
 
 Scalar = bool | int | float | str | None
 TrialState = Literal["measured", "not_held", "failed", "not_tried", "no_time"]

@@ -101,7 +101,7 @@ def _plan(document: Document) -> str:
     return section(
         "What to do",
         plan_table(document),
-        unpredicted if document.prediction_missing else "",
+        unpredicted if sentences.says_unpredicted(document) else "",
         prose(sentences.starting_step(document)),
     )
 

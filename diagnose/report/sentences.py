@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from diagnose.document import savings, text
-from diagnose.document.model import GPU_NOT_RECORDED, Document, Finding, Spread, Steps
+from diagnose.document.model import GPU_NOT_RECORDED, SAVINGS_UNKNOWN, Document, Finding, Spread, Steps
 from diagnose.document.queries import (
     automatic,
     has_script,
@@ -137,6 +137,11 @@ def unpredicted(document: Document) -> str:
         if reason
         else ""
     )
+
+
+def says_unpredicted(document: Document) -> bool:
+    """Whether the plan has to say that no saving is predicted: the doubt above it does not."""
+    return bool(document.prediction_missing) and document.badge != SAVINGS_UNKNOWN
 
 
 def replayed(document: Document) -> str:

@@ -9,14 +9,16 @@ import re
 from typing import NamedTuple
 
 START_BYTES = 512  # of a file are looked at
-RECORD_HINT = "Record one with torch.profiler and export_chrome_trace(), or run: python -m diagnose train.py"
-_PROFILED = "Name the script that was profiled: python -m diagnose train.py"
+RECORD_HINT = (
+    "Record one with torch.profiler and export_chrome_trace(), or run: python -m diagnose YOUR_SCRIPT.py"
+)
+_PROFILED = "Name the script that was profiled: python -m diagnose YOUR_SCRIPT.py"
 _READS = (
-    "Name the script that reads it, with this file among its arguments: python -m diagnose train.py "
+    "Name the script that reads it, with this file among its arguments: python -m diagnose YOUR_SCRIPT.py "
     "--config FILE"
 )
-_LOADS = "Name the script that writes or loads it: python -m diagnose train.py"
-_STARTS = "Name the Python script that it starts, with the same arguments: python -m diagnose train.py"
+_LOADS = "Name the script that writes or loads it: python -m diagnose YOUR_SCRIPT.py"
+_STARTS = "Name the Python script that it starts, with the same arguments: python -m diagnose YOUR_SCRIPT.py"
 _UNPACK = "Unpack it, and name a script or a trace in it."
 _NOTEBOOK = (
     "Open `with diagnose.record():` around the loop in it, or make a script of it: jupyter nbconvert --to "

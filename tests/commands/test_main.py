@@ -758,6 +758,17 @@ def test_an_error_that_has_nothing_to_do_with_writing_is_not_called_so(
     assert "cannot be written to" not in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+def test_output_that_finds_no_room_is_said_in_one_message() -> None:
+    command = [sys.executable, "-m", "diagnose", "metrics"]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "diagnose: [Errno 28] No space left on device\n  do:  make room where the output goes\n"
+    )
+
+
 def test_verify_on_a_full_disk_goes_on_where_it_was(
     verifiable: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,7 +91,10 @@ def test_without_a_run_the_error_says_how_to_get_one(
 ) -> None:
     assert cli.main(argv) == 2
     err = capsys.readouterr().err
-    assert "is missing, and there is no run below ./diagnosis" in err and "python -m diagnose train.py" in err
+    assert (
+        "is missing, and there is no run below ./diagnosis" in err
+        and "python -m diagnose YOUR_SCRIPT.py" in err
+    )
 
 
 # ---- compare

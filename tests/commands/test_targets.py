@@ -141,7 +141,7 @@ def test_a_script_for_another_program_is_named(line: str) -> None:
     Path("job").write_text(f"{line}\npython train.py\n")
     with pytest.raises(UsageError, match=r"job is a script for (sh|bash|zsh|perl), ") as refusal:
         targets.kind_of("job")
-    assert "python -m diagnose train.py" in refusal.value.do
+    assert "python -m diagnose YOUR_SCRIPT.py" in refusal.value.do
 
 
 @pytest.mark.parametrize(
@@ -222,6 +222,6 @@ def test_nothing_is_run_and_one_message_says_what_to_do(
         "diagnose: kernels.csv is a table or log of Nsight Compute, neither a script in Python nor a trace "
         "of torch.profiler",
         """  saw: it starts with b'"ID","Process ID'""",
-        "  do:  Name the script that was profiled: python -m diagnose train.py",
+        "  do:  Name the script that was profiled: python -m diagnose YOUR_SCRIPT.py",
     ]
     assert not Path("diagnosis").exists()

@@ -16,7 +16,7 @@ from diagnose.report.page import fragment
 from diagnose.report.terminal import print_summary
 
 from . import documents
-from .documents import Document, changed
+from .documents import Document, change, changed
 
 
 def unrecorded(**changes: bool) -> Document:
@@ -67,3 +67,11 @@ def test_where_steps_were_seen_the_verdict_is_another(torch_imported: bool | Non
     document.run.torch_imported = torch_imported
     assert headline_of(document) == "The script failed before a complete step was recorded"
     assert "Not judged" in markdown(document)
+
+
+@pytest.mark.parametrize(("ended", "how"), [("crashed", "failed"), ("killed", "was killed")])
+@pytest.mark.parametrize("torch_imported", [False, True])
+def test_a_script_that_failed_is_told_so_first(ended: str, how: str, torch_imported: bool) -> None:
+    document = unrecorded(torch_imported=torch_imported)
+    change(document.run, ended=ended)
+    assert headline_of(document) == f"The script {how} before a complete step was recorded"

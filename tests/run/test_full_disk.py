@@ -18,7 +18,7 @@ from diagnose.pipeline import analyse
 from diagnose.run.child.recorder import Recording
 from diagnose.run.child.shared_state import SharedState
 from diagnose.run.child.ticks import TickLog
-from diagnose.run.child.writing import DISK_FULL, is_full
+from diagnose.run.child.writing import STOPPED_BY_FULL_DISK, is_full
 
 from .running import Recorded
 
@@ -72,9 +72,9 @@ def test_what_was_recorded_before_the_disk_was_full_is_reported(run_script: Call
         run = run_script("plain", timeout_s=100.0)
     assert run.outcome.ended in ("stopped", "finished") and "Traceback" not in run.stderr
     document = analyse(run.folder)
-    assert DISK_FULL in [note.text for note in document.notes]
+    assert STOPPED_BY_FULL_DISK in [note.text for note in document.notes]
     assert document.badge == "disk full"
-    assert document.doubt == f"{DISK_FULL} Make room, or record into another folder: `--out`."
+    assert document.doubt == f"{STOPPED_BY_FULL_DISK} Make room, or record into another folder: `--out`."
 
 
 def test_a_run_whose_end_finds_no_room_is_still_an_outcome(

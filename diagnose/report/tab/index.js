@@ -104,7 +104,7 @@ function noteOn({ logdir, searching, cut, runs }) {
   if (!logdir) return "TensorBoard was started without --logdir, below which this tab looks for runs.";
   if (searching) return `Looking for runs in ${logdir} …`;
   if (cut) return `${logdir} holds more than is looked through. Start TensorBoard nearer to the runs that are missing here.`;
-  if (runs.length === 0) return `There is no report of diagnose in ${logdir}. \`python -m diagnose train.py\` writes one.`;
+  if (runs.length === 0) return `There is no report of diagnose in ${logdir}. \`python -m diagnose YOUR_SCRIPT.py\` writes one.`;
   return "";
 }
 

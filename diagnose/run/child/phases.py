@@ -33,7 +33,7 @@ from .shared_state import Stage
 from .step_clock import StepClock
 from .ticks import TickLog
 from .warm_up import WarmUp
-from .writing import DISK_FULL, is_full
+from .writing import STOPPED_BY_FULL_DISK, is_full
 
 _NEVER = 1 << 62
 # at least between two samples of plain steps: reading the kernel's files costs a step some 10 µs in its midst
@@ -447,7 +447,7 @@ class Phases:
         except Exception as error:
             self._recording = None
             lost = f"The {self._name} in progress was lost when the script ended: {error}."
-            self._results.note(DISK_FULL if is_full(error) else lost)
+            self._results.note(STOPPED_BY_FULL_DISK if is_full(error) else lost)
 
     def _close_early(self) -> None:
         """Between two ticks: what is recorded of a whole step is kept."""
@@ -459,7 +459,7 @@ class Phases:
 
     def abandon(self, error: Exception) -> None:
         """Our own failure: the script runs on, what has been recorded stays."""
-        self._results.note(DISK_FULL if is_full(error) else f"The {self._name} failed: {error!r}")
+        self._results.note(STOPPED_BY_FULL_DISK if is_full(error) else f"The {self._name} failed: {error!r}")
         with contextlib.suppress(Exception):
             self.discard()
         self._recording, self._tick_ns, self.over = None, [], True

@@ -7,7 +7,9 @@ import json
 import os
 from typing import Any
 
-DISK_FULL = "The disk was full, so the recording stopped early."  # a note, by which the report knows
+STOPPED_BY_FULL_DISK = (
+    "The disk was full, so the recording stopped early."  # a note, by which the report knows
+)
 
 
 def is_full(error: BaseException) -> bool:
