@@ -9,6 +9,7 @@ import argparse
 import json
 import re
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,7 @@ def verify_recorded(folder: Path, options: argparse.Namespace) -> int:
 
 def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = False) -> int:
     """Try the fixes of the run's plan, write its reports anew, say what came of it; the exit code."""
+    began_s = time.monotonic()
     from diagnose.document.queries import exit_code
     from diagnose.pipeline import analyse, report
     from diagnose.report.console import stderr_console
@@ -81,6 +83,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.verify.candidates import by_hand, candidates
+    from diagnose.verify.deadline import Deadline
     from diagnose.verify.verification import Verifier
 
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -102,12 +105,15 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
         output.close()
         return exit_code(document, options.fail_on)
     before = document.verification.tried if document.verification and not options.fresh else []
+    analysis_s = time.monotonic() - began_s
+    deadline = Deadline.after(options.budget - 2 * analysis_s)  # to write the report takes about as long
     with verify_progress(quiet=options.quiet) as progress:
         verifier = Verifier(
             job_of(record, facts),
             document,
             folder / "verify",
             _verify_options(options),
+            deadline,
             progress,
             lambda verification: _save(verification, folder),
             before,
@@ -223,9 +229,7 @@ def _python(record: dict[str, Any]) -> str:
 def _verify_options(options: argparse.Namespace) -> VerifyOptions:
     from diagnose.verify.verification import VerifyOptions
 
-    return VerifyOptions(
-        precision=options.precision, budget_s=options.budget, steps=options.steps, fresh=options.fresh
-    )
+    return VerifyOptions(precision=options.precision, steps=options.steps, fresh=options.fresh)
 
 
 def _save(verification: Verification, folder: Path) -> None:

@@ -5,7 +5,6 @@ verification interrupted and taken up again.
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import pytest
 from diagnose.document.model import FixResult
 from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
+from diagnose.verify.deadline import Deadline
 from diagnose.verify.paired import Arm, RunFailed, TrialRunner
 from diagnose.verify.results import data_differ, results
 from diagnose.verify.statistics import LOOKS
@@ -89,7 +89,7 @@ def test_a_model_without_a_loss_is_compared_by_what_it_returns(tmp_path: Path) -
 def test_an_arm_that_fails_says_how(tmp_path: Path) -> None:
     bench = TrialRunner(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
     with pytest.raises(RunFailed, match="exit code 1: RuntimeError: no workers here"):
-        bench.once(Arm(job("fails-in-worker"), (WORKERS,)), "")
+        bench.once(Arm(job("fails-in-worker"), (WORKERS,)), "", Deadline.never())
 
 
 def test_real_pairs_are_run_with_the_fix_in_hold_and_kept(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_real_pairs_are_run_with_the_fix_in_hold_and_kept(tmp_path: Path) -> Non
     settings, precise_enough = TrialSettings(12, 4, 1, timeout_s=120), 1e6
     arms = Arm(job("quick")), Arm(job("quick"), (WORKERS,))
     bench = TrialRunner(Store(tmp_path), settings, lambda label: None)
-    outcome = bench.compare_arms(*arms, precise_enough, math.inf, "")
+    outcome = bench.compare_arms(*arms, precise_enough, Deadline.never(), "")
     assert outcome is not None and outcome.comparison.pairs + outcome.comparison.outliers == LOOKS[0]
     assert [one["interventions"] for one in outcome.before] == [[]] * LOOKS[0]
     assert [one["interventions"] for one in outcome.after] == [[{"held": 1, "why_not": ""}]] * LOOKS[0]
@@ -106,7 +106,7 @@ def test_real_pairs_are_run_with_the_fix_in_hold_and_kept(tmp_path: Path) -> Non
         raise AssertionError("all of it was kept")
 
     again = TrialRunner(Store(tmp_path), settings, lambda label: None, never)
-    kept = again.compare_arms(*arms, precise_enough, math.inf, "")
+    kept = again.compare_arms(*arms, precise_enough, Deadline.never(), "")
     assert kept is not None and kept.comparison == outcome.comparison
 
 
