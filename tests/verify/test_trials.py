@@ -57,6 +57,16 @@ def test_a_script_that_ends_first_leaves_what_there_was(tmp_path: Path) -> None:
     assert (tmp_path / "printed.txt").read_text() == "finished\n"
 
 
+def test_a_run_that_is_ended_by_its_time_limit_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is kept: it is not asked to stop at its next step, which may never come."""
+    monkeypatch.setattr("diagnose.run.launch._GRACE_AFTER_ASKING_S", 120.0)
+    settings = TrialSettings(400, 4, 1, timeout_s=8)
+    left = run_trial(job("hangs"), (), settings, tmp_path)
+    assert left["ended"] == "timeout" and left["wall_s"] < 60
+
+
 def test_random_items_differ_between_processes_unless_batches_are_seeded(tmp_path: Path) -> None:
     before, again, after = (
         trial(tmp_path / str(number), "random", *specs) for number, specs in enumerate(((), (), (WORKERS,)))
