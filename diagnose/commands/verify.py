@@ -41,6 +41,7 @@ Without RUN it is the newest run below ./diagnosis. Its script is run again and 
 as it is and with a fix made inside the process, without a profiler, and stopped after some steps.
 Your script really runs: it will overwrite its own outputs each time. Its source is not touched.
 What was measured goes into the run's report; fixes.diff beside it holds the changes as a patch.
+It ends within --budget, give or take a few seconds; the same command goes on where it stopped.
 """
 _EPILOG = """\
 examples:
@@ -273,7 +274,7 @@ def add_verify_options(parser: Parser, *, shown: bool = True) -> None:
     helps = {
         "--allow": "also try fixes that change the last digits of results",
         "--precision": "measure changes to within ± this share (default 2%%)",
-        "--budget": "stop after 90s, 10m, 1h … (default 10m)",
+        "--budget": "the time for all of it, report included: 90s, 10m, 1h … (default 10m)",
     }
     said = {flag: help if shown else argparse.SUPPRESS for flag, help in helps.items()}
     add = parser.add_argument

@@ -201,7 +201,14 @@ def remarks(document: Document) -> list[str]:
     if proof is None:
         return []
     tried = proof.tried
-    said = [_noise(proof), *proof.warnings, _together(proof), *map(_curve, tried), *map(_memory, tried)]
+    said = [
+        _unfinished(proof),
+        _noise(proof),
+        *proof.warnings,
+        _together(proof),
+        *map(_curve, tried),
+        *map(_memory, tried),
+    ]
     said += [f"{one.title}: {one.why}." for one in all_tried(proof) if one.state == "measured" and one.why]
     if proof.seeded_batches:
         said.append(
@@ -219,6 +226,16 @@ def remarks(document: Document) -> list[str]:
             "goes on from there."
         )
     return [sentence for sentence in said if sentence]
+
+
+def _unfinished(proof: Verification) -> str:
+    """What there was no time for, and what to do."""
+    late = [title(one) or call(one) for one in all_tried(proof) if one.state == "no_time"]
+    if not late or proof.interrupted:
+        return ""
+    if not proof.runs:
+        return "No run of the script ended within the budget: give it a larger --budget."
+    return f"Not measured within the budget: {'; '.join(late)}. Run the same command again to continue."
 
 
 def _noise(proof: Verification) -> str:

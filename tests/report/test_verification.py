@@ -162,6 +162,16 @@ def test_a_curve_and_memory_are_told_where_there_is_something_to_tell() -> None:
     )
 
 
+def test_what_there_was_no_time_for_is_named_with_what_to_do() -> None:
+    late = tried(title="Fuse the optimizer", state="no_time", change=None, verdict=None, results=None)
+    rest = "Not measured within the budget: Fuse the optimizer. Run the same command again to continue."
+    assert rest in said_of(tried(), late)
+    assert "within the budget" not in said_of(tried())
+    assert "within the budget" not in said_of(late, interrupted=True)  # which says what to do as well
+    none = "No run of the script ended within the budget: give it a larger --budget."
+    assert none in said_of(late, runs=0)
+
+
 def test_the_report_has_a_section_of_what_was_measured() -> None:
     document = documents.sick()
     assert "## Measured" not in markdown(document)

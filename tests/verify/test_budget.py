@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from diagnose.verify.trial import Job, TrialSettings
 from diagnose.verify.verification import Verifier, VerifyOptions
 from tests.verify.test_verification import DOCUMENT, Machine, fix
 
+SCRIPTS = Path(__file__).parent / "scripts"
 RUN_S = 4.0
 
 
@@ -170,6 +174,29 @@ def test_what_was_measured_before_stays_where_there_is_no_time(tmp_path: Path) -
         machine,
     )
     assert verifier.prove([fix("gc_freeze")]).tried == earlier
+
+
+@pytest.mark.live
+def test_a_real_verification_ends_within_its_budget(tmp_path: Path) -> None:
+    """300 steps take 5 s and more, and the start of each process some: to try the fix would take three runs.
+
+    The bound leaves ten seconds to a slow machine.
+    """
+    run = tmp_path / "run"
+    diagnose = [sys.executable, "-m", "diagnose"]
+    recording = [*diagnose, "--out", str(run), "--steps", "2", "--no-stacks", "waiting.py", "slow"]
+    assert subprocess.run(recording, cwd=SCRIPTS, capture_output=True).returncode == 0
+    began = time.monotonic()
+    verify = [*diagnose, "verify", str(run), "--try", "dataloader:num_workers=2"]
+    done = subprocess.run(
+        [*verify, "--steps", "300", "--budget", "8s"], cwd=tmp_path, capture_output=True, text=True
+    )
+    took_s = time.monotonic() - began
+    assert done.returncode == 0, done.stderr
+    assert took_s < 8 + 10
+    assert "not measured: the budget ended before it was tried" in " ".join(done.stderr.split())
+    proof = json.loads((run / "verify.json").read_text())
+    assert [one["state"] for one in proof["tried"]] == ["no_time"] and proof["runs"] <= 1
 
 
 def test_only_runs_that_came_to_their_end_are_counted(tmp_path: Path) -> None:
