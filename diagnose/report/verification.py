@@ -108,13 +108,10 @@ def saved(result: FixResult) -> str:
 
 def verdict(result: FixResult) -> str:
     """In words: `faster by 38–42 %`."""
+    if result.state == "not_tried":
+        return result.why
     if result.state != "measured":
-        lead = {
-            "not_held": "did not take hold",
-            "failed": "failed",
-            "not_tried": "not tried",
-            "no_time": "not measured",
-        }[result.state]
+        lead = {"not_held": "did not take hold", "failed": "failed", "no_time": "not measured"}[result.state]
         return f"{lead}: {result.why}"
     change = result.change
     assert change is not None
@@ -265,7 +262,7 @@ def _together(proof: Verification) -> str:
 def _curve(result: FixResult) -> str:
     """`Step time by num_workers: 1 → 42.0 ms, 2 → 30.1 ms. Best: 2.`"""
     curve = result.curve
-    if not curve:
+    if not curve or len(curve.ms) < 2:
         return ""
     points = ", ".join(f"{number} → {ms(value)}" for number, value in curve.ms.items())
     return f"Step time by {curve.argument}: {points}. Best: {curve.knee}."

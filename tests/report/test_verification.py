@@ -67,7 +67,10 @@ def by(low: float, high: float, **given: Any) -> FixResult:
         (tried(verdict="changes_result"), "changes the result; faster by 38–42 %"),
         (tried(state="not_held", why="It is already so."), "did not take hold: It is already so."),
         (tried(state="failed", why="it was killed by SIGKILL"), "failed: it was killed by SIGKILL"),
-        (tried(state="not_tried", why="no tool"), "not tried: no tool"),
+        (
+            tried(state="not_tried", why="needs a manual change; not measured"),
+            "needs a manual change; not measured",
+        ),
     ],
 )
 def test_verdicts_are_words(one: FixResult, said: str) -> None:
@@ -156,6 +159,8 @@ def test_a_curve_and_memory_are_told_where_there_is_something_to_tell() -> None:
     }
     told = said_of(tried(curve=curve, memory=memory))
     assert "1 → 42.0 ms, 2 → 30.1 ms. Best: 2." in told
+    one_number = curve | {"ms": {"2": 30.1}}  # there was no time for more, and nothing to compare
+    assert "Best" not in said_of(tried(curve=one_number))
     assert "Host memory, at its peak: 1.00 GiB before, 2.00 GiB with the fix" in told
     assert "memory" not in said_of(
         tried(memory={"peak_resident_bytes": {"before": 2**30, "after": 2**30 + 2**20}})
