@@ -5,7 +5,6 @@ without a fix, without the recorder.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from diagnose.run.settings import Target
 from diagnose.verify import statistics
+from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.lengths import fitted
 from diagnose.verify.paired import Arm, TrialRunner
 from diagnose.verify.store import Store
@@ -34,15 +34,19 @@ def compare_arms(before: Path, after: Path, step_ms: float, folder: Path, budget
     ``change``, ``low``, ``high``, ``noise``, ``before_ms``, ``after_ms`` (see `statistics.Comparison`).
     ``step_ms`` is about what a step takes. Only the verdict where the time was not enough. Raises RunFailed.
     """
-    ends_at = time.monotonic() + budget_s
+    deadline = Deadline.after(budget_s)
     steps = max(FEWEST_STEPS, min(MOST_STEPS, round(RUN_MS / step_ms)))
     bench = TrialRunner(
         Store(folder),
         TrialSettings(steps + UNTIMED_STEPS, UNTIMED_STEPS, 1, timeout_s=TIMEOUT_S),
         lambda label: None,
     )
-    bench = bench.with_settings(fitted(bench.settings, bench.once(arm(before), before.stem)))
-    outcome = bench.compare_arms(arm(before), arm(after), PRECISION, ends_at, after.stem)
+    try:
+        first = bench.once(arm(before), before.stem, deadline)
+    except OutOfTime:
+        return {"verdict": "too few runs"}
+    bench = bench.with_settings(fitted(bench.settings, first))
+    outcome = bench.compare_arms(arm(before), arm(after), PRECISION, deadline, after.stem)
     if outcome is None:
         return {"verdict": "too few runs"}
     return {"verdict": statistics.verdict(outcome.comparison, PRECISION), **asdict(outcome.comparison)}

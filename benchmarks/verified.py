@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -42,6 +41,7 @@ from diagnose.report.accuracy import HEADERS, accuracy_rows, in_sum
 from diagnose.report.verification import losses, verdict
 from diagnose.verify import statistics
 from diagnose.verify.accuracy import pairs_of
+from diagnose.verify.deadline import Deadline
 from diagnose.verify.paired import RunFailed, TrialRunner
 from diagnose.verify.store import Store
 from diagnose.verify.trial import TrialSettings
@@ -120,9 +120,12 @@ def against_twin(found: Verified, sick: Sample, folder: Path, budget_s: float = 
     settings = TrialSettings(tried.step_to - 1, max(1, tried.step_from - 1), 1, timeout_s=300)
     bench = TrialRunner(Store(folder / "twin" / sick.case), settings, lambda label: None)
     try:
-        deadline = time.monotonic() + budget_s
         outcome = bench.compare_arms(
-            arm(twin_of(sick).script), arm(sick.script, [spec]), PRECISION, deadline, sick.case
+            arm(twin_of(sick).script),
+            arm(sick.script, [spec]),
+            PRECISION,
+            Deadline.after(budget_s),
+            sick.case,
         )
     except RunFailed as failed:
         return Verified(found.case, found.proof, None, str(failed))

@@ -57,10 +57,11 @@ def _gained() -> str:
     gained = [ms((step_ms(a) or 0.0) - (step_ms(b) or 0.0)) for a, b in pairs]
     predicted = [saving(a) for a, _ in pairs]
     measured = ", ".join(gained[:-1])
+    ranges = ", ".join(predicted[:-1])
     return (
-        f"Five recordings of this job are there with four workers, too. They take {measured} and {gained[-1]} "
-        f"less per step than without; predicted were {', '.join(predicted[:-1])} and {predicted[-1]}. A recording "
-        "of six steps is known no better than that; `verify` measures with as many as it takes."
+        f"Five recordings of this job with four workers are there, too. They take {measured} and {gained[-1]} "
+        f"less per step than without; predicted were {ranges} and {predicted[-1]}. Recordings of six steps tell "
+        "no better than that; `verify` measures as many as it takes."
     )
 
 

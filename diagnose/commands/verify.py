@@ -9,6 +9,7 @@ import argparse
 import json
 import re
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ Without RUN the newest run below ./diagnosis is used. Its script runs many times
 without each fix, without a profiler, and is stopped after some steps.
 Your script really runs: it will overwrite its own outputs each time. Its source is not changed.
 The results go into the run's report. fixes.diff beside it holds the changes as a patch.
+It ends within --budget, give or take a few seconds. The same command goes on where it stopped.
 """
 _EPILOG = """\
 examples:
@@ -75,6 +77,7 @@ def verify_recorded(folder: Path, options: argparse.Namespace) -> int:
 
 def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = False) -> int:
     """Try the fixes of the run's plan, write its reports anew, say what came of it; the exit code."""
+    began_s = time.monotonic()
     from diagnose.document.queries import exit_code
     from diagnose.pipeline import analyse, report
     from diagnose.report.console import stderr_console
@@ -82,6 +85,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.verify.candidates import by_hand, candidates
+    from diagnose.verify.deadline import Deadline
     from diagnose.verify.verification import Verifier
 
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -103,6 +107,8 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
         output.close()
         return exit_code(document, options.fail_on)
     before = document.verification.tried if document.verification and not options.fresh else []
+    analysis_s = time.monotonic() - began_s
+    deadline = Deadline.after(options.budget - 2 * analysis_s)  # to write the report takes about as long
     with (
         writing(folder, "make room there and run the same command again: it goes on where it was"),
         verify_progress(quiet=options.quiet) as progress,
@@ -112,6 +118,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
             document,
             folder / "verify",
             _verify_options(options),
+            deadline,
             progress,
             lambda verification: _save(verification, folder),
             before,
@@ -227,9 +234,7 @@ def _python(record: dict[str, Any]) -> str:
 def _verify_options(options: argparse.Namespace) -> VerifyOptions:
     from diagnose.verify.verification import VerifyOptions
 
-    return VerifyOptions(
-        precision=options.precision, budget_s=options.budget, steps=options.steps, fresh=options.fresh
-    )
+    return VerifyOptions(precision=options.precision, steps=options.steps, fresh=options.fresh)
 
 
 def _save(verification: Verification, folder: Path) -> None:
@@ -270,7 +275,7 @@ def add_verify_options(parser: Parser, *, shown: bool = True) -> None:
     helps = {
         "--allow": "also try fixes that change the last digits of results",
         "--precision": "measure changes to within ± this share (default 2%%)",
-        "--budget": "stop after 90s, 10m, 1h … (default 10m)",
+        "--budget": "the time for all of it, report included: 90s, 10m, 1h … (default 10m)",
     }
     said = {flag: help if shown else argparse.SUPPRESS for flag, help in helps.items()}
     add = parser.add_argument

@@ -512,7 +512,7 @@ class Verification(Struct, kw_only=True):
     )
     warnings: Annotated[list[str], _is("What makes the measurement doubtful.")] = []
     interrupted: Annotated[bool, _is("Whether it was ended early.")] = False
-    runs: Annotated[int, _is("Processes started.")] = 0
+    runs: Annotated[int, _is("Runs of the script that came to their end.")] = 0
     wall_s: Annotated[float, _is("Seconds.")] = 0.0
 
 

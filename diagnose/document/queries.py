@@ -207,11 +207,16 @@ def automatic(document: Document) -> list[Finding]:
 
     The latter gain nothing more once such a fix is made, but until then they may gain as much.
     """
-    known = [one for one in planned(document) if one.fix.intervention]
+    known = [finding for finding in planned(document) if _is_automatic(finding)]
     if len(known) == len(planned(document)):
         return known
     aside = [*in_group(document, "alternative"), *in_group(document, "minor")]
-    return known + [one for one in aside if one.fix.intervention and _shows(one, document)]
+    return known + [finding for finding in aside if _is_automatic(finding) and _shows(finding, document)]
+
+
+def _is_automatic(finding: Finding) -> bool:
+    """Without arguments, the numbers that the fix needs were not recorded."""
+    return bool(finding.fix.intervention) and finding.fix.arguments is not None
 
 
 def _shows(finding: Finding, document: Document) -> bool:

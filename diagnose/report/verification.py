@@ -108,13 +108,10 @@ def saved(result: FixResult) -> str:
 
 def verdict(result: FixResult) -> str:
     """In words: `faster by 38–42 %`."""
+    if result.state == "not_tried":
+        return result.why
     if result.state != "measured":
-        lead = {
-            "not_held": "did not take hold",
-            "failed": "failed",
-            "not_tried": "not tried",
-            "no_time": "not measured",
-        }[result.state]
+        lead = {"not_held": "did not take hold", "failed": "failed", "no_time": "not measured"}[result.state]
         return f"{lead}: {result.why}"
     change = result.change
     assert change is not None
@@ -201,7 +198,14 @@ def remarks(document: Document) -> list[str]:
     if proof is None:
         return []
     tried = proof.tried
-    said = [_noise(proof), *proof.warnings, _together(proof), *map(_curve, tried), *map(_memory, tried)]
+    said = [
+        _unfinished(proof),
+        _noise(proof),
+        *proof.warnings,
+        _together(proof),
+        *map(_curve, tried),
+        *map(_memory, tried),
+    ]
     said += [f"{one.title}: {one.why}." for one in all_tried(proof) if one.state == "measured" and one.why]
     if proof.seeded_batches:
         said.append(
@@ -219,6 +223,16 @@ def remarks(document: Document) -> list[str]:
             "folder again to continue."
         )
     return [sentence for sentence in said if sentence]
+
+
+def _unfinished(proof: Verification) -> str:
+    """What there was no time for, and what to do."""
+    late = [title(one) or call(one) for one in all_tried(proof) if one.state == "no_time"]
+    if not late or proof.interrupted:
+        return ""
+    if not proof.runs:
+        return "No run of the script ended within the budget: give it a larger --budget."
+    return f"Not measured within the budget: {'; '.join(late)}. Run the same command again to continue."
 
 
 def _noise(proof: Verification) -> str:
@@ -247,7 +261,7 @@ def _together(proof: Verification) -> str:
 def _curve(result: FixResult) -> str:
     """`Step time by num_workers: 1 → 42.0 ms, 2 → 30.1 ms. Best: 2.`"""
     curve = result.curve
-    if not curve:
+    if not curve or len(curve.ms) < 2:
         return ""
     points = ", ".join(f"{number} → {ms(value)}" for number, value in curve.ms.items())
     return f"Step time by {curve.argument}: {points}. Best: {curve.knee}."

@@ -153,6 +153,7 @@ class Run:
 
     `plan` is for our hooks in it and names the folder they write into; `environment` is the script's own. The
     child's standard streams are ours, unless everything it prints is to go to the file `prints_to`.
+    `keeps_parts`: whether what it recorded until its time limit is of use; if not, it is ended at once.
     """
 
     def __init__(
@@ -165,9 +166,11 @@ class Run:
         watches_gpu: bool = True,
         progress: Progress | None = None,
         prints_to: Path | None = None,
+        keeps_parts: bool = True,
     ) -> None:
         self._command, self._cwd = command, plan["cwd"]
         self._timeout_s, self._watches_gpu, self._prints_to = timeout_s, watches_gpu, prints_to
+        self._keeps_parts = keeps_parts
         self._progress = progress or (lambda stage: None)
         self._id = uuid.uuid4().hex
         self._shared = SharedState(plan["folder"], plan.get("node", 0))
@@ -255,7 +258,8 @@ class Run:
         SIGTERM: a process dies of it without a word, once what it recorded is written, while SIGINT would be
         an exception in whatever code of the script runs just then.
         """
-        if reason in ("interrupted", "timeout") and self._interrupts < 2 and not self._terminate:
+        asks = reason == "interrupted" or (reason == "timeout" and self._keeps_parts)
+        if asks and self._interrupts < 2 and not self._terminate:
             self._shared.request_stop()
             if _ended(child, _GRACE_AFTER_ASKING_S):
                 return
@@ -270,7 +274,7 @@ class Run:
 
     def _grace_s(self) -> float:
         """From SIGTERM to SIGKILL: what is recorded is to be written."""
-        recording = any(slot.state == RECORDING for slot in self._shared.slots())
+        recording = self._keeps_parts and any(slot.state == RECORDING for slot in self._shared.slots())
         return _GRACE_WHILE_WRITING_S if recording else _GRACE_AFTER_SIGNAL_S
 
     def _sweep(self, child_pid: int) -> None:

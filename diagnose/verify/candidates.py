@@ -89,9 +89,9 @@ def _why_not(fix: Fix, allowed: Collection[str]) -> str:
     if fix.intervention not in FIXES:
         return "needs a manual change; not measured"
     if fix.arguments is None:
-        return "this recording lacks the numbers it needs"
+        return "the numbers it needs were not recorded; not measured"
     if fix.safety == "numerics" and "numerics" not in allowed:
-        return "it changes the last digits of results: --allow numerics tries it"
+        return "changes the last digits of results; --allow numerics measures it"
     return ""
 
 

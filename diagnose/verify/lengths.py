@@ -44,6 +44,15 @@ def settings_for(document: Document, wanted_steps: int | None) -> TrialSettings:
     )
 
 
+def shortest_run_s(document: Document, settings: TrialSettings) -> float:
+    """What a run takes at least, however the script begins: its steps alone, or all of a script that has
+    fewer.
+    """
+    known = document.steps.plain_ms or document.steps.timeline_ms
+    steps_s = settings.steps * known.median / 1000 if known else 0.0
+    return min(steps_s, document.run.wall_s or steps_s)
+
+
 def _epoch_steps(document: Document) -> int:
     """The steps of an epoch where the plan has something to mend that does not happen in every step; else
     0.

@@ -5,19 +5,20 @@ the verdict is clear or time is up.
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import hashlib
 import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from diagnose import __version__
 from diagnose.fixes.all import Spec
+from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms
@@ -60,6 +61,10 @@ class Arm:
     specs: tuple[Spec, ...] = ()
 
     @property
+    def fixes(self) -> tuple[str, ...]:
+        return tuple(spec["name"] for spec in self.specs)
+
+    @property
     def changes_batch_size(self) -> bool:
         return any("batch_size" in spec["arguments"] for spec in self.specs)
 
@@ -84,37 +89,60 @@ class Outcome:
 
 
 class TrialRunner:
-    """Runs trials one after the other and keeps each; `run` makes one, as `run_trial` does."""
+    """Runs trials one after the other and keeps each; `run` makes one, as `run_trial` does.
+
+    `shortest_s`: what the first run takes at least.
+    """
 
     def __init__(
-        self, store: Store, settings: TrialSettings, progress: Progress, run: Runner = run_trial
+        self,
+        store: Store,
+        settings: TrialSettings,
+        progress: Progress,
+        run: Runner = run_trial,
+        shortest_s: float = 0.0,
     ) -> None:
         self.settings = settings
         self._store, self._progress, self._run_trial = store, progress, run
+        self._shortest_s = shortest_s
+        self._longest_s: dict[tuple[str, ...], float] = {}  # of all runs so far, by their fixes
 
     def with_settings(self, settings: TrialSettings) -> TrialRunner:
-        return TrialRunner(self._store, settings, self._progress, self._run_trial)
+        runner = copy.copy(self)
+        runner.settings = settings
+        return runner
 
-    def once(self, arm: Arm, label: str, what_for: str = "check") -> Trial:
-        """One run, from the store if it is there. Raises RunFailed, Interrupted."""
+    def once(self, arm: Arm, label: str, deadline: Deadline, what_for: str = "check") -> Trial:
+        """One run, from the store if it is there. Raises RunFailed, OutOfTime, Interrupted."""
         key = self._key(what_for, arm.description())
-        return next(iter(self._store.runs(key).values()), None) or self._run(arm, key, "", label)
+        stored = next(iter(self._store.runs(key).values()), None)
+        if stored is None:
+            return self._run(arm, key, "", label, deadline)
+        self._learn_from(arm, stored)
+        return stored
 
     def compare_arms(
-        self, before: Arm, after: Arm, precision: float, deadline: float, label: str
+        self, before: Arm, after: Arm, precision: float, deadline: Deadline, label: str
     ) -> Outcome | None:
         """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs.
 
         Raises RunFailed, Interrupted.
         """
+        arms = {"A": before, "B": after}
         key = self._key("duel", before.description(), after.description())
         pairs, failure = _whole_pairs(self._store.runs(key)), ""
-        while not self._is_over(pairs, after, precision, deadline):
+        for stored in pairs:
+            self._learn_from(before, stored[0])
+            self._learn_from(after, stored[1])
+        while not self._is_clear(pairs, after, precision):
             pair: dict[str, Trial] = {}
             try:
-                for arm in ORDER[len(pairs) % 2]:
-                    words = f"{label}: pair {len(pairs) + 1}, {'as it is' if arm == 'A' else 'with the fix'}"
-                    pair[arm] = self._run(before if arm == "A" else after, key, f"{arm}{len(pairs)}", words)
+                self._need_time(deadline, before, after)
+                for name in ORDER[len(pairs) % 2]:
+                    words = f"{label}: pair {len(pairs) + 1}, {'as it is' if name == 'A' else 'with the fix'}"
+                    pair[name] = self._run(arms[name], key, f"{name}{len(pairs)}", words, deadline)
+            except OutOfTime:
+                break
             except RunFailed as failed:
                 if len(pairs) < FEWEST_PAIRS:
                     raise
@@ -141,23 +169,36 @@ class TrialRunner:
         ratio = samples_ratio(before[0], after[0]) if arm.changes_batch_size else 1.0
         return Outcome(comparison(before_ms, [ms * ratio for ms in after_ms]), before, after, first, last)
 
-    def _is_over(
-        self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm, precision: float, deadline: float
-    ) -> bool:
-        if len(pairs) in LOOKS:
-            outcome = self._outcome(pairs, arm)
-            if len(pairs) == LOOKS[-1] or (outcome is not None and is_clear(outcome.comparison, precision)):
-                return True
-        usual_s = sum(run["wall_s"] for run in pairs[-1]) if pairs else 0.0
-        return time.monotonic() + usual_s > deadline
+    def _is_clear(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm, precision: float) -> bool:
+        """Whether more pairs would tell no more, or there are as many as are ever made."""
+        if len(pairs) not in LOOKS:
+            return False
+        outcome = self._outcome(pairs, arm)
+        return len(pairs) == LOOKS[-1] or (outcome is not None and is_clear(outcome.comparison, precision))
 
-    def _run(self, arm: Arm, key: str, place: str, label: str) -> Trial:
+    def _need_time(self, deadline: Deadline, *arms: Arm) -> None:
+        """For a run of each; raises OutOfTime. It is judged by the longest run with the same
+        fixes, or of the script as it is.
+        """
+        known_s = self._longest_s
+        usual_s = known_s.get((), self._shortest_s)
+        if not deadline.allows(sum(known_s.get(arm.fixes, usual_s) for arm in arms)):
+            raise OutOfTime
+
+    def _learn_from(self, arm: Arm, trial: Trial) -> None:
+        self._longest_s[arm.fixes] = max(self._longest_s.get(arm.fixes, 0.0), trial["wall_s"])
+
+    def _run(self, arm: Arm, key: str, place: str, label: str, deadline: Deadline) -> Trial:
+        self._need_time(deadline, arm)
         self._progress(label)
         folder = self._store.folder / "trial"
         shutil.rmtree(folder, ignore_errors=True)
-        trial = self._run_trial(arm.job, arm.specs, self.settings, folder)
+        settings = replace(self.settings, timeout_s=deadline.limited(self.settings.timeout_s))
+        trial = self._run_trial(arm.job, arm.specs, settings, folder)
         if trial["ended"] == "interrupted":
             raise Interrupted
+        if trial["ended"] == "timeout" and settings.timeout_s != self.settings.timeout_s:
+            raise OutOfTime
         if (
             trial["ended"] in ("crashed", "killed", "timeout")
             or len(step_ms(trial, self.settings.ticks_per_step)) < 2
@@ -166,6 +207,7 @@ class TrialRunner:
                 trial | {"printed": _last_lines(folder / "printed.txt")}, with_fix=bool(arm.specs)
             )
         shutil.rmtree(folder, ignore_errors=True)
+        self._learn_from(arm, trial)
         self._store.add(key, place, trial)
         return trial
 

@@ -23,6 +23,7 @@ class Store:
         """Raises OSError if the folder cannot be made."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self.added = 0  # runs of this verification
         self._path = folder / "runs.jsonl"
         if fresh:
             self._path.unlink(missing_ok=True)
@@ -44,6 +45,7 @@ class Store:
     def add(self, key: str, place: str, trial: Trial) -> None:
         """Raises OSError."""
         run: dict[str, Any] = {"key": key, "place": place, **trial}
+        self.added += 1
         self._runs[key][place] = run
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"{self._lead}{json.dumps(run)}\n")

@@ -80,6 +80,7 @@ def run_trial(job: Job, fixes: Sequence[Spec], settings: TrialSettings, folder: 
         timeout_s=settings.timeout_s,
         watches_gpu=job.device != "cpu",
         prints_to=printed,
+        keeps_parts=False,
     )
     usage = Usage()
     outcome = run.to_its_end()

@@ -4,6 +4,7 @@ each gains, what they gain together.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -28,25 +29,38 @@ from diagnose.errors import DiagnoseError
 from diagnose.fixes.all import tolerance_of
 from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
-from diagnose.verify.lengths import fitted, settings_for
-from diagnose.verify.paired import Arm, Interrupted, Outcome, RunFailed, Runner, TrialRunner, ending
+from diagnose.verify.deadline import Deadline, OutOfTime
+from diagnose.verify.lengths import fitted, settings_for, shortest_run_s
+from diagnose.verify.paired import (
+    FEWEST_PAIRS,
+    Arm,
+    Interrupted,
+    Outcome,
+    RunFailed,
+    Runner,
+    TrialRunner,
+    ending,
+)
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
 from diagnose.verify.trial import Job, run_trial
 
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
 TUNING_RUNS = 2
-NO_TIME = "the budget was used up before two pairs of runs were made"
+# that a fix is to have time for, if there is any: does it hold, the fewest pairs, and one
+# for runs that take longer than the script
+FEWEST_RUNS = 1 + 2 * FEWEST_PAIRS + 1
+NOT_BEGUN = "the budget ended before it was tried"
+NOT_FINISHED = "the budget ended before two pairs of runs were made"
 
 
 @dataclass(frozen=True)
 class VerifyOptions:
-    """`precision`: half the width of the interval asked for, a share; `budget_s`: for all of it; `steps`:
-    timed in each run, by default as many as take two seconds take.
+    """`precision`: half the width of the interval asked for, a share; `steps`: timed in each run, by default
+    as many as take two seconds take.
     """
 
     precision: float = 0.02
-    budget_s: float = 600.0
     steps: int | None = None
     fresh: bool = False
 
@@ -54,7 +68,7 @@ class VerifyOptions:
 @dataclass(frozen=True)
 class VerifyProgress:
     """The run that begins: what it is for, its number from 1, the fix it is of from 1 among those to try (0:
-    the script itself, or all fixes together), and how much of the budget is left at most.
+    the script itself, or all fixes together), and how much of the time is left at most.
     """
 
     label: str
@@ -74,39 +88,35 @@ class Verifier:
         document: Document,
         folder: Path,
         wanted: VerifyOptions,
+        deadline: Deadline,
         progress: Callable[[VerifyProgress], None],
         save: Callable[[Verification], None],
         previous: Sequence[FixResult] = (),
         run: Runner = run_trial,
     ) -> None:
         self._wanted, self._progress, self._save = wanted, progress, save
+        self._deadline, self._budget_s = deadline, deadline.left_s
         self._as_it_is = Arm(job)
         self._store = Store(folder, fresh=wanted.fresh)
         self._began = time.monotonic()
-        self._end = self._began + wanted.budget_s
-        self._runner = TrialRunner(self._store, settings_for(document, wanted.steps), self._counted, run)
+        settings = settings_for(document, wanted.steps)
+        shortest_s = shortest_run_s(document, settings)
+        self._runner = TrialRunner(self._store, settings, self._tell, run, shortest_s)
         self._all_runs: list[tuple[str, Trial]] = []
-        self._fix = self._fixes = 0
+        self._run = self._fix = self._fixes = 0
         self.proof = Verification(tool=Tool(name="diagnose", version=__version__), tried=list(previous))
 
     def prove(self, candidates: Sequence[Candidate]) -> Verification:
         """Raises DiagnoseError if the script as it is cannot be run or is too short to compare anything."""
+        possible = [candidate for candidate in candidates if not candidate.why_not]
+        self._fixes = len(possible)
         try:
-            self._look_at_script_itself()
-            tried = [candidate for candidate in candidates if not candidate.why_not]
-            self._fixes = len(tried)
-            for number, candidate in enumerate(candidates):
-                self._fix += not candidate.why_not
-                jobs_left = len([later for later in candidates[number:] if not later.why_not]) + (
-                    len(tried) > 1
-                )
-                self._add(
-                    _tried(candidate, "not_tried", candidate.why_not)
-                    if candidate.why_not
-                    else self._try(candidate, self._share_of_time(jobs_left))
-                )
+            with contextlib.suppress(OutOfTime):
+                self._look_at_script_itself()
+            for candidate in candidates:
+                self._add(self._result(candidate))
             self._fix = 0
-            self._try_together(tried)
+            self._try_together(possible)
         except (Interrupted, KeyboardInterrupt):  # during a run, between two
             self.proof.interrupted = True
         self._finish()
@@ -119,9 +129,9 @@ class Verifier:
         tell whether the script repeats itself.
         """
         try:
-            first = self._runner.once(self._as_it_is, "the script as it is", "first")
+            first = self._runner.once(self._as_it_is, "the script as it is", self._deadline, "first")
             self._runner = self._runner.with_settings(fitted(self._runner.settings, first))
-            again = self._runner.once(self._as_it_is, "the script as it is, once more")
+            again = self._runner.once(self._as_it_is, "the script as it is, once more", self._deadline)
         except RunFailed as failed:
             raise _script_failed(failed) from failed
         self._reference = again
@@ -133,42 +143,54 @@ class Verifier:
 
     # one fix
 
-    def _try(self, candidate: Candidate, deadline: float) -> FixResult:
-        tried = _tried(candidate, "no_time", NO_TIME)
-        if time.monotonic() > deadline:
-            return tried
+    def _result(self, candidate: Candidate) -> FixResult:
+        if candidate.why_not:
+            return _tried(candidate, "not_tried", candidate.why_not)
+        if self.proof.step_ms is None:  # there was not even time for the script itself
+            return _tried(candidate, "no_time", NOT_BEGUN)
+        jobs_left = self._fixes - self._fix + (self._fixes > 1)
+        self._fix += 1
+        return self._try(
+            candidate, self._deadline.part(1 / jobs_left, FEWEST_RUNS * self._reference["wall_s"])
+        )
+
+    def _try(self, candidate: Candidate, deadline: Deadline) -> FixResult:
+        tried = _tried(candidate, "no_time", NOT_BEGUN)
         try:
-            check = self._checked(candidate)
+            check = self._checked(candidate, deadline)
+            tried.why = NOT_FINISHED
             if not all(fix["held"] for fix in check["interventions"]):
                 tried.state, tried.why = "not_held", _why_not_held(check)
                 return tried
             if candidate.tuned is not None:
-                candidate = self._with_best_number(candidate, tried, self._began_to(deadline, TUNING_SHARE))
+                candidate = self._with_best_number(candidate, tried, deadline.part(TUNING_SHARE))
                 if candidate.arguments != tried.arguments:
                     # that was predicted of another number
                     tried.arguments, tried.predicted_ms = (candidate.arguments, None)
             self._measure(tried, [candidate], deadline, candidate.title)
         except RunFailed as failed:
             tried.state, tried.why = "failed", str(failed)
+        except OutOfTime:
+            tried.state = "no_time"
         return tried
 
-    def _checked(self, candidate: Candidate) -> Trial:
+    def _checked(self, candidate: Candidate, deadline: Deadline) -> Trial:
         """A run with the fix, on the same data as the script as it is: if items draw random
         numbers, those are seeded from now on.
         """
         arm = Arm(self._as_it_is.job, (candidate.spec,))
-        check = self._runner.once(arm, f"{candidate.title}: does it take hold?")
+        check = self._runner.once(arm, f"{candidate.title}: does it take hold?", deadline)
         if results.data_differ(self._reference, check) and not self._runner.settings.seed_batches:
-            self._runner = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
-            self._reference = self._runner.once(
-                self._as_it_is, "the script as it is, with its batches seeded"
-            )
-            self._first = self._runner.once(self._as_it_is, "the script as it is, seeded, once more", "first")
+            seeded = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
+            itself = self._as_it_is
+            reference = seeded.once(itself, "the script as it is, with its batches seeded", deadline)
+            first = seeded.once(itself, "the script as it is, seeded, once more", deadline, "first")
+            self._runner, self._reference, self._first = seeded, reference, first
             self.proof.seeded_batches = True
-            check = self._runner.once(arm, f"{candidate.title}: the same data?")
+            check = self._runner.once(arm, f"{candidate.title}: the same data?", deadline)
         return check
 
-    def _measure(self, tried: FixResult, fixes: Sequence[Candidate], deadline: float, label: str) -> None:
+    def _measure(self, tried: FixResult, fixes: Sequence[Candidate], deadline: Deadline, label: str) -> None:
         arm = Arm(self._as_it_is.job, tuple(fix.spec for fix in fixes))
         outcome = self._runner.compare_arms(self._as_it_is, arm, self._wanted.precision, deadline, label)
         if outcome is None:
@@ -193,7 +215,7 @@ class Verifier:
         if compared.agreement in ("differ", "other_data"):
             tried.verdict = "changes_result"
 
-    def _with_best_number(self, candidate: Candidate, tried: FixResult, deadline: float) -> Candidate:
+    def _with_best_number(self, candidate: Candidate, tried: FixResult, deadline: Deadline) -> Candidate:
         argument = candidate.tuned
         assert argument is not None and argument.largest is not None
         measured: dict[int, list[float]] = {}
@@ -201,13 +223,10 @@ class Verifier:
         def measured_ms(number: int) -> float | None:
             arm = Arm(self._as_it_is.job, (candidate.with_number(number).spec,))
             for attempt in range(TUNING_RUNS):
-                if time.monotonic() > deadline and measured:
-                    return None
+                label = f"{candidate.title}: {argument.name}={number}"
                 try:
-                    run = self._runner.once(
-                        arm, f"{candidate.title}: {argument.name}={number}", f"tuning {attempt}"
-                    )
-                except RunFailed:  # out of memory, most likely
+                    run = self._runner.once(arm, label, deadline, f"tuning {attempt}")
+                except (OutOfTime, RunFailed):  # a failed one is out of memory, most likely
                     return None
                 ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
                 measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
@@ -248,42 +267,36 @@ class Verifier:
             arguments={},
             safety=_least_safe(faster),
             state="no_time",
-            why=NO_TIME,
+            why=NOT_FINISHED,
         )
         try:
-            self._measure(together, faster, self._end, together.title)
+            self._measure(together, faster, self._deadline, together.title)
         except RunFailed as failed:
             together.state, together.why = "failed", str(failed)
         self.proof.together = together
 
     # keeping
 
-    def _counted(self, label: str) -> None:
-        self.proof.runs += 1
-        left_s = max(0.0, self._end - time.monotonic())
-        self._progress(
-            VerifyProgress(label, self.proof.runs, self._fix, self._fixes, left_s, self._wanted.budget_s)
-        )
+    def _tell(self, label: str) -> None:
+        self._run += 1
+        left_s = self._deadline.left_s
+        self._progress(VerifyProgress(label, self._run, self._fix, self._fixes, left_s, self._budget_s))
 
     def _add(self, tried: FixResult) -> None:
-        """In the place of what an earlier verification found of the same fix."""
-        others = [one for one in self.proof.tried if (one.rule, one.title) != (tried.rule, tried.title)]
-        self.proof.tried = [*others, tried]
+        """In the place of what an earlier verification found of the same fix, unless there was no time."""
+        same = [one for one in self.proof.tried if (one.rule, one.title) == (tried.rule, tried.title)]
+        others = [one for one in self.proof.tried if one not in same]
+        kept = [one for one in same if tried.state == "no_time" and one.state != "not_tried"]
+        self.proof.tried = [*others, *(kept or [tried])]
         self._finish()
 
     def _finish(self) -> None:
         noises = [tried.change.noise for tried in self.proof.tried if tried.change]
         self.proof.noise = float(np.median(noises)) if noises else None
         self.proof.warnings = warnings.warnings_of(self._all_runs)
+        self.proof.runs = self._store.added
         self.proof.wall_s = time.monotonic() - self._began
         self._save(self.proof)
-
-    def _share_of_time(self, jobs_left: int) -> float:
-        return self._began_to(self._end, 1 / max(1, jobs_left))
-
-    def _began_to(self, deadline: float, share: float) -> float:
-        now = time.monotonic()
-        return now + share * (deadline - now)
 
 
 def _script_failed(failed: RunFailed) -> DiagnoseError:

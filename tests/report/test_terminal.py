@@ -272,6 +272,12 @@ def test_what_cannot_be_run_to_its_end_is_not_offered_for_measuring(ended: str) 
     assert sentences.then(document) == "First fix what ended the script, then run it again:"
 
 
+def test_a_fix_whose_numbers_were_not_recorded_is_not_offered_for_measuring() -> None:
+    document = documents.sick()
+    change(document.findings[0].fix, intervention="dataloader", arguments=None)
+    assert sentences.verify_command(document) == ""
+
+
 def test_without_the_script_nothing_can_be_measured() -> None:
     document = documents.sick()
     document.findings[0].fix.intervention = "dataloader"

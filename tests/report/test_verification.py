@@ -67,7 +67,10 @@ def by(low: float, high: float, **given: Any) -> FixResult:
         (tried(verdict="changes_result"), "changes the result; faster by 38–42 %"),
         (tried(state="not_held", why="It is already so."), "did not take hold: It is already so."),
         (tried(state="failed", why="it was killed by SIGKILL"), "failed: it was killed by SIGKILL"),
-        (tried(state="not_tried", why="no tool"), "not tried: no tool"),
+        (
+            tried(state="not_tried", why="needs a manual change; not measured"),
+            "needs a manual change; not measured",
+        ),
     ],
 )
 def test_verdicts_are_words(one: FixResult, said: str) -> None:
@@ -156,10 +159,22 @@ def test_a_curve_and_memory_are_told_where_there_is_something_to_tell() -> None:
     }
     told = said_of(tried(curve=curve, memory=memory))
     assert "1 → 42.0 ms, 2 → 30.1 ms. Best: 2." in told
+    one_number = curve | {"ms": {"2": 30.1}}  # there was no time for more, and nothing to compare
+    assert "Best" not in said_of(tried(curve=one_number))
     assert "Host memory, at its peak: 1.00 GiB before, 2.00 GiB with the fix" in told
     assert "memory" not in said_of(
         tried(memory={"peak_resident_bytes": {"before": 2**30, "after": 2**30 + 2**20}})
     )
+
+
+def test_what_there_was_no_time_for_is_named_with_what_to_do() -> None:
+    late = tried(title="Fuse the optimizer", state="no_time", change=None, verdict=None, results=None)
+    rest = "Not measured within the budget: Fuse the optimizer. Run the same command again to continue."
+    assert rest in said_of(tried(), late)
+    assert "within the budget" not in said_of(tried())
+    assert "within the budget" not in said_of(late, interrupted=True)  # which says what to do as well
+    none = "No run of the script ended within the budget: give it a larger --budget."
+    assert none in said_of(late, runs=0)
 
 
 def test_the_report_has_a_section_of_what_was_measured() -> None:

@@ -46,7 +46,7 @@ def test_a_fix_of_the_blamed_line_is_tried_where_its_patch_would_be(intervention
     ("given", "why"),
     [
         (finding(intervention=""), "needs a manual change"),
-        (finding(arguments=None), "lacks the numbers it needs"),
+        (finding(arguments=None), "numbers it needs were not recorded; not measured"),
         (finding(safety="numerics"), "--allow numerics"),
     ],
 )

@@ -18,6 +18,7 @@ from diagnose.commands.verify import facts_of, job_of
 from diagnose.pipeline import analyse
 from diagnose.run.settings import Target
 from diagnose.verify.candidates import candidates
+from diagnose.verify.deadline import Deadline
 from diagnose.verify.paired import Arm, RunFailed, TrialRunner
 from diagnose.verify.results import data_differ
 from diagnose.verify.store import Store
@@ -143,7 +144,7 @@ def test_what_a_trial_of_ranks_leaves(tmp_path: Path) -> None:
 def test_a_rank_that_fails_is_a_failed_run(tmp_path: Path, kind: str, start: str, said: str) -> None:
     bench = TrialRunner(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
     with pytest.raises(RunFailed) as failed:
-        bench.once(Arm(job(kind, start)), "")
+        bench.once(Arm(job(kind, start)), "", Deadline.never())
     assert str(failed.value).startswith("the script failed without it as well: ") and said in str(
         failed.value
     )
@@ -153,7 +154,7 @@ def test_a_rank_that_fails_is_a_failed_run(tmp_path: Path, kind: str, start: str
 def test_ranks_that_hang_are_ended(tmp_path: Path) -> None:
     bench = TrialRunner(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=15), lambda label: None)
     with pytest.raises(RunFailed, match="without it as well: it took too long and was stopped"):
-        bench.once(Arm(job("hangs")), "")
+        bench.once(Arm(job("hangs")), "", Deadline.never())
     assert_no_process_left(tmp_path)
 
 

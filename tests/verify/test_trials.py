@@ -5,7 +5,6 @@ verification interrupted and taken up again.
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import pytest
 from diagnose.document.model import FixResult
 from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
+from diagnose.verify.deadline import Deadline
 from diagnose.verify.paired import Arm, RunFailed, TrialRunner
 from diagnose.verify.results import data_differ, results
 from diagnose.verify.statistics import LOOKS
@@ -57,6 +57,16 @@ def test_a_script_that_ends_first_leaves_what_there_was(tmp_path: Path) -> None:
     assert (tmp_path / "printed.txt").read_text() == "finished\n"
 
 
+def test_a_run_that_is_ended_by_its_time_limit_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is kept: it is not asked to stop at its next step, which may never come."""
+    monkeypatch.setattr("diagnose.run.launch._GRACE_AFTER_ASKING_S", 120.0)
+    settings = TrialSettings(400, 4, 1, timeout_s=8)
+    left = run_trial(job("hangs"), (), settings, tmp_path)
+    assert left["ended"] == "timeout" and left["wall_s"] < 60
+
+
 def test_random_items_differ_between_processes_unless_batches_are_seeded(tmp_path: Path) -> None:
     before, again, after = (
         trial(tmp_path / str(number), "random", *specs) for number, specs in enumerate(((), (), (WORKERS,)))
@@ -89,7 +99,7 @@ def test_a_model_without_a_loss_is_compared_by_what_it_returns(tmp_path: Path) -
 def test_an_arm_that_fails_says_how(tmp_path: Path) -> None:
     bench = TrialRunner(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=120), lambda label: None)
     with pytest.raises(RunFailed, match="exit code 1: RuntimeError: no workers here"):
-        bench.once(Arm(job("fails-in-worker"), (WORKERS,)), "")
+        bench.once(Arm(job("fails-in-worker"), (WORKERS,)), "", Deadline.never())
 
 
 def test_real_pairs_are_run_with_the_fix_in_hold_and_kept(tmp_path: Path) -> None:
@@ -97,7 +107,7 @@ def test_real_pairs_are_run_with_the_fix_in_hold_and_kept(tmp_path: Path) -> Non
     settings, precise_enough = TrialSettings(12, 4, 1, timeout_s=120), 1e6
     arms = Arm(job("quick")), Arm(job("quick"), (WORKERS,))
     bench = TrialRunner(Store(tmp_path), settings, lambda label: None)
-    outcome = bench.compare_arms(*arms, precise_enough, math.inf, "")
+    outcome = bench.compare_arms(*arms, precise_enough, Deadline.never(), "")
     assert outcome is not None and outcome.comparison.pairs + outcome.comparison.outliers == LOOKS[0]
     assert [one["interventions"] for one in outcome.before] == [[]] * LOOKS[0]
     assert [one["interventions"] for one in outcome.after] == [[{"held": 1, "why_not": ""}]] * LOOKS[0]
@@ -106,7 +116,7 @@ def test_real_pairs_are_run_with_the_fix_in_hold_and_kept(tmp_path: Path) -> Non
         raise AssertionError("all of it was kept")
 
     again = TrialRunner(Store(tmp_path), settings, lambda label: None, never)
-    kept = again.compare_arms(*arms, precise_enough, math.inf, "")
+    kept = again.compare_arms(*arms, precise_enough, Deadline.never(), "")
     assert kept is not None and kept.comparison == outcome.comparison
 
 

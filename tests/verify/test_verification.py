@@ -5,7 +5,6 @@ planted.
 from __future__ import annotations
 
 import copy
-import math
 import random
 import sys
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
 from diagnose.verify import statistics
 from diagnose.verify.candidates import Candidate
+from diagnose.verify.deadline import Deadline
 from diagnose.verify.paired import Arm, TrialRunner
 from diagnose.verify.store import Store
 from diagnose.verify.trial import Job, TrialSettings
@@ -98,12 +98,14 @@ def fix(name: str, safety: str = "exact", why_not: str = "", **arguments: Any) -
 def prove(folder: Path, machine: Machine, *fixes: Candidate, **wanted: Any) -> Verification:
     saved: list[dict[str, Any]] = []
     previous = wanted.pop("previous", ())
+    deadline = Deadline.after(wanted.pop("budget_s", 600.0))
     job = Job(Target("train.py", False, ()), str(folder), str(folder), sys.executable, "cpu")
     prover = Verifier(
         job,
         DOCUMENT,
         folder,
         VerifyOptions(**wanted),
+        deadline,
         lambda label: None,
         lambda proof: saved.append(copy.deepcopy(proof)),
         previous,
@@ -132,7 +134,7 @@ def test_a_fix_that_slows_is_called_slower(tmp_path: Path) -> None:
     bench = TrialRunner(Store(tmp_path), TrialSettings(150, 20, 1), lambda label: None, machine)
     job = Job(Target("train.py", False, ()), str(tmp_path), str(tmp_path), sys.executable, "cpu")
     workers: Spec = {"name": "dataloader", "arguments": {"num_workers": 1}, "sites": []}
-    outcome = bench.compare_arms(Arm(job), Arm(job, (workers,)), precision, math.inf, "")
+    outcome = bench.compare_arms(Arm(job), Arm(job, (workers,)), precision, Deadline.never(), "")
     assert outcome is not None and outcome.comparison.change == pytest.approx(4.0, abs=0.1)
     assert statistics.verdict(outcome.comparison, precision) == "slower"
 

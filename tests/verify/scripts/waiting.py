@@ -21,6 +21,8 @@ class Items(Dataset):
             time.sleep(0.004)
         if KIND == "fails-in-worker" and get_worker_info() is not None:
             raise RuntimeError("no workers here")
+        if KIND == "hangs" and index >= 40:
+            time.sleep(3600)
         if KIND == "random":
             return torch.randn(8) + random.random()
         return torch.full((8,), float(index % 7))
