@@ -59,9 +59,9 @@ def _gained() -> str:
     measured = ", ".join(gained[:-1])
     ranges = ", ".join(predicted[:-1])
     return (
-        f"Five recordings of this job with four workers are there, too. They take {measured} and {gained[-1]} "
-        f"less per step than without; predicted were {ranges} and {predicted[-1]}. Recordings of six steps tell "
-        "no better than that; `verify` measures as many as it takes."
+        "Five recordings of this job with four workers are there, too. "
+        f"They take {measured} and {gained[-1]} less per step than without; predicted were {ranges} and {predicted[-1]}. "
+        "Recordings of six steps tell no better than that; `verify` measures as many as it takes."
     )
 
 
