@@ -56,11 +56,10 @@ def _gained() -> str:
     pairs = [(analyse(without), analyse(with_four)) for without, with_four in PAIRS]
     gained = [ms((step_ms(a) or 0.0) - (step_ms(b) or 0.0)) for a, b in pairs]
     predicted = [saving(a) for a, _ in pairs]
-    measured = ", ".join(gained[:-1])
-    ranges = ", ".join(predicted[:-1])
+    real, expected = (", ".join(known[:-1]) + f" and {known[-1]}" for known in (gained, predicted))
     return (
         "Five recordings of this job with four workers are there, too. "
-        f"They take {measured} and {gained[-1]} less per step than without; predicted were {ranges} and {predicted[-1]}. "
+        f"They take {real} less per step than without; predicted were {expected}. "
         "Recordings of six steps tell no better than that; `verify` measures as many as it takes."
     )
 
