@@ -57,7 +57,7 @@ def result_document(
         tool=model.Tool(name="diagnose", version=__version__),
         headline="",
         run=_run(recording),
-        steps=_steps(measured, prediction),
+        steps=_steps(measured),
         ledger=_ledger(measured),
         ledger_device=measured.ledger.device if measured.ledger else None,
         findings=findings,
@@ -149,7 +149,7 @@ def _gpu_name(recording: Recording) -> str | None:
     )
 
 
-def _steps(measured: Measured, prediction: Prediction) -> model.Steps:
+def _steps(measured: Measured) -> model.Steps:
     recording = measured.recording
     timeline = measured.timeline
     recorded_ms = timeline.complete_ns / 1e6 if timeline else np.empty(0)
@@ -180,14 +180,8 @@ def _steps(measured: Measured, prediction: Prediction) -> model.Steps:
         plain_series_ms=plain_ms.tolist(),
         timeline_series_ms=recorded_ms.tolist(),
         noise_ms=_plain(measured.number("noise_ms")),
-        **asdict(throughput(measured, _steady_ms(measured, prediction))),
+        **asdict(throughput(measured, _plain(measured.number("step_ms")))),
     )
-
-
-def _steady_ms(measured: Measured, prediction: Prediction) -> float | None:
-    """The typical step; the GPU's, where that is longer."""
-    step_ms = _plain(measured.number("step_ms"))
-    return max(step_ms, prediction.recorded_ms) if step_ms and not prediction.missing else step_ms
 
 
 def _spread(values: np.ndarray) -> model.Spread | None:

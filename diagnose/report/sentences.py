@@ -32,7 +32,7 @@ from diagnose.document.text import count, factor, ms, share
 from diagnose.document.unjudged import unjudged
 from diagnose.report import throughput
 from diagnose.run.child.step_clock import StepClock
-from diagnose.trace.notes import GPU_UNRECORDED
+from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",
@@ -94,12 +94,14 @@ def doubt(document: Document) -> str:
 
 
 def set_out(document: Document) -> list[str]:
-    """The first notes, for the head of a report; without what the doubt there says already."""
-    doubted = document.badge == GPU_NOT_RECORDED
+    """The first notes, for the head of a report; without what the doubt there says already, and what is no
+    reason to doubt.
+    """
+    passed_over = [HOST_AHEAD, *([GPU_UNRECORDED] if document.badge == GPU_NOT_RECORDED else [])]
     notes = [
         note.text
         for note in document.notes
-        if not (doubted and note.code == GPU_UNRECORDED) and not document.doubt.startswith(note.text)
+        if note.code not in passed_over and not document.doubt.startswith(note.text)
     ]
     rest = len(notes) - TOP_NOTES
     more = [f"{count(rest)} more notes are at the end of this report."] if rest > 0 else []
