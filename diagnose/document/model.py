@@ -273,7 +273,8 @@ class Saving(Struct, kw_only=True):
     """What the fix gains alone."""
 
     at_most_ms: Annotated[
-        float | None, _is("What it cannot gain more than; null where the finding's cost is not known.")
+        float | None,
+        _is("What it cannot gain more than, side effects included; null where the cost is not known."),
     ]
     scope: Annotated[
         Scope,

@@ -147,7 +147,7 @@ def average_ms(document: Document) -> float | None:
 
 def takes(finding: Finding) -> str:
     """What the finding's events take; empty where that is not known."""
-    return f"This takes {ms(finding.ms_per_step)} per step." if finding.ms_per_step is not None else ""
+    return f"This takes about {ms(finding.ms_per_step)} per step." if finding.ms_per_step is not None else ""
 
 
 def in_full(finding: Finding, document: Document) -> str:

@@ -72,7 +72,7 @@ def test_a_finding_shows_evidence_culprits_advice_and_how_sure_we_are() -> None:
     report = markdown(documents.sick())
     block = above_the_folds(report).partition("### 1. Load batches in worker processes – `train.py:41`")[2]
     for part in (
-        "This takes 4.10 ms per step.",
+        "This takes about 4.10 ms per step.",
         "**The fix is predicted to save 2.9–4.1 ms a step, 24–33 %; a step then takes 8.7 ms.**",
         "Pass `num_workers=2, persistent_workers=True`",
         "```python\n# train.py:41, now\nfor x, y in loader:\n```",

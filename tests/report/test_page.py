@@ -144,7 +144,7 @@ def test_a_finding_shows_evidence_culprits_and_advice() -> None:
         "Why The loader has no worker processes",
         "Caution Each worker holds its own copy",
         "The fix is predicted to save 2.9–4.1 ms a step, 24–33 %; a step then takes 8.7 ms.",
-        "This takes 4.10 ms per step.",
+        "This takes about 4.10 ms per step.",
         "Severity high",
         "not yet proven",
         "python -m diagnose rules input-wait-no-workers explains the rule",
