@@ -257,7 +257,7 @@ class Verifier:
         faster = [
             replace(one, arguments=tried.arguments) for one, tried in found if tried.verdict == "faster"
         ]
-        if len(faster) < 2:
+        if len(faster) < 2 or self.proof.step_ms is None:
             return
         names = ", ".join(one.rule or one.title for one in faster)
         together = FixResult(
