@@ -286,7 +286,8 @@ class Verifier:
         """In the place of what an earlier verification found of the same fix, unless there was no time."""
         same = [one for one in self.proof.tried if (one.rule, one.title) == (tried.rule, tried.title)]
         others = [one for one in self.proof.tried if one not in same]
-        kept = [one for one in same if tried.state == "no_time" and one.state != "not_tried"]
+        was_tried = [one for one in same if one.state not in ("no_time", "not_tried")]
+        kept = was_tried if tried.state == "no_time" else []
         self.proof.tried = [*others, *(kept or [tried])]
         self._finish()
 
