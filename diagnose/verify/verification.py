@@ -292,7 +292,8 @@ class Verifier:
         self._finish()
 
     def _finish(self) -> None:
-        noises = [tried.change.noise for tried in self.proof.tried if tried.change]
+        changes = [tried.change for tried in self.proof.tried if tried.change]
+        noises = [change.noise for change in changes if change.pairs + change.outliers >= statistics.LOOKS[0]]
         self.proof.noise = float(np.median(noises)) if noises else None
         self.proof.warnings = warnings.warnings_of(self._all_runs)
         self.proof.runs = self._store.added
