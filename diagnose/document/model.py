@@ -506,7 +506,7 @@ class Verification(Struct, kw_only=True):
         bool,
         _is("Whether random numbers of items had to be seeded by batch to give both arms the same data."),
     ] = False
-    noise: Annotated[float | None, _is("The median noise of the comparisons, a share.")] = None
+    noise: Annotated[float | None, _is("Median noise of comparisons of four pairs and more, a share.")] = None
     tried: Annotated[list[FixResult], _is("Each fix.")] = []
     together: Annotated[FixResult | None, _is("All that are faster, at once; null if there are not two.")] = (
         None

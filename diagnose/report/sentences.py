@@ -265,9 +265,11 @@ def patch_command(document: Document) -> str:
 
 
 def verify_command(document: Document) -> str:
-    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been."""
-    untried = [finding for finding in automatic(document) if finding.saving.verdict is None]
-    if not untried or not _can_start(document) or document.verification:
+    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been: what
+    was too noisy to say is measured on.
+    """
+    untried = [finding for finding in automatic(document) if finding.saving.verdict in (None, "too_noisy")]
+    if not untried or not _can_start(document):
         return ""
     folder = run_folder(document)  # without one it is the newest run
     options = ["--allow", "numerics"] if all(finding.fix.safety == "numerics" for finding in untried) else []
