@@ -385,33 +385,26 @@ class Operator(Struct, kw_only=True):
 
 
 class Kernel(Struct, kw_only=True):
-    """What the busiest GPU spends on kernels of one short name and number format, on copies or sets of one kind."""
+    """What the busiest GPU spends on kernels of one short name and number format, or on copies or sets."""
 
     name: Annotated[str, _is("Shortened: without namespaces, template arguments and parameters.")]
     kind: Annotated[Literal["kernel", "communication", "copy", "set"], _is("What the GPU does.")]
     ms_per_step: Annotated[
         float,
-        _is(
-            "ms. While several run, time counts once, so that rows add up to the ledger's rows of a busy GPU at most."
-        ),
+        _is("ms. While several run, time counts once: rows add up to the busy GPU's in the ledger at most."),
     ]
     share: Annotated[float, _is("ms_per_step of the step, 0–1.")]
     count_per_step: Annotated[float, _is("How many start in a step.")]
     mean_ms: Annotated[float, _is("How long one takes, whatever runs beside it, ms.")]
     number_format: Annotated[
         str | None,
-        _is(
-            "fp64, fp32, tf32, bf16, fp16, fp8 or int8, by the kernel's name, else by its operator's inputs; null: not known."
-        ),
+        _is("fp64, fp32, tf32, bf16, fp16, fp8 or int8, by its name, else its operator's inputs; else null."),
     ]
     tensor_cores: Annotated[
         bool | None, _is("Whether it uses them, by its name; null where that does not tell.")
     ]
     roofline_share: Annotated[
-        float | None,
-        _is(
-            "The least time by the GPU's peaks ÷ the time taken, 0–1; null where shapes or peaks are not known."
-        ),
+        float | None, _is("The least time by the GPU's peaks ÷ the time taken, 0–1; null where not known.")
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a kernel's name tells: a short name, the number format that it computes in, and whether it uses tensor cores."""
+"""What a kernel's name tells: what it does, its number format, and whether it uses tensor cores."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _NAMELESS = re.compile(r"\(anonymous namespace\)::|<unnamed>::|^void |^static ")
 
 
 def short_name(name: str) -> str:
-    """`elementwise_kernel<AddFunctor>`: without namespaces, template arguments and parameters, but for the argument that
-    tells what a kernel of many uses does.
+    """`elementwise_kernel<AddFunctor>`: without namespaces, template arguments and parameters, but for
+    the argument that tells what a kernel of many uses does.
     """
     bare = _NAMELESS.sub("", _demangled(name))
     head = re.split(r"[<(]", bare, maxsplit=1)[0].strip().rsplit("::", 1)[-1]
@@ -59,8 +59,8 @@ def short_name(name: str) -> str:
 
 
 def number_format(name: str) -> str | None:
-    """The format that a kernel of that name computes in, the smallest where it reads several; None where the name does not
-    tell.
+    """The format that a kernel of that name computes in, the smallest where it reads several; None where
+    the name does not tell.
     """
     reduced = next((known for known, pattern in _PATTERNS.items() if pattern.search(name)), None)
     if reduced:
@@ -70,7 +70,7 @@ def number_format(name: str) -> str | None:
 
 
 def tensor_cores(name: str) -> bool | None:
-    """Whether a kernel of that name uses tensor cores (AMD: matrix cores); None where the name does not tell."""
+    """Whether a kernel of that name uses tensor cores, AMD's matrix cores; None where it does not tell."""
     if _TENSOR_CORES.search(name):
         return True
     return False if _NO_TENSOR_CORES.search(name) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,10 @@ from diagnose.measure.view import Intervals, Rows
 from diagnose.trace.intervals import as_intervals, intersect
 from diagnose.trace.nesting import nearest
 
+Kind = Literal["kernel", "communication", "copy", "set"]
+
 MOST = 20
-_LEDGER_ROW = {
+_LEDGER_ROW: dict[Kind, str] = {
     "kernel": "compute",
     "communication": "exposed_communication",
     "copy": "exposed_copies",
@@ -37,7 +39,7 @@ class OperatorTotal:
 class KernelLabel(NamedTuple):
     """What a row of the table stands for: copies and sets have no format."""
 
-    kind: str  # kernel, communication, copy or set
+    kind: Kind
     name: str
     number_format: str | None
     tensor_cores: bool | None
@@ -151,7 +153,7 @@ def _kinds(view: Selection) -> np.ndarray:
     )
 
 
-def _label(kind: str, name: str) -> KernelLabel:
+def _label(kind: Kind, name: str) -> KernelLabel:
     if kind != "kernel":
         return KernelLabel(kind, short_name(name) if kind == "communication" else name, None, None)
     return KernelLabel(kind, short_name(name), number_format(name), tensor_cores(name))

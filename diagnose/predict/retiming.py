@@ -50,7 +50,7 @@ def left_by_roofline(view: Selection, rows: Rows, formats: tuple[str, str]) -> t
 
 def roofline_shares(view: Selection, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """For each device row the share of the roofline that its operator's kernels reach together, 0–1, and
-    the format that they compute in; nan and empty where the GPU's peaks, or the operator's work, are not known.
+    the format that they compute in; nan and empty where peaks or work are not known.
     """
     shares, formats = np.full(len(rows), np.nan), np.full(len(rows), "", object)
     peaks = gpu_peaks(view)

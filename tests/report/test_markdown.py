@@ -60,7 +60,7 @@ def test_sections_come_in_the_order_a_reader_needs_them() -> None:
         "<b>Would matter on a GPU</b>",
         "<b>Not judged</b>",
         "<b>Your lines</b>",
-        "<b>Operators</b>",
+        "<b>Operators and kernels</b>",
         "<b>How far to trust these numbers</b>",
         "<b>How this was measured</b>",
     ]

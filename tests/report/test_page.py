@@ -123,7 +123,7 @@ def test_the_answer_comes_first() -> None:
     ]
     wanted += [
         "Your lines",
-        "Operators",
+        "Operators and kernels",
         "Step times",
         "Within the noise",
         "Passed",
