@@ -25,7 +25,7 @@ _UNREDUCED = re.compile(
     r"|(?P<fp32>sgemm|scudnn|f32|fp32|\bfloat\d?\b|Cijk_A\w{3}_B\w{3}_S)"
 )
 _TENSOR_CORES = re.compile(
-    r"(?i)tensorop|tensor\d|wgmma|hmma|imma|warpgroup|h884|s884|1688|16816|16832|nvjet|flash_(fwd|bwd)"
+    r"(?i)tensorop|_tensor\d+x|wgmma|hmma|imma|warpgroup|h884|s884|1688|16816|16832|nvjet|flash_(fwd|bwd)"
     r"|fmha_cutlass\w_b?f16|_MI\d+x\d|mfma|xdl|gtcx"
 )
 _NO_TENSOR_CORES = re.compile(f"{SINGLE_KERNEL}|simt|ffma|dgemm|gemv")
@@ -39,6 +39,9 @@ _INDIFFERENT = re.compile(  # template arguments that tell nothing
     r"|ReduceOp|func_wrapper_t|array|TensorListMetadata|TensorListScalarListMetadata|FusedOptimizerTensorListMetadata"
     r"|enable_\w+|u?int\d+_t)$"
 )
+_TENSILE = re.compile(
+    r"^(Cijk_\w{4}_\w{4}_[^_]+)_.*(MT\d+x\d+x\d+).*"
+)  # ROCm: of dozens of settings two tell
 _NAMELESS = re.compile(r"\(anonymous namespace\)::|<unnamed>::|^void |^static ")
 
 
@@ -46,7 +49,7 @@ def short_name(name: str) -> str:
     """`elementwise_kernel<AddFunctor>`: without namespaces, template arguments and parameters, but for
     the argument that tells what a kernel of many uses does.
     """
-    bare = _NAMELESS.sub("", _demangled(name))
+    bare = _TENSILE.sub(r"\1_\2", _NAMELESS.sub("", _demangled(name)))
     head = re.split(r"[<(]", bare, maxsplit=1)[0].strip().rsplit("::", 1)[-1]
     if not head:
         return _cut(name)

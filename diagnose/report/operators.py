@@ -33,17 +33,21 @@ class Table:
 
 
 def tables(document: Document) -> list[Table]:
-    """Those that have rows."""
+    """Those that have rows, the GPU's first."""
     operators, kernels = document.operators[:TOP], document.kernels[:TOP]
-    found = []
+    found = [_kernels(kernels)] if kernels else []
     if operators:
-        torch = (_TORCH_NOTE,) if document.key_averages.rows else ()
-        columns = ("Operator", "Self", "Share", "Calls per step", "Mean")
-        notes = (_OPERATORS_NOTE, *torch)
-        found.append(Table("On the host", columns, [_operator(row) for row in operators], notes))
-    if kernels:
-        found.append(_kernels(kernels))
+        found.append(_operators(operators, with_torch=bool(document.key_averages.rows)))
     return found
+
+
+def _operators(operators: list[Operator], *, with_torch: bool) -> Table:
+    return Table(
+        "On the host",
+        ("Operator", "Self", "Share", "Calls per step", "Mean"),
+        [_operator(row) for row in operators],
+        (_OPERATORS_NOTE,) + (_TORCH_NOTE,) * with_torch,
+    )
 
 
 def _kernels(kernels: list[Kernel]) -> Table:
