@@ -16,7 +16,7 @@ _OPERATORS_NOTE = (
 )
 _TORCH_NOTE = "torch's own table, which has the profiler's cost in it, is in report.json: `key_averages`."
 _KERNELS_NOTE = (
-    "Time in which several run counts once: for kernels before communication, for that before copies. "
+    "Time in which several run counts once: as kernels first, then as communication, then as copies. "
     "Mean is how long one takes, whatever runs beside it."
 )
 _ROOFLINE_NOTE = "Roofline is the least time that the GPU's peaks allow ÷ the time taken."
