@@ -12,12 +12,13 @@ _REDUCED = {
     "fp8": r"e4m3|e5m2|fp8|float8|(?<![a-z0-9])f8|nvjet_(sm\d+_)?q",
     "int8": r"int8|imma|(?<![a-z0-9])i8",
     "bf16": r"bf16|bfloat16|DF16b|nvjet_(sm\d+_)?t|Cijk_A\w{3}_B\w{3}_B",
-    "fp16": r"f16|fp16|half|h884|h1688|h16816|hgemm|nvjet_(sm\d+_)?h|Cijk_A\w{3}_B\w{3}_H",
+    # not of MIOpen's copies, `…_16x32_half`: any 16 bits
+    "fp16": r"f16|fp16|(?<![0-9a-z]_)half|h884|h1688|h16816|hgemm|nvjet_(sm\d+_)?h|Cijk_A\w{3}_B\w{3}_H",
     "tf32": r"tf32|s1688",
 }
 SINGLE_KERNEL = r"(?i)sgemm|scudnn"
-# of 16-bit numbers, added up in 32 bits; which 16 the name need not tell
-REDUCED_PRECISION_KERNEL = "(?i)" + "|".join([*_REDUCED.values(), "s16816"])
+# and what is of 16 bits without telling which
+REDUCED_PRECISION_KERNEL = "(?i)" + "|".join([*_REDUCED.values(), "s16816", "half"])
 _PATTERNS = {number_format: re.compile(f"(?i){pattern}") for number_format, pattern in _REDUCED.items()}
 # of these the one that is named first: the types of a kernel's numbers come before those of its arguments
 _UNREDUCED = re.compile(
@@ -25,7 +26,7 @@ _UNREDUCED = re.compile(
     r"|(?P<fp32>sgemm|scudnn|f32|fp32|\bfloat\d?\b|Cijk_A\w{3}_B\w{3}_S)"
 )
 _TENSOR_CORES = re.compile(
-    r"(?i)tensorop|_tensor\d+x|wgmma|hmma|imma|warpgroup|h884|s884|1688|16816|16832|nvjet|flash_(fwd|bwd)"
+    r"(?i)tensorop_|_tensor\d+x|wgmma|hmma|imma|warpgroup|h884|s884|1688|16816|16832|nvjet|flash_(fwd|bwd)"
     r"|fmha_cutlass\w_b?f16|_MI\d+x\d|mfma|xdl|gtcx"
 )
 _NO_TENSOR_CORES = re.compile(f"{SINGLE_KERNEL}|simt|ffma|dgemm|gemv")

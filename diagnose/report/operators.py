@@ -19,7 +19,9 @@ _KERNELS_NOTE = (
     "Time in which several run counts once: as kernels first, then as communication, then as copies. "
     "Mean is how long one takes, whatever runs beside it."
 )
-_ROOFLINE_NOTE = "Roofline is the least time that the GPU's peaks allow ÷ the time taken."
+_ROOFLINE_NOTE = (
+    "Roofline is the least time that the GPU's peaks allow for a kernel's operator ÷ the time it takes."
+)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ FRAGMENTS = (
     "sm80_xmma_wgrad_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_tensor16x8x8"
 )
 CUTLASS = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_16x6_nt_align1>(Params)"
+SUBTENSOR = "SubTensorOpWithScalar1d.kd"
 SCALE = "void cudnn::ops::scalePackedTensor_kernel<float, float>(cudnnTensor4dStruct, float*, float)"
 
 
@@ -36,6 +37,10 @@ SCALE = "void cudnn::ops::scalePackedTensor_kernel<float, float>(cudnnTensor4dSt
         # its moments are floats; the learning rate, a parameter, is a double
         (ADAM, "multi_tensor_apply_kernel<FusedAdamMathFunctor>", "fp32", None),
         (SCALE, "scalePackedTensor_kernel", "fp32", None),
+        (SUBTENSOR, SUBTENSOR, None, None),
+        # copies of 16 bits, whatever they hold
+        ("batched_transpose_16x32_half", "batched_transpose_16x32_half", None, None),
+        ("void gemm<__half>(int)", "gemm", "fp16", None),
         ("volta_sgemm_128x32_nt", "volta_sgemm_128x32_nt", "fp32", False),
         ("volta_dgemm_64x64_nn", "volta_dgemm_64x64_nn", "fp64", False),
         ("ampere_fp16_s16816gemm_fp16_128x64_tn", "ampere_fp16_s16816gemm_fp16_128x64_tn", "fp16", True),
