@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from diagnose.judge.timelines import trace_from_text
+from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import Recording
@@ -71,6 +71,30 @@ def test_the_mean_of_two_steps_counts() -> None:
 def test_threads_that_neither_train_nor_launch_do_not_count() -> None:
     found = operator_totals(measured(HOST + "worker  100  800  op  aten::stack\n"))
     assert "aten::stack" not in us(found, "self_ms")
+
+
+def test_times_are_those_of_the_plain_step() -> None:
+    """The recorded step takes 1 ms, the plain one 0.5: all of it is one operator."""
+    text = """
+    main  0    1000  step  ProfilerStep#1
+    main  0    1000  op    aten::mm
+    """
+    assert us(operator_totals(measured_case({"timeline": text, "plain_ms": [0.5] * 4})), "self_ms") == {
+        "aten::mm": 500
+    }
+
+
+def test_beside_a_gpu_the_hosts_times_shrink_as_the_step_does() -> None:
+    """The recorded step takes 1 ms, the plain one 0.8; the kernel takes as long without the profiler."""
+    text = """
+    main  0    1000  step     ProfilerStep#1
+    main  0    500   op       aten::mm
+    main  10   5     runtime  cudaLaunchKernel  {"correlation": 1}
+    gpu   20   400   kernel   gemm  {"correlation": 1}
+    """
+    recording = measured_case({"timeline": text, "plain_ms": [0.8] * 4})
+    assert us(operator_totals(recording), "self_ms") == {"aten::mm": 400}
+    assert [round(one.ms * 1000, 6) for one in kernel_totals(recording)] == [400]
 
 
 GPU = """
