@@ -132,11 +132,9 @@ def kernel_totals(measured: Measured) -> list[KernelTotal]:
     totals = []
     for number in np.argsort(-once_ns, kind="stable")[:MOST]:
         mine = label_of_row == number
-        inside, own = (
-            rows[mine & started],
-            intersect(once[mine], ledger.rows[_LEDGER_ROW[known[number].kind]]),
-        )
+        inside, row = rows[mine & started], _LEDGER_ROW[known[number].kind]
         if len(inside):
+            own = intersect(once[mine], ledger.rows[row])
             mean_ms = float(view.device["dur_ns"].to_numpy()[inside].mean()) / 1e6
             per_step = len(inside) / view.step_count
             totals.append(KernelTotal(known[number], inside, measured.timeline_ms(own), per_step, mean_ms))
