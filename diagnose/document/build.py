@@ -17,6 +17,7 @@ from diagnose.document.doubt import doubt_about, gpu_notes
 from diagnose.document.headline import headline_of
 from diagnose.document.measurements import found_numbers, with_measurement
 from diagnose.document.model import Document
+from diagnose.document.operators import kernel_rows, operator_rows
 from diagnose.document.queries import place
 from diagnose.document.ranks import ranks_document
 from diagnose.document.stored import checked
@@ -68,6 +69,8 @@ def result_document(
         ranks=ranks_document(measured.job),
         verification=verification,
         lines=_lines(measured, sources),
+        operators=operator_rows(measured),
+        kernels=kernel_rows(measured),
         key_averages=_averages(recording),
         metrics={name: _metric(measured, name) for name in sorted(METRICS)},
         notes=[

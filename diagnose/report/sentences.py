@@ -304,9 +304,10 @@ def then(document: Document) -> str:
 
 def nothing_to_do(document: Document) -> str:
     """In place of an empty plan."""
-    further = (
-        "To go further, look at your costliest lines and at the operators below." if document.lines else ""
-    )
+    costs = {"lines": document.lines, "operators": document.operators, "kernels": document.kernels}
+    shown = [name for name, rows in costs.items() if rows]
+    several = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+    further = f"To go further, look at the costliest {several} in the report." if shown else ""
     lacking = unjudged(document)
     nothing = (
         f"{lacking[:1].upper()}{lacking[1:]} in this run."
