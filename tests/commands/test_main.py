@@ -35,6 +35,17 @@ ROOT = Path(__file__).parents[2]
 # ---- what belongs to whom
 
 
+def started(folder: Path) -> dict[str, Any]:
+    """What run.json says of how a run was started."""
+    return {
+        "target": "train.py",
+        "module": False,
+        "argv": ["train.py"],
+        "cwd": str(folder),
+        "settings": {"device": "cpu"},
+    }
+
+
 def test_everything_after_the_script_is_the_scripts() -> None:
     options = cli.parse(["--steps", "3", "train.py", "--epochs", "3", "--out", "x", "--help", "-m"])
     assert (options.steps, options.target, options.args) == (
@@ -377,7 +388,7 @@ def verifiable(
 ) -> dict[str, Any]:
     """A run folder whose plan has nothing that could be tried."""
     (work_folder / "run").mkdir()
-    (work_folder / "run" / "run.json").write_text(json.dumps({"cwd": str(work_folder)}))
+    (work_folder / "run" / "run.json").write_text(json.dumps(started(work_folder)))
     document = analysed["*"]
     document.run.cwd = str(work_folder)
     document.findings[0].fix.arguments = {}
