@@ -77,12 +77,11 @@ def _most_ms(
     Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says. All
     of a wait for the loader may go, whatever the model of its workers expects.
     """
-    bound_ms, floor_ms = at_most_ms(finding, prediction.measured), prediction.limit_ms
+    edit, floor_ms = finding.rule.saving.edit, prediction.limit_ms
+    bound_ms = finding.ms_per_step if edit == "overlap" else at_most_ms(finding, prediction.measured)
     most_ms = prediction.recorded_ms if bound_ms is None else SIDE_EFFECTS * bound_ms
-    if finding.rule.saving.edit == "unblock":
+    if edit == "unblock":
         most_ms = max(most_ms, *gains_ms)
-    if finding.rule.saving.edit == "overlap":
-        most_ms = max(most_ms, SIDE_EFFECTS * (finding.ms_per_step or 0.0))
     if floor_ms is not None and not any(
         len(edit.events) for change in changes if change for edit in change.edits
     ):
