@@ -19,7 +19,7 @@ _NAMED = "{share} of the step has a name here."
 
 
 def names_in(row: LedgerRow, document: Document) -> str:
-    """The largest spenders of a row: `` `aten::cat` 11 %, `aten::add` 3.2 %``; empty where it has no account."""
+    """The largest spenders of a row, `aten::cat 11 %, aten::add 3.2 %`; empty where it has no account."""
     found = next((one.spenders for one in document.account if one.row == row.row), [])
     return ", ".join(f"`{_name(one.name)}` {share(one.share)}" for one in found[:TOP_NAMES])
 
@@ -41,17 +41,19 @@ def looks(document: Document) -> list[str]:
     """Where to look first, a sentence or two each, where the plan has no fix; empty where all is well."""
     if document.plan or is_healthy(document):
         return []
-    worth = [lead for lead in leads(document) if lead.share >= HEALTHY / 2]
-    return [_look(lead, document) for lead in worth[:TOP_LEADS]]
+    worth = [lead for lead in leads(document) if lead.share >= HEALTHY / 2][:TOP_LEADS]
+    first_of_row = {lead.row: lead for lead in reversed(worth)}
+    return [_look(lead, document, advice=first_of_row[lead.row] is lead) for lead in worth]
 
 
-def _look(lead: Lead, document: Document) -> str:
+def _look(lead: Lead, document: Document, *, advice: bool) -> str:
     title = next(row.title for row in document.ledger if row.row == lead.row)
     mostly = f", mostly `{_name(lead.mostly)}`" if lead.mostly else ""
     known = lead.headroom_ms is not None and lead.headroom_ms >= HEALTHY * lead.ms
     gains = f", up to {rough(lead.headroom_ms or 0.0)} ms to gain" if known else ""
-    todo = f" {lead.look[:1].upper()}{lead.look[1:]}." if lead.look else ""
-    return f"`{_name(lead.name)}` ({title}{mostly}): {ms(lead.ms)}, {share(lead.share)} of the step{gains}.{todo}"
+    todo = f" {lead.look[:1].upper()}{lead.look[1:]}." if advice and lead.look else ""
+    takes = f"{ms(lead.ms)}, {share(lead.share)} of the step"
+    return f"`{_name(lead.name)}` ({title}{mostly}): {takes}{gains}.{todo}"
 
 
 def _called(spender: Spender) -> str:
