@@ -1,18 +1,19 @@
 """The account: who spends each row of the ledger.
 
 While the GPU idles, the thread that launches its next event holds it up, and of that thread the innermost
-event; while it is busy, what launched the event that runs. Time in which no event of the thread runs is named
-after the last one: your Python, or a wait outside torch, comes after it.
+event; while it is busy, what launched the event that runs. Time in which no event of the thread runs goes to
+the user's lines that make calls then in the detail phase; without one it is named after the event before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.areas.user_code import line_times, short_callee
 from diagnose.measure.innermost import own_pieces
 from diagnose.measure.kernel_names import short_name
 from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
@@ -20,8 +21,8 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.names import Name, around, inside, names
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import counted_once
-from diagnose.measure.view import NO_ROWS, Intervals, Rows
-from diagnose.trace.intervals import covered_before, subtract, union
+from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
+from diagnose.trace.intervals import covered_before, subtract, total, union
 
 LEAST_ROW = 0.05  # of the step: smaller rows have no account
 LEAST_SPENDER = 0.01  # of the step
@@ -35,7 +36,8 @@ class Spender:
     """Who spends ``ns`` of a row, in all complete steps, with ``count`` events. ``mostly``: the operator,
     function or kernel inside that takes most of it; may be empty.
 
-    ``host`` (ns, by thread), ``calls`` (host rows) and ``device`` (rows): all that it does, in any row.
+    ``host`` (ns, by thread), ``calls`` (host rows) and ``device`` (rows): all that it does, in any row. Of
+    the time on the host only ``host_share`` is its own.
     """
 
     name: Name
@@ -45,6 +47,7 @@ class Spender:
     host: dict[int, Intervals] = field(default_factory=dict)
     calls: Rows = field(default_factory=lambda: NO_ROWS)
     device: Rows = field(default_factory=lambda: NO_ROWS)
+    host_share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -74,17 +77,71 @@ def account(measured: Measured) -> list[RowAccount]:
         pieces = spent.pieces(row, intervals)
         named_ns = int(pieces["ns"][pieces["key"] != UNNAMED].sum())
         ns = int(np.diff(intervals).sum()) if len(intervals) else 0
-        large = ns >= LEAST_ROW * whole
-        rows.append(RowAccount(row, ns, named_ns, _largest(spent, pieces, whole) if large else []))
+        found: list[Spender] = []
+        if ns >= LEAST_ROW * whole:
+            lines = [] if busy else _lines_in_gaps(measured, row, host, intervals, pieces)
+            found = _largest(spent, pieces, lines, LEAST_SPENDER * whole)
+        rows.append(RowAccount(row, ns, named_ns, found))
     return rows
 
 
-def _largest(spent: _DeviceTime | _HostTime, pieces: pd.DataFrame, whole_ns: int) -> list[Spender]:
-    by_key = pieces[pieces["key"] != UNNAMED].groupby("key")["ns"].sum().sort_values(ascending=False)
-    by_key = by_key[by_key >= LEAST_SPENDER * whole_ns][:MOST_SPENDERS]
-    return [
+def _largest(
+    spent: _DeviceTime | _HostTime, pieces: pd.DataFrame, lines: list[Spender], least_ns: float
+) -> list[Spender]:
+    """The largest spenders of a row; ``lines`` are those of its gaps, which have no other name then."""
+    named = pieces[pieces["key"] != UNNAMED]
+    by_key = named.groupby("key")["ns"].sum()
+    found = [
         spent.spender(key, pieces[pieces["key"] == key], ns)
         for key, ns in zip(by_key.index.tolist(), by_key.tolist(), strict=True)
+        if ns >= least_ns and not (lines and key < UNNAMED)
+    ]
+    return sorted(_merged([*found, *lines], least_ns), key=lambda one: -one.ns)[:MOST_SPENDERS]
+
+
+def _merged(spenders: list[Spender], least_ns: float) -> list[Spender]:
+    """A line may spend time in its own events and between them."""
+    by_name: dict[Any, list[Spender]] = {}
+    for one in spenders:
+        at_line = one.name.line >= 0 and not one.name.backward and one.name.kind == "line"
+        by_name.setdefault((one.name.file, one.name.line) if at_line else one.name, []).append(one)
+    merged = [_one(same) for same in by_name.values()]
+    return [one for one in merged if one.ns >= least_ns]
+
+
+def _one(same: list[Spender]) -> Spender:
+    if len(same) == 1:
+        return same[0]
+    ns = sum(one.ns for one in same)
+    lanes = {lane for one in same for lane in one.host}
+    host = {lane: union(np.concatenate([one.host.get(lane, NO_INTERVALS) for one in same])) for lane in lanes}
+    own_share = min(1.0, ns / max(sum(map(total, host.values())), 1))
+    return replace(same[0], ns=ns, host=host, host_share=own_share)
+
+
+def _lines_in_gaps(
+    measured: Measured, row: str, host: _HostTime, intervals: Intervals, pieces: pd.DataFrame
+) -> list[Spender]:
+    """The user's lines that make calls while no event of the training thread runs, by the detail phase."""
+    detail = measured.detail
+    gaps_ns = int(pieces["ns"][pieces["key"] < UNNAMED].sum())
+    if detail is None or not len(detail.calls) or not gaps_ns:
+        return []
+    recorded = np.asarray(detail.kind != "python") & detail.on_training_thread
+    within = subtract(
+        detail.ledger.rows.get(row, NO_INTERVALS), detail.host_intervals(np.flatnonzero(recorded))
+    )
+    gaps = host.gaps(intervals)
+    return [
+        Spender(
+            Name("line", line.function, line.file, line.line),
+            short_callee(line.callee),
+            round(line.share * gaps_ns),
+            round(line.count_per_step * host.view.step_count),
+            {host.view.trace.training_thread: gaps},
+            host_share=min(1.0, line.share),
+        )
+        for line in line_times(detail, np.flatnonzero(detail.calls_in_steps), within)
     ]
 
 
@@ -135,7 +192,7 @@ class _HostTime:
             frames.append(self._spent(thread, mine))
             left.append(subtract(mine, self.own[self.lane == thread]))
         rest = union(np.concatenate(left))
-        frames += [self._spent(main, rest), self._between(subtract(rest, self.own[self.lane == main]))]
+        frames += [self._spent(main, rest), self._between(self.gaps(rest))]
         return pd.concat(frames, ignore_index=True)
 
     def _spent(self, thread: int, intervals: Intervals) -> pd.DataFrame:
@@ -152,6 +209,10 @@ class _HostTime:
         return pd.DataFrame(
             {"key": np.where(key >= 0, -2 - key, UNNAMED), "inside": UNNAMED, "ns": np.diff(gaps).reshape(-1)}
         )
+
+    def gaps(self, intervals: Intervals) -> Intervals:
+        """The part of these times in which nothing of the training thread runs."""
+        return subtract(intervals, self.own[self.lane == self.view.trace.training_thread])
 
     def _before(self, times: np.ndarray) -> Rows:
         """The last event of the training thread that worked before each time; -1 if none did."""
@@ -193,7 +254,7 @@ class _HostTime:
 
     def _gap(self, number: int, ns: int) -> Spender:
         main = self.view.trace.training_thread
-        gaps = subtract(self.view.host_span, self.own[self.lane == main])
+        gaps = self.gaps(self.view.host_span)
         mine = gaps[self.names.of[self._before(gaps[:, 0])] == number]
         name = self.names.name(number)
         return Spender(name._replace(kind="gap"), "", ns, len(mine), {main: mine})

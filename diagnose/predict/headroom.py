@@ -15,6 +15,7 @@ def headroom_ms(spender: Spender, prediction: Prediction) -> float | None:
     """Without all that the spender does, on the host or on the GPU; None where nothing can be replayed."""
     if prediction.missing:
         return None
-    host = [Edit(host=spans, lane=lane) for lane, spans in spender.host.items()]
+    left = 1.0 - spender.host_share
+    host = [Edit(host=spans, lane=lane, host_ratio=left) for lane, spans in spender.host.items()]
     edits = (*host, Edit(events=spender.device, unblocked=spender.calls))
     return max(0.0, prediction.recorded_ms - prediction.step_ms([Change(edits)]))
