@@ -1,4 +1,4 @@
-"""What is said of traces that others recorded, beside what was written of them beforehand, into docs/corpus.md.
+"""What is said of traces that others recorded, and what was written of them beforehand: docs/corpus.md.
 
 python -m benchmarks corpus FOLDER…
 """

@@ -108,7 +108,12 @@ def answer_of(source: Path) -> Answer:
     try:
         return of_document(analyse(source))
     except DiagnoseError as error:
-        return Answer(f"refused: {error.what.replace(str(source), source.name)}", {"refused"}, error.what)
+        return refusal(source, error)
+
+
+def refusal(source: Path, error: DiagnoseError) -> Answer:
+    said = f"refused: {error.what.replace(str(source), source.name)}"
+    return Answer(said, {"refused"}, said)
 
 
 def of_document(document: Document) -> Answer:
@@ -144,14 +149,12 @@ def _of_row(row: str) -> set[str]:
 def _first_lines(document: Document) -> str:
     """Headline, what is wrong and where in the plan, where to look first, the names in the ledger."""
     plan = [f"{one.cause} {one.fix.title} {one.fix.how}" for one in planned(document)[:3]]
-    places = [
-        f"{one.file}:{one.line} {one.via}" for finding in planned(document)[:3] for one in finding.culprits
-    ]
+    culprits = [one for finding in planned(document)[:3] for one in finding.culprits]
+    places = [f"{one.file}:{one.line} {one.via}" for one in culprits]
     names = [f"{row.title} {account.names_in(row, document)}" for row in document.ledger]
     inside = [one.mostly for row in document.account for one in row.spenders[:3]]
-    return "\n".join(
-        [document.headline, document.doubt, *plan, *places, *account.looks(document), *names, *inside]
-    )
+    first = [document.headline, document.doubt]
+    return "\n".join([*first, *plan, *places, *account.looks(document), *names, *inside])
 
 
 def judged(sources: Iterable[Path]) -> list[Judged]:
