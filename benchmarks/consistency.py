@@ -131,7 +131,7 @@ def _account(document: Document) -> Iterator[str]:
             yield f"{account.row} takes {ms(rows[account.row])}, its spenders {ms(spent_ms)}"
         for spender in account.spenders:
             if spender.headroom_ms is not None and spender.headroom_ms > step * (1 + SAME):
-                yield f"without {spender.name} the step would take {ms(spender.headroom_ms)} less of {ms(step)}"
+                yield f"without {spender.name} {ms(spender.headroom_ms)} less of {ms(step)}"
     if document.named_share is not None and not 0 <= document.named_share <= 1 + SAME:
         yield f"{document.named_share} of the step has a name"
 
