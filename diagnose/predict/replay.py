@@ -140,7 +140,8 @@ class Replay:
         event_ns = self.event_ns(edits)
         # and with it the gap or the latency before it
         gone = (event_ns == 0)[edges.event] & (edges.event >= 0)
-        delays = np.where(gone, 0.0, edges.const_ns + event_ns[edges.event]) + self._host_work(edits, paces)
+        delays = np.where(gone, 0.0, edges.const_ns + event_ns[edges.event]) + edges.held_ns
+        delays += self._host_work(edits, paces)
         return np.where(unblocked[edges.wait], NEVER, delays)
 
     def _host_work(self, edits: Sequence[Edit], paces: Sequence[Pace]) -> np.ndarray:
