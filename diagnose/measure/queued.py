@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.view import Intervals, Rows, View, once
+from diagnose.measure.view import NO_ROWS, Intervals, Rows, View, once
 from diagnose.trace.intervals import as_intervals, union
 
 LAUNCH_CALL = r"^(cu|cuda|hip)(?!\w*Graph)\w*Launch"
@@ -45,20 +45,16 @@ class LateStarts(NamedTuple):
 
 @once
 def late_starts(view: View) -> LateStarts:
-    """Of all devices, of which there is one at least.
-
-    Events of graphs are left out: they share one launch call.
-    """
+    """Of all devices. Events of graphs are left out: they share one launch call."""
     devices = view.device["device"].to_numpy()
-    found = [_of_device(view, np.flatnonzero(devices == ordinal)) for ordinal in view.devices]
+    none = LateStarts(NO_ROWS, NO_ROWS, NO_ROWS, np.zeros(0, bool))
+    found = [none] + [_of_device(view, np.flatnonzero(devices == ordinal)) for ordinal in view.devices]
     return LateStarts(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
 def held_ns(view: View) -> np.ndarray:
     """How long each device row was held up although it was queued and its device idle, ns."""
     held = np.zeros(len(view.device), np.int64)
-    if not view.has_device:
-        return held
     late = late_starts(view)
     sure = ~late.in_doubt
     held[late.rows[sure]] = (late.start_ns - late.since_ns)[sure]
