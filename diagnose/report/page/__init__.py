@@ -15,7 +15,7 @@ from diagnose.document import queries as questions
 from diagnose.document import savings, text
 from diagnose.document.model import Document
 from diagnose.judge.terms import State
-from diagnose.report import findings, html, operators, ranks, sentences, templates, verification
+from diagnose.report import devices, findings, html, operators, ranks, sentences, templates, verification
 from diagnose.report.figures import figures
 from diagnose.report.page.passed import passed
 from diagnose.report.page.picture import packed
@@ -122,6 +122,7 @@ def _environment() -> Environment:
         "figures": figures,
         "findings": findings,
         "operators": operators,
+        "devices": devices,
         "say": sentences,
         "gain": savings,
         "passed": passed,
