@@ -205,7 +205,13 @@ BY_HAND: dict[str, tuple[float, dict[str, float]]] = {
     "cscs-jitmse": (601, {"compute": 586, "host_sync": 15}),
     "aiter-trace": (
         11143.240,
-        {"compute": 10599.763, "host_sync": 385.442, "launch_bound": 35.896, "unattributed": 122.139},
+        {
+            "compute": 10599.763,
+            "queued": 475.802,
+            "host_sync": 11.677,
+            "launch_bound": 35.896,
+            "unattributed": 20.102,
+        },
     ),
     "hta-filelist-inf1": (
         1641,

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from diagnose import __version__
 from diagnose.document import model, text
 from diagnose.document.account import account_rows
+from diagnose.document.devices import device_rows
 from diagnose.document.doubt import doubt_about, gpu_notes
 from diagnose.document.headline import headline_of
 from diagnose.document.measurements import found_numbers, with_measurement
@@ -65,6 +66,7 @@ def result_document(
         ledger_device=measured.ledger.device if measured.ledger else None,
         account=account,
         named_share=named_share,
+        devices=device_rows(measured),
         findings=findings,
         plan=[_plan_row(finding, of, average_ms) for finding, of in rows if finding.group == "plan"],
         self_replay_error=prediction.error,

@@ -27,6 +27,7 @@ _LOOK = {
     "launch_bound": "fewer, larger operators: `torch.compile`, CUDA graphs, a larger batch",
     "host_work": "find out what it does on the host: work on CPU tensors, a lock, a first call",
     "queued": "see what else uses this GPU (`nvidia-smi`), and what this stream waits for",
+    "unattributed": "let some steps pass before you record: the GPU waits for what was not recorded",
     "host_reads": "read values less often",
     "copies": "copy and convert less",
     "operators": "move it out of the loop, or do less of it",

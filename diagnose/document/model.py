@@ -230,6 +230,22 @@ class RowAccount(Struct, kw_only=True):
     spenders: Annotated[list[Spender], _is("Those of 1 % of the step and more, five at most, largest first.")]
 
 
+class DevicePart(Struct, kw_only=True):
+    """A row of one device's ledger."""
+
+    row: Annotated[str, _is("Its name.")]
+    title: Annotated[str, _is("The same for people.")]
+    share: Annotated[float, _is("Of the recorded step, 0–1.")]
+
+
+class Device(Struct, kw_only=True):
+    """What one of several devices did while the steps were recorded."""
+
+    device: Annotated[str, _is("Its name, as in `ledger_device`.")]
+    busy_share: Annotated[float, _is("Time in which anything ran on it, of the recorded step, 0–1.")]
+    rows: Annotated[list[DevicePart], _is("Its own ledger, largest first; together 1.")]
+
+
 class Evidence(Struct, kw_only=True):
     """A condition of a rule, with what was measured."""
 
@@ -758,6 +774,9 @@ class Document(Struct, kw_only=True):
     named_share: Annotated[
         float | None, _is("Of the step, 0–1: what has a name in the account. Null without a step.")
     ] = None
+    devices: Annotated[
+        list[Device], _is("Each device, where more than one has events; empty otherwise.")
+    ] = []
     findings: Annotated[list[Finding], _is("All rules, those that fire first.")]
     plan: Annotated[list[PlanRow], _is("What to do, best first.")]
     self_replay_error: Annotated[

@@ -27,13 +27,19 @@ from diagnose.measure.selection import SELECTORS
 OPS: tuple[Op, ...] = get_args(Op)
 STATUSES: tuple[Status, ...] = get_args(Status)
 SAFETIES: tuple[Safety, ...] = get_args(Safety)
-EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "overlap", "none")
+EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "release", "overlap", "none")
 # What an edit leaves of the events' time if the rule says nothing: best guess, at best, at worst.
-LEFT = {"remove": (0.0, 0.0, 0.1), "unblock": (1.0, 1.0, 1.0), "fuse": (1.0, 0.8, 1.0)}
+LEFT = {
+    "remove": (0.0, 0.0, 0.1),
+    "unblock": (1.0, 1.0, 1.0),
+    "fuse": (1.0, 0.8, 1.0),
+    "release": (0.0, 0.0, 1.0),
+}
 BECAUSE = {
     "remove": "the recorded work is removed; a little may take its place",
     "unblock": "the work stays, but the host no longer waits for it",
     "fuse": "the GPU's work stays, but the host launches it at once",
+    "release": "the GPU runs queued work at once, if what holds it up can be removed at all",
     "overlap": "loading as measured runs beside the recorded step, on the cores of this machine",
 }
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")

@@ -193,7 +193,10 @@ class _HostTime:
     def pieces(self, row: str, intervals: Intervals) -> pd.DataFrame:
         """Of the times of a row: ``key`` of who spends them, what is ``inside``, ``ns``."""
         frames, main = [], self.view.trace.training_thread
-        lane = self._holding_up(intervals)
+        launch = self._following(intervals)
+        if row == "queued":  # nobody on the host: it is told what waits
+            return self._of(launch, np.diff(intervals).reshape(-1))
+        lane = np.where(launch >= 0, np.append(self.tid, main)[launch], main)
         left = [intervals[lane == main]]
         for thread in np.unique(lane[lane != main]).tolist():
             mine = intervals[lane == thread]
@@ -206,9 +209,12 @@ class _HostTime:
     def _spent(self, thread: int, intervals: Intervals) -> pd.DataFrame:
         mine = np.flatnonzero(self.lane == thread)
         ns = _inside(intervals, self.own[mine])
-        mine, ns = mine[ns > 0], ns[ns > 0]
-        owner = self.owner[mine]
-        return pd.DataFrame({"key": self.names.of[owner], "inside": self.inside[0][owner], "ns": ns})
+        return self._of(self.owner[mine[ns > 0]], ns[ns > 0])
+
+    def _of(self, events: Rows, ns: np.ndarray) -> pd.DataFrame:
+        """Times of these events (-1 for none)."""
+        key, part = (np.append(numbers, UNNAMED)[events] for numbers in (self.names.of, self.inside[0]))
+        return pd.DataFrame({"key": key, "inside": part, "ns": ns})
 
     def _between(self, gaps: Intervals) -> pd.DataFrame:
         """Times of the training thread in which nothing of it runs, by the name of what ran before."""
@@ -232,17 +238,14 @@ class _HostTime:
             else np.full(len(times), -1)
         )
 
-    def _holding_up(self, intervals: Intervals) -> np.ndarray:
-        """The thread that launches what the busiest device runs after each time; without one the training
-        thread.
-        """
-        view, main = self.view, self.view.trace.training_thread
+    def _following(self, intervals: Intervals) -> Rows:
+        """The call that launches what the busiest device runs after each time; -1 where there is none."""
+        view = self.view
         if not view.has_device:
-            return np.full(len(intervals), main)
+            return np.full(len(intervals), -1)
         here = np.flatnonzero(view.device["device"].to_numpy() == view.devices[0])
         following = np.searchsorted(view.device["start_ns"].to_numpy()[here], intervals[:, 1])
-        launch = np.append(view.device["launch"].to_numpy()[here], -1)[following]
-        return np.where(launch >= 0, self.tid[launch], main)
+        return np.asarray(np.append(view.device["launch"].to_numpy()[here], -1)[following])
 
     def spender(self, key: int, pieces: pd.DataFrame, ns: int) -> Spender:
         if key < UNNAMED:

@@ -15,8 +15,8 @@ by the rows of its ledger, ms per step:
    slept: what computes nothing is not
    slowed. So they always add up to the plain step.
 
-4. A GPU's kernels take as long without a profiler: what a step is too long comes off the GPU's
-   idle time, and off its work only where
+4. A GPU's kernels take as long without a profiler, and so does what it leaves queued: what a
+   step is too long comes off the GPU's other idle time, and off its work only where
    that alone is longer than the plain step. Where the host runs ahead in plain steps,
    none of the idle time is its doing.
 
@@ -36,7 +36,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads, turns_ms
+from diagnose.measure.ledger import BUSY_ROWS, DEVICE_ROWS, dispatching_threads, turns_ms
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, Rows
 from diagnose.trace.intervals import intersect
@@ -115,9 +115,9 @@ class RecordedEvents:
 
     @cached_property
     def row_costs_ms(self) -> dict[str, float]:
-        """What the events in each row usually cost; nothing in the rows of a busy GPU."""
+        """What the events in each row usually cost; nothing where the GPU does not wait for the host."""
         return {
-            row: 0.0 if row in BUSY_ROWS else self.cost_ms(intervals)
+            row: 0.0 if row in DEVICE_ROWS else self.cost_ms(intervals)
             for row, intervals in self.view.ledger.rows.items()
         }
 
@@ -170,15 +170,15 @@ def timeline_time(
     plain steps. ``host_ahead``: in plain steps the host runs ahead of the GPU, so that
     none of its idle time is the host's doing.
     """
-    known_ms = {**timed_ms, **_busy_ms(timeline, plain_step_ms)}
+    known_ms = {**timed_ms, **_device_ms(timeline, plain_step_ms)}
     wanted_ms = plain_step_ms - sum(known_ms.values())
     if host_ahead and timeline.view.has_device:
-        rows_ms = {row: known_ms.get(row, 0.0) if row in BUSY_ROWS else 0.0 for row in timeline.rows_ms}
+        rows_ms = {row: known_ms.get(row, 0.0) if row in DEVICE_ROWS else 0.0 for row in timeline.rows_ms}
         rest_ms = {"unattributed": max(0.0, plain_step_ms - sum(rows_ms.values()))}
         return PlainTime(timeline, rows_ms | rest_ms, dict.fromkeys(rows_ms, 0.0))
     unknown = [row for row in timeline.rows_ms if row not in known_ms]
     part = _part(timeline, unknown, sum(timeline.rows_ms[row] for row in unknown) - wanted_ms)
-    parts = {row: 0.0 if row in BUSY_ROWS else part for row in timeline.rows_ms}
+    parts = {row: 0.0 if row in DEVICE_ROWS else part for row in timeline.rows_ms}
     left = {row: timeline.left_ms(timeline.view.ledger.rows[row], parts[row]) for row in unknown}
     if (
         detail is not None and sum(detail.rows_ms.values()) > plain_step_ms
@@ -203,16 +203,18 @@ def _without_turns(rows_ms: dict[str, float], view: Selection) -> dict[str, floa
     return rows_ms | {"launch_bound": 0.0, "unattributed": rows_ms["unattributed"] + launch_bound_ms}
 
 
-def _busy_ms(timeline: RecordedEvents, plain_step_ms: float) -> dict[str, float]:
-    """The rows of a busy GPU in the plain step, if there is one: as recorded, if they
-    fit; longer where the plain step is.
+def _device_ms(timeline: RecordedEvents, plain_step_ms: float) -> dict[str, float]:
+    """The rows of a GPU that does not wait for the host, in the plain step: its work as recorded, if that
+    fits; longer where the plain step is. So is what it leaves queued, in what the work leaves of the step.
     """
     if not timeline.view.has_device:
         return {}
     recorded_ms = {row: ms for row, ms in timeline.rows_ms.items() if row in BUSY_ROWS}
     busy_ms, step_ms = sum(recorded_ms.values()), sum(timeline.rows_ms.values())
     pace = plain_step_ms / min(max(plain_step_ms, busy_ms), step_ms) if step_ms > 0 else 0.0
-    return {row: ms * pace for row, ms in recorded_ms.items()}
+    queued_ms = timeline.rows_ms.get("queued", 0.0) * pace
+    left_ms = plain_step_ms - busy_ms * pace
+    return {row: ms * pace for row, ms in recorded_ms.items()} | {"queued": min(queued_ms, max(0.0, left_ms))}
 
 
 def _scaled(

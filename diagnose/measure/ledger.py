@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diagnose.measure.queued import LAUNCH_CALL, late_starts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View
 from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 
@@ -30,7 +31,6 @@ COMPILATION = (
     r"Loading)|^(cuModuleLoad|cuLibraryLoad|hipModuleLoad|cudaLibraryLoad)"
     r"|dynamo_timed|compile_fx|CompiledFunction::compile|_compile\.compile_inner|async_compile"
 )
-LAUNCH_CALL = r"^(cu|cuda|hip)(?!\w*Graph)\w*Launch"
 COPY_CALL = r"^(cu|cuda|hip)Memcpy"
 BEGIN_CAPTURE, END_CAPTURE = r"^(cuda|hip|cu)StreamBeginCapture", r"^(cuda|hip|cu)StreamEndCapture"
 COPY_OP = r"^aten::(copy_|_to_copy|to)$"
@@ -51,12 +51,15 @@ USUAL_TURN_NS = 1_500  # between kernels that were queued, in recordings of vari
 QUEUE_FULL = r"^Command Buffer Full$"
 # of a ledger with GPU events; its other rows are idle time
 BUSY_ROWS = ("compute", "exposed_communication", "exposed_copies")
+# in which the host is not what holds the GPU up: it runs, or does not run what it was given
+DEVICE_ROWS = (*BUSY_ROWS, "queued")
 READ_MARKS = ("item", "tolist", "cpu", "numpy", "bool", "float", "int", "index", "repr", "format", "nonzero")
 
 TITLES: dict[str, tuple[str, str]] = {
     "compute": ("Compute", "kernels run on the GPU"),
     "exposed_communication": ("Exposed communication", "the GPU runs a collective and nothing else"),
     "exposed_copies": ("Exposed copies", "the GPU copies or sets memory and computes nothing"),
+    "queued": ("Queued, not running", "work was launched and the idle GPU did not run it"),
     "input_wait": ("Input wait", "the training thread waits for the next batch"),
     "compilation": ("Compilation", "kernels or graphs are compiled or loaded"),
     "allocator": ("Allocator", "the GPU idles while memory is requested from or returned to the driver"),
@@ -82,7 +85,8 @@ TITLES: dict[str, tuple[str, str]] = {
     "python": ("Python", "no operator runs: your Python code, or waiting outside torch"),
     "unattributed": (
         "Unattributed",
-        "work was queued but had not started, or no event in the recording explains the time",
+        "the GPU goes from one event to the next, may run what was launched before the recording, "
+        "or no event explains the time",
     ),
 }
 
@@ -107,7 +111,7 @@ class Ledger:
 
 def step_ledger(view: View) -> Ledger:
     """The ledger of the view's complete steps."""
-    return _device_ledger(view) if view.has_device else _host_ledger(view)
+    return device_ledger(view, view.devices[0]) if view.has_device else _host_ledger(view)
 
 
 def _peeled(span: Intervals, claims: dict[str, Intervals], rest: str) -> dict[str, Intervals]:
@@ -152,8 +156,8 @@ def _host_ledger(view: View) -> Ledger:
 # ---- a GPU
 
 
-def _device_ledger(view: View) -> Ledger:
-    ordinal = view.devices[0]
+def device_ledger(view: View, ordinal: int) -> Ledger:
+    """The ledger of one device of those that did anything."""
     here = view.device["device"].to_numpy() == ordinal
     communication = view.device["communication"].to_numpy()
     kernel = (view.device["kind"] == "kernel").to_numpy()
@@ -168,8 +172,11 @@ def _device_ledger(view: View) -> Ledger:
     }
     idle = subtract(view.span, of(np.ones(len(here), bool)))
     idle = idle[~_between_queued(view, np.flatnonzero(here), idle)]
-    rows = _peeled(view.span, {**busy, **_idle_claims(view, idle)}, rest="unattributed")
-    return Ledger(f"GPU {ordinal}", view.span, rows)
+    late = late_starts(view)
+    idle = subtract(idle, late.waits(here[late.rows] & late.in_doubt))
+    queued = intersect(idle, late.waits(here[late.rows] & ~late.in_doubt))
+    claims = {**busy, "queued": queued, **_idle_claims(view, subtract(idle, queued))}
+    return Ledger(f"GPU {ordinal}", view.span, _peeled(view.span, claims, rest="unattributed"))
 
 
 def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from diagnose.measure.device_steps import inherited_launches, streams
 from diagnose.measure.ledger import LOADING_LAUNCH_NS
+from diagnose.measure.queued import held_ns
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows
 from diagnose.predict.graph import Builder
@@ -142,14 +143,13 @@ def add_events(
     before = lanes.before[rows]
     freed = np.where(before >= 0, lanes.end_ns[before], -1)
     call_ns = view.host["dur_ns"].to_numpy()[lanes.launch[rows]]
-    latency, gap = (
-        lanes.start_ns[rows] - lanes.launched_ns[rows],
-        np.where(freed >= 0, lanes.start_ns[rows] - freed, 0),
-    )
+    held = held_ns(view)[rows]  # whatever else changes, the idle device waits so long
+    ready = lanes.start_ns[rows] - held
+    latency, gap = ready - lanes.launched_ns[rows], np.where(freed >= 0, ready - freed, 0)
     queued = (before >= 0) & (
         (freed > lanes.launched_ns[rows] + QUEUED_NS) | (gap < np.minimum(latency - call_ns, BECAUSE_NS))
     )
-    other = _of_other_stream(lanes, rows, np.where(queued, gap, latency - call_ns))
+    other = _of_other_stream(lanes, rows, ready, np.where(queued, gap, latency - call_ns))
     other = np.where([event >= 0 and border.like(event) >= 0 for event in other.tolist()], other, -1)
     waited = np.flatnonzero(other >= 0)
     usual_latency = _median(latency[~queued & (other < 0)], USUAL_LATENCY_NS)
@@ -165,19 +165,27 @@ def add_events(
     loads = known & held_by_launch & (call_ns >= LOADING_LAUNCH_NS)
     wait = np.where(loads, lanes.launch[rows], -1)
     builder.edges(
-        point[known], nodes[rows[known]], const_ns=launch_delay[known], event=rows[known], wait=wait[known]
+        point[known],
+        nodes[rows[known]],
+        const_ns=launch_delay[known],
+        held_ns=held[known],
+        event=rows[known],
+        wait=wait[known],
     )
-    builder.edges(point[loads], nodes[rows[loads]], const_ns=usual_latency, event=rows[loads])
-    for held, sources, delay in (
+    builder.edges(
+        point[loads], nodes[rows[loads]], const_ns=usual_latency, held_ns=held[loads], event=rows[loads]
+    )
+    for waiting, sources, delay in (
         (np.flatnonzero(before >= 0), before, stream_delay),
-        (waited, other, lanes.start_ns[rows] - lanes.end_ns[other]),
+        (waited, other, ready - lanes.end_ns[other]),
     ):
-        like = np.array([border.like(event) for event in sources[held].tolist()], np.int64)
-        found, like = held[like >= 0], like[like >= 0]
+        like = np.array([border.like(event) for event in sources[waiting].tolist()], np.int64)
+        found, like = waiting[like >= 0], like[like >= 0]
         builder.edges(
             nodes[like],
             nodes[rows[found]],
             const_ns=delay[found],
+            held_ns=held[found],
             event=rows[found],
             carried=like != sources[found],
         )
@@ -194,9 +202,9 @@ def _add_first_of_streams(builder: Builder, lanes: DeviceLanes, rows: Rows, node
         builder.edges([nodes[mine[-1]]], [nodes[first]], const_ns=USUAL_GAP_NS, event=first, carried=True)
 
 
-def _of_other_stream(lanes: DeviceLanes, rows: Rows, held_up_ns: np.ndarray) -> Rows:
+def _of_other_stream(lanes: DeviceLanes, rows: Rows, ready_ns: np.ndarray, held_up_ns: np.ndarray) -> Rows:
     """For each row that was held up the event of another stream of its device that ended
-    just before it started; -1 if none did.
+    just before it was ready to start; -1 if none did.
     """
     by_end = np.argsort(lanes.end_ns, kind="stable")
     ends = lanes.end_ns[by_end]
@@ -205,7 +213,7 @@ def _of_other_stream(lanes: DeviceLanes, rows: Rows, held_up_ns: np.ndarray) -> 
         row = rows[position]
         soon = min(max(BECAUSE_NS, BECAUSE_SHARE * held_up_ns[position]), BECAUSE_MOST_NS)
         last, first = (
-            int(np.searchsorted(ends, lanes.start_ns[row] - since, side="right")) for since in (0, soon)
+            int(np.searchsorted(ends, ready_ns[position] - since, side="right")) for since in (0, soon)
         )
         near = by_end[first:last]
         near = near[(lanes.device[near] == lanes.device[row]) & (lanes.stream[near] != lanes.stream[row])]

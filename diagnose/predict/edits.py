@@ -2,7 +2,8 @@
 
 remove: the events are gone, on the host and on the GPU. shrink: they take a part of their time. unblock: the
 host no longer waits for them. retime: GPU events take another time. fuse: GPU work is launched at once
-instead of event by event. overlap: see `diagnose.predict.loading`.
+instead of event by event. release: an idle GPU runs at once what is queued. overlap: see
+`diagnose.predict.loading`.
 """
 
 from __future__ import annotations
@@ -65,12 +66,18 @@ def fused(events: Events, ratio: float) -> list[Edit]:
     return [*host, *(retimed(events, ratio) if ratio < 1 else [])]
 
 
+def released(events: Events, ratio: float) -> list[Edit]:
+    """The GPU holds up what is queued for ``ratio`` of the time."""
+    return [Edit(held=events.device, held_ratio=ratio)]
+
+
 EDITS: dict[str, Callable[[Events, Any], list[Edit]]] = {
     "remove": shrunk,
     "shrink": shrunk,
     "unblock": unblocked,
     "retime": retimed,
     "fuse": fused,
+    "release": released,
 }
 
 

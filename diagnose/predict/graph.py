@@ -24,13 +24,15 @@ NEVER = -(2.0**60)  # ns: before anything
 @dataclass(frozen=True)
 class Edges:
     """Columns, a value an edge. Its delay: ``const_ns``, the work of the host thread ``lane`` from
-    ``from_ns`` to ``to_ns``, the duration of the device row ``event``. ``wait``: the host row of the call
-    that waits. ``carried``: the source is of the round before. -1 is none.
+    ``from_ns`` to ``to_ns``, the duration of the device row ``event``, and ``held_ns``, in which an idle
+    device did not run what was queued: it stays where the event itself goes. ``wait``: the host row of the
+    call that waits. ``carried``: the source is of the round before. -1 is none.
     """
 
     source: np.ndarray
     target: np.ndarray
     const_ns: np.ndarray
+    held_ns: np.ndarray
     lane: np.ndarray
     from_ns: np.ndarray
     to_ns: np.ndarray
@@ -82,6 +84,7 @@ class Builder:
         """New edges; columns that are not given are 0, or -1 where that means none."""
         given = {
             "const_ns": 0.0,
+            "held_ns": 0.0,
             "lane": -1,
             "from_ns": 0,
             "to_ns": 0,
@@ -150,7 +153,16 @@ def _without_orphans(edges: Edges, times: np.ndarray, begin: int) -> Edges:
     orphans = orphans[orphans > begin]
     zeros, none = np.zeros(len(orphans), np.int64), np.full(len(orphans), -1)
     fixed = Edges(
-        zeros + begin, orphans, times[orphans] - times[begin], none, zeros, zeros, none, none, zeros > 0
+        source=zeros + begin,
+        target=orphans,
+        const_ns=times[orphans] - times[begin],
+        held_ns=zeros,
+        lane=none,
+        from_ns=zeros,
+        to_ns=zeros,
+        event=none,
+        wait=none,
+        carried=zeros > 0,
     )
     return Edges(
         *(np.concatenate([getattr(part, field.name) for part in (edges, fixed)]) for field in fields(Edges))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from diagnose.measure.ledger import BUSY_ROWS
+from diagnose.measure.ledger import DEVICE_ROWS
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
@@ -208,7 +208,7 @@ class Prediction:
 
     def _paces(self) -> list[tuple[Intervals, float]]:
         """How fast the host works in each row of the ledger without the
-        profiler; while the GPU is busy as recorded.
+        profiler; where it does not hold the GPU up as recorded.
         """
         measured, view = self.measured, self._view
         ledger = view.ledger
@@ -217,7 +217,7 @@ class Prediction:
         rows = {
             row: intervals
             for row, intervals in ledger.rows.items()
-            if len(intervals) and row not in BUSY_ROWS
+            if len(intervals) and row not in DEVICE_ROWS
         }
         return [
             (intervals, measured.row_ms(row) / view.ms_per_step(intervals)) for row, intervals in rows.items()

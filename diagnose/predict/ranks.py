@@ -67,6 +67,7 @@ class Ranks:
             edit,
             lane=lane,
             events=self._numbered(rank, "event", edit.events),
+            held=self._numbered(rank, "event", edit.held),
             unblocked=self._numbered(rank, "wait", known),
         )
 

@@ -22,7 +22,8 @@ STEADY_ROUNDS = 2
 class Edit:
     """What a change does to the recorded work: host work inside ``host`` (ns, of the thread ``lane``) takes
     ``host_ratio`` of its time, the device rows ``events`` take ``event_ratio`` (one, or one each) of theirs,
-    and the calls ``unblocked`` (host rows) no longer wait.
+    the calls ``unblocked`` (host rows) no longer wait, and the device rows ``held`` are held up by an idle
+    device for ``held_ratio`` of the time.
     """
 
     host: Intervals = field(default_factory=lambda: NO_INTERVALS)
@@ -31,6 +32,8 @@ class Edit:
     events: Rows = field(default_factory=lambda: NO_ROWS)
     event_ratio: np.ndarray | float = 0.0
     unblocked: Rows = field(default_factory=lambda: NO_ROWS)
+    held: Rows = field(default_factory=lambda: NO_ROWS)
+    held_ratio: float = 0.0
 
 
 class Replay:
@@ -140,7 +143,12 @@ class Replay:
         event_ns = self.event_ns(edits)
         # and with it the gap or the latency before it
         gone = (event_ns == 0)[edges.event] & (edges.event >= 0)
-        delays = np.where(gone, 0.0, edges.const_ns + event_ns[edges.event]) + self._host_work(edits, paces)
+        still_held = np.ones(len(event_ns))
+        for edit in edits:
+            still_held[edit.held] = np.minimum(still_held[edit.held], edit.held_ratio)
+        delays = np.where(gone, 0.0, edges.const_ns + event_ns[edges.event])
+        delays += edges.held_ns * still_held[edges.event]
+        delays += self._host_work(edits, paces)
         return np.where(unblocked[edges.wait], NEVER, delays)
 
     def _host_work(self, edits: Sequence[Edit], paces: Sequence[Pace]) -> np.ndarray:

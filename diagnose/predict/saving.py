@@ -83,7 +83,7 @@ def _most_ms(
     if edit == "unblock":
         most_ms = max(most_ms, *gains_ms)
     if floor_ms is not None and not any(
-        len(edit.events) for change in changes if change for edit in change.edits
+        len(edit.events) or len(edit.held) for change in changes if change for edit in change.edits
     ):
         most_ms = min(most_ms, max(0.0, prediction.recorded_ms - floor_ms))
     return most_ms

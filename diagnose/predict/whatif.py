@@ -273,7 +273,8 @@ def _of_part(question: Question, name: str, prediction: Prediction) -> Change:
         return Change(tuple(_less_in_rows(SELECTORS[name], measured, ratio, prediction)))
     if view.has_device:
         events = _events_of_row(name, view, prediction) if is_row else prediction.events_of(SELECTORS[name])
-        return Change(tuple(EDITS[question.kind](events, ratio)))
+        kind = "release" if name == "queued" else question.kind
+        return Change(tuple(EDITS[kind](events, ratio)))
     within = view.ledger.rows[name] if is_row else measured.attributed(SELECTORS[name])
     return Change((host_work(now_ms * (1 - ratio), within, prediction),))
 

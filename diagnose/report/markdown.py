@@ -11,7 +11,17 @@ from diagnose.document import savings, text
 from diagnose.document.model import Document, LedgerRow
 from diagnose.document.queries import is_complete, planned, run_command
 from diagnose.document.text import code, prose
-from diagnose.report import account, figures, findings, operators, ranks, sentences, throughput, verification
+from diagnose.report import (
+    account,
+    devices,
+    figures,
+    findings,
+    operators,
+    ranks,
+    sentences,
+    throughput,
+    verification,
+)
 from diagnose.report.blocks import bullets, folded, section, shell, table
 
 TOP_LINES = 10
@@ -33,6 +43,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         verification.measured(document),
         ranks.compared(document),
         _ledger(document),
+        _devices(document),
     )
     below = _next(document) if is_complete(document) else ""
     taken = len(_joined(above, "## Findings", below).splitlines()) + 1
@@ -146,6 +157,14 @@ def _ledger(document: Document) -> str:
     )
     shown = [*rows[: len(rows) - len(small)], others]
     return section("Where a step's time goes", _ledger_table(shown, document))
+
+
+def _devices(document: Document) -> str:
+    """Every device in a line, where there are several."""
+    rows = [(prose(name), busy, prose(rest)) for name, busy, rest in devices.rows(document)]
+    if not rows:
+        return ""
+    return _joined(table(devices.COLUMNS, rows, right=["Busy"]), prose(devices.note(document)))
 
 
 def _whole_ledger(document: Document) -> str:

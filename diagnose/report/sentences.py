@@ -178,10 +178,16 @@ def fastest(document: Document) -> str:
         return ""
     if now_ms < BOUND_NEAR * limit_ms:
         now = f"a step takes {ms(now_ms)}, and with everything on the host fixed still {ms(limit_ms)}"
-        return f"The GPU's own work takes the time: {now}."
+        return f"The {_takes_the_time(document, limit_ms)} takes the time: {now}."
     times = now_ms / limit_ms
     now = f" ({times:.{0 if times >= 9.95 else 1}f}× faster than now)" if times < MOST_TIMES else ""
     return f"GPU floor: {ms(limit_ms)}{now} if the CPU side cost nothing."
+
+
+def _takes_the_time(document: Document, limit_ms: float) -> str:
+    """Of what no host can shorten."""
+    queued_ms = sum(row.ms_per_step for row in document.ledger if row.row == "queued")
+    return "GPU's wait with work queued" if 2 * queued_ms > limit_ms else "GPU's own work"
 
 
 def starting_step(document: Document) -> str:

@@ -67,19 +67,19 @@ def test_busy_rows_of_a_gpu_are_its_events(gpu: Prediction) -> None:
 
 def test_a_row_counts_on_every_thread() -> None:
     # `test_graph.BACKWARD` ninety times as slow, so that no idle time is a moment. While the GPU idles the
-    # training thread works for 1 + 450 + 360, the other one from 3600 to 5040.
+    # training thread works for 1 + 470 + 470, the other one from 3600 to 5040.
     text = """
     auto 3600 4050 op      autograd::engine::evaluate_function: MmBackward0
-    auto 4500 450  runtime cudaLaunchKernel =2
-    main 900  450  runtime cudaLaunchKernel =1
+    auto 4500 470  runtime cudaLaunchKernel =2
+    main 900  470  runtime cudaLaunchKernel =1
     gpu  1440 1800 kernel  a                =1
     gpu  5040 2700 kernel  b                =2
-    main 8280 360  runtime cudaLaunchKernel =3
+    main 8280 470  runtime cudaLaunchKernel =3
     gpu  8820 900  kernel  c                =3
     """
     prediction = predicted(trace_from_text(repeated(text, 10_800, before=1)))
     assert step_us(prediction, Question("remove", "host_work")) == pytest.approx(
-        10_800 - 1 - 450 - 360 - 1440
+        10_800 - 1 - 470 - 470 - 1440
     )
 
 

@@ -29,8 +29,8 @@ TOO_LITTLE = Missing("too few steps were recorded on all ranks to find a late ra
 NO_LATE_RANK = Missing("no rank is last again and again")
 NO_CAUSE = Missing("no part of the step takes longer on the late rank than on the others")
 MOSTLY = 2 / 3  # of the steps, as for a rank that is called late
-# causes with a rule of their own; all others are the host's work
-KINDS = {"input_wait": "input", "compute": "kernels"}
+# causes that are not the host's work, as all others are
+KINDS = {"input_wait": "input", "compute": "kernels", "queued": "queued"}
 
 
 def _job(measured: Measured) -> Job:
@@ -65,7 +65,11 @@ def _held_up_share(measured: Measured) -> Value | Missing:
     return measured.needed("held_up_ms") / measured.number("step_ms")
 
 
-@metric("late_kind", "", "What makes the rank late: its `input`, longer `kernels`, or work of the `host`")
+@metric(
+    "late_kind",
+    "",
+    "What makes the rank late: its `input`, longer `kernels`, work left `queued`, or work of the `host`",
+)
 def _late_kind(measured: Measured) -> Value | Missing:
     job = _job(measured)
     if job.late_rank is None:

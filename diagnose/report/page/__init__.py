@@ -15,7 +15,17 @@ from diagnose.document import queries as questions
 from diagnose.document import savings, text
 from diagnose.document.model import Document
 from diagnose.judge.terms import State
-from diagnose.report import account, findings, html, operators, ranks, sentences, templates, verification
+from diagnose.report import (
+    account,
+    devices,
+    findings,
+    html,
+    operators,
+    ranks,
+    sentences,
+    templates,
+    verification,
+)
 from diagnose.report.figures import figures
 from diagnose.report.page.passed import passed
 from diagnose.report.page.picture import packed
@@ -124,6 +134,7 @@ def _environment() -> Environment:
         "figures": figures,
         "findings": findings,
         "operators": operators,
+        "devices": devices,
         "say": sentences,
         "gain": savings,
         "passed": passed,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diagnose.measure.ledger import BUSY_ROWS, READ_MARKS, dispatching_threads
+from diagnose.measure.ledger import DEVICE_ROWS, READ_MARKS, dispatching_threads
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.trace.intervals import intersect, union
@@ -22,7 +22,7 @@ MOST = 200  # arrows of a finding, and of the gaps: more only hide what they poi
 # for viewers that read them as doubles
 INSIDE_NS = 250
 HELD_SHARE = 0.5  # of a gap, through which an event has to run to have held the GPU back
-UNHELD_ROWS = (*BUSY_ROWS, "python", "unattributed")  # no event of the host explains these
+UNHELD_ROWS = (*DEVICE_ROWS, "python", "unattributed")  # no event of the host explains these
 
 
 class End(NamedTuple):
