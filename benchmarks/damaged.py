@@ -1,0 +1,157 @@
+"""What is said of damaged traces: a cut file must not become a slow program.
+
+    python -m benchmarks damaged FOLDER …
+
+Each trace is damaged in several ways in a temporary folder. The largest row of the ledger is compared with that
+of the whole file: *right* is the same row with a share within ten points. What differs is *refused* (no ledger),
+has a *badge* that the whole file has not, has *only a note* that it has not, or is *wrong*: nothing tells.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.options import parser
+from diagnose.document.model import Document
+from diagnose.errors import DiagnoseError
+from diagnose.pipeline import analyse
+from diagnose.report.blocks import table
+
+Json = dict[str, Any]
+NEAR = 0.1  # of the step
+LEAST_BYTES, MOST_BYTES = 15_000, 10_000_000  # of a trace, packed
+STUB_US = 20
+SEED = 1
+RANK = re.compile(r"-[rw]\d+(?=[-.])")  # in the name of a file
+OUTCOMES = ("right", "refused", "badge", "only a note", "wrong")
+
+
+class Answer(NamedTuple):
+    """What a report says: its largest row with its share (none where it was refused), badge and notes."""
+
+    row: str | None
+    share: float
+    badge: str
+    notes: frozenset[str]
+
+    def near(self, other: Answer) -> bool:
+        return self.row == other.row and abs(self.share - other.share) <= NEAR
+
+
+def answer(path: Path) -> Answer:
+    try:
+        document = analyse(path)
+    except DiagnoseError:
+        return Answer(None, 0.0, "", frozenset())
+    return _answer(document)
+
+
+def _answer(document: Document) -> Answer:
+    largest = max(document.ledger, key=lambda row: row.share, default=None)
+    notes = frozenset(note.text for note in document.notes)
+    if largest is None:
+        return Answer(None, 0.0, document.badge, notes)
+    return Answer(largest.row, largest.share, document.badge, notes)
+
+
+def outcome(damaged: Answer, whole: Sequence[Answer]) -> str:
+    """One of `OUTCOMES`; ``whole``: the answers that are right (a file of two ranks has two)."""
+    if damaged.row is None:
+        return "refused"
+    if any(damaged.near(one) for one in whole):
+        return "right"
+    if damaged.badge not in ("", whole[0].badge):
+        return "badge"
+    return "only a note" if damaged.notes - whole[0].notes else "wrong"
+
+
+def damages(text: bytes, partner: bytes | None) -> Iterator[tuple[str, bytes]]:
+    """Each kind of damage with the bytes of the damaged file; ``partner``: the trace of another rank."""
+    for tenth in range(1, 10):
+        yield f"cut at {tenth}0 %", text[: len(text) * tenth // 10]
+    document, random_ = _decoded(text), random.Random(SEED)
+    events = document["traceEvents"]
+    yield "doubled", _encoded(document, events + events)
+    yield "shuffled", _encoded(document, random_.sample(events, len(events)))
+    yield "a tenth of the durations negated", _encoded(document, [_negated(e, random_) for e in events])
+    if steps := [e for e in events if str(e.get("name")).startswith("ProfilerStep#")]:
+        stub = steps[len(steps) // 2]
+        yield "a stub step", _encoded(document, [{**e, "dur": STUB_US} if e is stub else e for e in events])
+    if partner is not None:
+        yield "two ranks joined", _encoded(document, events + _decoded(partner)["traceEvents"])
+
+
+def _negated(event: Json, random_: random.Random) -> Json:
+    has_time = isinstance(event.get("dur"), (int, float)) and random_.random() < 0.1
+    return {**event, "dur": -event["dur"]} if has_time else event
+
+
+def _decoded(text: bytes) -> Json:
+    document = json.loads(text)
+    return document if isinstance(document, dict) else {"traceEvents": document}
+
+
+def _encoded(document: Json, events: Sequence[Json]) -> bytes:
+    return json.dumps({**document, "traceEvents": events}).encode()
+
+
+def _partner(path: Path) -> Path | None:
+    """The trace of another rank of the same job, by its name."""
+    if not RANK.search(path.name):
+        return None
+    others = [other for other in sorted(path.parent.glob("*.json.gz")) if other != path]
+    return next((one for one in others if RANK.sub("", one.name) == RANK.sub("", path.name)), None)
+
+
+def _chosen(folders: Sequence[Path], count: int) -> Iterator[tuple[Path, Answer]]:
+    """Traces of moderate size with a ledger of a GPU, evenly among the names, with what is said of them."""
+    paths = [path for folder in folders for path in sorted(folder.glob("*.json.gz"))]
+    moderate = [path for path in paths if LEAST_BYTES <= path.stat().st_size <= MOST_BYTES]
+    for number in range(min(count, len(moderate))):
+        path = moderate[number * len(moderate) // count]
+        if (whole := answer(path)).row is not None:
+            yield path, whole
+
+
+def _unpacked(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes())
+
+
+def main(arguments: Sequence[str]) -> None:
+    options = parser("damaged", __doc__)
+    options.add_argument("folders", type=Path, nargs="+", metavar="FOLDER", help="of *.json.gz")
+    options.add_argument("--count", type=int, default=24, help="how many traces are damaged")
+    given = options.parse_args(arguments)
+    counts: Counter[tuple[str, str]] = Counter()
+    kinds: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for path, whole in _chosen(given.folders, given.count):
+            partner = _partner(path)
+            right = [whole, answer(partner)] if partner else [whole]
+            for what, data in damages(_unpacked(path), _unpacked(partner) if partner else None):
+                file = Path(folder, "damaged.json")
+                file.write_bytes(data)
+                said = answer(file)
+                result = outcome(said, right if what == "two ranks joined" else [whole])
+                kind = "cut" if what.startswith("cut") else what
+                counts[kind, result] += 1
+                kinds += [kind] * (kind not in kinds)
+                if result not in ("right", "refused"):
+                    print(
+                        f"{result}: {path.name}, {what}: {whole.row} {whole.share:.0%} → {said.row} {said.share:.0%}",
+                        file=sys.stderr,
+                        flush=True,
+                    )
+    rows = [(kind, *(str(counts[kind, one]) for one in OUTCOMES)) for kind in kinds]
+    total = [str(sum(counts[kind, one] for kind in kinds)) for one in OUTCOMES]
+    print(f"{sum(counts.values())} damaged files")
+    print(table(("Damage", *OUTCOMES), [*rows, ("all", *total)]))
