@@ -2,9 +2,9 @@
 
     python -m benchmarks damaged FOLDER …
 
-Each trace is damaged in several ways in a temporary folder. The largest row of the ledger is compared with that
-of the whole file: *right* is the same row with a share within ten points. What differs is *refused* (no ledger),
-has a *badge* that the whole file has not, has *only a note* that it has not, or is *wrong*: nothing tells.
+Each trace is damaged in several ways in a temporary folder. The largest row of the ledger is compared with
+that of the whole file: *right* is the same row with a share within ten points. What differs is *refused*
+(no ledger), has a *badge* or *only a note* that the whole file has not, or is *wrong*: nothing tells.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def outcome(damaged: Answer, whole: Sequence[Answer]) -> str:
     """One of `OUTCOMES`; ``whole``: the answers that are right (a file of two ranks has two)."""
     if damaged.row is None:
         return "refused"
-    if any(damaged.near(one) for one in whole):
+    if any(damaged.near(right) for right in whole):
         return "right"
     if damaged.badge not in ("", whole[0].badge):
         return "badge"
@@ -80,6 +80,9 @@ def damages(text: bytes, partner: bytes | None) -> Iterator[tuple[str, bytes]]:
         yield f"cut at {tenth}0 %", text[: len(text) * tenth // 10]
     document, random_ = _decoded(text), random.Random(SEED)
     events = document["traceEvents"]
+    for tenths in (3, 6, 9):
+        what = f"cut at {tenths}0 % and closed"
+        yield what, _encoded(document, events[: len(events) * tenths // 10])
     yield "doubled", _encoded(document, events + events)
     yield "shuffled", _encoded(document, random_.sample(events, len(events)))
     yield "a tenth of the durations negated", _encoded(document, [_negated(e, random_) for e in events])
@@ -132,26 +135,26 @@ def main(arguments: Sequence[str]) -> None:
     options.add_argument("--count", type=int, default=24, help="how many traces are damaged")
     given = options.parse_args(arguments)
     counts: Counter[tuple[str, str]] = Counter()
-    kinds: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         for path, whole in _chosen(given.folders, given.count):
-            partner = _partner(path)
-            right = [whole, answer(partner)] if partner else [whole]
-            for what, data in damages(_unpacked(path), _unpacked(partner) if partner else None):
-                file = Path(folder, "damaged.json")
-                file.write_bytes(data)
-                said = answer(file)
-                result = outcome(said, right if what == "two ranks joined" else [whole])
-                kind = "cut" if what.startswith("cut") else what
-                counts[kind, result] += 1
-                kinds += [kind] * (kind not in kinds)
-                if result not in ("right", "refused"):
-                    print(
-                        f"{result}: {path.name}, {what}: {whole.row} {whole.share:.0%} → {said.row} {said.share:.0%}",
-                        file=sys.stderr,
-                        flush=True,
-                    )
-    rows = [(kind, *(str(counts[kind, one]) for one in OUTCOMES)) for kind in kinds]
-    total = [str(sum(counts[kind, one] for kind in kinds)) for one in OUTCOMES]
+            for what, result in _outcomes(path, whole, Path(folder, "damaged.json")):
+                counts[re.sub(r" at \d+ %", "", what), result] += 1
+    kinds = list(dict.fromkeys(kind for kind, _ in counts))
+    rows = [(kind, *(str(counts[kind, name]) for name in OUTCOMES)) for kind in kinds]
+    total = [str(sum(counts[kind, name] for kind in kinds)) for name in OUTCOMES]
     print(f"{sum(counts.values())} damaged files")
     print(table(("Damage", *OUTCOMES), [*rows, ("all", *total)]))
+
+
+def _outcomes(path: Path, whole: Answer, file: Path) -> Iterator[tuple[str, str]]:
+    """Each damage done to a trace with its outcome; those that tell another answer are printed."""
+    partner = _partner(path)
+    ranks = [whole, answer(partner)] if partner else [whole]
+    for what, data in damages(_unpacked(path), _unpacked(partner) if partner else None):
+        file.write_bytes(data)
+        damaged = answer(file)
+        result = outcome(damaged, ranks if what == "two ranks joined" else [whole])
+        yield what, result
+        if result not in ("right", "refused"):
+            rows = f"{whole.row} {whole.share:.0%} → {damaged.row} {damaged.share:.0%}"
+            print(f"{result}: {path.name}, {what}: {rows}", file=sys.stderr, flush=True)

@@ -6,7 +6,7 @@ At most `MOST_WORDS` words: of several ways to say it, the first that fits.
 from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
-from diagnose.document.model import DISK_FULL, NOISY_RUN, Document, Finding
+from diagnose.document.model import CUT_RECORDING, DISK_FULL, NOISY_RUN, Document, Finding
 from diagnose.document.queries import (
     in_group,
     is_complete,
@@ -127,6 +127,8 @@ def _nothing_recorded(document: Document) -> str:
         return _first_that_fits(f"{cause} {where}; no complete step was recorded", f"{cause} {where}")
     if document.badge == DISK_FULL:
         return "The disk was full before a complete step was recorded"
+    if document.badge == CUT_RECORDING:
+        return "The recording is cut off, and no step in it is whole"
     what = "The recorded block" if recorded_inside(document) else "The script"
     if ended in ("crashed", "killed"):
         return (

@@ -18,9 +18,11 @@ from diagnose.trace.doubts import doubts
 from diagnose.trace.events import Lane, Lanes
 from diagnose.trace.host import Threads, host_table, number_threads
 from diagnose.trace.lines import Calls, read_calls
+from diagnose.trace.losses import Losses, Tables, whole_steps
 from diagnose.trace.memory import Memory
 from diagnose.trace.other_files import RECORD_HINT
 from diagnose.trace.quirks import device_type
+from diagnose.trace.repair import Damage
 from diagnose.trace.schema import InFile, Trace
 from diagnose.trace.steps import find_steps
 from diagnose.trace.waits import wait_table
@@ -29,7 +31,8 @@ from diagnose.trace.writers import refuse_other_writers
 
 def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path | None) -> Trace:
     """See `diagnose.trace.formats.Reader`. Times keep the file's full precision (`diagnose.trace.clock`)."""
-    lanes, file, notes = _lanes(content, blocks, memory)
+    lanes, file, damage = _lanes(content, blocks, memory)
+    notes = list(damage.sentences)
     refuse_other_writers(lanes.others, content.name, lanes.count, lanes.host.count, lanes.device.count)
     host_lane, device_lane, memory_lane = (
         Lane(lanes.host.parts),
@@ -52,7 +55,11 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
     )
     collective = device_lane.take("collective")
     device = device_table(device_lane, lanes.device, host, collective)
-    steps = find_steps(host.table, device, host.borders)
+    steps, lost = whole_steps(
+        find_steps(host.table, device, host.borders),
+        Tables(host.table, device, host_lane, device_lane),
+        Losses(damage.cut_off, damage.lost + dropped, _may_have_gpu(file)),
+    )
     return Trace(
         source=content.name,
         host=host.table,
@@ -68,7 +75,7 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
         info=_info(file)
         | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
         notes=(*notes, *steps.notes),
-        doubts=doubts(host.table, device),
+        doubts=(*doubts(host.table, device), *lost),
         in_file=_in_file(first, threads, lanes),
     )
 
@@ -90,8 +97,8 @@ def _in_file(first_ns: int, threads: Threads, lanes: Lanes) -> InFile:
     )
 
 
-def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[Lanes, TraceFile, list[str]]:
-    """The file's events sorted into lanes, its top level, and sentences on what was lost."""
+def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[Lanes, TraceFile, Damage]:
+    """The file's events sorted into lanes, its top level, and what was lost."""
     lanes = Lanes()
     events = Events(memory.watched(content, blocks, lambda: lanes.nbytes + events.waiting))
     for batch in events.batches():
@@ -103,12 +110,17 @@ def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[L
             saw=f"it starts with {start!r}",
             do=RECORD_HINT,
         )
-    notes = (
-        ["The compressed file is cut off or damaged: what came before that was read."]
-        if content.cut_off
-        else []
-    )
-    return lanes, events.file, notes + events.damage
+    damage = events.damage
+    if content.cut_off:
+        packed = "The compressed file is cut off or damaged: what came before that was read."
+        damage = Damage((packed, *damage.sentences), damage.lost, cut_off=True)
+    return lanes, events.file, damage
+
+
+def _may_have_gpu(file: TraceFile) -> bool:
+    """False only where the file's head says that the machine has none."""
+    properties = file.deviceProperties if file.computeProperties is None else file.computeProperties
+    return properties != []
 
 
 def _base_ns(file: TraceFile) -> int:

@@ -8,6 +8,8 @@ from msgspec import Meta, Struct
 
 GPU_UNRECORDED = "gpu-unrecorded"
 HOST_AHEAD = "host-ahead"
+CUT_OFF = "cut-off"
+DAMAGED = "damaged"
 
 
 class Note(Struct, frozen=True):
