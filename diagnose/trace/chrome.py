@@ -55,10 +55,11 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
     )
     collective = device_lane.take("collective")
     device = device_table(device_lane, lanes.device, host, collective)
+    allocations = memory_table(memory_lane)
     steps, lost = whole_steps(
         find_steps(host.table, device, host.borders),
         Tables(host.table, device, host_lane, device_lane),
-        Losses(damage.cut_off, damage.lost + dropped, _may_have_gpu(file)),
+        Losses(damage.cut_off, damage.lost + dropped, may_have_gpu=_gpus(file) != []),
     )
     return Trace(
         source=content.name,
@@ -70,12 +71,12 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
         threads=host.threads,
         origin_ns=origin_ns,
         waits=wait_table(lanes.waits, first, host.table),
-        memory=memory_table(memory_lane),
+        memory=allocations,
         collectives=collective_table(collective, list(lanes.device.collectives)),
         info=_info(file)
         | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
         notes=(*notes, *steps.notes),
-        doubts=(*doubts(host.table, device), *lost),
+        doubts=(*doubts(host.table, device, allocations, len(_gpus(file) or ())), *lost),
         in_file=_in_file(first, threads, lanes),
     )
 
@@ -117,10 +118,12 @@ def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[L
     return lanes, events.file, damage
 
 
-def _may_have_gpu(file: TraceFile) -> bool:
-    """False only where the file's head says that the machine has none."""
-    properties = file.deviceProperties if file.computeProperties is None else file.computeProperties
-    return properties != []
+def _gpus(file: TraceFile) -> list[dict[str, Any]] | None:
+    """The GPUs of the machine; None where the file does not list them. computeProperties is what early
+    torch 1.9 called deviceProperties.
+    """
+    properties = file.computeProperties if file.deviceProperties is None else file.deviceProperties
+    return [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else None
 
 
 def _base_ns(file: TraceFile) -> int:
@@ -144,19 +147,13 @@ def _calls(path: Path | None, origin_ns: int, threads: Threads, notes: list[str]
 
 
 def _info(file: TraceFile) -> dict[str, Any]:
-    """The file's top-level fields that it has; computeProperties is what
-    early torch 1.9 called deviceProperties.
-    """
+    """The file's top-level fields that it has."""
     fields = zip(file.__struct_encode_fields__, file.__struct_fields__, strict=True)
     info = {
         key: getattr(file, field)
         for key, field in fields
         if field != "events" and getattr(file, field) is not None
     }
-    if "computeProperties" in info:
-        info.setdefault("deviceProperties", info.pop("computeProperties"))
-    properties = info.get("deviceProperties")
-    info["deviceProperties"] = (
-        [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else []
-    )
+    info.pop("computeProperties", None)
+    info["deviceProperties"] = _gpus(file) or []
     return info

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from diagnose.trace.notes import GPU_UNRECORDED, Note
 
 # Enqueues work that runs on the device and must show there. Graph captures record launches without
 # work, but the work beside them shows.
-ENQUEUES = re.compile(r"^(cu|cuda|hip)\w*(Launch|Memcpy|Memset)\w*")
+ENQUEUES = r"(?:cu|cuda|hip)\w*(?:Launch|Memcpy|Memset)\w*"
+RUNS_ON_GPU = r"aten::_?(?:cudnn|miopen)_|nccl:"  # operators that nothing else runs
 
 
-def doubts(host: pd.DataFrame, device: pd.DataFrame) -> tuple[Note, ...]:
-    """A note on GPU work that was launched and not recorded."""
+def doubts(host: pd.DataFrame, device: pd.DataFrame, memory: pd.DataFrame, gpus: int) -> tuple[Note, ...]:
+    """A note on GPU work that was launched and not recorded; ``gpus``: how many the file's head lists."""
     if len(device):
         return ()
-    names = host["name"].cat
-    enqueues = np.array([bool(ENQUEUES.match(str(name))) for name in names.categories] + [False], dtype=bool)
-    count = int((enqueues[names.codes.to_numpy()] & (host["kind"] == "runtime").to_numpy()).sum())
-    if not count:
-        return ()
-    text = (
-        f"GPU activity was not recorded: the trace holds {count:,} call{'s' * (count != 1)} that launch GPU "
-        "work, but no event of a GPU. All times are the host's. Record with ProfilerActivity.CUDA, and with "
-        "no other GPU profiler running."
-    )
-    return (Note(GPU_UNRECORDED, text),)
+    evidence = {
+        "call{s} that launch GPU work": int((named(host, ENQUEUES) & (host["kind"] == "runtime")).sum()),
+        "operator{s} that only a GPU runs": int((named(host, RUNS_ON_GPU) & (host["kind"] == "op")).sum()),
+        "block{s} of GPU memory": int((memory["device"] >= 0).sum()),
+    }
+    what, count = max(evidence.items(), key=lambda item: item[1])
+    if count:
+        held = f"{count:,} {what.format(s='s' * (count != 1))}"
+        text = (
+            f"GPU activity was not recorded: the trace holds {held}, but no event of a GPU. All times are "
+            "the host's. Record with ProfilerActivity.CUDA, and with no other GPU profiler running."
+        )
+        return (Note(GPU_UNRECORDED, text),)
+    if gpus:
+        text = "The trace holds no event of the machine's GPU: all times are the host's."
+        return (Note("", text),)
+    return ()
+
+
+def named(rows: pd.DataFrame, pattern: str) -> NDArray[np.bool_]:
+    """Which rows have a name that begins with the pattern (tested once per distinct name)."""
+    names = rows["name"].cat
+    begins = names.categories.astype(str).str.match(pattern)
+    return np.append(begins, False)[names.codes.to_numpy()].astype(bool)

@@ -52,6 +52,8 @@ class Windows(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+ROUNDING_NS = 1000  # early profilers wrote whole microseconds
+
 # Where steps can come from, the best first, and what a report calls it.
 SOURCES = {
     "mark": "the recorder's ticks",
@@ -60,6 +62,9 @@ SOURCES = {
     "repetition": "what repeats",
     "whole trace": "the whole recording, which counts as one step",
 }
+
+
+MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer")  # the windows of others reach over what the GPU did
 
 
 def find_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> Steps:
@@ -141,7 +146,16 @@ def _from_profiler_steps(host: pd.DataFrame, borders: Borders) -> Windows | None
         return None
     ranges = _disjoint(ranges, start, end)
     spans = np.stack([start[ranges], end[ranges]], axis=1)
-    return Windows(spans, borders.profiler_step[ranges], borders.finished[ranges], int(thread[ranges[0]]))
+    ops = (host["kind"] == "op").to_numpy() & (thread == thread[ranges[0]])
+    finished = borders.finished[ranges] & ~_broken_off(spans, start[ops], end[ops])
+    return Windows(spans, borders.profiler_step[ranges], finished, int(thread[ranges[0]]))
+
+
+def _broken_off(spans: NDArray[np.int64], op_start: Rows, op_end: Rows) -> NDArray[np.bool_]:
+    """Which ranges end inside an operator that began in them: no script ends a range there."""
+    inside = np.searchsorted(op_start, spans)
+    last = [op_end[first:until].max(initial=-1) for first, until in inside.tolist()]
+    return np.asarray(last > spans[:, 1] + ROUNDING_NS)
 
 
 def _from_optimizer(host: pd.DataFrame) -> Windows | None:
