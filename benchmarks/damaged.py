@@ -3,7 +3,7 @@
     python -m benchmarks damaged FOLDER …
 
 Each trace is damaged in several ways in a temporary folder. The largest row of the ledger is compared with
-that of the whole file: *right* is the same row with a share within ten points. What differs is *refused*
+that of the whole file: *right* is a largest row that is within ten points in both. What differs is *refused*
 (no ledger), has a *badge* or *only a note* that the whole file has not, or is *wrong*: nothing tells.
 """
 
@@ -36,31 +36,33 @@ OUTCOMES = ("right", "refused", "badge", "only a note", "wrong")
 
 
 class Answer(NamedTuple):
-    """What a report says: its largest row with its share (none where it was refused), badge and notes."""
+    """What a report says: its largest row (none where it was refused), the shares of all, badge and notes."""
 
     row: str | None
-    share: float
+    shares: dict[str, float]
     badge: str
     notes: frozenset[str]
 
     def near(self, other: Answer) -> bool:
-        return self.row == other.row and abs(self.share - other.share) <= NEAR
+        """The largest row of each is about as large in the other."""
+        if self.row is None or other.row is None:
+            return self.row == other.row
+        rows = (self.row, other.row)
+        return all(abs(self.shares.get(row, 0) - other.shares.get(row, 0)) <= NEAR for row in rows)
 
 
 def answer(path: Path) -> Answer:
     try:
         document = analyse(path)
     except DiagnoseError:
-        return Answer(None, 0.0, "", frozenset())
+        return Answer(None, {}, "", frozenset())
     return _answer(document)
 
 
 def _answer(document: Document) -> Answer:
-    largest = max(document.ledger, key=lambda row: row.share, default=None)
+    shares = {row.row: row.share for row in document.ledger}
     notes = frozenset(note.text for note in document.notes)
-    if largest is None:
-        return Answer(None, 0.0, document.badge, notes)
-    return Answer(largest.row, largest.share, document.badge, notes)
+    return Answer(max(shares, key=lambda row: shares[row], default=None), shares, document.badge, notes)
 
 
 def outcome(damaged: Answer, whole: Sequence[Answer]) -> str:
@@ -125,6 +127,10 @@ def _chosen(folders: Sequence[Path], count: int) -> Iterator[tuple[Path, Answer]
             yield path, whole
 
 
+def _largest(told: Answer) -> str:
+    return f"{told.row} {told.shares.get(told.row or '', 0):.0%}"
+
+
 def _unpacked(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes())
 
@@ -156,5 +162,5 @@ def _outcomes(path: Path, whole: Answer, file: Path) -> Iterator[tuple[str, str]
         result = outcome(damaged, ranks if what == "two ranks joined" else [whole])
         yield what, result
         if result not in ("right", "refused"):
-            rows = f"{whole.row} {whole.share:.0%} → {damaged.row} {damaged.share:.0%}"
+            rows = f"{_largest(whole)} → {_largest(damaged)}"
             print(f"{result}: {path.name}, {what}: {rows}", file=sys.stderr, flush=True)
