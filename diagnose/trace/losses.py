@@ -25,8 +25,9 @@ BEGIN_CAPTURE, END_CAPTURE = r"(?:cuda|hip)StreamBeginCapture", r"(?:cuda|hip)St
 # of the launches of a step: at the very end of a recording the profiler loses one or two
 LOST_LAUNCHES = 0.02
 LOST_EVENTS = 0.01  # of all events, from which the numbers are doubtful
-# of the operators, at the end and without GPU work: of 130 recordings whose end is there none has over 3 %
-SILENT_OPS = 0.1
+# of the operators and of the time, at the end, without GPU work: of 130 whole recordings none has over 3 %
+SILENT_SHARE = 0.2
+NEVER = int(np.iinfo(np.int64).max)
 WHOLE_TRACE = "whole trace"
 
 
@@ -68,7 +69,7 @@ def _cut_note(
         found = f"{seen}: {lost_count:,} of {count:,} steps lost a part and do not count."
     elif losses.cut_off:
         found = f"{seen}: a part of what follows may be missing."
-    elif (silent := _silent_share(tables)) > SILENT_OPS:
+    elif (silent := _silent_share(tables)) > SILENT_SHARE:
         found = f"No GPU work was recorded for the last {_percent(silent)} of the operators."
     else:
         return
@@ -95,10 +96,9 @@ def _lost(steps: Steps, tables: Tables, losses: Losses) -> NDArray[np.bool_]:
         return np.asarray((end > _reach_ns(tables, steps, losses)) | (steps.source == WHOLE_TRACE))
     if steps.source not in MARKED_BY_HOST or not len(tables.device):
         return np.zeros(len(start), dtype=bool)
-    begins = start[steps.table["complete"].to_numpy()]
-    launches_end = _last_launch_ns(tables)
-    silent = end > launches_end if (begins > launches_end).any() else np.zeros(len(end), dtype=bool)
-    return np.asarray(silent | _with_launches_lost(start, end, tables))
+    last_launch_ns = _last_launch_ns(tables)
+    is_silent = (start > last_launch_ns) & steps.table["complete"].to_numpy()
+    return np.asarray((is_silent.any() & (end > last_launch_ns)) | _with_launches_lost(start, end, tables))
 
 
 # ---- a file without its end
@@ -144,23 +144,24 @@ def _launches(host: pd.DataFrame) -> Rows:
 
 
 def _last_launch_ns(tables: Tables) -> int:
-    """When the last work that ran on a GPU was launched."""
+    """When work for a GPU was launched last; never, where launches were not recorded."""
     launch = tables.device["launch"].to_numpy()
-    launched_ns = tables.host["start_ns"].to_numpy()[launch[launch >= 0]]
-    return int(launched_ns.max()) if len(launched_ns) else np.iinfo(np.int64).max
+    calls = np.concatenate((launch[launch >= 0], _launches(tables.host)))
+    return int(tables.host["start_ns"].to_numpy()[calls].max()) if len(calls) else NEVER
 
 
 def _silent_share(tables: Tables) -> float:
-    """The share of the operators that began after the last launch of GPU work, and after that work.
+    """The share of the operators, or of the time if that is less, after the last launch and all GPU work.
 
     A graph's capture launches without GPU work.
     """
     host, device = tables.host, tables.device
-    start = host["start_ns"].to_numpy()[(host["kind"] == "op").to_numpy()]
-    if not len(device) or not len(start) or named(host, BEGIN_CAPTURE).any():
+    ops = host[(host["kind"] == "op").to_numpy()]
+    if not len(device) or not len(ops) or named(host, BEGIN_CAPTURE).any():
         return 0.0
-    end = max(int((device["start_ns"] + device["dur_ns"]).max()), _last_launch_ns(tables))
-    return float((start > end).mean())
+    start, end_ns = ops["start_ns"].to_numpy(), int((ops["start_ns"] + ops["dur_ns"]).max())
+    silent_ns = max(int((device["start_ns"] + device["dur_ns"]).max()), _last_launch_ns(tables))
+    return float(min((start > silent_ns).mean(), 1 - silent_ns / max(end_ns, 1)))
 
 
 def _with_launches_lost(start: Rows, end: Rows, tables: Tables) -> NDArray[np.bool_]:
