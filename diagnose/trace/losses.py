@@ -27,7 +27,6 @@ LOST_LAUNCHES = 0.02
 LOST_EVENTS = 0.01  # of all events, from which the numbers are doubtful
 # of the operators and of the time, at the end, without GPU work: of 130 whole recordings none has over 3 %
 SILENT_SHARE = 0.2
-NEVER = int(np.iinfo(np.int64).max)
 WHOLE_TRACE = "whole trace"
 
 
@@ -61,7 +60,7 @@ def whole_steps(steps: Steps, tables: Tables, losses: Losses) -> tuple[Steps, tu
 def _cut_note(
     complete: NDArray[np.bool_], lost: NDArray[np.bool_], tables: Tables, losses: Losses
 ) -> Iterator[Note]:
-    seen = "The file has no end" if losses.cut_off else "GPU work at the end was not recorded"
+    seen = "The file has no end" if losses.cut_off else "A part of the GPU work was not recorded"
     count, lost_count = int(complete.sum()), int(lost.sum())
     if lost_count and lost_count == count:
         found = f"{seen}, and no step in it is whole."
@@ -92,13 +91,25 @@ def _percent(share: float) -> str:
 def _lost(steps: Steps, tables: Tables, losses: Losses) -> NDArray[np.bool_]:
     """Which steps lost a part."""
     start, end = steps.table["start_ns"].to_numpy(), steps.table["end_ns"].to_numpy()
+    silent = _silent(start, end, steps.table["complete"].to_numpy(), tables)
     if losses.cut_off:
-        return np.asarray((end > _reach_ns(tables, steps, losses)) | (steps.source == WHOLE_TRACE))
+        behind = end > _reach_ns(tables, steps, losses)
+        return np.asarray(behind | silent | (steps.source == WHOLE_TRACE))
     if steps.source not in MARKED_BY_HOST or not len(tables.device):
         return np.zeros(len(start), dtype=bool)
-    last_launch_ns = _last_launch_ns(tables)
-    is_silent = (start > last_launch_ns) & steps.table["complete"].to_numpy()
-    return np.asarray((is_silent.any() & (end > last_launch_ns)) | _with_launches_lost(start, end, tables))
+    return silent | _with_launches_lost(start, end, tables)
+
+
+def _silent(start: Rows, end: Rows, complete: NDArray[np.bool_], tables: Tables) -> NDArray[np.bool_]:
+    """The first and the last steps, if nothing was launched in them and something in others; with those
+    whose first or last launch borders on them, of which a part may be lost as well.
+    """
+    launched = _launch_starts(tables)
+    if not len(launched):
+        return np.zeros(len(start), dtype=bool)
+    first, last = launched.min(), launched.max()
+    before, behind = complete & (end <= first), complete & (start > last)
+    return np.asarray((before.any() & (start < first)) | (behind.any() & (end > last)))
 
 
 # ---- a file without its end
@@ -143,11 +154,11 @@ def _launches(host: pd.DataFrame) -> Rows:
     return calls[captures <= 0]
 
 
-def _last_launch_ns(tables: Tables) -> int:
-    """When work for a GPU was launched last; never, where launches were not recorded."""
+def _launch_starts(tables: Tables) -> Rows:
+    """When work for a GPU was launched; empty where that was not recorded."""
     launch = tables.device["launch"].to_numpy()
     calls = np.concatenate((launch[launch >= 0], _launches(tables.host)))
-    return int(tables.host["start_ns"].to_numpy()[calls].max()) if len(calls) else NEVER
+    return np.asarray(tables.host["start_ns"].to_numpy()[calls])
 
 
 def _silent_share(tables: Tables) -> float:
@@ -157,10 +168,11 @@ def _silent_share(tables: Tables) -> float:
     """
     host, device = tables.host, tables.device
     ops = host[(host["kind"] == "op").to_numpy()]
-    if not len(device) or not len(ops) or named(host, BEGIN_CAPTURE).any():
+    launched = _launch_starts(tables)
+    if not len(device) or not len(ops) or not len(launched) or named(host, BEGIN_CAPTURE).any():
         return 0.0
     start, end_ns = ops["start_ns"].to_numpy(), int((ops["start_ns"] + ops["dur_ns"]).max())
-    silent_ns = max(int((device["start_ns"] + device["dur_ns"]).max()), _last_launch_ns(tables))
+    silent_ns = max(int((device["start_ns"] + device["dur_ns"]).max()), int(launched.max()))
     return float(min((start > silent_ns).mean(), 1 - silent_ns / max(end_ns, 1)))
 
 

@@ -89,7 +89,7 @@ def test_steps_whose_launches_have_no_gpu_work_at_the_end_do_not_count() -> None
     trace = read(*(e for e in events if e["cat"] != "kernel" or e["ts"] < 200))
     assert complete(trace) == [0, 1]
     assert doubt(trace)[1] == (
-        "GPU work at the end was not recorded: 2 of 4 steps lost a part and do not count. "
+        "A part of the GPU work was not recorded: 2 of 4 steps lost a part and do not count. "
         "Copy or record it again."
     )
 
@@ -120,6 +120,12 @@ def test_last_steps_without_any_launch_do_not_count_if_others_launch() -> None:
 def test_gpu_work_without_its_launches_loses_nothing() -> None:
     host = in_order(*(step(number, launches=False) for number in range(3)))
     assert complete(read(*host, kernel("gemm", 20, 260, 1))) == [0, 1, 2]
+
+
+def test_first_steps_without_any_launch_do_not_count_if_others_launch() -> None:
+    """The part of step 1 before its launch may have lost others."""
+    assert complete(read(*in_order(step(0, launches=False), step(1), step(2)))) == [2]
+    assert complete(cut(in_order(step(0, launches=False), *map(step, (1, 2, 3))))) == [2]
 
 
 def test_a_recording_whose_last_operators_have_no_gpu_work_is_doubtful() -> None:
