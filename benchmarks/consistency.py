@@ -22,6 +22,7 @@ from diagnose.document.model import Document
 from diagnose.document.queries import is_complete, step_ms
 from diagnose.document.text import ms
 from diagnose.errors import TraceUnreadable
+from diagnose.measure.ledger import BUSY_ROWS
 from diagnose.pipeline import Analysis, analysis_of
 from diagnose.report.blocks import table
 from diagnose.report.markdown import VISIBLE_LINES, markdown
@@ -113,6 +114,14 @@ def _within(document: Document) -> Iterator[str]:
             yield f"{finding.rule}: {known.low} ≤ {known.best_guess} ≤ {known.high} ≤ {most}"
 
 
+def _kernels(document: Document) -> Iterator[str]:
+    """Their rows, some of them of all, take no more than the GPU is busy; where it is busy there are some."""
+    busy_ms = sum(row.ms_per_step for row in document.ledger if row.row in BUSY_ROWS)
+    listed_ms = sum(row.ms_per_step for row in document.kernels)
+    if listed_ms > busy_ms * (1 + SAME) or (busy_ms > 0 and not document.kernels):
+        yield f"the table of kernels has {ms(listed_ms)}, the ledger {ms(busy_ms)}"
+
+
 def _few_words(document: Document) -> Iterator[str]:
     sentences = len(re.findall(r"[.!?](?=\s|$)", document.doubt))
     if not 0 < len(document.headline.split()) <= MOST_WORDS:
@@ -140,6 +149,7 @@ _CHECKS: dict[str, Callable[[Document], Iterator[str]]] = {
     "the ledger adds up to the step": _one_step,
     "each fix of the plan leaves less": _shorter,
     "savings lie within what is at stake": _within,
+    "kernels take what the GPU is busy": _kernels,
     f"headline of {MOST_WORDS} words, short doubt": _few_words,
     f"report.md in {VISIBLE_LINES} lines": _short,
     "plain words": _plain_words,

@@ -8,6 +8,7 @@ Needs Chromium (Debian: `apt-get install chromium`).
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import subprocess
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         runs = Path(folder) / "diagnosis"
         for name, sample in RUNS.items():
-            shutil.copytree(FOLDER / sample, runs / name)
+            _copy_as_if_run_here(sample, Path(folder), runs / name)
             report(runs / name, runs / name)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(
@@ -58,6 +59,14 @@ def main(arguments: Sequence[str]) -> None:
         browser.close()
 
 
+def _copy_as_if_run_here(sample: str, folder: Path, run: Path) -> None:
+    """The recording and its script, so that the commands in the report are those of a user."""
+    shutil.copytree(FOLDER / sample, run)
+    shutil.copy((FOLDER / sample).with_suffix(".py"), folder)
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    (run / "run.json").write_text(json.dumps({**record, "cwd": str(folder)}), encoding="utf-8")
+
+
 def _photograph_report(page: Any, run: Path) -> None:
     page.goto((run / "report.html").as_uri())
     page.wait_for_selector("canvas")
@@ -68,7 +77,9 @@ def _photograph_step(page: Any, run: Path) -> None:
     page.goto((run / "report.html").as_uri())
     page.wait_for_selector("canvas")
     top = page.locator(".tools").first.bounding_box()
-    end = page.locator(".legend").last.bounding_box()
+    findings = page.get_by_role("heading", name="Findings").first.bounding_box()
+    legends = [legend.bounding_box() for legend in page.locator(".legend").all()]
+    end = max((box for box in legends if box["y"] < findings["y"]), key=lambda box: box["y"])
     clip = {**top, "height": end["y"] + end["height"] - top["y"]}
     page.screenshot(path=PICTURES / "step.png", full_page=True, clip=clip)
 

@@ -12,6 +12,7 @@ from benchmarks.consistency import contradictions
 from diagnose.document.schema import problems
 from diagnose.document.stored import read_document, to_json
 from diagnose.errors import TraceUnreadable
+from diagnose.measure.ledger import dispatching_threads
 from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.pipeline import Analysis, analyse, analysis_of
@@ -48,6 +49,12 @@ def test_a_document_or_one_refusal(path: Path) -> None:
     assert list(contradictions(analysis)) == []
     assert_whole(read_document(to_json(document).encode()))
     assert CORPUS[corpus.name(path)] == corpus.line(corpus.row(path, document)), "python -m benchmarks corpus"
+    view = measured.timeline
+    if view is not None:
+        on_dispatching = view.named((view.kind == "op") & dispatching_threads(view))
+        assert bool(document.operators) == bool(len(on_dispatching)), "a table of the operators"
+        assert bool(document.kernels) == bool(view.device_in_steps.any()), "a table of the kernels"
+        assert sum(row.share for row in document.operators) <= 1 + 1e-9
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
 

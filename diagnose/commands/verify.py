@@ -11,7 +11,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from diagnose.commands.newest import newest_run
 from diagnose.commands.options import (
@@ -23,7 +23,7 @@ from diagnose.commands.options import (
     reading_limits,
 )
 from diagnose.commands.outputs import writing
-from diagnose.errors import EXIT_INTERRUPTED, UsageError
+from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
 from diagnose.run.settings import FEWEST_STEPS, Target
 
 if TYPE_CHECKING:
@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 
 FILE = "verify.json"
 _BY_HAND = "make the change, record it again, and `compare` the two folders"
+
+
+class _Started(TypedDict):
+    """What run.json has to hold to start the script again."""
+
+    target: str
+    module: bool
+    argv: list[str]
+    cwd: str
+    settings: dict[str, Any]
+
+
 _USAGE = "python -m diagnose verify [RUN] [options]"
 _DESCRIPTION = """\
 Try the fixes of a recorded run on its script, and measure what each gains.
@@ -88,9 +100,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
     from diagnose.verify.deadline import Deadline
     from diagnose.verify.verification import Verifier
 
-    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    if record.get("in_process"):
-        raise UsageError("a block that recorded itself cannot be started from outside", do=_BY_HAND)
+    record = _recorded(folder)
     facts = facts_of(folder)
     _check_machines(record, facts, folder)
     limits = reading_limits(options)
@@ -182,6 +192,22 @@ def facts_of(run: Path) -> dict[str, Any]:
             continue
         return facts
     return {}
+
+
+def _recorded(folder: Path) -> dict[str, Any]:
+    """How the run was started. Raises UsageError if it cannot be started again, DiagnoseError for a damaged
+    file.
+    """
+    from diagnose.document.stored import checked
+
+    try:
+        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DiagnoseError("run.json is damaged", saw=str(error), do="run the script again") from error
+    if isinstance(record, dict) and record.get("in_process"):
+        raise UsageError("a block that recorded itself cannot be started from outside", do=_BY_HAND)
+    checked(record, _Started, "run.json")
+    return cast("dict[str, Any]", record)
 
 
 def _check_machines(record: dict[str, Any], facts: dict[str, Any], run: Path) -> None:

@@ -17,6 +17,7 @@ from diagnose.document.doubt import doubt_about, gpu_notes
 from diagnose.document.headline import headline_of
 from diagnose.document.measurements import found_numbers, with_measurement
 from diagnose.document.model import Document
+from diagnose.document.operators import kernel_rows, operator_rows
 from diagnose.document.queries import place
 from diagnose.document.ranks import ranks_document
 from diagnose.document.stored import checked
@@ -57,7 +58,7 @@ def result_document(
         tool=model.Tool(name="diagnose", version=__version__),
         headline="",
         run=_run(recording),
-        steps=_steps(measured, prediction),
+        steps=_steps(measured),
         ledger=_ledger(measured),
         ledger_device=measured.ledger.device if measured.ledger else None,
         findings=findings,
@@ -68,6 +69,8 @@ def result_document(
         ranks=ranks_document(measured.job),
         verification=verification,
         lines=_lines(measured, sources),
+        operators=operator_rows(measured),
+        kernels=kernel_rows(measured),
         key_averages=_averages(recording),
         metrics={name: _metric(measured, name) for name in sorted(METRICS)},
         notes=[
@@ -149,7 +152,7 @@ def _gpu_name(recording: Recording) -> str | None:
     )
 
 
-def _steps(measured: Measured, prediction: Prediction) -> model.Steps:
+def _steps(measured: Measured) -> model.Steps:
     recording = measured.recording
     timeline = measured.timeline
     recorded_ms = timeline.complete_ns / 1e6 if timeline else np.empty(0)
@@ -180,14 +183,8 @@ def _steps(measured: Measured, prediction: Prediction) -> model.Steps:
         plain_series_ms=plain_ms.tolist(),
         timeline_series_ms=recorded_ms.tolist(),
         noise_ms=_plain(measured.number("noise_ms")),
-        **asdict(throughput(measured, _steady_ms(measured, prediction))),
+        **asdict(throughput(measured, _plain(measured.number("step_ms")))),
     )
-
-
-def _steady_ms(measured: Measured, prediction: Prediction) -> float | None:
-    """The typical step; the GPU's, where that is longer."""
-    step_ms = _plain(measured.number("step_ms"))
-    return max(step_ms, prediction.recorded_ms) if step_ms and not prediction.missing else step_ms
 
 
 def _spread(values: np.ndarray) -> model.Spread | None:

@@ -7,17 +7,9 @@ from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
 from diagnose.document.model import CUT_RECORDING, DISK_FULL, NOISY_RUN, Document, Finding
-from diagnose.document.queries import (
-    in_group,
-    is_complete,
-    ledger_ms,
-    metric,
-    planned,
-    recorded_inside,
-    saw_no_step,
-)
+from diagnose.document.queries import in_group, is_complete, metric, planned, recorded_inside, saw_no_step
 from diagnose.document.ranks import ranks_headline
-from diagnose.document.savings import gaining_with, is_nothing, span
+from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
 from diagnose.document.text import end_of, rough, rough_span, share
 from diagnose.document.unjudged import unjudged
 
@@ -69,7 +61,7 @@ def _takes(finding: Finding, document: Document) -> str:
     average = finding.saving.scope == "average"
     if finding.ms_per_step is None or finding.saving.scope not in ("step", "average"):
         return ""
-    whole_ms = (ledger_ms(document) or 0.0) + (finding.ms_per_step if average else 0.0)
+    whole_ms = before_ms(finding, document)
     if is_nothing(finding.ms_per_step) or not whole_ms:
         return ""
     return f"{share(min(1.0, finding.ms_per_step / whole_ms))} of {'the average' if average else 'each'} step"

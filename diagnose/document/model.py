@@ -274,7 +274,8 @@ class Saving(Struct, kw_only=True):
     """What the fix gains alone."""
 
     at_most_ms: Annotated[
-        float | None, _is("What it cannot gain more than; null where the finding's cost is not known.")
+        float | None,
+        _is("What it cannot gain more than, side effects included; null where the cost is not known."),
     ]
     scope: Annotated[
         Scope,
@@ -373,6 +374,40 @@ class Line(Struct, kw_only=True):
     total_ms: Annotated[float, _is("With them, ms.")]
     share: Annotated[float, _is("total_ms of the step, 0–1.")]
     calls_per_step: Annotated[float, _is("Calls made from it.")]
+
+
+class Operator(Struct, kw_only=True):
+    """What an operator costs the host in a step, whatever calls it."""
+
+    name: Annotated[str, _is("As the recording calls it.")]
+    self_ms: Annotated[float, _is("Without the operators that it calls, ms.")]
+    share: Annotated[float, _is("self_ms of the step, 0–1.")]
+    calls_per_step: Annotated[float, _is("Calls per step.")]
+    mean_ms: Annotated[float, _is("self_ms of one call, ms.")]
+
+
+class Kernel(Struct, kw_only=True):
+    """What the busiest GPU spends on kernels of one short name and number format, or on copies or sets."""
+
+    name: Annotated[str, _is("Shortened: without namespaces, template arguments and parameters.")]
+    kind: Annotated[Literal["kernel", "communication", "copy", "set"], _is("What the GPU does.")]
+    ms_per_step: Annotated[
+        float,
+        _is("ms. While several run, time counts once: rows add up to the busy GPU's in the ledger at most."),
+    ]
+    share: Annotated[float, _is("ms_per_step of the step, 0–1.")]
+    count_per_step: Annotated[float, _is("How many start in a step.")]
+    mean_ms: Annotated[float, _is("How long one takes, whatever runs beside it, ms.")]
+    number_format: Annotated[
+        str | None,
+        _is("fp64, fp32, tf32, bf16, fp16, fp8 or int8, by its name, else its operator's inputs; else null."),
+    ]
+    tensor_cores: Annotated[
+        bool | None, _is("Whether it uses them, by its name; null where that does not tell.")
+    ]
+    roofline_share: Annotated[
+        float | None, _is("The least time by the GPU's peaks ÷ the time taken, 0–1; null where not known.")
+    ]
 
 
 class Average(Struct, kw_only=True):
@@ -506,7 +541,7 @@ class Verification(Struct, kw_only=True):
         bool,
         _is("Whether random numbers of items had to be seeded by batch to give both arms the same data."),
     ] = False
-    noise: Annotated[float | None, _is("The median noise of the comparisons, a share.")] = None
+    noise: Annotated[float | None, _is("Median noise of comparisons of four pairs and more, a share.")] = None
     tried: Annotated[list[FixResult], _is("Each fix.")] = []
     together: Annotated[FixResult | None, _is("All that are faster, at once; null if there are not two.")] = (
         None
@@ -697,6 +732,8 @@ class Document(Struct, kw_only=True):
     patch: Annotated[Patch | None, _is("What fixes.diff holds; null before it is written.")] = None
     written: Annotated[Written | None, _is("Where it was written; null before.")] = None
     lines: Annotated[list[Line], _is("The user's own lines, costliest first.")]
+    operators: Annotated[list[Operator], _is("The costliest on the host, by their own time.")] = []
+    kernels: Annotated[list[Kernel], _is("The costliest kernels, copies and sets of the busiest GPU.")] = []
     key_averages: Annotated[Averages, _is("torch's own table of operators.")]
     metrics: Annotated[dict[str, Metric], _is("By name, as `python -m diagnose metrics` explains them.")]
     notes: Annotated[list[Note], _is("What was lost, repaired or assumed, and what makes numbers doubtful.")]

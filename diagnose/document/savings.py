@@ -24,9 +24,9 @@ def saving(finding: Finding, document: Document, per: str = "") -> str:
     if known.predicted_ms is not None:
         return _predicted(known.predicted_ms, finding, document, per)
     if document.prediction_missing:
-        return _with_share(finding.ms_per_step, _whole_ms(finding, document), per)
+        return _with_share(finding.ms_per_step, before_ms(finding, document), per)
     return (
-        f"at most {_with_share(known.at_most_ms, _whole_ms(finding, document), per)}"
+        f"at most {_with_share(known.at_most_ms, before_ms(finding, document), per)}"
         if known.at_most_ms is not None
         else _UNKNOWN
     )
@@ -44,7 +44,7 @@ def _predicted(known: Predicted, finding: Finding, document: Document, per: str)
     if is_nothing(high):
         return f"0 ms{per} {_until(finding, document)}"
     least = _promised(low, high)
-    whole_ms = _whole_ms(finding, document)
+    whole_ms = before_ms(finding, document)
     average = " on average" if finding.saving.scope == "average" else ""
     part = f", {rough_share_span(least / whole_ms, high / whole_ms)}" if whole_ms else ""
     uncertain = ", uncertain" if low and not least else ""
@@ -81,7 +81,7 @@ def is_nothing(value: float | None) -> bool:
     return value is not None and value < NOTHING_MS
 
 
-def _whole_ms(finding: Finding, document: Document) -> float | None:
+def before_ms(finding: Finding, document: Document) -> float | None:
     """The step that a saving comes off: what only some steps have makes the
     average one longer than the typical one.
     """
@@ -147,7 +147,7 @@ def average_ms(document: Document) -> float | None:
 
 def takes(finding: Finding) -> str:
     """What the finding's events take; empty where that is not known."""
-    return f"This takes {ms(finding.ms_per_step)} per step." if finding.ms_per_step is not None else ""
+    return f"This takes about {ms(finding.ms_per_step)} per step." if finding.ms_per_step is not None else ""
 
 
 def in_full(finding: Finding, document: Document) -> str:

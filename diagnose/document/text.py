@@ -35,6 +35,11 @@ def ms(value: float | None) -> str:
     return UNKNOWN if value is None or not math.isfinite(value) else f"{significant(value)} ms"
 
 
+def short_time(value: float) -> str:
+    """A time given in ms, as that of one kernel: `9.5 µs`, from a millisecond on as `4.10 ms`."""
+    return ms(value) if value >= 1 else f"{significant(1e3 * value)} µs"
+
+
 def share(value: float | None) -> str:
     """A share of 0–1 as `33 %`, below 10 % as `4.2 %`."""
     if value is None or not math.isfinite(value):

@@ -154,8 +154,10 @@ def _gains_ms(
     left: list[Assessed], made: list[Change], changes: Mapping[str, Change], prediction: Prediction
 ) -> dict[str, float]:
     """What each gains on top of what was done, by rule."""
-    gains = {one.finding.rule.id: _gain_ms(changes[one.finding.rule.id], made, prediction) for one in left}
-    return {one.finding.rule.id: _at_stake(gains[one.finding.rule.id], one) for one in left}
+    return {
+        one.finding.rule.id: _at_stake(_gain_ms(changes[one.finding.rule.id], made, prediction), one)
+        for one in left
+    }
 
 
 def _at_stake(gain_ms: float, assessed: Assessed) -> float:

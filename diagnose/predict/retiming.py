@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from diagnose.measure.areas.precision import REDUCED_PRECISION_KERNEL
+from diagnose.measure.kernel_names import REDUCED_PRECISION_KERNEL
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, category_matches
 from diagnose.predict.flops import FLOATING, Outputs, Work, convolution_outputs, input_and_weight, work_of
-from diagnose.predict.roofline import Peaks, peaks_of, retimed_ns
+from diagnose.predict.roofline import Peaks, peaks_of, retimed_ns, roofline_ns
 
 
 def gpu_peaks(view: Selection) -> Peaks | None:
@@ -46,6 +46,28 @@ def left_by_roofline(view: Selection, rows: Rows, formats: tuple[str, str]) -> t
         if retimed is not None:
             best[mine], worst[mine] = retimed[0] / taken_ns, min(1.0, retimed[1] / taken_ns)
     return best, worst
+
+
+def roofline_shares(view: Selection, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """For each device row the share of the roofline that its operator's kernels reach together, 0–1, and
+    the format that they compute in; nan and empty where peaks or work are not known.
+    """
+    shares, formats = np.full(len(rows), np.nan), np.full(len(rows), "", object)
+    peaks = gpu_peaks(view)
+    op, dur = (view.device[column].to_numpy() for column in ("op", "dur_ns"))
+    wanted = np.unique(op[rows])
+    works = works_of(view, wanted)
+    together = np.flatnonzero(np.isin(op, list(works)))
+    reduced = category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)
+    taken_ns = np.bincount(op[together], dur[together], len(view.host))
+    is_reduced = np.bincount(op[together], reduced[together], len(view.host)) > 0
+    for at, call in enumerate(op[rows].tolist()):
+        if call in works:
+            formats[at] = format_of(works[call], bool(is_reduced[call]))
+            least_ns = roofline_ns(works[call], peaks, formats[at]) if peaks else None
+            if least_ns is not None and taken_ns[call] > 0:
+                shares[at] = min(1.0, least_ns / taken_ns[call])
+    return shares, formats
 
 
 def works_of(view: Selection, calls: Rows) -> dict[int, Work]:

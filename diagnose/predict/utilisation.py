@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diagnose.measure.areas.input import feeding_loader
-from diagnose.measure.areas.precision import REDUCED_PRECISION_KERNEL
+from diagnose.measure.kernel_names import REDUCED_PRECISION_KERNEL
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import category_matches

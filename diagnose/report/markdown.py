@@ -6,17 +6,15 @@ A pure function of the result document.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 from diagnose.document import savings, text
-from diagnose.document.model import Average, Document, LedgerRow
+from diagnose.document.model import Document, LedgerRow
 from diagnose.document.queries import is_complete, planned, run_command
 from diagnose.document.text import code, prose
-from diagnose.report import figures, findings, ranks, sentences, throughput, verification
+from diagnose.report import figures, findings, operators, ranks, sentences, throughput, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
 
 TOP_LINES = 10
-TOP_OPERATORS = 10
 VISIBLE_LINES = 60  # above the first fold
 LEAST_SHARE = 0.01  # of the step, of a row of its own in the table above the folds
 BAR_WIDTH = 16  # TensorBoard's narrow columns would break a longer one
@@ -53,7 +51,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         verification.behind(document, collapsible=collapsible),
         ranks.behind(document, collapsible=collapsible),
         fold("Your lines", _lines(document), holds="what each of them costs"),
-        fold("Operators", _operators(document), holds="those that take longest"),
+        fold(operators.HEADING, *_operators(document), holds="those that take longest"),
         fold("How far to trust these numbers", _trust(document), holds="the replay and the profiler"),
         fold("How this was measured", *_how_measured(document), holds="clock, steps, notes, environment"),
     ]
@@ -204,33 +202,17 @@ def _lines(document: Document) -> str:
     return f"{table(columns, rows, right=columns[2:])}\n\n{note}" if rows else ""
 
 
-def _operators(document: Document) -> str:
-    rows, note = document.key_averages.rows, document.key_averages.note
-    on_device = [row for row in rows if row.self_device_ms]
-    return _joined(
-        _averages("By self CPU time", rows, lambda row: row.self_cpu_ms, has_device=bool(on_device)),
-        _averages("By self device time", on_device, lambda row: row.self_device_ms or 0.0, has_device=True),
-        prose(note),
-    )
-
-
-def _averages(title: str, rows: list[Average], key: Callable[[Average], float], *, has_device: bool) -> str:
-    headers = ["Operator", "Calls per step", "Self CPU", "CPU"] + ["Self device"] * has_device
-    top = sorted(rows, key=key, reverse=True)[:TOP_OPERATORS]
-    body = [
-        [
-            code(row.name),
-            text.count(row.calls),
-            *(text.ms(time) for time in (row.self_cpu_ms, row.cpu_ms, row.self_device_ms)),
-        ]
-        for row in top
+def _operators(document: Document) -> list[str]:
+    return [
+        _joined(
+            f"{shown.title}:",
+            table(
+                shown.columns, [(code(name), *cells) for name, *cells in shown.rows], right=shown.columns[1:]
+            ),
+            " ".join(map(prose, shown.notes)),
+        )
+        for shown in operators.tables(document)
     ]
-    cells = [row[: len(headers)] for row in body]
-    return (
-        f"{title}, as torch's `key_averages()` counts it:\n\n{table(headers, cells, right=headers[1:])}"
-        if body
-        else ""
-    )
 
 
 def _how_measured(document: Document) -> list[str]:

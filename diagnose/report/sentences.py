@@ -40,7 +40,7 @@ from diagnose.document.text import count, factor, ms, share
 from diagnose.document.unjudged import unjudged
 from diagnose.report import throughput
 from diagnose.run.child.step_clock import StepClock
-from diagnose.trace.notes import GPU_UNRECORDED
+from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",
@@ -102,12 +102,14 @@ def doubt(document: Document) -> str:
 
 
 def set_out(document: Document) -> list[str]:
-    """The first notes, for the head of a report; without what the doubt there says already."""
-    doubted = document.badge == GPU_NOT_RECORDED
+    """The first notes, for the head of a report; without what the doubt there says already, and what is no
+    reason to doubt.
+    """
+    passed_over = [HOST_AHEAD, *([GPU_UNRECORDED] if document.badge == GPU_NOT_RECORDED else [])]
     notes = [
         note.text
         for note in document.notes
-        if not (doubted and note.code == GPU_UNRECORDED) and not document.doubt.startswith(note.text)
+        if note.code not in passed_over and not document.doubt.startswith(note.text)
     ]
     rest = len(notes) - TOP_NOTES
     more = [f"{count(rest)} more notes are at the end of this report."] if rest > 0 else []
@@ -273,9 +275,11 @@ def patch_command(document: Document) -> str:
 
 
 def verify_command(document: Document) -> str:
-    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been."""
-    untried = [finding for finding in automatic(document) if finding.saving.verdict is None]
-    if not untried or not _can_start(document) or document.verification:
+    """What to type to learn what the fixes really gain; empty where none can be tried, or all have been: what
+    was too noisy to say is measured on.
+    """
+    untried = [finding for finding in automatic(document) if finding.saving.verdict in (None, "too_noisy")]
+    if not untried or not _can_start(document):
         return ""
     folder = run_folder(document)  # without one it is the newest run
     options = ["--allow", "numerics"] if all(finding.fix.safety == "numerics" for finding in untried) else []
@@ -310,9 +314,10 @@ def then(document: Document) -> str:
 
 def nothing_to_do(document: Document) -> str:
     """In place of an empty plan."""
-    further = (
-        "To go further, look at your costliest lines and at the operators below." if document.lines else ""
-    )
+    costs = {"lines": document.lines, "operators": document.operators, "kernels": document.kernels}
+    shown = [name for name, rows in costs.items() if rows]
+    several = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+    further = f"To go further, look at the costliest {several} in the report." if shown else ""
     lacking = unjudged(document)
     nothing = (
         f"{lacking[:1].upper()}{lacking[1:]} in this run."

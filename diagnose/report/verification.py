@@ -227,7 +227,7 @@ def remarks(document: Document) -> list[str]:
 
 def _unfinished(proof: Verification) -> str:
     """What there was no time for, and what to do."""
-    late = [title(one) or call(one) for one in all_tried(proof) if one.state == "no_time"]
+    late = [one.title for one in all_tried(proof) if one.state == "no_time"]
     if not late or proof.interrupted:
         return ""
     if not proof.runs:

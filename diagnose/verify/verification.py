@@ -257,7 +257,7 @@ class Verifier:
         faster = [
             replace(one, arguments=tried.arguments) for one, tried in found if tried.verdict == "faster"
         ]
-        if len(faster) < 2:
+        if len(faster) < 2 or self.proof.step_ms is None:
             return
         names = ", ".join(one.rule or one.title for one in faster)
         together = FixResult(
@@ -286,12 +286,14 @@ class Verifier:
         """In the place of what an earlier verification found of the same fix, unless there was no time."""
         same = [one for one in self.proof.tried if (one.rule, one.title) == (tried.rule, tried.title)]
         others = [one for one in self.proof.tried if one not in same]
-        kept = [one for one in same if tried.state == "no_time" and one.state != "not_tried"]
+        was_tried = [one for one in same if one.state not in ("no_time", "not_tried")]
+        kept = was_tried if tried.state == "no_time" else []
         self.proof.tried = [*others, *(kept or [tried])]
         self._finish()
 
     def _finish(self) -> None:
-        noises = [tried.change.noise for tried in self.proof.tried if tried.change]
+        changes = [tried.change for tried in self.proof.tried if tried.change]
+        noises = [change.noise for change in changes if change.pairs + change.outliers >= statistics.LOOKS[0]]
         self.proof.noise = float(np.median(noises)) if noises else None
         self.proof.warnings = warnings.warnings_of(self._all_runs)
         self.proof.runs = self._store.added

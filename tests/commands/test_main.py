@@ -35,6 +35,17 @@ ROOT = Path(__file__).parents[2]
 # ---- what belongs to whom
 
 
+def started(folder: Path) -> dict[str, Any]:
+    """What run.json says of how a run was started."""
+    return {
+        "target": "train.py",
+        "module": False,
+        "argv": ["train.py"],
+        "cwd": str(folder),
+        "settings": {"device": "cpu"},
+    }
+
+
 def test_everything_after_the_script_is_the_scripts() -> None:
     options = cli.parse(["--steps", "3", "train.py", "--epochs", "3", "--out", "x", "--help", "-m"])
     assert (options.steps, options.target, options.args) == (
@@ -377,7 +388,7 @@ def verifiable(
 ) -> dict[str, Any]:
     """A run folder whose plan has nothing that could be tried."""
     (work_folder / "run").mkdir()
-    (work_folder / "run" / "run.json").write_text(json.dumps({"cwd": str(work_folder)}))
+    (work_folder / "run" / "run.json").write_text(json.dumps(started(work_folder)))
     document = analysed["*"]
     document.run.cwd = str(work_folder)
     document.findings[0].fix.arguments = {}
@@ -706,9 +717,26 @@ def test_a_closed_pipe_is_no_failure() -> None:
 def test_what_cannot_be_started_again_is_not_verified(
     told: dict[str, Any], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"target": "train.py", "cwd": str(tmp_path), **told}))
+    record = {
+        "target": "train.py",
+        "module": False,
+        "argv": ["train.py"],
+        "cwd": str(tmp_path),
+        "settings": {},
+    }
+    (tmp_path / "run.json").write_text(json.dumps({**record, **told}))
     assert cli.main(["verify", str(tmp_path)]) == 2
     assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"cwd": "/"}', '{"target": 3}', "\x00"])
+def test_a_run_that_is_damaged_is_not_verified(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.json").write_text(content)
+    assert cli.main(["verify", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "run.json is damaged" in said and "run the script again" in said
 
 
 # ---- a full disk, a folder that may not be written to

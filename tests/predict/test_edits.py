@@ -187,8 +187,8 @@ def test_a_cost_known_in_ms_only_comes_off_the_gpu_s_work_where_its_row_is_busy(
 
 
 def test_a_saving_is_never_more_than_what_is_at_stake() -> None:
-    # 30 of 80 us of Python: at worst a tenth of it stays, and a fifth less is gained; a third more than all of
-    # it, as some fixes gain, would be 40.5.
+    # 30 of 80 us of Python: at worst a tenth of it stays, and a fifth less is gained; side effects may gain a
+    # seventh more, 34.5, and no third more, 40.5.
     python = "\n".join(
         f"main {200 * i} 200 step ProfilerStep#{i}\nmain {200 * i + 60} 120 op aten::add_" for i in range(3)
     )
@@ -196,7 +196,7 @@ def test_a_saving_is_never_more_than_what_is_at_stake() -> None:
     saving = saving_of(Finding(RULES["sleep-in-loop"], "fires", (), 0.03, (), row="python"), prediction)
     assert saving is not None
     assert 1000 * saving.low_ms == pytest.approx(21.6)
-    assert 1000 * saving.high_ms == 1000 * saving.at_most_ms == pytest.approx(30)
+    assert 1000 * saving.high_ms == 1000 * saving.at_most_ms == pytest.approx(34.5)
 
 
 def test_less_work_for_the_host_leaves_the_gpu_s() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import asdict
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Literal, TypeVar, get_type_hints
 
 import msgspec
 
@@ -17,8 +17,10 @@ from diagnose.document.model import (
     Evidence,
     Finding,
     FixResult,
+    Kernel,
     LedgerRow,
     Line,
+    Operator,
     PlanRow,
     Verification,
 )
@@ -171,6 +173,7 @@ def sick() -> Document:
             line(41, "for x, y in loader:", 4.1, 4.1, 0.333),
             line(44, "loss.backward()", 3.7, 3.7, 0.301),
         ],
+        "operators": [operator("aten::addmm", 1.9, 6.0), operator("Optimizer.step#Adam.step", 0.4, 1.0)],
         "key_averages": {
             "rows": [
                 {
@@ -271,7 +274,12 @@ def healthy() -> Document:
         finding("input-wait-no-workers", state="quiet"),
     ]
     document.plan = []
-    document.key_averages.rows[0].self_device_ms = 7.5
+    document.kernels = [
+        kernel(
+            "ampere_sgemm_128x64_tn", 7.5, 6.0, number_format="fp32", tensor_cores=False, roofline_share=0.4
+        ),
+        kernel("Memcpy HtoD (Pinned -> Device)", 0.5, 1.0, kind="copy"),
+    ]
     return document
 
 
@@ -307,7 +315,7 @@ def empty() -> Document:
     )
     change(document, ledger=[], ledger_device=None, findings=[], plan=[], lines=[], metrics={}, notes=[])
     change(document, self_replay_error=None, prediction_missing="no complete step was recorded")
-    change(document, key_averages={"rows": [], "note": ""})
+    change(document, operators=[], kernels=[], key_averages={"rows": [], "note": ""})
     return document
 
 
@@ -344,7 +352,8 @@ def hostile(name: str) -> Document:
     document.headline = f"Loading takes 33 % of each step ({name}:41)"
     change(document, notes=[note(name), note(f"`{name}")])
     document.key_averages.note = name
-    for row in document.key_averages.rows:
+    document.kernels = [kernel(name, 1.0, 1.0)]
+    for row in [*document.operators, *document.key_averages.rows]:
         row.name = name
     for row in [*document.lines, *(culprit for finding in document.findings for culprit in finding.culprits)]:
         change(row, file=name, function=name, source=name)
@@ -537,6 +546,39 @@ def culprit(number: int, source: str, calls_per_step: float, ms_per_step: float)
         source=source,
         calls_per_step=calls_per_step,
         ms_per_step=ms_per_step,
+    )
+
+
+def operator(name: str, self_ms: float, calls_per_step: float) -> Operator:
+    return Operator(
+        name=name,
+        self_ms=self_ms,
+        share=self_ms / 12.3,
+        calls_per_step=calls_per_step,
+        mean_ms=self_ms / calls_per_step,
+    )
+
+
+def kernel(
+    name: str,
+    ms_per_step: float,
+    count_per_step: float,
+    *,
+    kind: Literal["kernel", "communication", "copy", "set"] = "kernel",
+    number_format: str | None = None,
+    tensor_cores: bool | None = None,
+    roofline_share: float | None = None,
+) -> Kernel:
+    return Kernel(
+        name=name,
+        kind=kind,
+        ms_per_step=ms_per_step,
+        share=ms_per_step / 12.3,
+        count_per_step=count_per_step,
+        mean_ms=ms_per_step / count_per_step,
+        number_format=number_format,
+        tensor_cores=tensor_cores,
+        roofline_share=roofline_share,
     )
 
 

@@ -18,7 +18,7 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.pipeline import Analysis
 from diagnose.report import sentences
-from diagnose.trace.notes import GPU_UNRECORDED
+from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD, Note
 
 from . import documents
 from .documents import change
@@ -296,3 +296,9 @@ def test_a_gpu_that_was_recorded_or_not_used_makes_no_caution(
     document = of_gpu(facts, timeline, **settings)
     assert (document.badge, document.doubt) == ("", "")
     assert not [note for note in document.notes if "allocated" in note.text]
+
+
+def test_a_host_that_runs_ahead_is_no_reason_for_caution() -> None:
+    document = documents.sick()
+    document.notes = [Note(HOST_AHEAD, "The host runs ahead of the GPU."), Note("", "2 events were cut.")]
+    assert sentences.set_out(document) == ["2 events were cut."]

@@ -78,5 +78,5 @@ def test_an_own_profiler_on_a_schedule_is_inert_while_ours_records(run_script: R
     assert run.stdout == "done\n"
     assert run.steps_in("timeline") == 4
     assert 0 < run.facts["own_profiler_share"] < 1
-    assert any("inert" in note for note in run.steps["notes"])
+    assert any("was disabled while ours recorded" in note for note in run.steps["notes"])
     assert json.loads((tmp_path / "theirs.json").read_text())["traceEvents"]  # the last one is recorded again

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.loops import MIN_REPEATS, loop_time
-from diagnose.measure.measured import FactPlace, Measured, Missing, fact_selector
+from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_selector, known, metric
 from diagnose.measure.selection import Selection, ledger_row, selector
+from diagnose.measure.typical import SLOW_STEP
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
 from diagnose.measure.work import in_rows, inside, outermost
 from diagnose.trace.intervals import as_intervals, intersect, subtract, union
@@ -157,13 +158,38 @@ def _small_ops(view: Selection) -> Rows:
 # ---- the garbage collector
 
 
+def _rare_pauses_ms(measured: Measured) -> float:
+    """What collections take that make their steps untypical, ms of the average step: the typical one is
+    without them.
+    """
+    collector, untypical_ms = known(measured.fact("gc")), measured.number("untypical_ms")
+    makes_untypical = collector["longest_ms"] >= (SLOW_STEP - 1) * measured.number("step_ms")
+    return float(min(collector["ms_per_step"], untypical_ms)) if makes_untypical and untypical_ms > 0 else 0.0
+
+
+@metric("rare_gc_pause_count", "count", "Number of collections that made a timed step untypical")
+def _rare_gc_pause_count(measured: Measured) -> Value | Missing:
+    longest_ms = float(known(measured.fact("gc"))["longest_ms"])
+    steps = measured.needed("plain_step_count")
+    return round(_rare_pauses_ms(measured) * steps / longest_ms) if longest_ms > 0 else 0
+
+
+@fact_selector("rare_gc_pauses", "pauses of Python's garbage collector that make some steps untypical")
+def _rare_gc_pauses(measured: Measured) -> list[FactPlace] | Missing:
+    steps = measured.needed("plain_step_count")
+    count = measured.needed("rare_gc_pause_count") / steps if steps else 0.0
+    return [FactPlace("", -1, "", count, _rare_pauses_ms(measured))]
+
+
 @fact_selector("gc_pauses", "Python's garbage collector, measured without a profiler")
 def _gc_pauses(measured: Measured) -> list[FactPlace] | Missing:
-    """Where the recorded full collections began, each with its part of the plain phase's collector time."""
+    """Where the recorded full collections began, each with its part of what the collector takes of a typical
+    step.
+    """
     collector = measured.fact("gc")
     if isinstance(collector, Missing):
         return collector
-    ms, view = float(collector["ms_per_step"]), measured.timeline
+    ms, view = float(collector["ms_per_step"]) - _rare_pauses_ms(measured), measured.timeline
     rows = view.named(view.marked("gc")) if view is not None else NO_ROWS
     if view is None or not len(rows):
         return [FactPlace("", -1, "", float(sum(collector["collections_per_step"])), ms)]

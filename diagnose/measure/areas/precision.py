@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.kernels import MATMUL_OP, kernels_of, on_gpu
+from diagnose.measure.kernel_names import REDUCED_PRECISION_KERNEL, SINGLE_KERNEL
 from diagnose.measure.ledger import COPY_OP
 from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Rows, category_matches
 from diagnose.measure.work import in_rows, outermost, work_time
 
-REDUCED_PRECISION_KERNEL = r"(?i)tf32|f16|bf16|half|h884|h1688|h16816|s16816|s1688|i8|e4m3|e5m2|f8"
-SINGLE_KERNEL = r"(?i)sgemm|scudnn"
 FORWARD_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm)$"
 # A convolution's backward takes a list (the output mask, or old torch's sizes) first.
 SINGLE, DOUBLE, SIXTEEN_BITS = (

@@ -15,7 +15,7 @@ from diagnose.document import queries as questions
 from diagnose.document import savings, text
 from diagnose.document.model import Document
 from diagnose.judge.terms import State
-from diagnose.report import findings, html, ranks, sentences, templates, verification
+from diagnose.report import findings, html, operators, ranks, sentences, templates, verification
 from diagnose.report.figures import figures
 from diagnose.report.page.passed import passed
 from diagnose.report.page.picture import packed
@@ -53,7 +53,7 @@ _SECTIONS = {  # file of templates/parts → heading; a section without content 
     "hypothetical": "Would matter on a GPU",
     "trust": "How far to trust these numbers",
     "lines": "Your lines",
-    "operators": "Operators",
+    "operators": operators.HEADING,
     "times": "Step times",
     "memory": "Memory",
     "roofline": "Kernels and what the GPU allows",
@@ -121,6 +121,7 @@ def _environment() -> Environment:
         "ask": questions,
         "figures": figures,
         "findings": findings,
+        "operators": operators,
         "say": sentences,
         "gain": savings,
         "passed": passed,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.areas.precision import REDUCED_PRECISION_KERNEL
+from diagnose.measure.kernel_names import REDUCED_PRECISION_KERNEL
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources

@@ -1,0 +1,170 @@
+"""What a step costs by operator on the host and by kernel, copy and set on the GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from diagnose.measure.kernel_names import number_format, short_name, tensor_cores
+from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
+from diagnose.measure.measured import Measured
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import Intervals, Rows
+from diagnose.trace.intervals import as_intervals, intersect
+from diagnose.trace.nesting import nearest
+
+Kind = Literal["kernel", "communication", "copy", "set"]
+
+MOST = 20
+_LEDGER_ROW: dict[Kind, str] = {
+    "kernel": "compute",
+    "communication": "exposed_communication",
+    "copy": "exposed_copies",
+    "set": "exposed_copies",
+}
+
+
+@dataclass(frozen=True)
+class OperatorTotal:
+    """``self_ms``: without the operators that it calls; ms per typical step."""
+
+    name: str
+    self_ms: float
+    calls_per_step: float
+
+
+class KernelLabel(NamedTuple):
+    """What a row of the table stands for: copies and sets have no format."""
+
+    kind: Kind
+    name: str
+    number_format: str | None
+    tensor_cores: bool | None
+
+
+@dataclass(frozen=True)
+class KernelTotal:
+    """Events of the GPU with one label.
+
+    ``rows``: those in steps, in the device table. ``ms``: per typical step; while several run, time counts
+    once: in the row of the ledger that it counts in, for what began first. ``mean_ms``: how long one takes.
+    """
+
+    label: KernelLabel
+    rows: Rows
+    ms: float
+    count_per_step: float
+    mean_ms: float
+
+
+def operator_totals(measured: Measured) -> list[OperatorTotal]:
+    """Operators on the threads that train or launch, costliest first."""
+    view = measured.timeline
+    if view is None:
+        return []
+    ops = np.flatnonzero((view.kind == "op") & dispatching_threads(view))
+    owner, own = _self_times(view, ops)
+    codes = view.name.codes
+    own_ns = np.bincount(
+        codes[owner], np.maximum(own[:, 1] - own[:, 0], 0) * view.in_steps[owner], len(view.name.categories)
+    )
+    calls = np.bincount(codes[ops[view.in_steps[ops]]], minlength=len(view.name.categories))
+    costliest = [code for code in np.argsort(-own_ns, kind="stable")[:MOST] if own_ns[code] > 0]
+    totals = [
+        OperatorTotal(
+            name=str(view.name.categories[code]),
+            self_ms=_host_ms(measured, view, own[codes[owner] == code]),
+            calls_per_step=int(calls[code]) / view.step_count,
+        )
+        for code in costliest
+    ]
+    return sorted(totals, key=lambda one: -one.self_ms)
+
+
+def _self_times(view: Selection, ops: Rows) -> tuple[Rows, Intervals]:
+    """The times of these operators (ns) outside other operators that they call, and whose each is."""
+    parent, is_op = view.host["parent"].to_numpy(), np.asarray(view.kind == "op")
+    start = view.host["start_ns"].to_numpy()
+    end = start + view.host["dur_ns"].to_numpy()
+    caller = nearest(is_op, parent, parent[ops])
+    order = np.argsort(caller, kind="stable")  # the table is sorted by start, so that calls follow each other
+    order = order[caller[order] >= 0]
+    called, callers = ops[order], caller[order]
+    first = np.append(True, callers[1:] != callers[:-1])[: len(callers)]
+    since = np.where(first, start[callers], np.append(0, end[called])[: len(called)])
+    before = np.stack([since, start[called]], axis=1)
+    last_end = start.copy()
+    last_end[callers] = end[called]  # of several calls the last one stays
+    after = np.stack([last_end[ops], end[ops]], axis=1)
+    return np.concatenate([callers, ops]), np.concatenate([before, after]).astype(np.int64)
+
+
+def _host_ms(measured: Measured, view: Selection, intervals: Intervals) -> float:
+    """Time of the host in ms of the typical step. Beside a GPU, whose time the ledger is of, all of it
+    shrinks as the step does.
+    """
+    inside = intersect(intervals, view.host_span)
+    if not view.has_device:
+        return measured.timeline_ms(inside)
+    recorded_ms = view.host_step_ns / 1e6
+    pace = min(1.0, measured.number("step_ms") / recorded_ms) if recorded_ms > 0 else 1.0
+    return view.ms_per_step(inside) * pace
+
+
+def kernel_totals(measured: Measured) -> list[KernelTotal]:
+    """What the busiest GPU runs, costliest first."""
+    view, ledger = measured.timeline, measured.ledger
+    if view is None or ledger is None or not view.has_device:
+        return []
+    rows = np.flatnonzero(view.device["device"].to_numpy() == view.devices[0])
+    kinds, names = _kinds(view)[rows], view.device["name"].array
+    once = _counted_once(view, rows, kinds)
+    pairs = pd.MultiIndex.from_arrays([kinds, names.codes[rows]])
+    pair_of_row, distinct = pairs.factorize()
+    labels = [_label(kind, str(names.categories[code])) for kind, code in distinct]
+    label_of_pair, known = pd.factorize(pd.Series(labels, dtype=object))
+    label_of_row = label_of_pair[pair_of_row]
+    started = view.device_in_steps[rows]
+    once_ns = np.bincount(label_of_row, (once[:, 1] - once[:, 0]) * started, len(known))
+    totals = []
+    for number in np.argsort(-once_ns, kind="stable")[:MOST]:
+        mine = label_of_row == number
+        inside, row = rows[mine & started], _LEDGER_ROW[known[number].kind]
+        if len(inside):
+            own = intersect(once[mine], ledger.rows[row])
+            mean_ms = float(view.device["dur_ns"].to_numpy()[inside].mean()) / 1e6
+            per_step = len(inside) / view.step_count
+            totals.append(KernelTotal(known[number], inside, measured.timeline_ms(own), per_step, mean_ms))
+    return sorted(totals, key=lambda one: -one.ms)
+
+
+def _kinds(view: Selection) -> np.ndarray:
+    """Of each event of the GPUs."""
+    kind = view.device["kind"].array
+    return np.select(
+        [view.device["communication"].to_numpy(), kind == "kernel", kind == "memset"],
+        ["communication", "kernel", "set"],
+        "copy",
+    )
+
+
+def _label(kind: Kind, name: str) -> KernelLabel:
+    if kind != "kernel":
+        return KernelLabel(kind, short_name(name) if kind == "communication" else name, None, None)
+    return KernelLabel(kind, short_name(name), number_format(name), tensor_cores(name))
+
+
+def _counted_once(view: Selection, rows: Rows, kinds: np.ndarray) -> Intervals:
+    """Of each row (sorted by start) what no earlier one of its row of the ledger covers."""
+    start = view.device["start_ns"].to_numpy()[rows]
+    once = as_intervals(start, view.device["dur_ns"].to_numpy()[rows])
+    ledger_rows = np.array([_LEDGER_ROW[kind] for kind in kinds.tolist()])
+    for row in BUSY_ROWS:
+        mine = np.flatnonzero(ledger_rows == row)
+        if len(mine):
+            covered = np.maximum.accumulate(once[mine, 1])[:-1]
+            once[mine[1:], 0] = np.minimum(np.maximum(once[mine[1:], 0], covered), once[mine[1:], 1])
+    return once

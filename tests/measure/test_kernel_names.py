@@ -1,0 +1,72 @@
+"""What kernels are called: names of recorded traces, each read by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.measure.kernel_names import LONGEST, number_format, short_name, tensor_cores
+
+FILL = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, at::detail::Array<char*, 1> >"
+    "(int, at::native::FillFunctor<float>, at::detail::Array<char*, 1>)"
+)
+MULTIPLY = (
+    "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl<at::native::BinaryFunctor<c10::BFloat16, "
+    "c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&)>"
+)
+ADAM = (
+    "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::"
+    "FusedOptimizerTensorListMetadata<4>, at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4>, "
+    "float const*, double, double>"
+)
+TENSILE = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT64x16x128_MI16x16x1_SN_LDSB1_AFC1"
+MANGLED = "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb1ELb0ELb1ELi1EEEvPT0_"
+FRAGMENTS = (
+    "sm80_xmma_wgrad_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_tensor16x8x8"
+)
+CUTLASS = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_16x6_nt_align1>(Params)"
+SUBTENSOR = "SubTensorOpWithScalar1d.kd"
+SCALE = "void cudnn::ops::scalePackedTensor_kernel<float, float>(cudnnTensor4dStruct, float*, float)"
+
+
+@pytest.mark.parametrize(
+    ("name", "short", "number", "cores"),
+    [
+        (FILL, "vectorized_elementwise_kernel<FillFunctor>", "fp32", None),
+        (MULTIPLY, "elementwise_kernel<MulFunctor>", "bf16", None),
+        # its moments are floats; the learning rate, a parameter, is a double
+        (ADAM, "multi_tensor_apply_kernel<FusedAdamMathFunctor>", "fp32", None),
+        (SCALE, "scalePackedTensor_kernel", "fp32", None),
+        (SUBTENSOR, SUBTENSOR, None, None),
+        # copies of 16 bits, whatever they hold
+        ("batched_transpose_16x32_half", "batched_transpose_16x32_half", None, None),
+        ("void gemm<__half>(int)", "gemm", "fp16", None),
+        ("volta_sgemm_128x32_nt", "volta_sgemm_128x32_nt", "fp32", False),
+        ("volta_dgemm_64x64_nn", "volta_dgemm_64x64_nn", "fp64", False),
+        ("ampere_fp16_s16816gemm_fp16_128x64_tn", "ampere_fp16_s16816gemm_fp16_128x64_tn", "fp16", True),
+        ("volta_fp16_s884gemm_fp16_64x64_nn", "volta_fp16_s884gemm_fp16_64x64_nn", "fp16", True),
+        (
+            "nvjet_sm103_tst_32x64_64x16_4x1_v_bz_TNN",
+            "nvjet_sm103_tst_32x64_64x16_4x1_v_bz_TNN",
+            "bf16",
+            True,
+        ),
+        (CUTLASS, "Kernel<cutlass_80_tensorop_s1688gemm_64x64_16x6_nt_align1>", "tf32", True),
+        ("sm80_xmma_gemm_i8i8_i8i32_f32_tn_n", "sm80_xmma_gemm_i8i8_i8i32_f32_tn_n", "int8", None),
+        ("void gemm<__nv_fp8_e4m3>(int)", "gemm", "fp8", None),
+        (TENSILE, "Cijk_Alik_Bljk_BBS_MT64x16x128", "bf16", True),
+        (MANGLED, "add_rmsnorm_quant_kernel", "bf16", None),
+        ("triton_poi_fused_add_addmm_silu_4", "triton_poi_fused_add_addmm_silu_4", None, None),
+        ("", "", None, None),
+    ],
+)
+def test_a_name_tells(name: str, short: str, number: str | None, cores: bool | None) -> None:
+    assert (short_name(name), number_format(name), tensor_cores(name)) == (short, number, cores)
+
+
+def test_a_long_name_keeps_both_ends() -> None:
+    short = short_name(FRAGMENTS)
+    assert len(short) == LONGEST
+    assert short.startswith("sm80_xmma_wgrad_implicit_gemm_indexed_tf32f32_t")
+    assert short.endswith("64x128x32_tensor16x8x8")
+    assert (number_format(FRAGMENTS), tensor_cores(FRAGMENTS)) == ("tf32", True)
