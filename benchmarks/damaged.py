@@ -3,8 +3,9 @@
     python -m benchmarks damaged FOLDER …
 
 Each trace is damaged in several ways in a temporary folder. The largest row of the ledger is compared with
-that of the whole file: *right* is a largest row that is within ten points in both. What differs is *refused*
-(no ledger), has a *badge* or *only a note* that the whole file has not, or is *wrong*: nothing tells.
+that of the whole file, or of the same steps of it: *right* is a largest row that is within ten points in
+both. What differs is *refused* (no ledger), has the badge *GPU not recorded* (where the file holds no more
+event of a GPU), another *badge* or *only a note* that the whole file has not, or is *wrong*: nothing tells.
 """
 
 from __future__ import annotations
@@ -16,32 +17,40 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.options import parser
-from diagnose.document.model import Document
+from diagnose.document.model import GPU_NOT_RECORDED
 from diagnose.errors import DiagnoseError
-from diagnose.pipeline import analyse
+from diagnose.measure.metrics import Measured
+from diagnose.measure.recording import load_recording
+from diagnose.pipeline import Analysis
 from diagnose.report.blocks import table
+from diagnose.trace.schema import Trace
 
 Json = dict[str, Any]
 NEAR = 0.1  # of the step
 LEAST_BYTES, MOST_BYTES = 15_000, 10_000_000  # of a trace, packed
 STUB_US = 20
 SEED = 1
+RANKS_JOINED, JOINED = "two ranks joined", "two recordings joined"
 RANK = re.compile(r"-[rw]\d+(?=[-.])")  # in the name of a file
-OUTCOMES = ("right", "refused", "badge", "only a note", "wrong")
+OUTCOMES = ("right", "refused", "GPU not recorded", "badge", "only a note", "wrong")
 
 
 class Answer(NamedTuple):
-    """What a report says: its largest row (none where it was refused), the shares of all, badge and notes."""
+    """What a report says: its largest row (none where it was refused), the shares of all, badge and notes;
+    and the numbers of the steps that it is of.
+    """
 
     row: str | None
     shares: dict[str, float]
     badge: str
     notes: frozenset[str]
+    steps: frozenset[int] = frozenset()
 
     def near(self, other: Answer) -> bool:
         """The largest row of each is about as large in the other."""
@@ -51,18 +60,25 @@ class Answer(NamedTuple):
         return all(abs(self.shares.get(row, 0) - other.shares.get(row, 0)) <= NEAR for row in rows)
 
 
-def answer(path: Path) -> Answer:
+def answer(path: Path, only: Collection[int] | None = None) -> Answer:
+    """What is said of a trace, or of only these steps of it."""
     try:
-        document = analyse(path)
+        recording = load_recording(path)
+        trace = recording.timeline
+        if trace is not None and only is not None:
+            kept = trace.steps["complete"] & trace.steps["number"].isin(only)
+            recording = replace(recording, timeline=replace(trace, steps=trace.steps.assign(complete=kept)))
+        document = Analysis(Measured(recording)).document
     except DiagnoseError:
         return Answer(None, {}, "", frozenset())
-    return _answer(document)
-
-
-def _answer(document: Document) -> Answer:
     shares = {row.row: row.share for row in document.ledger}
-    notes = frozenset(note.text for note in document.notes)
-    return Answer(max(shares, key=lambda row: shares[row], default=None), shares, document.badge, notes)
+    texts = frozenset(note.text for note in document.notes)
+    largest = max(shares, key=lambda row: shares[row], default=None)
+    return Answer(largest, shares, document.badge, texts, _complete(recording.timeline))
+
+
+def _complete(trace: Trace | None) -> frozenset[int]:
+    return frozenset(trace.steps["number"][trace.steps["complete"]]) if trace is not None else frozenset()
 
 
 def outcome(damaged: Answer, whole: Sequence[Answer]) -> str:
@@ -72,12 +88,14 @@ def outcome(damaged: Answer, whole: Sequence[Answer]) -> str:
     if any(damaged.near(right) for right in whole):
         return "right"
     if damaged.badge not in ("", whole[0].badge):
-        return "badge"
+        return GPU_NOT_RECORDED if damaged.badge == GPU_NOT_RECORDED else "badge"
     return "only a note" if damaged.notes - whole[0].notes else "wrong"
 
 
-def damages(text: bytes, partner: bytes | None) -> Iterator[tuple[str, bytes]]:
-    """Each kind of damage with the bytes of the damaged file; ``partner``: the trace of another rank."""
+def damages(text: bytes, partner: bytes | None, other: bytes | None) -> Iterator[tuple[str, bytes]]:
+    """Each kind of damage with the bytes of the damaged file; ``partner``: the trace of another rank;
+    ``other``: another trace.
+    """
     for tenth in range(1, 10):
         yield f"cut at {tenth}0 %", text[: len(text) * tenth // 10]
     document, random_ = _decoded(text), random.Random(SEED)
@@ -92,7 +110,9 @@ def damages(text: bytes, partner: bytes | None) -> Iterator[tuple[str, bytes]]:
         stub = steps[len(steps) // 2]
         yield "a stub step", _encoded(document, [{**e, "dur": STUB_US} if e is stub else e for e in events])
     if partner is not None:
-        yield "two ranks joined", _encoded(document, events + _decoded(partner)["traceEvents"])
+        yield RANKS_JOINED, _encoded(document, events + _decoded(partner)["traceEvents"])
+    if other is not None:
+        yield JOINED, _encoded(document, events + _decoded(other)["traceEvents"])
 
 
 def _negated(event: Json, random_: random.Random) -> Json:
@@ -142,9 +162,11 @@ def main(arguments: Sequence[str]) -> None:
     given = options.parse_args(arguments)
     counts: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory() as folder:
+        last: Path | None = None
         for path, whole in _chosen(given.folders, given.count):
-            for what, result in _outcomes(path, whole, Path(folder, "damaged.json")):
+            for what, result in _outcomes(path, whole, Path(folder, "damaged.json"), last):
                 counts[re.sub(r" at \d+ %", "", what), result] += 1
+            last = path
     kinds = list(dict.fromkeys(kind for kind, _ in counts))
     rows = [(kind, *(str(counts[kind, name]) for name in OUTCOMES)) for kind in kinds]
     total = [str(sum(counts[kind, name] for kind in kinds)) for name in OUTCOMES]
@@ -152,14 +174,21 @@ def main(arguments: Sequence[str]) -> None:
     print(table(("Damage", *OUTCOMES), [*rows, ("all", *total)]))
 
 
-def _outcomes(path: Path, whole: Answer, file: Path) -> Iterator[tuple[str, str]]:
-    """Each damage done to a trace with its outcome; those that tell another answer are printed."""
+def _outcomes(path: Path, whole: Answer, file: Path, last: Path | None) -> Iterator[tuple[str, str]]:
+    """Each damage done to a trace with its outcome; those that tell another answer are printed. ``last``: the
+    trace before, which is joined to it.
+    """
     partner = _partner(path)
-    ranks = [whole, answer(partner)] if partner else [whole]
-    for what, data in damages(_unpacked(path), _unpacked(partner) if partner else None):
+    right = {RANKS_JOINED: [whole, answer(partner)] if partner else [whole]}
+    right[JOINED] = [whole, answer(last)] if last else [whole]
+    of_steps: dict[frozenset[int], Answer] = {whole.steps: whole}
+    for what, data in damages(_unpacked(path), *(_unpacked(one) if one else None for one in (partner, last))):
         file.write_bytes(data)
         damaged = answer(file)
-        result = outcome(damaged, ranks if what == "two ranks joined" else [whole])
+        result = outcome(damaged, right.get(what, [whole]))
+        if result not in ("right", "refused") and what not in right and damaged.steps < whole.steps:
+            same = of_steps.setdefault(damaged.steps, answer(path, only=damaged.steps))
+            result = outcome(damaged, [whole, same])
         yield what, result
         if result not in ("right", "refused"):
             rows = f"{_largest(whole)} → {_largest(damaged)}"

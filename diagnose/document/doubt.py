@@ -10,6 +10,7 @@ import numpy as np
 
 from diagnose.document.model import (
     CUT_RECORDING,
+    DAMAGED_RECORDING,
     DISK_FULL,
     GPU_NOT_RECORDED,
     NOISY_RUN,
@@ -39,7 +40,7 @@ _BADGES = {
     "interrupted": "interrupted",
     "running": "still running",
 }
-_LOSSES = {notes.CUT_OFF: CUT_RECORDING, notes.DAMAGED: "damaged recording"}
+_LOSSES = {notes.CUT_OFF: CUT_RECORDING, notes.DAMAGED: DAMAGED_RECORDING, notes.MERGED: "merged recordings"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _disk_full(document: Document) -> Iterator[Doubt]:
 
 
 def _losses(measured: Measured) -> Iterator[Doubt]:
-    """The recorded steps, or some of them, lost a part."""
+    """The recorded steps, or some of them, lost a part, or are not of one process."""
     trace = measured.recording.timeline
     for note in trace.doubts if trace is not None else ():
         if badge := _LOSSES.get(note.code):

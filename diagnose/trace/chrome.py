@@ -14,7 +14,7 @@ from diagnose.trace.collectives import collective_table
 from diagnose.trace.content import Content
 from diagnose.trace.decode import TraceFile
 from diagnose.trace.device import device_table
-from diagnose.trace.doubts import doubts
+from diagnose.trace.doubts import doubts, merged
 from diagnose.trace.events import Lane, Lanes
 from diagnose.trace.host import Threads, host_table, number_threads
 from diagnose.trace.lines import Calls, read_calls
@@ -76,7 +76,11 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
         info=_info(file)
         | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
         notes=(*notes, *steps.notes),
-        doubts=(*doubts(host.table, device, allocations, len(_gpus(file) or ())), *lost),
+        doubts=(
+            *doubts(host.table, device, allocations, len(_gpus(file) or ()), _backend(file)),
+            *merged(host.table, [pid for pid, _ in threads.tracks], host.borders.profiler_step),
+            *lost,
+        ),
         in_file=_in_file(first, threads, lanes),
     )
 
@@ -124,6 +128,12 @@ def _gpus(file: TraceFile) -> list[dict[str, Any]] | None:
     """
     properties = file.computeProperties if file.deviceProperties is None else file.deviceProperties
     return [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else None
+
+
+def _backend(file: TraceFile) -> str:
+    """Of torch.distributed; empty where the file does not tell."""
+    told = file.distributedInfo
+    return str(told.get("backend", "")) if isinstance(told, dict) else ""
 
 
 def _base_ns(file: TraceFile) -> int:

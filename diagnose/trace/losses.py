@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from diagnose.trace.doubts import ENQUEUES, named
 from diagnose.trace.events import Lane
+from diagnose.trace.nesting import nearest
 from diagnose.trace.notes import CUT_OFF, DAMAGED, Note
 from diagnose.trace.steps import MARKED_BY_HOST, Steps
 
@@ -24,7 +25,10 @@ Rows = NDArray[np.int64]
 BEGIN_CAPTURE, END_CAPTURE = r"(?:cuda|hip)StreamBeginCapture", r"(?:cuda|hip)StreamEndCapture"
 # of the launches of a step: at the very end of a recording the profiler loses one or two
 LOST_LAUNCHES = 0.02
-LOST_EVENTS = 0.01  # of all events, from which the numbers are doubtful
+USUALLY = 0.9  # of the calls of an operator that launches GPU work; fewer, and some of them may be the CPU's
+LEAST_OPERATORS = 10  # without their launches: fewer may have run on the CPU
+# of all events, from which the numbers are doubtful, and from which no step can be judged
+LOST_EVENTS, TOO_MANY_LOST = 0.01, 0.05
 # of the operators and of the time, at the end, without GPU work: of 130 whole recordings none has over 3 %
 SILENT_SHARE = 0.2
 WHOLE_TRACE = "whole trace"
@@ -53,8 +57,9 @@ def whole_steps(steps: Steps, tables: Tables, losses: Losses) -> tuple[Steps, tu
     """The steps, complete only where nothing of them is lost, and what makes the numbers doubtful."""
     complete = steps.table["complete"].to_numpy()
     lost = complete & _lost(steps, tables, losses)
-    kept = steps._replace(table=steps.table.assign(complete=complete & ~lost))
-    return kept, (*_cut_note(complete, lost, tables, losses), *_damage_note(tables, losses))
+    judged = _damaged_share(tables, losses) <= TOO_MANY_LOST
+    kept = steps._replace(table=steps.table.assign(complete=complete & ~lost & judged))
+    return kept, (*_damage_note(tables, losses), *_cut_note(complete, lost, tables, losses))
 
 
 def _cut_note(
@@ -76,12 +81,14 @@ def _cut_note(
 
 
 def _damage_note(tables: Tables, losses: Losses) -> Iterator[Note]:
-    share = losses.left_out / (len(tables.host) + len(tables.device) + losses.left_out)
+    share = _damaged_share(tables, losses)
     if share > LOST_EVENTS:
-        yield Note(
-            DAMAGED,
-            f"{_percent(share)} of the events are damaged and were left out. Copy or record it again.",
-        )
+        judged = ", so that no step can be judged" if share > TOO_MANY_LOST else " and were left out"
+        yield Note(DAMAGED, f"{_percent(share)} of the events are damaged{judged}. Copy or record it again.")
+
+
+def _damaged_share(tables: Tables, losses: Losses) -> float:
+    return losses.left_out / (len(tables.host) + len(tables.device) + losses.left_out)
 
 
 def _percent(share: float) -> str:
@@ -95,21 +102,57 @@ def _lost(steps: Steps, tables: Tables, losses: Losses) -> NDArray[np.bool_]:
     if losses.cut_off:
         behind = end > _reach_ns(tables, steps, losses)
         return np.asarray(behind | silent | (steps.source == WHOLE_TRACE))
-    if steps.source not in MARKED_BY_HOST or not len(tables.device):
+    if steps.source == "repetition" or not len(tables.device):
         return np.zeros(len(start), dtype=bool)
-    return silent | _with_launches_lost(start, end, tables)
+    return silent | _with_launches_lost(start, end, tables, steps.source in MARKED_BY_HOST)
 
 
 def _silent(start: Rows, end: Rows, complete: NDArray[np.bool_], tables: Tables) -> NDArray[np.bool_]:
-    """The first and the last steps, if nothing was launched in them and something in others; with those
-    whose first or last launch borders on them, of which a part may be lost as well.
+    """Steps at either end of the recording whose operators, unlike the same ones elsewhere, launch nothing.
+
+    Where only a part of a step does so, a large one is needed: some compute on the CPU in the end. In the
+    beginning that tells nothing: compilers call operators to try them out.
     """
-    launched = _launch_starts(tables)
-    if not len(launched):
-        return np.zeros(len(start), dtype=bool)
-    first, last = launched.min(), launched.max()
-    before, behind = complete & (end <= first), complete & (start > last)
-    return np.asarray((before.any() & (start < first)) | (behind.any() & (end > last)))
+    ops, launches = _operators_that_launch(tables)
+    lost = np.zeros(len(start), dtype=bool)
+    if not launches.any():
+        return lost
+    op_start = tables.host["start_ns"].to_numpy()[ops]
+    first, last = op_start[launches][[0, -1]]
+    before, behind = (
+        _inside(start, end, op_start[outside]) for outside in (op_start < first, op_start > last)
+    )
+    all_of_them = _inside(start, end, op_start)
+    if before.sum() >= LEAST_OPERATORS and (complete & (end <= first) & (before > 0)).any():
+        lost |= before > LOST_LAUNCHES * all_of_them
+    if behind.sum() >= LEAST_OPERATORS:
+        lost |= behind > SILENT_SHARE * all_of_them
+        if (complete & (start > last) & (behind > 0)).any():
+            lost |= behind > LOST_LAUNCHES * all_of_them
+    return lost
+
+
+def _operators_that_launch(tables: Tables) -> tuple[Rows, NDArray[np.bool_]]:
+    """The calls of operators which, between the first launch and the last, launch GPU work nearly each time
+    they are called; and which of these calls do.
+    """
+    host = tables.host
+    is_op, parent = (host["kind"] == "op").to_numpy(), host["parent"].to_numpy().astype(np.int64)
+    launching = np.unique(nearest(is_op, parent, parent[_launch_rows(tables)]))
+    launching = launching[launching >= 0]
+    ops, name = np.flatnonzero(is_op), host["name"].cat.codes.to_numpy()
+    launches = np.isin(ops, launching)
+    if not len(launching):
+        return ops, launches
+    amid = ops[(ops >= launching[0]) & (ops <= launching[-1])]
+    calls, with_launch = (np.bincount(name[rows], minlength=name.max() + 1) for rows in (amid, launching))
+    usual = (with_launch > 0) & (with_launch >= USUALLY * calls)
+    return ops[usual[name[ops]]], launches[usual[name[ops]]]
+
+
+def _inside(start: Rows, end: Rows, moments: Rows) -> Rows:
+    """How many of the moments, which are sorted, are in each step."""
+    return np.searchsorted(moments, end) - np.searchsorted(moments, start)
 
 
 # ---- a file without its end
@@ -144,21 +187,23 @@ def _written_until(start_ns: Rows) -> int:
 
 
 def _launches(host: pd.DataFrame) -> Rows:
-    """The calls that enqueue work for a GPU, other than those that a graph captures."""
+    """The calls that enqueue work for a GPU."""
+    is_call = (host["kind"] == "runtime").to_numpy() & (host["correlation"] >= 0).to_numpy()
+    return np.flatnonzero(is_call & named(host, ENQUEUES))
+
+
+def _captured(host: pd.DataFrame, calls: Rows) -> NDArray[np.bool_]:
+    """Which calls are captured by a graph: they run when that is launched."""
     start = host["start_ns"].to_numpy()
-    calls = np.flatnonzero(
-        named(host, ENQUEUES) & (host["kind"] == "runtime").to_numpy() & (host["correlation"] >= 0).to_numpy()
-    )
     begins, ends = (start[named(host, pattern)] for pattern in (BEGIN_CAPTURE, END_CAPTURE))
     captures = np.searchsorted(begins, start[calls], "right") - np.searchsorted(ends, start[calls], "right")
-    return calls[captures <= 0]
+    return np.asarray(captures > 0)
 
 
-def _launch_starts(tables: Tables) -> Rows:
-    """When work for a GPU was launched; empty where that was not recorded."""
-    launch = tables.device["launch"].to_numpy()
-    calls = np.concatenate((launch[launch >= 0], _launches(tables.host)))
-    return np.asarray(tables.host["start_ns"].to_numpy()[calls])
+def _launch_rows(tables: Tables) -> Rows:
+    """Host rows that launched work for a GPU, recorded or not; empty where launches were not recorded."""
+    launch = tables.device["launch"].to_numpy().astype(np.int64)
+    return np.union1d(launch[launch >= 0], _launches(tables.host))
 
 
 def _silent_share(tables: Tables) -> float:
@@ -168,22 +213,26 @@ def _silent_share(tables: Tables) -> float:
     """
     host, device = tables.host, tables.device
     ops = host[(host["kind"] == "op").to_numpy()]
-    launched = _launch_starts(tables)
-    if not len(device) or not len(ops) or not len(launched) or named(host, BEGIN_CAPTURE).any():
+    launches = _launch_rows(tables)
+    if not len(device) or not len(ops) or not len(launches) or named(host, BEGIN_CAPTURE).any():
         return 0.0
     start, end_ns = ops["start_ns"].to_numpy(), int((ops["start_ns"] + ops["dur_ns"]).max())
-    silent_ns = max(int((device["start_ns"] + device["dur_ns"]).max()), int(launched.max()))
+    done_ns = int((device["start_ns"] + device["dur_ns"]).max())
+    silent_ns = max(done_ns, int(host["start_ns"].iloc[launches[-1]]))
     return float(min((start > silent_ns).mean(), 1 - silent_ns / max(end_ns, 1)))
 
 
-def _with_launches_lost(start: Rows, end: Rows, tables: Tables) -> NDArray[np.bool_]:
-    """Steps with launches at the end of the recording whose GPU work is missing."""
+def _with_launches_lost(start: Rows, end: Rows, tables: Tables, marked: bool) -> NDArray[np.bool_]:
+    """Steps with launches at the end of the recording whose GPU work is missing.
+
+    A whole recording as one step, which nothing marks, often ends before the GPU does: more may be missing.
+    """
     calls = _launches(tables.host)
+    calls = calls[~_captured(tables.host, calls)]
     recorded = np.isin(calls, tables.device["launch"].to_numpy())
-    if not recorded.any():
-        return np.zeros(len(start), dtype=bool)
     began = tables.host["start_ns"].to_numpy()[calls]
-    trailing = began[np.flatnonzero(recorded)[-1] + 1 :]
-    lost = np.searchsorted(trailing, end) - np.searchsorted(trailing, start)
-    launched = np.searchsorted(began, end) - np.searchsorted(began, start)
-    return np.asarray(lost > LOST_LAUNCHES * launched)
+    trailing = began[np.flatnonzero(recorded)[-1] + 1 :] if recorded.any() else began[:0]
+    if not marked and len(trailing) < LEAST_OPERATORS:
+        return np.zeros(len(start), dtype=bool)
+    least = LOST_LAUNCHES if marked else SILENT_SHARE
+    return np.asarray(_inside(start, end, trailing) > least * _inside(start, end, began))

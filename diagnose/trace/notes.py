@@ -10,6 +10,7 @@ GPU_UNRECORDED = "gpu-unrecorded"
 HOST_AHEAD = "host-ahead"
 CUT_OFF = "cut-off"
 DAMAGED = "damaged"
+MERGED = "merged"
 
 
 class Note(Struct, frozen=True):

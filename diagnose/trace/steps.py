@@ -53,6 +53,8 @@ class Windows(NamedTuple):
 
 
 ROUNDING_NS = 1000  # early profilers wrote whole microseconds
+STUBS = 0.05  # of the operators of a thread, fewer than which in all its step ranges are no steps
+BROKEN_OFF = 0.1  # of a step's range, by which an operator outlasts it: less changes little of what is said
 
 # Where steps can come from, the best first, and what a report calls it.
 SOURCES = {
@@ -147,15 +149,17 @@ def _from_profiler_steps(host: pd.DataFrame, borders: Borders) -> Windows | None
     ranges = _disjoint(ranges, start, end)
     spans = np.stack([start[ranges], end[ranges]], axis=1)
     ops = (host["kind"] == "op").to_numpy() & (thread == thread[ranges[0]])
-    finished = borders.finished[ranges] & ~_broken_off(spans, start[ops], end[ops])
+    are_stubs = np.diff(np.searchsorted(start[ops], spans)).sum() < STUBS * ops.sum()
+    finished = borders.finished[ranges] & ~_broken_off(spans, start[ops], end[ops]) & ~are_stubs
     return Windows(spans, borders.profiler_step[ranges], finished, int(thread[ranges[0]]))
 
 
 def _broken_off(spans: NDArray[np.int64], op_start: Rows, op_end: Rows) -> NDArray[np.bool_]:
-    """Which ranges end inside an operator that began in them: no script ends a range there."""
+    """Which ranges end long before an operator that began in them does: no script ends a range there."""
     inside = np.searchsorted(op_start, spans)
     last = [op_end[first:until].max(initial=-1) for first, until in inside.tolist()]
-    return np.asarray(last > spans[:, 1] + ROUNDING_NS)
+    start, end = spans.T
+    return np.asarray(last > end + np.maximum(ROUNDING_NS, BROKEN_OFF * (end - start)))
 
 
 def _from_optimizer(host: pd.DataFrame) -> Windows | None:

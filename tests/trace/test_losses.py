@@ -26,6 +26,18 @@ def step(number: int, launches: bool = True) -> tuple[list[Json], list[Json]]:
     return host, [launch(at + 10, 5, number + 1), kernel("gemm", at + 20, 60, number + 1)] if launches else []
 
 
+def layers(number: int, launching: int) -> list[Json]:
+    """A step of 100 µs with ten operators of 8 µs, of which the first ones launch a kernel each."""
+    at = [100 * number + 10 * layer for layer in range(10)]
+    ids = [10 * number + layer + 1 for layer in range(10)]
+    return [
+        event(f"ProfilerStep#{number}", at[0], 100, "user_annotation"),
+        *(event("aten::mm", begin, 8) for begin in at),
+        *(launch(begin + 1, 2, id_) for begin, id_ in zip(at[:launching], ids, strict=False)),
+        *(kernel("gemm", begin + 4, 5, id_) for begin, id_ in zip(at[:launching], ids, strict=False)),
+    ]
+
+
 def in_order(*steps: tuple[list[Json], list[Json]]) -> list[Json]:
     """Operators first and GPU work last, as Kineto writes them."""
     return [entry for part in (0, 1) for one in steps for entry in one[part]]
@@ -111,10 +123,39 @@ def test_launches_that_a_graph_captures_lose_nothing() -> None:
     assert 3 in complete(read(*in_order(*steps, (last[0], [*capture, launch(340, 1, 4), last[1][1]]))))
 
 
-def test_last_steps_without_any_launch_do_not_count_if_others_launch() -> None:
-    """The part of step 1 behind its launch may have lost others."""
-    trace = read(*in_order(step(0), step(1), step(2, launches=False), step(3, launches=False)))
-    assert complete(trace) == [0]
+def test_steps_that_launch_nothing_are_whole() -> None:
+    """They may compute on the CPU: of three steps only the first, the middle or the last uses the GPU."""
+    for user in range(3):
+        steps = [step(number, launches=number == user) for number in range(3)]
+        assert complete(read(*in_order(*steps))) == [0, 1, 2]
+
+
+def test_last_steps_whose_operators_launch_elsewhere_lost_their_gpu_work() -> None:
+    """Of step 1, ten operators launch; of step 2, seven of the ten, and of step 3 none."""
+    whole, part, silent = layers(1, 10), layers(2, 7), layers(3, 0)
+    trace = read(*whole, *part, *silent, deviceProperties=GPU)
+    assert complete(trace) == [1]
+    assert doubt(trace)[1].startswith("A part of the GPU work was not recorded: 2 of 3 steps lost a part")
+    # the seventh operator of step 2 launches last: three more do not, and ten of a step on the CPU
+    on_cpu = [{**entry, "name": "aten::topk"} if entry["cat"] == "cpu_op" else entry for entry in silent]
+    assert complete(read(*whole, *part, *on_cpu)) == [1, 2, 3]
+
+
+def test_a_last_step_without_much_of_its_gpu_work_is_not_whole() -> None:
+    """Of 50 operators of a step 11 may launch nothing in its end, not 10: some compute on the CPU there."""
+
+    def ends_with(silent: int) -> Trace:
+        at = [10 * layer for layer in range(50)]
+        ops = [event("aten::mm", begin, 8) for begin in at]
+        gpu = [
+            entry
+            for number, begin in enumerate(at[: 50 - silent], 1)
+            for entry in (launch(begin + 1, 2, number), kernel("gemm", begin + 4, 5, number))
+        ]
+        return read(event("ProfilerStep#1", 0, 500, "user_annotation"), *ops, *gpu)
+
+    assert complete(ends_with(10)) == [1]
+    assert complete(ends_with(11)) == []
 
 
 def test_gpu_work_without_its_launches_loses_nothing() -> None:
@@ -122,10 +163,16 @@ def test_gpu_work_without_its_launches_loses_nothing() -> None:
     assert complete(read(*host, kernel("gemm", 20, 260, 1))) == [0, 1, 2]
 
 
-def test_first_steps_without_any_launch_do_not_count_if_others_launch() -> None:
-    """The part of step 1 before its launch may have lost others."""
-    assert complete(read(*in_order(step(0, launches=False), step(1), step(2)))) == [2]
-    assert complete(cut(in_order(step(0, launches=False), *map(step, (1, 2, 3))))) == [2]
+def test_first_steps_whose_operators_launch_elsewhere_lost_their_gpu_work() -> None:
+    """A profiler may write the GPU work of the last steps first."""
+    assert complete(read(*layers(1, 0), *layers(2, 10), *layers(3, 10))) == [2, 3]
+
+
+def test_operators_before_the_first_launch_of_a_step_are_what_a_compiler_tries_out() -> None:
+    tried = [event("aten::mm", number, 0.5) for number in range(50)]
+    first = layers(1, 10)
+    trace = read({**first[0], "ts": 0, "dur": 200}, *tried, *first[1:], *layers(2, 10))
+    assert complete(trace) == [1, 2]
 
 
 def test_a_recording_whose_last_operators_have_no_gpu_work_is_doubtful() -> None:
@@ -140,11 +187,29 @@ def test_a_recording_whose_last_operators_have_no_gpu_work_is_doubtful() -> None
 
 
 def test_a_step_range_that_ends_inside_an_operator_is_no_step() -> None:
-    """One of 20 µs in whose middle an operator of 80 began; a µs is what rounding adds."""
+    """One of 20 µs in whose middle an operator of 80 began; a tenth of a range changes little."""
     host, gpu = step(0)
     assert complete(read({**host[0], "dur": 20}, *host[1:], *gpu)) == [0]
     assert read({**host[0], "dur": 20}, *host[1:], *gpu).step_source == "whole trace"
-    assert read({**host[0], "dur": 94}, *host[1:], *gpu).step_source == "ProfilerStep"
+    assert read({**host[0], "dur": 80}, *host[1:], *gpu).step_source == "ProfilerStep"
+
+
+def test_step_ranges_around_hardly_any_operator_are_no_steps() -> None:
+    """One of 21 operators is in the range, less than a twentieth."""
+    operators = [event("aten::mm", 10 * number, 8) for number in range(21)]
+    stub = event("ProfilerStep#1", 0, 9, "user_annotation")
+    assert read(stub, *operators).step_source != "ProfilerStep"
+    assert read(stub, *operators[:20]).step_source == "ProfilerStep"
+
+
+def test_a_recording_of_which_much_is_damaged_is_not_judged() -> None:
+    """Six of a hundred events are damaged, which is more than a twentieth."""
+    operators = [event("aten::mm", 10 * number, 5) for number in range(100)]
+    trace = read(*operators[6:], *({**operator, "dur": -5} for operator in operators[:6]))
+    assert complete(trace) == []
+    assert doubt(trace)[1] == (
+        "6 % of the events are damaged, so that no step can be judged. Copy or record it again."
+    )
 
 
 def test_many_events_without_a_usable_time_make_the_numbers_doubtful() -> None:
