@@ -98,13 +98,45 @@ def _percent(share: float) -> str:
 def _lost(steps: Steps, tables: Tables, losses: Losses) -> NDArray[np.bool_]:
     """Which steps lost a part."""
     start, end = steps.table["start_ns"].to_numpy(), steps.table["end_ns"].to_numpy()
-    silent = _silent(start, end, steps.table["complete"].to_numpy(), tables)
+    lost = _silent(start, end, steps.table["complete"].to_numpy(), tables)
     if losses.cut_off:
-        behind = end > _reach_ns(tables, steps, losses)
-        return np.asarray(behind | silent | (steps.source == WHOLE_TRACE))
-    if steps.source == "repetition" or not len(tables.device):
+        lost |= (end > _reach_ns(tables, steps, losses)) | (steps.source == WHOLE_TRACE)
+    elif steps.source == "repetition" or not len(tables.device):
         return np.zeros(len(start), dtype=bool)
-    return silent | _with_launches_lost(start, end, tables, steps.source in MARKED_BY_HOST)
+    else:
+        lost |= _with_launches_lost(start, end, tables, steps.source in MARKED_BY_HOST)
+    if lost.any():
+        lost |= _with_less_gpu_work(start, end, tables)
+    return lost | _is_in_disorder(lost, steps.table["complete"].to_numpy())
+
+
+def _is_in_disorder(lost: NDArray[np.bool_], complete: NDArray[np.bool_]) -> bool:
+    """Whether steps lost a part both before and after a whole one, so that any may have lost one: GPU work is
+    written a buffer at a time, and the buffers of several threads in no order.
+    """
+    whole, broken = np.flatnonzero(complete & ~lost), np.flatnonzero(complete & lost)
+    return bool(len(whole) and len(broken) and broken[0] < whole[-1] and broken[-1] > whole[0])
+
+
+def _with_less_gpu_work(start: Rows, end: Rows, tables: Tables) -> NDArray[np.bool_]:
+    """Steps that launched less of the recorded GPU work than another with the same operators, in a recording
+    that lost others; and those where a good part of the launches has none.
+    """
+    host, calls = tables.host, _launches(tables.host)
+    ops, begin = host[(host["kind"] == "op").to_numpy()], host["start_ns"].to_numpy()
+    name, moment = ops["name"].cat.codes.to_numpy(), ops["start_ns"].to_numpy()
+    launch = tables.device["launch"].to_numpy().astype(np.int64)
+    work = _inside(start, end, np.sort(begin[launch[launch >= 0]]))
+    calls = calls[~_captured(host, calls)]
+    unrecorded = _inside(start, end, begin[calls[~np.isin(calls, launch)]])
+    same: dict[bytes, list[int]] = {}
+    for step, (first, until) in enumerate(np.searchsorted(moment, np.stack([start, end], axis=1)).tolist()):
+        same.setdefault(np.bincount(name[first:until]).tobytes(), []).append(step)
+    most = np.zeros(len(start))
+    for group in same.values():
+        most[group] = work[group].max()
+    less = work < (1 - LOST_LAUNCHES) * most
+    return np.asarray(less | (unrecorded > SILENT_SHARE * _inside(start, end, begin[calls])))
 
 
 def _silent(start: Rows, end: Rows, complete: NDArray[np.bool_], tables: Tables) -> NDArray[np.bool_]:

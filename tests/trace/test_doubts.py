@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.trace.build import Json, event, kernel, launch, read
 
 
@@ -21,7 +23,7 @@ def test_a_job_that_talks_by_nccl_has_a_gpu() -> None:
     assert read(*ops, distributedInfo={"backend": "gloo", "rank": 0}).doubts == ()
 
 
-def marked(number: int, at: float, **of: int) -> list[Json]:
+def marked(number: int, at: float, **of: Any) -> list[Json]:
     """A step of 100 µs with an operator."""
     return [
         event(f"ProfilerStep#{number}", at, 100, "user_annotation", **of),

@@ -141,6 +141,15 @@ def test_last_steps_whose_operators_launch_elsewhere_lost_their_gpu_work() -> No
     assert complete(read(*whole, *part, *on_cpu)) == [1, 2, 3]
 
 
+def test_where_steps_on_both_sides_of_one_lost_gpu_work_none_is_whole() -> None:
+    """Step 1 lacks a buffer of its middle: seven of ten kernels are there, or seven of ten launches too."""
+    amid = [entry for number in (2, 3, 4) for entry in layers(number, 10)]
+    for missing in (("kernel",), ("kernel", "cuda_runtime")):
+        first = [e for e in layers(1, 10) if e["cat"] not in missing or not 130 <= e["ts"] < 160]
+        assert complete(read(*first, *amid, *layers(5, 0))) == []  # others may lack one as well
+        assert complete(read(*first, *amid, *layers(5, 10))) == [1, 2, 3, 4, 5]
+
+
 def test_a_last_step_without_much_of_its_gpu_work_is_not_whole() -> None:
     """Of 50 operators of a step 11 may launch nothing in its end, not 10: some compute on the CPU there."""
 
