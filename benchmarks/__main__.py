@@ -34,6 +34,7 @@ BENCHMARKS = {
     "twins": "what each disease costs: sick and healthy scripts in turns, without the recorder",
     # robustness
     "fuzz": "damaged and hostile traces by the thousand",
+    "damaged": "what is said of cut and damaged traces, beside what is said of the whole ones",
     "robustness": "every shape of script that was tried, and faults planted in our own code",
     # what needs a GPU
     "gpu": "all that needs a GPU, as far as the time goes",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from diagnose.document.model import (
+    CUT_RECORDING,
+    DAMAGED_RECORDING,
     DISK_FULL,
     DISTORTED,
     GPU_NOT_RECORDED,
@@ -38,6 +41,7 @@ _BADGES = {
     "interrupted": "interrupted",
     "running": "still running",
 }
+_LOSSES = {notes.CUT_OFF: CUT_RECORDING, notes.DAMAGED: DAMAGED_RECORDING, notes.MERGED: "merged recordings"}
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,12 @@ class Doubt:
 def doubt_about(document: Document, measured: Measured) -> tuple[Doubt, list[Note]]:
     """The gravest doubt, empty where the numbers can be trusted; what else makes them doubtful, as notes."""
     if not is_complete(document):  # there are no numbers, and the headline says why
-        return next(_disk_full(document), Doubt("", "")), []
+        return next(chain(_disk_full(document), _losses(measured)), Doubt("", "")), []
     of_numbers = [*_gpu_unseen(document, measured), *_distorted(measured), *_noisy(document, measured)]
-    doubts = [*_ended(document), *_disk_full(document), *of_numbers, *_unjudged(document)]
+    doubts = [
+        *(*_ended(document), *_disk_full(document), *_losses(measured)),
+        *(*of_numbers, *_unjudged(document)),
+    ]
     gravest = doubts[0] if doubts else Doubt("", "")
     return gravest, [
         Note("", doubt.sentence)
@@ -93,6 +100,14 @@ def _ended(document: Document) -> Iterator[Doubt]:
 def _disk_full(document: Document) -> Iterator[Doubt]:
     if any(note.text == STOPPED_BY_FULL_DISK for note in document.notes):
         yield Doubt(DISK_FULL, f"{STOPPED_BY_FULL_DISK} Make room, or record into another folder: `--out`.")
+
+
+def _losses(measured: Measured) -> Iterator[Doubt]:
+    """The recorded steps, or some of them, lost a part, or are not of one process."""
+    trace = measured.recording.timeline
+    for note in trace.doubts if trace is not None else ():
+        if badge := _LOSSES.get(note.code):
+            yield Doubt(badge, note.text)
 
 
 def _gpu_unseen(document: Document, measured: Measured) -> Iterator[Doubt]:

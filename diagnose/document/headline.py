@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
 from diagnose.document.leads import HEALTHY, Lead, is_healthy, is_spare, leading
-from diagnose.document.model import DISK_FULL, NOISY_RUN, Document, Finding, LedgerRow
+from diagnose.document.model import (
+    CUT_RECORDING,
+    DAMAGED_RECORDING,
+    DISK_FULL,
+    NOISY_RUN,
+    Document,
+    Finding,
+    LedgerRow,
+)
 from diagnose.document.queries import in_group, is_complete, metric, planned, recorded_inside, saw_no_step
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
@@ -157,6 +165,10 @@ def _nothing_recorded(document: Document) -> str:
         return _first_that_fits(f"{cause} {where}; no complete step was recorded", f"{cause} {where}")
     if document.badge == DISK_FULL:
         return "The disk was full before a complete step was recorded"
+    if document.badge == CUT_RECORDING:
+        return "The recording is cut off, and no step in it is whole"
+    if document.badge == DAMAGED_RECORDING:
+        return "The recording is damaged, and no step in it can be judged"
     what = "The recorded block" if recorded_inside(document) else "The script"
     if ended in ("crashed", "killed"):
         return (

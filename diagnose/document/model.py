@@ -20,13 +20,13 @@ from diagnose.trace.notes import Note
 SCHEMA: Literal[2] = 2  # of the result document; another number where a key changes its meaning
 VERIFICATION_SCHEMA: Literal[1] = 1
 # Badges that other code asks for.
-GPU_NOT_RECORDED, NOISY_RUN, DISK_FULL, SAVINGS_UNKNOWN, DISTORTED = (
-    "GPU not recorded",
-    "noisy run",
-    "disk full",
-    "savings unknown",
-    "distorted",
-)
+GPU_NOT_RECORDED = "GPU not recorded"
+NOISY_RUN = "noisy run"
+DISK_FULL = "disk full"
+SAVINGS_UNKNOWN = "savings unknown"
+DISTORTED = "distorted"
+CUT_RECORDING = "cut recording"
+DAMAGED_RECORDING = "damaged recording"
 
 Scalar = bool | int | float | str | None
 SpenderKind = Literal["line", "annotation", "module", "operator", "function", "call", "kernel", "gap"]

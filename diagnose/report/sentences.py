@@ -9,7 +9,16 @@ from pathlib import PurePath
 
 from diagnose.document import savings, text
 from diagnose.document.leads import is_healthy
-from diagnose.document.model import GPU_NOT_RECORDED, SAVINGS_UNKNOWN, Document, Finding, Spread, Steps
+from diagnose.document.model import (
+    CUT_RECORDING,
+    DAMAGED_RECORDING,
+    GPU_NOT_RECORDED,
+    SAVINGS_UNKNOWN,
+    Document,
+    Finding,
+    Spread,
+    Steps,
+)
 from diagnose.document.queries import (
     automatic,
     has_script,
@@ -223,6 +232,8 @@ def judged(document: Document) -> str:
 def remedies(document: Document) -> list[str]:
     """What to try when no complete step was recorded."""
     ended, ticks = document.run.ended, document.steps.clock
+    if document.badge in (CUT_RECORDING, DAMAGED_RECORDING):
+        return ["Copy the trace again, or record it again; the disk needs room for all of it."]
     if not recorded_by_us(document):
         return [
             "Record more than one step: call `prof.step()` after each, or give the script itself to diagnose."
@@ -332,7 +343,7 @@ def happened(document: Document) -> str:
         return f"{ending(document)} Steps recorded: {phases(document)}."
     return (
         ending(document)
-        if saw_no_step(document)
+        if saw_no_step(document) or document.badge in (CUT_RECORDING, DAMAGED_RECORDING)
         else f"{ending(document)} No step ended while it was recorded."
     )
 

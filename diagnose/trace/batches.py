@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from diagnose.trace.clock import needs_decimals
 from diagnose.trace.decode import DECODE_ERRORS, Event, TraceFile, decode_events, decode_file, is_list
-from diagnose.trace.repair import EVENTS_START, LIST_START, salvage
+from diagnose.trace.repair import EVENTS_START, LIST_START, Damage, salvage
 
 # what is decoded of it stays in the processor's cache: with 16 MB, decoding takes a third longer
 BATCH_BYTES = 2**20
@@ -25,11 +25,11 @@ _OPEN, _CLOSE = b"[", ord("]")
 
 
 class Events:
-    """The events of a trace, and once they are read, the file's top level and sentences on what was lost."""
+    """The events of a trace, and once they are read, the file's top level and what was lost."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self.file = TraceFile()
-        self.damage: list[str] = []
+        self.damage = Damage()
         self.waiting = 0  # bytes that are read and not decoded
         self._blocks = blocks
         self._decimals = False  # doubles would round the times (see `clock`)
@@ -78,9 +78,9 @@ class Events:
             self.file, self.damage = self._file(text)
         return self.file.events or []
 
-    def _file(self, text: bytes) -> tuple[TraceFile, list[str]]:
+    def _file(self, text: bytes) -> tuple[TraceFile, Damage]:
         try:
-            return decode_file(text, self._decimals), []
+            return decode_file(text, self._decimals), Damage()
         except DECODE_ERRORS:
             return salvage(text, self._decimals, self._count)
 

@@ -14,13 +14,15 @@ from diagnose.trace.collectives import collective_table
 from diagnose.trace.content import Content
 from diagnose.trace.decode import TraceFile
 from diagnose.trace.device import device_table
-from diagnose.trace.doubts import doubts
+from diagnose.trace.doubts import doubts, merged
 from diagnose.trace.events import Lane, Lanes
 from diagnose.trace.host import Threads, host_table, number_threads
 from diagnose.trace.lines import Calls, read_calls
+from diagnose.trace.losses import Losses, Tables, whole_steps
 from diagnose.trace.memory import Memory
 from diagnose.trace.other_files import RECORD_HINT
 from diagnose.trace.quirks import device_type
+from diagnose.trace.repair import Damage
 from diagnose.trace.schema import InFile, Trace
 from diagnose.trace.steps import find_steps
 from diagnose.trace.waits import wait_table
@@ -29,7 +31,8 @@ from diagnose.trace.writers import refuse_other_writers
 
 def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path | None) -> Trace:
     """See `diagnose.trace.formats.Reader`. Times keep the file's full precision (`diagnose.trace.clock`)."""
-    lanes, file, notes = _lanes(content, blocks, memory)
+    lanes, file, damage = _lanes(content, blocks, memory)
+    notes = list(damage.sentences)
     refuse_other_writers(lanes.others, content.name, lanes.count, lanes.host.count, lanes.device.count)
     host_lane, device_lane, memory_lane = (
         Lane(lanes.host.parts),
@@ -52,7 +55,12 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
     )
     collective = device_lane.take("collective")
     device = device_table(device_lane, lanes.device, host, collective)
-    steps = find_steps(host.table, device, host.borders)
+    allocations = memory_table(memory_lane)
+    steps, lost = whole_steps(
+        find_steps(host.table, device, host.borders),
+        Tables(host.table, device, host_lane, device_lane),
+        Losses(damage.cut_off, damage.lost + dropped, may_have_gpu=_gpus(file) != []),
+    )
     return Trace(
         source=content.name,
         host=host.table,
@@ -63,12 +71,16 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
         threads=host.threads,
         origin_ns=origin_ns,
         waits=wait_table(lanes.waits, first, host.table),
-        memory=memory_table(memory_lane),
+        memory=allocations,
         collectives=collective_table(collective, list(lanes.device.collectives)),
         info=_info(file)
         | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
         notes=(*notes, *steps.notes),
-        doubts=doubts(host.table, device),
+        doubts=(
+            *doubts(host.table, device, allocations, len(_gpus(file) or ()), _backend(file)),
+            *merged(host.table, [pid for pid, _ in threads.tracks], host.borders.profiler_step),
+            *lost,
+        ),
         in_file=_in_file(first, threads, lanes),
     )
 
@@ -90,8 +102,8 @@ def _in_file(first_ns: int, threads: Threads, lanes: Lanes) -> InFile:
     )
 
 
-def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[Lanes, TraceFile, list[str]]:
-    """The file's events sorted into lanes, its top level, and sentences on what was lost."""
+def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[Lanes, TraceFile, Damage]:
+    """The file's events sorted into lanes, its top level, and what was lost."""
     lanes = Lanes()
     events = Events(memory.watched(content, blocks, lambda: lanes.nbytes + events.waiting))
     for batch in events.batches():
@@ -103,12 +115,25 @@ def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[L
             saw=f"it starts with {start!r}",
             do=RECORD_HINT,
         )
-    notes = (
-        ["The compressed file is cut off or damaged: what came before that was read."]
-        if content.cut_off
-        else []
-    )
-    return lanes, events.file, notes + events.damage
+    damage = events.damage
+    if content.cut_off:
+        packed = "The compressed file is cut off or damaged: what came before that was read."
+        damage = Damage((packed, *damage.sentences), damage.lost, cut_off=True)
+    return lanes, events.file, damage
+
+
+def _gpus(file: TraceFile) -> list[dict[str, Any]] | None:
+    """The GPUs of the machine; None where the file does not list them. computeProperties is what early
+    torch 1.9 called deviceProperties.
+    """
+    properties = file.computeProperties if file.deviceProperties is None else file.deviceProperties
+    return [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else None
+
+
+def _backend(file: TraceFile) -> str:
+    """Of torch.distributed; empty where the file does not tell."""
+    told = file.distributedInfo
+    return str(told.get("backend", "")) if isinstance(told, dict) else ""
 
 
 def _base_ns(file: TraceFile) -> int:
@@ -132,19 +157,13 @@ def _calls(path: Path | None, origin_ns: int, threads: Threads, notes: list[str]
 
 
 def _info(file: TraceFile) -> dict[str, Any]:
-    """The file's top-level fields that it has; computeProperties is what
-    early torch 1.9 called deviceProperties.
-    """
+    """The file's top-level fields that it has."""
     fields = zip(file.__struct_encode_fields__, file.__struct_fields__, strict=True)
     info = {
         key: getattr(file, field)
         for key, field in fields
         if field != "events" and getattr(file, field) is not None
     }
-    if "computeProperties" in info:
-        info.setdefault("deviceProperties", info.pop("computeProperties"))
-    properties = info.get("deviceProperties")
-    info["deviceProperties"] = (
-        [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else []
-    )
+    info.pop("computeProperties", None)
+    info["deviceProperties"] = _gpus(file) or []
     return info

@@ -2,30 +2,91 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from diagnose.trace.notes import GPU_UNRECORDED, Note
+from diagnose.trace.notes import GPU_UNRECORDED, MERGED, Note
+
+Rows = NDArray[np.int64]
 
 # Enqueues work that runs on the device and must show there. Graph captures record launches without
 # work, but the work beside them shows.
-ENQUEUES = re.compile(r"^(cu|cuda|hip)\w*(Launch|Memcpy|Memset)\w*")
+ENQUEUES = r"(?:cu|cuda|hip)\w*(?:Launch|Memcpy|Memset)\w*"
+RUNS_ON_GPU = r"aten::_?(?:cudnn|miopen)_|nccl:"  # operators that nothing else runs
 
 
-def doubts(host: pd.DataFrame, device: pd.DataFrame) -> tuple[Note, ...]:
-    """A note on GPU work that was launched and not recorded."""
+def doubts(
+    host: pd.DataFrame, device: pd.DataFrame, memory: pd.DataFrame, gpus: int, backend: str
+) -> tuple[Note, ...]:
+    """A note on GPU work that was launched and not recorded; ``gpus``: how many the file's head lists;
+    ``backend``: of torch.distributed, as it says there.
+    """
     if len(device):
         return ()
-    names = host["name"].cat
-    enqueues = np.array([bool(ENQUEUES.match(str(name))) for name in names.categories] + [False], dtype=bool)
-    count = int((enqueues[names.codes.to_numpy()] & (host["kind"] == "runtime").to_numpy()).sum())
-    if not count:
+    evidence = {
+        "call{s} that launch GPU work": int((named(host, ENQUEUES) & (host["kind"] == "runtime")).sum()),
+        "operator{s} that only a GPU runs": int((named(host, RUNS_ON_GPU) & (host["kind"] == "op")).sum()),
+        "block{s} of GPU memory": int((memory["device"] >= 0).sum()),
+    }
+    what, count = max(evidence.items(), key=lambda item: item[1])
+    if count:
+        held = f"{count:,} {what.format(s='s' * (count != 1))}"
+        text = (
+            f"GPU activity was not recorded: the trace holds {held}, but no event of a GPU. All times are "
+            "the host's. Record with ProfilerActivity.CUDA, and with no other GPU profiler running."
+        )
+        return (Note(GPU_UNRECORDED, text),)
+    if "nccl" in backend:
+        text = (
+            "GPU activity was not recorded: the ranks of this job talk by NCCL, which only GPUs do, but the "
+            "trace holds no event of a GPU. All times are the host's. Record with ProfilerActivity.CUDA."
+        )
+        return (Note(GPU_UNRECORDED, text),)
+    if gpus:
+        text = "The trace holds no event of the machine's GPU: all times are the host's."
+        return (Note("", text),)
+    return ()
+
+
+def merged(host: pd.DataFrame, process: Sequence[Any], step_number: Rows) -> tuple[Note, ...]:
+    """A note on a file that several recordings were put into: operators of several processes, or step ranges
+    of a thread that have the same number at different times.
+
+    ``process``: of each thread number; ``step_number``: of the ranges that mark steps, -1 for other rows.
+    """
+    operators = host["tid"].to_numpy()[(host["kind"] == "op").to_numpy()]
+    count = len({process[thread] for thread in np.unique(operators).tolist()})
+    if count > 1:
+        held = f"the work of {count:,} processes"
+    elif _numbered_twice(host, step_number):
+        held = "several recordings: step numbers come twice"
+    else:
         return ()
     text = (
-        f"GPU activity was not recorded: the trace holds {count:,} call{'s' * (count != 1)} that launch GPU "
-        "work, but no event of a GPU. All times are the host's. Record with ProfilerActivity.CUDA, and with "
-        "no other GPU profiler running."
+        f"The file holds {held}. Times of one may be laid to another. Analyse each recording alone; give "
+        "those of several ranks as a folder."
     )
-    return (Note(GPU_UNRECORDED, text),)
+    return (Note(MERGED, text),)
+
+
+def _numbered_twice(host: pd.DataFrame, step_number: Rows) -> bool:
+    """Whether two step ranges of a thread, of which none is in the other, have the same number."""
+    rows = np.flatnonzero(step_number >= 0)
+    ranges = pd.DataFrame({"thread": host["tid"].to_numpy()[rows], "number": step_number[rows]})
+    ranges["start"] = host["start_ns"].to_numpy()[rows]
+    ranges["end"] = ranges["start"] + host["dur_ns"].to_numpy()[rows]
+    ranges = ranges.sort_values(["thread", "number", "start"], kind="stable")
+    same = (ranges[["thread", "number"]] == ranges[["thread", "number"]].shift()).all(axis=1)
+    later = (ranges["start"] > ranges["start"].shift()) & (ranges["end"] > ranges["end"].shift())
+    return bool((same & later).any())
+
+
+def named(rows: pd.DataFrame, pattern: str) -> NDArray[np.bool_]:
+    """Which rows have a name that begins with the pattern (tested once per distinct name)."""
+    names = rows["name"].cat
+    begins = names.categories.astype(str).str.match(pattern)
+    return np.append(begins, False)[names.codes.to_numpy()].astype(bool)

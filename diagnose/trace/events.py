@@ -241,16 +241,17 @@ class Lane:
         start, dur = parts.column("start"), parts.column("dur")
         by_start = order(start, dur)
         self._parts = parts
-        self._rows = by_start[(start[by_start] != INVALID) & (dur[by_start] >= 0)]
-        self.start, self.dur = start[self._rows], dur[self._rows]  # ns on the trace's own clock
-        self.dropped = len(start) - len(self._rows)
+        # the place of each event among those of the lane in the file
+        self.in_file = by_start[(start[by_start] != INVALID) & (dur[by_start] >= 0)]
+        self.start, self.dur = start[self.in_file], dur[self.in_file]  # ns on the trace's own clock
+        self.dropped = len(start) - len(self.in_file)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.in_file)
 
     def take(self, name: str) -> NDArray[Any]:
         """A column; to be asked for once."""
-        return self._parts.column(name)[self._rows]
+        return self._parts.column(name)[self.in_file]
 
 
 def looked_up(wanted: Rows, keys: Rows, rows: Rows) -> Rows:

@@ -8,6 +8,9 @@ from msgspec import Meta, Struct
 
 GPU_UNRECORDED = "gpu-unrecorded"
 HOST_AHEAD = "host-ahead"
+CUT_OFF = "cut-off"
+DAMAGED = "damaged"
+MERGED = "merged"
 
 
 class Note(Struct, frozen=True):

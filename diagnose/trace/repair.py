@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from typing import NamedTuple
 
 from diagnose.trace.decode import (
     DECODE_ERRORS,
@@ -37,16 +38,24 @@ _REPAIRS = (
 )
 
 
-def salvage(data: bytes | bytearray, decimals: bool = False, before: int = 0) -> tuple[TraceFile, list[str]]:
+class Damage(NamedTuple):
+    """What was lost of a file: sentences on it, how many events, whether its end is missing."""
+
+    sentences: tuple[str, ...] = ()
+    lost: int = 0
+    cut_off: bool = False
+
+
+def salvage(data: bytes | bytearray, decimals: bool = False, before: int = 0) -> tuple[TraceFile, Damage]:
     """All whole events of a damaged file, its top-level fields as far as they are
-    whole, and sentences on what was lost.
+    whole, and what was lost.
 
     ``TraceFile.events`` is None where no list of events begins. ``before``: how many
     events of the file were read already.
     """
     start = LIST_START.match(data) if is_list(data) else EVENTS_START.search(data)
     if start is None:
-        return TraceFile(), []
+        return TraceFile(), Damage()
     pieces = _BETWEEN_EVENTS.split(data[start.end() :])
     last = pieces.pop()
     wrong: Counter[str] = Counter()
@@ -62,7 +71,8 @@ def salvage(data: bytes | bytearray, decimals: bool = False, before: int = 0) ->
     events.extend(final)
     file, ended = _top_level(bytes(data[: start.end()]), rest)
     file.events = events
-    return file, _sentences(wrong, lost, before + len(events), last if not final else b"", ended)
+    sentences = _sentences(wrong, lost, before + len(events), last if not final else b"", ended)
+    return file, Damage(tuple(sentences), lost, not ended)
 
 
 def _event(text: bytes, decimals: bool, wrong: Counter[str]) -> Event | None:

@@ -52,6 +52,10 @@ class Windows(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+ROUNDING_NS = 1000  # early profilers wrote whole microseconds
+STUBS = 0.05  # of the operators of a thread, fewer than which in all its step ranges are no steps
+BROKEN_OFF = 0.1  # of a step's range, by which an operator outlasts it: less changes little of what is said
+
 # Where steps can come from, the best first, and what a report calls it.
 SOURCES = {
     "mark": "the recorder's ticks",
@@ -60,6 +64,9 @@ SOURCES = {
     "repetition": "what repeats",
     "whole trace": "the whole recording, which counts as one step",
 }
+
+
+MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer")  # the windows of others reach over what the GPU did
 
 
 def find_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> Steps:
@@ -141,7 +148,18 @@ def _from_profiler_steps(host: pd.DataFrame, borders: Borders) -> Windows | None
         return None
     ranges = _disjoint(ranges, start, end)
     spans = np.stack([start[ranges], end[ranges]], axis=1)
-    return Windows(spans, borders.profiler_step[ranges], borders.finished[ranges], int(thread[ranges[0]]))
+    ops = (host["kind"] == "op").to_numpy() & (thread == thread[ranges[0]])
+    are_stubs = np.diff(np.searchsorted(start[ops], spans)).sum() < STUBS * ops.sum()
+    finished = borders.finished[ranges] & ~_broken_off(spans, start[ops], end[ops]) & ~are_stubs
+    return Windows(spans, borders.profiler_step[ranges], finished, int(thread[ranges[0]]))
+
+
+def _broken_off(spans: NDArray[np.int64], op_start: Rows, op_end: Rows) -> NDArray[np.bool_]:
+    """Which ranges end long before an operator that began in them does: no script ends a range there."""
+    inside = np.searchsorted(op_start, spans)
+    last = [op_end[first:until].max(initial=-1) for first, until in inside.tolist()]
+    start, end = spans.T
+    return np.asarray(last > end + np.maximum(ROUNDING_NS, BROKEN_OFF * (end - start)))
 
 
 def _from_optimizer(host: pd.DataFrame) -> Windows | None:

@@ -4,6 +4,8 @@ doubtful.
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from diagnose.document import savings, text
 from diagnose.document.headline import MOST_WORDS, headline_of
 from diagnose.document.model import Document
 from diagnose.judge.timelines import measured_case
+from diagnose.measure.measured import Measured
+from diagnose.measure.recording import load_recording
 from diagnose.pipeline import Analysis
 from diagnose.report import sentences
 from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD, Note
@@ -92,6 +96,20 @@ def test_uneven_steps_say_which_differences_are_not_reliable_and_who_is_to_blame
 def test_in_a_noisy_run_without_a_plan_no_fix_beats_the_noise() -> None:
     headline = document_of(WILD, QUIET).headline
     assert headline.endswith("no fix beats the noise") and "nothing worth fixing" not in headline
+
+
+def test_a_cut_trace_without_a_whole_step_is_told_as_such(tmp_path: Path) -> None:
+    operator = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 5, "dur": 80}
+    step = {**operator, "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 100}
+    cut = tmp_path / "cut.json"
+    cut.write_text(json.dumps({"traceEvents": [step, operator]}).removesuffix("]}"))
+    document = Analysis(Measured(load_recording(cut))).document
+    assert document.headline == "The recording is cut off, and no step in it is whole"
+    assert document.badge == "cut recording"
+    assert "No step ended" not in sentences.happened(document)
+    assert sentences.remedies(document) == [
+        "Copy the trace again, or record it again; the disk needs room for all of it."
+    ]
 
 
 def test_the_gravest_doubt_is_set_out_and_the_others_are_notes() -> None:

@@ -31,7 +31,7 @@ REFUSED = {
 
 
 NOTES = ["repetition counts as a step", "GPU activity was not recorded"]
-NOT_RECORDED = {"hta-cupti-profiler", "neg-zoology", "neg-pyg-timeline"}
+NOT_RECORDED = {"hta-cupti-profiler", "neg-zoology", "neg-pyg-timeline", "neg-hta-rank-notfound"}
 
 
 def noted(name: str, trace: Trace) -> list[str]:
