@@ -86,7 +86,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Instead:
-    """Advice for recordings in which the condition holds, in place of the rule's own: a model that is compiled
+    """Advice for recordings in which the condition holds, in place of the rule's own: what is compiled
     already is not to be compiled. Where it lies is the same, and so is what there is to gain.
     """
 

@@ -98,7 +98,7 @@ MEMORY_KINDS = re.compile(r"\((\w+) -> (\w+)\)")
 HOST_MEMORY = {"pageable": "pageable", "pinned": "pinned"}
 
 # Kernel names of collective libraries, and of hand-written collectives
-# (symmetric memory, vLLM, SGLang, FlashInfer, TensorRT-LLM; of DeepEP, which sends tokens to experts and back).
+# (symmetric memory, vLLM, SGLang, FlashInfer, TensorRT-LLM; of DeepEP, which sends tokens to experts).
 COMMUNICATION = re.compile(
     r"nccl|rccl|oneccl|xccl|hccl|mscclpp|nvshmem|"
     r"all_?reduce|all_?gather|all_?to_?all|reduce_?scatter|cross_device_reduce|quick_?reduce|"

@@ -12,6 +12,7 @@ from diagnose.measure.kernel_names import (
     LONGEST,
     PRODUCT_KERNEL,
     TRAINING_MODE_KERNEL,
+    least_capability,
     number_format,
     short_name,
     tensor_cores,
@@ -127,3 +128,23 @@ def test_products_and_convolutions_by_name(name: str, product: bool, convolution
 def test_training_by_name(name: str, training: bool, backward: bool) -> None:
     assert bool(re.search(TRAINING_MODE_KERNEL, name)) is training
     assert bool(re.search(BACKWARD_KERNEL, name)) is backward
+
+
+@pytest.mark.parametrize(
+    ("name", "capability"),
+    [
+        ("volta_scudnn_128x64_relu_interior_nn_v1", 7.0),
+        ("ampere_sgemm_128x64_tn", 8.0),
+        (CUTLASS, 8.0),
+        (FRAGMENTS, 8.0),
+        ("nvjet_sm100_hss_64x8_64x16_4x1_v_bz_TNN", 10.0),
+        (FILL, None),
+    ],
+)
+def test_what_a_gpu_has_that_runs_it(name: str, capability: float | None) -> None:
+    assert least_capability(name) == capability
+
+
+def test_composable_kernel_writes_bf16_as_unsigned_short() -> None:
+    name = "void ck::kernel_moe_gemm<ck::GridwiseMoeGemm<RowMajor, unsigned short, unsigned short, float, float> >"
+    assert number_format(name) == "bf16"

@@ -25,7 +25,7 @@ from diagnose.trace.intervals import intersect, subtract, union
 
 # Calls of compiled graphs. (A *Torch-Compiled Region* is a whole frame, what follows a break included.)
 GRAPH_CALL = r"^CompiledFunction$|Call CompiledFxGraph"
-# What a compiled function or a captured graph leaves in a trace, and Triton's kernels that the compiler wrote.
+# What compiled functions and captured graphs leave in a trace, and kernels that the compiler wrote.
 COMPILED = (
     r"^Torch-Compiled Region|^CompiledFunction|Call CompiledFxGraph|^TorchDynamo Cache Lookup"
     r"|^(cuda|hip|cu)GraphLaunch$"
