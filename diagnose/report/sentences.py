@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from diagnose.document import savings, text
+from diagnose.document.leads import is_healthy
 from diagnose.document.model import GPU_NOT_RECORDED, SAVINGS_UNKNOWN, Document, Finding, Spread, Steps
 from diagnose.document.queries import (
     automatic,
@@ -304,6 +305,8 @@ def then(document: Document) -> str:
 
 def nothing_to_do(document: Document) -> str:
     """In place of an empty plan."""
+    if not is_healthy(document):
+        return "No rule knows a fix for this. Look here first:"
     costs = {"lines": document.lines, "operators": document.operators, "kernels": document.kernels}
     shown = [name for name, rows in costs.items() if rows]
     several = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
