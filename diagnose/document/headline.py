@@ -6,14 +6,13 @@ At most `MOST_WORDS` words: of several ways to say it, the first that fits.
 from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
-from diagnose.document.leads import HEALTHY, Lead, is_healthy, leading
+from diagnose.document.leads import HEALTHY, Lead, is_healthy, is_spare, leading
 from diagnose.document.model import DISK_FULL, NOISY_RUN, Document, Finding, LedgerRow
 from diagnose.document.queries import in_group, is_complete, metric, planned, recorded_inside, saw_no_step
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
 from diagnose.document.text import clean, end_of, rough, rough_span, share
 from diagnose.document.unjudged import unjudged
-from diagnose.measure.ledger import WORK_ROWS
 
 MOST_WORDS = 15
 LONGEST_PLACE = 40  # characters
@@ -119,11 +118,13 @@ def _saves_with_others(document: Document) -> str:
 def _nothing_planned(document: Document) -> str:
     """The largest part of the step and who spends it, and why there is no fix."""
     row = max(document.ledger, key=lambda part: part.share)
-    part = _largest_part(document)
+    part, lacking = _largest_part(document), unjudged(document)
     if not is_healthy(document):
-        spare = max((row for row in document.ledger if row.row not in WORK_ROWS), key=lambda one: one.share)
-        return f"{share(spare.share)} of each step is {_title(spare)}, in many small parts"
-    nothing = unjudged(document) or (
+        rows = [row for row in document.ledger if is_spare(row.row, document)]
+        spare = max(rows, key=lambda row: row.share)
+        why = f"; {lacking}" if lacking else ", in many small parts"
+        return f"{share(spare.share)} of each step is {_title(spare)}{why}"
+    nothing = lacking or (
         "no fix beats the noise"
         if document.badge == NOISY_RUN or in_group(document, "minor")
         else "nothing worth fixing"

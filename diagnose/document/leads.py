@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from diagnose.document.model import Document
 from diagnose.document.queries import ledger_ms, planned
-from diagnose.measure.ledger import WORK_ROWS
 
 HEALTHY = 0.05  # of the step: the rules' own threshold; with less headroom nothing is worth fixing
+# what a step is for; the rest would be gone if it took no time
+_WORK_ROWS = ("compute", "forward", "backward", "optimizer")
 FAR_MORE = 4  # times what the plan's first fix is about: it would be a detail in the first place
 
 _LOOK = {
@@ -59,7 +60,7 @@ def leads(document: Document) -> list[Lead]:
     """
     found: dict[tuple[str, str], list[Lead]] = {}
     for account in document.account:
-        for one in account.spenders if account.row not in WORK_ROWS else []:
+        for one in account.spenders if is_spare(account.row, document) else []:
             lead = Lead(
                 one.name, one.kind, one.mostly, account.row, one.ms_per_step, one.share, one.headroom_ms
             )
@@ -95,8 +96,16 @@ def leading(document: Document) -> Lead | None:
 
 
 def headroom_share(document: Document) -> float:
-    """Of the step, 0-1: what is not its own work (`WORK_ROWS`)."""
-    return sum(row.share for row in document.ledger if row.row not in WORK_ROWS)
+    """Of the step, 0-1: what is not its own work."""
+    return sum(row.share for row in document.ledger if is_spare(row.row, document))
+
+
+def is_spare(row: str, document: Document) -> bool:
+    """Whether a row of the ledger is not the step's own work. Where nothing marks the model's forward, as in
+    traces of others, operators on a host without a GPU are.
+    """
+    no_model = all(other.row != "forward" for other in document.ledger)
+    return row not in _WORK_ROWS and not (row == "operators" and no_model)
 
 
 def is_healthy(document: Document) -> bool:

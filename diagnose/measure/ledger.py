@@ -51,8 +51,6 @@ USUAL_TURN_NS = 1_500  # between kernels that were queued, in recordings of vari
 QUEUE_FULL = r"^Command Buffer Full$"
 # of a ledger with GPU events; its other rows are idle time
 BUSY_ROWS = ("compute", "exposed_communication", "exposed_copies")
-# what a step is for; the rest would be gone if it took no time
-WORK_ROWS = ("compute", "forward", "backward", "optimizer")
 READ_MARKS = ("item", "tolist", "cpu", "numpy", "bool", "float", "int", "index", "repr", "format", "nonzero")
 
 TITLES: dict[str, tuple[str, str]] = {

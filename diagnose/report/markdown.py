@@ -159,21 +159,19 @@ def _by_share(document: Document) -> list[LedgerRow]:
 
 
 def _ledger_table(rows: list[LedgerRow], document: Document) -> str:
-    body = [
-        (
-            prose(row.title),
-            text.ms(row.ms_per_step),
-            text.share(row.share),
-            f"`{text.bar(row.share, BAR_WIDTH):<{BAR_WIDTH}}`",
-            prose(account.names_in(row, document)),
-            prose(row.meaning),
-        )
-        for row in rows
-    ]
-    whole = (sum(row.ms_per_step for row in rows), sum(row.share for row in rows))
-    total = [("**Step**", text.ms(whole[0]), text.share(whole[1]), "", "", "")] if rows else []
-    columns = ("Part", "Per step", "Share", "", "Most of it", "Meaning")
-    return table(columns, body + total, right=["Per step", "Share"])
+    if not rows:
+        return ""
+    whole_ms, whole_share = sum(row.ms_per_step for row in rows), sum(row.share for row in rows)
+    columns = {
+        "Part": [*(prose(row.title) for row in rows), "**Step**"],
+        "Per step": [*(text.ms(row.ms_per_step) for row in rows), text.ms(whole_ms)],
+        "Share": [*(text.share(row.share) for row in rows), text.share(whole_share)],
+        "": [*(f"`{text.bar(row.share, BAR_WIDTH):<{BAR_WIDTH}}`" for row in rows), ""],
+        "Most of it": [*(prose(account.names_in(row, document)) for row in rows), ""],
+        "Meaning": [*(prose(row.meaning) for row in rows), ""],
+    }
+    filled = {header: cells for header, cells in columns.items() if any(cells)}
+    return table(list(filled), list(zip(*filled.values(), strict=True)), right=["Per step", "Share"])
 
 
 def _trust(document: Document) -> str:
