@@ -18,11 +18,12 @@ from diagnose.measure.innermost import own_pieces
 from diagnose.measure.kernel_names import short_name
 from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
 from diagnose.measure.measured import Measured
-from diagnose.measure.names import Name, around, inside, names
+from diagnose.measure.names import Name, around, inside, names, step_ranges
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import counted_once
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
 from diagnose.trace.intervals import covered_before, subtract, total, union
+from diagnose.trace.nesting import nearest
 
 LEAST_ROW = 0.05  # of the step: smaller rows have no account
 LEAST_SPENDER = 0.01  # of the step
@@ -127,7 +128,7 @@ def _lines_in_gaps(
     gaps_ns = int(pieces["ns"][pieces["key"] < UNNAMED].sum())
     if detail is None or not len(detail.calls) or not gaps_ns:
         return []
-    recorded = np.asarray(detail.kind != "python") & detail.on_training_thread
+    recorded = np.asarray(detail.kind != "python") & detail.on_training_thread & ~step_ranges(detail)
     within = subtract(
         detail.ledger.rows.get(row, NO_INTERVALS), detail.host_intervals(np.flatnonzero(recorded))
     )
@@ -161,26 +162,33 @@ class _HostTime:
 
     def __init__(self, view: Selection) -> None:
         self.view = view
-        rows = np.flatnonzero(dispatching_threads(view))
-        start = view.host["start_ns"].to_numpy()
-        owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), rows, around(view)[rows])
         self.tid = view.host["tid"].to_numpy()
+        self.inside = inside(view)
+        everywhere = step_ranges(view)
+        self._divide(everywhere)
+        while (more := self.names.of_everything(view) & ~everywhere).any():
+            everywhere |= more
+            self._divide(everywhere)
+
+    def _divide(self, left_out: np.ndarray) -> None:
+        """The threads' time by the innermost event but those left out; and what events are called then."""
+        view = self.view
+        counts = dispatching_threads(view) & ~left_out
+        rows = np.flatnonzero(counts)
+        start = view.host["start_ns"].to_numpy()
+        caller = nearest(counts, around(view), around(view)[rows])
+        owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), rows, caller)
         order = np.lexsort((own[:, 0], self.tid[owner]))
         owner, own = owner[order], own[order]
         lane = self.tid[owner]
-        reach = own[:, 1].copy()
-        for thread in np.unique(lane):  # events that overlap without one enclosing the other
-            mine = lane == thread
-            reach[mine] = np.maximum.accumulate(own[mine, 1])
-        follows = np.append(False, lane[1:] == lane[:-1])[: len(lane)]
-        own[:, 0] = np.where(
-            follows, np.maximum(own[:, 0], np.append(0, reach[:-1])[: len(reach)]), own[:, 0]
-        )
+        for thread in np.unique(lane):  # events may overlap without one enclosing the other
+            mine = np.flatnonzero(lane == thread)
+            reach = np.maximum.accumulate(own[mine, 1])[:-1]
+            own[mine[1:], 0] = np.maximum(own[mine[1:], 0], reach)
         lasting = own[:, 1] > own[:, 0]
         self.owner, self.own, self.lane = owner[lasting], own[lasting], lane[lasting]
         steps_ns = _inside(view.host_span, self.own)
         self.names = names(view, np.bincount(self.owner, steps_ns, minlength=len(view.host)))
-        self.inside = inside(view)
 
     def pieces(self, row: str, intervals: Intervals) -> pd.DataFrame:
         """Of the times of a row: ``key`` of who spends them, what is ``inside``, ``ns``."""

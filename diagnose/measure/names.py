@@ -27,7 +27,7 @@ _PARTS = ("forward", "backward", "optimizer", "tick")
 _INNER: tuple[Kind, ...] = ("operator", "function", "call")
 _PLACES: tuple[Kind, ...] = ("line", "annotation", "module")
 # Ranges around a step, and torch's around its wrappers of a model.
-_SILENT_RANGE = re.compile(f"{PROFILER_STEP.pattern}|^PyTorch Profiler")
+_STEP_RANGE = f"{PROFILER_STEP.pattern}|^PyTorch Profiler"
 _WRAPPER = r"^(Distributed)?DataParallel\.forward$"
 
 
@@ -61,6 +61,12 @@ class Names(NamedTuple):
         calls = [number for number, level in enumerate(self.levels) if level.kind == "call"]
         return (self.of >= 0) & ~np.isin(self.of % len(self.levels), calls)
 
+    def of_everything(self, view: Selection) -> np.ndarray:
+        """Which events are ranges that hold nearly everything, and so have no better name than their own."""
+        always = [number for number, level in enumerate(self.levels) if level.always]
+        is_range = np.asarray(view.kind == "annotation") & ~view.name_matches(_WRAPPER)
+        return is_range & (self.of >= 0) & np.isin(self.of % len(self.levels), always)
+
     def name(self, number: int) -> Name:
         level = self.levels[number % len(self.levels)]
         found = level.name(number // len(self.levels) // 2)
@@ -72,6 +78,11 @@ def around(view: Selection) -> Rows:
     """For each host event the innermost one of any kind that encloses it on its thread; -1 if none."""
     start, dur, tid = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns", "tid"))
     return innermost(start, dur, np.ones(len(start), bool), tid)
+
+
+def step_ranges(view: Selection) -> np.ndarray:
+    """Which events are ranges around a step, which say nothing of who works in it."""
+    return np.asarray(view.kind == "annotation") & view.name_matches(_STEP_RANGE)
 
 
 def names(view: Selection, weight_ns: np.ndarray) -> Names:
@@ -101,7 +112,7 @@ def _levels(view: Selection) -> list[Level]:
     is_op, is_python = np.asarray(view.kind == "op"), np.asarray(view.kind == "python")
     outer, inner = around(view), view.name.codes.astype(np.int64)
     is_module = is_python & view.name_matches(f"^{re.escape(MODULE_CALL)}")
-    is_range = np.asarray(view.kind == "annotation") & ~view.name_matches(_SILENT_RANGE.pattern)
+    is_range = np.asarray(view.kind == "annotation") & ~step_ranges(view)
     is_function = is_python & ~is_module
 
     def named(wanted: np.ndarray) -> np.ndarray:
