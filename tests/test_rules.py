@@ -43,6 +43,32 @@ def test_a_mistake_is_named(change: Any, hint: str) -> None:
     assert hint in refusal(change)
 
 
+def test_advice_for_a_context_is_read_like_the_rules_own() -> None:
+    data = copy.deepcopy(GOOD)
+    when = {"metric": "compiled", "op": "==", "value": True, "because": "noise"}
+    data["fix"]["instead"] = [{"when": when, "title": "Another", "how": "So.", "safety": "manual"}]
+    (instead,) = parse_rule(data, GOOD["id"]).instead
+    assert (instead.when.metric, instead.advice.title, instead.advice.intervention) == (
+        "compiled",
+        "Another",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("instead", "hint"),
+    [
+        ({"title": "Another", "how": "So.", "safety": "manual"}, "'when' is missing"),
+        (
+            {"when": {"metric": "compild", "op": "==", "value": True, "because": "x"}},
+            "did you mean 'compiled'?",
+        ),
+    ],
+)
+def test_a_mistake_in_advice_for_a_context_is_named(instead: Any, hint: str) -> None:
+    assert hint in refusal(lambda rule: rule["fix"].update(instead=[instead]))
+
+
 def test_refines_names_a_ledger_row_or_a_rule(tmp_path: Any) -> None:
     text = (rules_folder() / "compute-bound.toml").read_text(encoding="utf-8")
     (tmp_path / "compute-bound.toml").write_text(

@@ -42,7 +42,10 @@ FORBIDDEN = {re.compile(rf"(?i)\b(?:{word})\b"): better for word, better in INST
 def texts(rule: Rule) -> Iterator[str]:
     yield from (rule.cause, rule.symptom, rule.why, rule.false_positives)
     yield from (condition.because for condition in rule.when)
-    yield from (rule.fix.title, rule.fix.how, rule.fix.otherwise, rule.fix.caution, rule.saving.because)
+    yield rule.saving.because
+    for advice in (rule.fix, *(instead.advice for instead in rule.instead)):
+        yield from (advice.title, advice.how, advice.otherwise, advice.caution)
+    yield from (instead.when.because for instead in rule.instead)
 
 
 def sentences(text: str) -> Iterator[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diagnose.judge.culprits import Culprit, culprits
-from diagnose.judge.rules import WHOLE_STEP, Condition, Rule, lineage
+from diagnose.judge.rules import WHOLE_STEP, Advice, Condition, Rule, lineage
 from diagnose.judge.terms import Op, State
 from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Missing, Value
 from diagnose.measure.selection import SELECTORS
@@ -81,12 +81,22 @@ def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Findi
     for _, value in values:
         if isinstance(value, Missing):
             return Finding(rule, "abstains", evidence, abstains_for=value)
+    rule = replace(rule, fix=advice(rule, measured))
     attributed_ms = _attributed_ms_of(rule, above, measured)
     blamed = SELECTORS[rule.selector] if rule.selector in SELECTORS else FACT_SELECTORS[rule.selector]
     row = (rule, *above)[-1].refines
     return Finding(
         rule, "fires", evidence, attributed_ms, culprits(measured, blamed, attributed_ms or 0.0), row=row
     )
+
+
+def advice(rule: Rule, measured: Measured) -> Advice:
+    """What the rule advises on this recording."""
+    for instead in rule.instead:
+        value = measured.metric(instead.when.metric)
+        if not isinstance(value, Missing) and holds(instead.when, value):
+            return instead.advice
+    return rule.fix
 
 
 def _attributed_ms_of(rule: Rule, above: Sequence[Rule], measured: Measured) -> float | None:

@@ -80,6 +80,16 @@ def loose_thresholds(rule: Rule, cases: Cases) -> list[str]:
     return lacking
 
 
+def unused_advice(rule: Rule, cases: Cases) -> list[str]:
+    """Advice for a context (`[[fix.instead]]`) that no case which fires is given."""
+    given = [finding(rule, measured).rule.fix for case, measured in cases if case["expect"] == "fires"]
+    return [
+        f"add a case that fires and is told {instead.advice.title!r}"
+        for instead in rule.instead
+        if instead.advice not in given
+    ]
+
+
 def left_to_do(rule: Rule, folder: Path) -> list[str]:
     """What the skeleton of a new rule still asks for."""
     return [
@@ -95,6 +105,7 @@ GATES: tuple[Callable[[Rule, Cases], list[str]], ...] = (
     missing_cases,
     idle_conditions,
     loose_thresholds,
+    unused_advice,
 )
 
 

@@ -91,6 +91,16 @@ class Advice:
 
 
 @dataclass(frozen=True)
+class Instead:
+    """Advice for recordings in which the condition holds, in place of the rule's own: what is compiled
+    already is not to be compiled. Where it lies is the same, and so is what there is to gain.
+    """
+
+    when: Condition
+    advice: Advice
+
+
+@dataclass(frozen=True)
 class Saving:
     """``edit``: what the fix does to the selector's events
     (`diagnose.predict.edits`); ``scope``: see ``SCOPES``.
@@ -125,6 +135,7 @@ class Rule:
     selector: str
     fix: Advice
     saving: Saving
+    instead: tuple[Instead, ...] = ()
 
 
 def rules_folder() -> Path:
@@ -214,6 +225,7 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
     if data["id"] != expected_id:
         raise DiagnoseError(f"{where}: its id is {data['id']!r}", do="id and file name must be the same")
     _keys(data["culprits"], {"selector"}, set(), f"{where}: [culprits]")
+    fix = {key: value for key, value in data["fix"].items() if key != "instead"}
     return Rule(
         id=data["id"],
         status=known_name(data["status"], STATUSES, f"{where}: status"),
@@ -227,8 +239,9 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
         selector=known_name(
             data["culprits"]["selector"], [*SELECTORS, *FACT_SELECTORS], f"{where}: selector"
         ),
-        fix=_fix(data["fix"], where),
+        fix=_fix(fix, where),
         saving=_saving(data["saving"], where),
+        instead=tuple(_instead(one, where) for one in data["fix"].get("instead", ())),
     )
 
 
@@ -268,6 +281,13 @@ def _fix(data: Mapping[str, Any], where: str) -> Advice:
         after=data.get("after", "").strip("\n"),
         arguments=data.get("arguments", {}),
     )
+
+
+def _instead(data: Mapping[str, Any], where: str) -> Instead:
+    if "when" not in data:
+        raise DiagnoseError(f"{where}: [[fix.instead]] 'when' is missing")
+    advice = {key: value for key, value in data.items() if key != "when"}
+    return Instead(_condition(data["when"], where), _fix(advice, where))
 
 
 def _saving(data: Mapping[str, Any], where: str) -> Saving:

@@ -15,10 +15,10 @@ from diagnose.measure.view import Rows, View, category_matches, once
 
 # In this order: an all_reduce is no reduce, an all_gather no gather.
 KINDS = (
-    ("all_reduce", "allreduce"),
+    ("all_reduce", "allreduce|crossdevicereduce|quickreduce|oneshot|twoshot"),
     ("all_gather", "allgather"),
     ("reduce_scatter", "reducescatter"),
-    ("all_to_all", "alltoall"),
+    ("all_to_all", "alltoall|(deepep|int(er|ra)node(ll)?|a2a).*(dispatch|combine)"),
     ("barrier", "barrier"),
     ("broadcast", "broadcast"),
     ("send_recv", "sendrecv|^send|^recv"),

@@ -9,9 +9,9 @@ KEPT_END = 24  # of a longer one: Triton's names end in their number
 
 # By the first that fits: codes and types in the names of cuBLAS, cuDNN, CUTLASS, PyTorch, Triton and ROCm.
 _REDUCED = {
-    "fp8": r"e4m3|e5m2|fp8|float8|(?<![a-z0-9])f8|nvjet_(sm\d+_)?q",
+    "fp8": r"e4m3|e5m2|fp8|float8|(?<![a-z0-9])f8|nvjet_(sm\d+_)?r?q",
     "int8": r"int8|imma|(?<![a-z0-9])i8",
-    "bf16": r"bf16|bfloat16|DF16b|nvjet_(sm\d+_)?t|Cijk_A\w{3}_B\w{3}_B",
+    "bf16": r"bf16|bfloat16|DF16b|ck::.*\bunsigned short\b|nvjet_(sm\d+_)?t|Cijk_A\w{3}_B\w{3}_B",
     # not of MIOpen's copies, `…_16x32_half`: any 16 bits
     "fp16": r"f16|fp16|(?<![0-9a-z]_)half|h884|h1688|h16816|hgemm|nvjet_(sm\d+_)?h|Cijk_A\w{3}_B\w{3}_H",
     "tf32": r"tf32|s1688",
@@ -19,6 +19,25 @@ _REDUCED = {
 SINGLE_KERNEL = r"(?i)sgemm|scudnn"
 # and what is of 16 bits without telling which
 REDUCED_PRECISION_KERNEL = "(?i)" + "|".join([*_REDUCED.values(), "s16816", "half"])
+# Matrix products and convolutions. (fbgemm is a library; attention has formats of its own, and a product
+# with a vector takes as long as its matrix is read.)
+PRODUCT_KERNEL = (
+    r"(?i)^(?!triton_(poi|red|per)_|.*(fmha|flash|attention|splitk_?reduce|gemv))"
+    r".*((?<!fb)gemm|convol|conv[23]d|_conv_|scudnn|cutlass|nvjet|Cijk_|xmma|winograd|fprop|[wd]grad)"
+)
+CONVOLUTION_KERNEL = r"(?i)convol|conv[23]d|_conv_|cudnn|winograd|fprop|[wd]grad|igemm"
+# of cuBLAS from CUDA 12.8 on: 32-bit inputs, with TF32 or without
+FLOAT32_INPUTS = r"nvjet_(sm\d+_)?s"
+# what only runs in training mode: normalisation by the batch's own statistics, dropout
+TRAINING_MODE_KERNEL = (
+    r"(?i)bn_fw_tr|batchnorm_fwtr|batch_norm_collect_statistics|batchnorm\w*fwd_?train|fused_dropout"
+)
+EVALUATION_KERNEL = r"(?i)bn_fw_inf|batchnorm_fwinf|batchnorm\w*fwd_?infer"
+# without a convolution's gradient by its input: a transposed convolution runs that in its forward
+BACKWARD_KERNEL = r"(?i)backward|bn_bw|bwd_?weight|wgrad|(fmha|flash)\w*bwd"
+# what a GPU must have to run kernels of these names; later ones run most of them too
+_GENERATIONS = {"volta": 7.0, "turing": 7.5, "ampere": 8.0, "hopper": 9.0}
+_GENERATION = re.compile(r"(?i)^(volta|turing|ampere|hopper)_|(?:\bsm|_sm|cutlass_)(\d{2,3})_")
 _PATTERNS = {number_format: re.compile(f"(?i){pattern}") for number_format, pattern in _REDUCED.items()}
 # of these the one that is named first: the types of a kernel's numbers come before those of its arguments
 _UNREDUCED = re.compile(
@@ -78,6 +97,16 @@ def tensor_cores(name: str) -> bool | None:
     if _TENSOR_CORES.search(name):
         return True
     return False if _NO_TENSOR_CORES.search(name) else None
+
+
+def least_capability(name: str) -> float | None:
+    """The compute capability that a GPU has at least if it runs a kernel of that name; None where the name
+    does not tell.
+    """
+    found = _GENERATION.search(name)
+    if not found:
+        return None
+    return int(found[2]) / 10 if found[2] else _GENERATIONS[found[1].lower()]
 
 
 def _tells(word: str) -> bool:

@@ -7,10 +7,13 @@ import pkgutil
 import re
 from collections.abc import Callable
 
+import numpy as np
+
 from diagnose.errors import DiagnoseError
 from diagnose.measure import areas
 from diagnose.measure.areas import user_code
 from diagnose.measure.areas.user_code import CALLS, Calls, CallTime
+from diagnose.measure.kernel_names import FLOAT32_INPUTS, PRODUCT_KERNEL, number_format
 from diagnose.measure.measured import (
     FACT_SELECTORS,
     METRICS,
@@ -30,9 +33,11 @@ from diagnose.measure.measured import (
     metric,
 )
 from diagnose.measure.selection import SELECTORS, Selection, Selector
+from diagnose.measure.view import category_matches
 
 __all__ = ["METRICS", "Measured", "Metric", "Missing", "Value"]
 Number = Callable[[Measured], Value | Missing]
+NEARLY_ALL = 0.9  # of the products' time: a rule asks for a tenth of the step
 
 for _area in pkgutil.iter_modules(areas.__path__):  # a file's existence is its registration
     importlib.import_module(f"{areas.__name__}.{_area.name}")
@@ -44,17 +49,27 @@ def _unknown(selector: Selector, view: Selection | None) -> Missing | None:
         return NO_CALLS_SEEN if selector.table == "calls" else NO_STEPS
     if selector.needs == "calls":
         return None if len(view.calls) else NO_CALLS_SEEN
-    if (
-        selector.needs != "host"
-        and not view.has_device
-        and not (selector.needs == "shapes" and selector.table == "host")
-    ):
+    asked = (selector.table, selector.needs)
+    if "device" in asked and not view.has_device:
         return NO_GPU
-    if not len(view.host) and selector.table == "host":
+    if "host" in asked and not len(view.host) and not ("work" in asked and view.has_device):
         return NO_HOST
     if selector.needs == "shapes" and not view.has_shapes:
         return NO_SHAPES
+    if selector.needs == "formats" and not (view.has_shapes or _names_tell_formats(view)):
+        return NO_SHAPES
     return None
+
+
+def _names_tell_formats(view: Selection) -> bool:
+    """Whether the kernels of matrix products and convolutions, nearly all by their time, have names that
+    tell the number format.
+    """
+    names, dur = view.device["name"].array, view.device["dur_ns"].to_numpy()
+    products = category_matches(names, PRODUCT_KERNEL) & view.device_in_steps
+    telling = [number_format(name) or re.search(FLOAT32_INPUTS, name) for name in names.categories]
+    told = products & np.array([*map(bool, telling), False])[names.codes]
+    return bool(products.any()) and dur[told].sum() >= NEARLY_ALL * dur[products].sum()
 
 
 def _attributed_ms(selector: Selector) -> Number:

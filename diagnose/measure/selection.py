@@ -104,7 +104,9 @@ class Selection(View):
 
 
 Table = Literal["host", "device", "calls"]
-Need = Literal["host", "device", "shapes", "calls"]
+# "formats": shapes and types, or names of kernels that tell which number format they compute in; "work": host
+# events or a device's
+Need = Literal["host", "device", "shapes", "formats", "work", "calls"]
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,10 @@ def rule_page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         "Before": rule.fix.before,
         "After": filled(rule.fix.after, lambda name: None),
         "Caution": rule.fix.caution,
+        **{
+            f"Fix where {_asked(one.when, metrics)}": f"{one.advice.title}\n{one.advice.unmeasured}"
+            for one in rule.instead
+        },
         "When it is fine": rule.false_positives,
         "References": "\n".join(rule.references),
     }
@@ -43,8 +47,11 @@ def rule_page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
 
 def _condition(one: Condition, metrics: Mapping[str, Metric]) -> str:
     metric = metrics[one.metric]
-    asked = text.condition(one.op, one.value, metric.unit)
-    return f"{one.metric}: {asked}\n    {metric.meaning}\n    because {one.because}"
+    return f"{_asked(one, metrics)}\n    {metric.meaning}\n    because {one.because}"
+
+
+def _asked(one: Condition, metrics: Mapping[str, Metric]) -> str:
+    return f"{one.metric}: {text.condition(one.op, one.value, metrics[one.metric].unit)}"
 
 
 def metric_list(metrics: Iterable[Metric]) -> str:

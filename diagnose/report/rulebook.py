@@ -7,7 +7,7 @@ from itertools import groupby
 
 from diagnose.document import text
 from diagnose.document.text import code, prose
-from diagnose.judge.rules import Rule, filled, lineage
+from diagnose.judge.rules import Instead, Rule, filled, lineage
 from diagnose.judge.terms import SAFETY_WORDS, STATUS_WORDS
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Metric
@@ -77,6 +77,7 @@ def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         f"**Fix.** {prose(rule.fix.title)}. {prose(rule.fix.unmeasured)}",
         before_after(rule.fix.before, filled(rule.fix.after, lambda name: None)),
         _labelled("Caution", rule.fix.caution),
+        *(_instead(one, metrics) for one in rule.instead),
         _labelled("When it is fine", rule.false_positives),
         f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {SAFETY_WORDS[rule.fix.safety]}. **Refines** "
         f"{code(rule.refines)}.",
@@ -86,6 +87,13 @@ def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         else "",
     ]
     return "\n\n".join(filter(None, blocks))
+
+
+def _instead(one: Instead, metrics: Mapping[str, Metric]) -> str:
+    """What is advised in place of the fix, and where."""
+    asked = text.condition(one.when.op, one.when.value, metrics[one.when.metric].unit)
+    where = f"Where {code(one.when.metric)} is {prose(asked)}"
+    return f"**{where}.** {prose(one.advice.title)}. {prose(one.advice.unmeasured)}"
 
 
 def _tried(rule: Rule) -> str:

@@ -98,10 +98,12 @@ MEMORY_KINDS = re.compile(r"\((\w+) -> (\w+)\)")
 HOST_MEMORY = {"pageable": "pageable", "pinned": "pinned"}
 
 # Kernel names of collective libraries, and of hand-written collectives
-# (symmetric memory, vLLM, SGLang, FlashInfer).
+# (symmetric memory, vLLM, SGLang, FlashInfer, TensorRT-LLM; of DeepEP, which sends tokens to experts).
 COMMUNICATION = re.compile(
     r"nccl|rccl|oneccl|xccl|hccl|mscclpp|nvshmem|"
-    r"all_?reduce|all_?gather|all_?to_?all|reduce_?scatter|cross_device_reduce|quick_?reduce",
+    r"all_?reduce|all_?gather|all_?to_?all|reduce_?scatter|cross_device_reduce|quick_?reduce|"
+    r"deep_?ep\b|deep_ep::|int(er|ra)node(_ll)?::|(one|two)_?shot_?(push|pull|lamport|reduce)|"
+    r"\b(moe_?)?a2a_?(dispatch|combine)|multimem_|symm_?mem_",
     re.IGNORECASE,
 )
 

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from diagnose.measure.kernel_names import LONGEST, number_format, short_name, tensor_cores
+from diagnose.measure.kernel_names import (
+    BACKWARD_KERNEL,
+    CONVOLUTION_KERNEL,
+    LONGEST,
+    PRODUCT_KERNEL,
+    TRAINING_MODE_KERNEL,
+    least_capability,
+    number_format,
+    short_name,
+    tensor_cores,
+)
 
 FILL = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, at::detail::Array<char*, 1> >"
@@ -70,3 +82,69 @@ def test_a_long_name_keeps_both_ends() -> None:
     assert short.startswith("sm80_xmma_wgrad_implicit_gemm_indexed_tf32f32_t")
     assert short.endswith("64x128x32_tensor16x8x8")
     assert (number_format(FRAGMENTS), tensor_cores(FRAGMENTS)) == ("tf32", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "product", "convolution"),
+    [
+        ("ampere_sgemm_128x64_tn", True, False),
+        ("nvjet_sss_128x64_64x6_1x2_h_bz_coopA_NTT", True, False),
+        (TENSILE, True, False),
+        (CUTLASS, True, False),
+        (FRAGMENTS, True, True),
+        ("ampere_scudnn_128x64_relu_medium_nn_v1", True, True),
+        ("void implicit_convolve_sgemm<float, float, 128, 5, 5, 3, 3, 3, 1, false, true, true>", True, True),
+        # fbgemm is a library; a product with a vector takes as long as its matrix is read
+        ("void fbgemm_gpu::permute_2D_data_kernel<false, int, int>", False, False),
+        ("void gemvNSP_kernel<float, float, float, 1, 32, 4, 1024>", False, False),
+        (
+            "void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, cutlass::bfloat16_t> >",
+            False,
+            False,
+        ),
+        ("triton_poi_fused__scaled_mm_clone_3", False, False),
+        (FILL, False, False),
+    ],
+)
+def test_products_and_convolutions_by_name(name: str, product: bool, convolution: bool) -> None:
+    assert bool(re.search(PRODUCT_KERNEL, name)) is product
+    assert bool(product and re.search(CONVOLUTION_KERNEL, name)) is convolution
+
+
+@pytest.mark.parametrize(
+    ("name", "training", "backward"),
+    [
+        ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512, true, 1, true>", True, False),
+        ("void at::native::batch_norm_collect_statistics_kernel<at::native::Var, float>", True, False),
+        ("MIOpenBatchNormFwdTrainSpatial.kd", True, False),
+        ("void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>", False, False),
+        ("void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 512, true, 1>", False, True),
+        ("void at::native::(anonymous namespace)::max_pool_backward_nchw<float, float>", False, True),
+        (FRAGMENTS, False, True),
+        # a transposed convolution runs it in its forward
+        ("sm80_xmma_dgrad_implicit_gemm_tf32f32_tf32f32_f32_nhwckcrs_nhwc", False, False),
+    ],
+)
+def test_training_by_name(name: str, training: bool, backward: bool) -> None:
+    assert bool(re.search(TRAINING_MODE_KERNEL, name)) is training
+    assert bool(re.search(BACKWARD_KERNEL, name)) is backward
+
+
+@pytest.mark.parametrize(
+    ("name", "capability"),
+    [
+        ("volta_scudnn_128x64_relu_interior_nn_v1", 7.0),
+        ("ampere_sgemm_128x64_tn", 8.0),
+        (CUTLASS, 8.0),
+        (FRAGMENTS, 8.0),
+        ("nvjet_sm100_hss_64x8_64x16_4x1_v_bz_TNN", 10.0),
+        (FILL, None),
+    ],
+)
+def test_what_a_gpu_has_that_runs_it(name: str, capability: float | None) -> None:
+    assert least_capability(name) == capability
+
+
+def test_composable_kernel_writes_bf16_as_unsigned_short() -> None:
+    name = "void ck::kernel_moe_gemm<ck::GridwiseMoeGemm<RowMajor, unsigned short, unsigned short, float, float> >"
+    assert number_format(name) == "bf16"

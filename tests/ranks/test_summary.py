@@ -92,6 +92,8 @@ def test_bytes_are_what_the_rank_puts_in_or_unknown(op, expected):
         ("ncclDevKernel_Broadcast_RING_LL", "broadcast"),
         ("ncclDevKernel_Reduce_Sum_f32_RING_LL", "reduce"),
         ("ncclDevKernel_Generic_4", "other"),
+        ("void vllm::cross_device_reduce_1stage<half, 2>", "all_reduce"),
+        ("void deep_ep::intranode::dispatch<4, 768, 8192>", "all_to_all"),
         ("c10d::alltoall_base_", "all_to_all"),
         ("c10d::_allgather_base_", "all_gather"),
         ("c10d::_reduce_scatter_base_", "reduce_scatter"),

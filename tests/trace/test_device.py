@@ -64,6 +64,18 @@ def test_sets_and_missing_or_quoted_bytes() -> None:
         ("void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 8>", True),
         ("void vllm::cross_device_reduce_1stage<half, 2>", True),
         ("_dispatch_all_to_all_kernel", True),
+        # as their projects name them: DeepEP, NVSHMEM, TensorRT-LLM, FlashInfer, symmetric memory
+        ("void deep_ep::intranode::dispatch<4, 768, 8192>(int4*, float*, int*)", True),
+        ("void deep_ep::internode_ll::combine<false, 7168, 9>(void*, void*)", True),
+        ("nvshmemi_barrier_all_kernel", True),
+        ("void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<8>", True),
+        ("void moe_a2a_dispatch_kernel<8>(int)", True),
+        ("one_shot_push_kernel", True),
+        ("symm_mem_barrier_kernel", True),
+        # tokens sorted by expert on one GPU, and the parts of split attention joined
+        ("_combined_routing_compute", False),
+        ("kn_fmla_fwd_splictkv_combine", False),
+        ("groupnorm_kernel_dispatch_down", False),
         ("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>", False),
         ("volta_sgemm_128x64_nn", False),
     ],

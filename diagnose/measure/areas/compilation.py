@@ -9,6 +9,7 @@ import numpy as np
 from diagnose.measure.ledger import COMPILATION
 from diagnose.measure.measured import (
     NO_PLAIN_STEPS,
+    NO_STEPS,
     FactPlace,
     Measured,
     Missing,
@@ -18,18 +19,35 @@ from diagnose.measure.measured import (
     metric,
 )
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches
 from diagnose.measure.work import in_rows
 from diagnose.trace.intervals import intersect, subtract, union
 
 # Calls of compiled graphs. (A *Torch-Compiled Region* is a whole frame, what follows a break included.)
 GRAPH_CALL = r"^CompiledFunction$|Call CompiledFxGraph"
+# What compiled functions and captured graphs leave in a trace, and kernels that the compiler wrote.
+COMPILED = (
+    r"^Torch-Compiled Region|^CompiledFunction|Call CompiledFxGraph|^TorchDynamo Cache Lookup"
+    r"|^(cuda|hip|cu)GraphLaunch$"
+)
+COMPILED_KERNEL = r"^triton_(poi|red|per|tem|for)_|^triton__0d1d"
 NOT_COMPILED = Missing("torch.compile is not in use")
 
 
 def _compile_rows(measured: Measured, key: str) -> list[dict[str, Any]] | Missing:
     compiled = measured.fact("compile", NOT_COMPILED)
     return compiled if isinstance(compiled, Missing) else compiled.get(key) or []
+
+
+@metric("compiled", "yes/no", "torch.compile or CUDA graphs run a part of the steps")
+def _compiled(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if measured.recording.facts.get("compile"):
+        return True
+    if view is None:
+        return NO_STEPS
+    kernels = category_matches(view.device["name"].array, COMPILED_KERNEL) & view.device_in_steps
+    return bool(len(view.named(view.name_matches(COMPILED))) or kernels.any())
 
 
 def _between_regions(view: Selection, rows: Rows) -> Intervals:

@@ -11,7 +11,8 @@ from diagnose.measure.view import Rows, category_matches
 from diagnose.measure.work import inside
 
 CONVOLUTION_OP = r"^aten::(cudnn_convolution\w*|miopen_convolution\w*|convolution_backward|_convolution)$"
-LAYOUT_KERNEL = r"(?i)nchw_?to_?nhwc|nhwc_?to_?nchw"
+# cuDNN's and MIOpen's
+LAYOUT_KERNEL = r"(?i)nchw_?to_?nhwc|nhwc_?to_?nchw|^batched_transpose_\d"
 
 
 @selector(

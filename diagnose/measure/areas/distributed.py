@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.collectives import collectives, input_bytes
-from diagnose.measure.measured import NO_GPU, Measured, Missing, Value, known, metric
+from diagnose.measure.measured import NO_GPU, NO_STEPS, Measured, Missing, Value, known, metric
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
 from diagnose.measure.work import device_rows, in_rows, outermost
@@ -14,6 +14,8 @@ from diagnose.trace.intervals import as_intervals, intersect, union
 SYNC_BATCHNORM = r"^(autograd::engine::evaluate_function: )?SyncBatchNorm(Backward)?"
 DATA_PARALLEL = r"^DataParallel\.forward$"
 DATA_PARALLEL_OP = r"^(Scatter|Gather|Broadcast|ReduceAddCoalesced)(Backward)?$"  # its autograd functions
+SENDS_OUT, COLLECTS = r"^(Scatter|Broadcast)$", r"^(Gather|ReduceAddCoalesced)$"
+PROCESS_GROUP = r"^(c10d::|record_param_comms$)"
 UNUSED_SEARCH = r"reducer::search_unused_parameters$"
 GLOO = r"^gloo:"
 SENDS = r"^(c10d::|nccl:)(send|recv)"
@@ -150,8 +152,22 @@ def _gloo_time(view: Selection, rows: Rows) -> Intervals:
     attributed=lambda view, rows: _data_parallel_time(view, rows),
 )
 def _data_parallel(view: Selection) -> Rows:
-    wraps = view.name_matches(DATA_PARALLEL).any()  # others have functions of these names too
-    return outermost(view, view.name_matches(DATA_PARALLEL_OP) & wraps)
+    return outermost(view, view.name_matches(DATA_PARALLEL_OP) & _wraps(view))
+
+
+def _wraps(view: Selection) -> bool:
+    """Whether the trace shows `nn.DataParallel`. Old versions of torch have no range for it, and others have
+    functions of some of these names; none has both that send out and those that collect within a process.
+    """
+    alone = not view.name_matches(PROCESS_GROUP).any()
+    sends, collects = (view.name_matches(pattern).any() for pattern in (SENDS_OUT, COLLECTS))
+    return bool(view.name_matches(DATA_PARALLEL).any() or (sends and collects and alone))
+
+
+@metric("data_parallel_in_use", "yes/no", "`nn.DataParallel` wraps the model")
+def _data_parallel_in_use(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    return NO_STEPS if view is None else _wraps(view)
 
 
 def _data_parallel_time(view: Selection, rows: Rows) -> Intervals:

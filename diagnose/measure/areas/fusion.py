@@ -16,7 +16,10 @@ LAYER_OP = (
     r"^aten::(mm|addmm|cudnn_convolution|mkldnn_convolution|native_layer_norm|native_batch_norm|embedding)$"
 )
 FUSED_ATTENTION = r"scaled_dot_product|flash_attn|efficient_attention"
-POINTWISE_KERNEL = r"(?i)elementwise_kernel|vectorized_elementwise|unrolled_elementwise"
+# without those that gather and scatter by an index: how they read is what takes their time
+POINTWISE_KERNEL = r"(?i)(?<!index_)elementwise_kernel|vectorized_elementwise|unrolled_elementwise"
+# what a compiler fuses with them: sums and means (a normalisation has one in the middle), and joining
+FUSED_WITH_THEM = r"^(void )?at::native::(\(anonymous namespace\)::)?(reduce_kernel|CatArrayBatchedCopy)"
 CHAIN = 5  # so many pointwise kernels on end; two or three (bias, activation, residual) are in every network
 
 
@@ -92,7 +95,7 @@ def _written_out_attention(view: Selection) -> Rows:
 
 @selector(
     "pointwise_chains",
-    "chains of five or more pointwise kernels outside the optimizer",
+    "chains of five or more pointwise kernels, with sums and joins between them, outside the optimizer",
     table="device",
     attributed=lambda view, rows: in_rows(view, view.device_intervals(rows), "compute"),
 )
@@ -101,12 +104,14 @@ def _pointwise_chains(view: Selection) -> Rows:
     rows = np.flatnonzero(np.asarray(device["kind"] == "kernel") & view.device_in_steps)
     stream, start = device["stream"].to_numpy(), device["start_ns"].to_numpy()
     rows = rows[np.lexsort((start[rows], stream[rows], device["device"].to_numpy()[rows]))]
-    pointwise = category_matches(device["name"].array, POINTWISE_KERNEL)[rows] & ~_of_optimizer(view, rows)
-    borders = np.flatnonzero((np.diff(pointwise) != 0) | (np.diff(stream[rows]) != 0)) + 1
+    own = ~_of_optimizer(view, rows)
+    pointwise = category_matches(device["name"].array, POINTWISE_KERNEL)[rows] & own
+    fusible = pointwise | (category_matches(device["name"].array, FUSED_WITH_THEM)[rows] & own)
+    borders = np.flatnonzero((np.diff(fusible) != 0) | (np.diff(stream[rows]) != 0)) + 1
     run = np.zeros(len(rows), np.int64)
     run[borders] = 1
     run = np.cumsum(run)
-    return np.sort(rows[pointwise & (np.bincount(run)[run] >= CHAIN)]) if len(rows) else rows
+    return np.sort(rows[fusible & (np.bincount(run, pointwise)[run] >= CHAIN)]) if len(rows) else rows
 
 
 def _of_optimizer(view: Selection, rows: Rows) -> np.ndarray:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from diagnose.measure.kernel_names import least_capability
 from diagnose.measure.measured import (
     NO_FACTS,
     NO_GPU,
@@ -100,7 +101,9 @@ def _kernel_count(measured: Measured) -> Value | Missing:
     return on_gpu(measured, lambda view: len(SELECTORS["kernels"].rows(view)) / view.step_count)
 
 
-@metric("gpu_capability", "", "Compute capability of the GPU (TF32 needs 8.0 or higher)")
+@metric(
+    "gpu_capability", "", "Compute capability of the GPU, or the least that its kernels need (TF32 needs 8.0)"
+)
 def _gpu_capability(measured: Measured) -> Value | Missing:
     fact = measured.recording.facts.get("gpu_capability")
     if fact:
@@ -113,7 +116,10 @@ def _gpu_capability(measured: Measured) -> Value | Missing:
         return unknown
     devices = trace.info.get("deviceProperties") or []
     known = [device for device in devices if isinstance(device, dict) and "computeMajor" in device]
-    return float(f"{known[0]['computeMajor']}.{known[0].get('computeMinor', 0)}") if known else unknown
+    if known:
+        return float(f"{known[0]['computeMajor']}.{known[0].get('computeMinor', 0)}")
+    needed = [least_capability(name) for name in set(trace.device["name"].unique())]
+    return max((least for least in needed if least), default=unknown)
 
 
 @metric(

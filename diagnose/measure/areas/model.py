@@ -6,6 +6,7 @@ import numpy as np
 
 from diagnose.measure.areas.launches import waiting_for_host
 from diagnose.measure.areas.operators import dispatched_work, first_shape
+from diagnose.measure.kernel_names import BACKWARD_KERNEL, EVALUATION_KERNEL, TRAINING_MODE_KERNEL
 from diagnose.measure.ledger import READ_MARKS
 from diagnose.measure.measured import (
     NO_FACTS,
@@ -19,8 +20,8 @@ from diagnose.measure.measured import (
     metric,
 )
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Intervals, Rows
-from diagnose.measure.work import inside, outermost
+from diagnose.measure.view import Intervals, Rows, category_matches
+from diagnose.measure.work import in_rows, inside, outermost
 from diagnose.run.child.step_clock import StepClock
 
 ARITHMETIC_OP = r"^aten::(add|sub|rsub|mul|div|addcmul|addcdiv|lerp|pow|cat|stack|clamp|where|sqrt|neg)_?$"
@@ -49,7 +50,8 @@ def _trains(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
         return NO_STEPS
-    return bool(view.host["backward"].any() or view.optimizer_steps.any())
+    kernels = category_matches(view.device["name"].array, BACKWARD_KERNEL).any()
+    return bool(view.host["backward"].any() or view.optimizer_steps.any() or kernels)
 
 
 def _of_forwards(measured: Measured, key: str) -> float | Missing:
@@ -76,7 +78,16 @@ def _grad_forward_share(measured: Measured) -> Value | Missing:
 
 @metric("training_forward_share", "share", "Share of model calls in training mode")
 def _training_forward_share(measured: Measured) -> Value | Missing:
-    return _share_of_forwards(measured, "training_count")
+    """Of a trace by its kernels: those of normalisation by a batch's own statistics, and of dropout."""
+    view = measured.timeline
+    if measured.recording.facts or view is None:
+        return _share_of_forwards(measured, "training_count")
+    names = view.device["name"].array
+    training, evaluation = (
+        np.count_nonzero(category_matches(names, pattern) & view.device_in_steps)
+        for pattern in (TRAINING_MODE_KERNEL, EVALUATION_KERNEL)
+    )
+    return training / (training + evaluation) if training + evaluation else NO_FACTS
 
 
 @metric("forward_batch_size", "count", "Most frequent first dimension of the model's input")
@@ -187,7 +198,20 @@ def _forwards_chained(measured: Measured) -> Value | Missing:
 # ---- inference
 
 
-@selector("training_mode_work", "active dropout and batch normalisation", attributed=dispatched_work)
+def _training_mode_time(view: Selection, rows: Rows) -> Intervals:
+    """The operators' work; without host events the kernels that run in training mode only."""
+    if len(view.host):
+        return dispatched_work(view, rows)
+    named = category_matches(view.device["name"].array, TRAINING_MODE_KERNEL) & view.device_in_steps
+    return in_rows(view, view.device_intervals(np.flatnonzero(named)), "compute")
+
+
+@selector(
+    "training_mode_work",
+    "active dropout and batch normalisation",
+    needs="work",
+    attributed=_training_mode_time,
+)
 def _training_mode_work(view: Selection) -> Rows:
     """In evaluation a dropout calls nothing."""
     parent = view.host["parent"].to_numpy()

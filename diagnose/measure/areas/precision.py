@@ -7,12 +7,19 @@ import json
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.areas.convolutions import CONVOLUTION_OP
 from diagnose.measure.areas.kernels import MATMUL_OP, kernels_of, on_gpu
-from diagnose.measure.kernel_names import REDUCED_PRECISION_KERNEL, SINGLE_KERNEL
+from diagnose.measure.kernel_names import (
+    CONVOLUTION_KERNEL,
+    FLOAT32_INPUTS,
+    PRODUCT_KERNEL,
+    REDUCED_PRECISION_KERNEL,
+    number_format,
+)
 from diagnose.measure.ledger import COPY_OP
 from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Rows, category_matches
+from diagnose.measure.view import Rows, category_matches, once
 from diagnose.measure.work import in_rows, outermost, work_time
 
 FORWARD_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm)$"
@@ -38,39 +45,63 @@ def _matmuls_with(view: Selection, dtypes: str) -> Rows:
     return rows[_with_dtypes(view, dtypes)[view.device["op"].to_numpy()[rows]]]
 
 
-def _named_single(view: Selection) -> Rows:
-    """Kernels that say so in their names: in a CUDA graph no operator tells their types."""
+def _products_named(view: Selection, *formats: str) -> Rows:
+    """Kernels of matrix products and convolutions that say by their names that they compute in one of these
+    formats: without shapes, and in a CUDA graph, no operator tells.
+    """
     names = view.device["name"].array
-    named = category_matches(names, SINGLE_KERNEL) & ~category_matches(names, REDUCED_PRECISION_KERNEL)
-    return np.flatnonzero(named & view.device_in_steps)
+    of_format = np.array([number_format(name) in formats for name in names.categories] + [False])[names.codes]
+    return np.flatnonzero(of_format & category_matches(names, PRODUCT_KERNEL) & view.device_in_steps)
+
+
+def _convolutions(view: Selection) -> Rows:
+    """Kernels of convolutions: by their operator, else by their name."""
+    named = category_matches(view.device["name"].array, CONVOLUTION_KERNEL) & view.device_in_steps
+    of_operators = kernels_of(view, CONVOLUTION_OP)
+    return np.union1d(of_operators, np.setdiff1d(np.flatnonzero(named), kernels_of(view, MATMUL_OP)))
+
+
+@once
+def _plain_single(view: Selection) -> Rows:
+    """Products and convolutions in 32-bit floats, without those that a name tells to use TF32."""
+    rows = _matmuls_with(view, SINGLE)
+    plain = rows[~category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)[rows]]
+    return np.union1d(plain, _products_named(view, "fp32"))
 
 
 @selector(
-    "fp32_matmul",
-    "kernels of matrix multiplications and convolutions in plain 32-bit floats",
-    table="device",
-    needs="shapes",
+    "fp32_matmul", "kernels of matrix multiplications in plain 32-bit floats", table="device", needs="formats"
 )
 def _fp32_matmul(view: Selection) -> Rows:
-    rows = _matmuls_with(view, SINGLE)
-    plain = rows[~category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)[rows]]
-    return np.union1d(plain, _named_single(view))
+    return np.setdiff1d(_plain_single(view), _convolutions(view))
+
+
+@selector(
+    "fp32_convolutions", "kernels of convolutions in plain 32-bit floats", table="device", needs="formats"
+)
+def _fp32_convolutions(view: Selection) -> Rows:
+    return np.intersect1d(_plain_single(view), _convolutions(view))
 
 
 @selector(
     "float32_matmul",
     "kernels of matrix multiplications and convolutions with 32-bit inputs, TF32 included",
     table="device",
-    needs="shapes",
+    needs="formats",
 )
 def _float32_matmul(view: Selection) -> Rows:
-    return np.union1d(_matmuls_with(view, SINGLE), _named_single(view))
+    either = category_matches(view.device["name"].array, FLOAT32_INPUTS) & view.device_in_steps
+    named = np.union1d(_products_named(view, "fp32", "tf32"), np.flatnonzero(either))
+    return np.union1d(_matmuls_with(view, SINGLE), np.setdiff1d(named, _matmuls_with(view, SIXTEEN_BITS)))
 
 
 @metric("autocast_in_use", "yes/no", "Autocast was on, or matrix multiplications have 16-bit inputs")
 def _autocast_in_use(measured: Measured) -> Value | Missing:
     return bool(measured.recording.facts.get("autocast")) or on_gpu(
-        measured, lambda view: bool(len(_matmuls_with(view, SIXTEEN_BITS)))
+        measured,
+        lambda view: bool(
+            len(_matmuls_with(view, SIXTEEN_BITS)) or len(_products_named(view, "fp16", "bf16"))
+        ),
     )
 
 
@@ -133,14 +164,12 @@ def _has_unaligned_dimension(shapes: str) -> bool:
 fact_metric("matmul_precision", "", "`torch.get_float32_matmul_precision()`")
 
 
-@metric(
-    "tf32_allowed",
-    "yes/no",
-    "The settings allow TF32 for matrix multiplications and convolutions (no if not known)",
-)
+@metric("tf32_allowed", "yes/no", "The settings allow TF32 for matrix multiplications (no if not known)")
 def _tf32_allowed(measured: Measured) -> Value | Missing:
-    facts = measured.recording.facts
-    return facts.get("matmul_precision") in ("high", "medium") and facts.get("cudnn_allow_tf32") is not False
+    return measured.recording.facts.get("matmul_precision") in ("high", "medium")
+
+
+fact_metric("cudnn_allow_tf32", "yes/no", "`torch.backends.cudnn.allow_tf32` is on, as it is by default")
 
 
 @metric("skipped_step_count", "count", "Number of plain steps whose update the GradScaler skipped")

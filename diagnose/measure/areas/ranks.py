@@ -52,6 +52,11 @@ def _late_pattern(measured: Measured) -> Value | Missing:
     return _job(measured).pattern
 
 
+@metric("recorded_rank_count", "count", "Number of ranks of the job that were recorded and read together")
+def _recorded_rank_count(measured: Measured) -> Value | Missing:
+    return len(measured.job.ranks) if measured.job else 1
+
+
 @metric(
     "held_up_ms", "ms", "Time per step that the ranks wait for the late rank, or for whichever rank is last"
 )

@@ -9,10 +9,12 @@ import numpy as np
 from diagnose.measure.areas.transfers import blocking_htod
 from diagnose.measure.areas.user_code import calls_to
 from diagnose.measure.ledger import READ_MARKS
+from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once
 from diagnose.measure.work import inside
 from diagnose.trace.intervals import intersect, union
+from diagnose.trace.nesting import nearest
 
 # a check is a few operators and then the read of their result: so many outermost operators are looked back at
 READING_OPS = 6
@@ -21,7 +23,10 @@ SCALER_TEST = r"^aten::_amp_(foreach_)?non_finite_check_and_unscale_$"
 NORM = r"^aten::(linalg_vector_norm|linalg_norm|norm|_foreach_norm)$"
 SCALAR_READ = r"^aten::(item|_local_scalar_dense|is_nonzero|equal|allclose)$"
 # Their results' shapes depend on values, so the host has to know the values to allocate them.
-VALUE_SHAPED = r"^aten::(nonzero\w*|argwhere|masked_select|_?unique\w*|repeat_interleave|bincount)$"
+VALUE_SHAPED = (
+    r"^aten::(nonzero\w*|argwhere|masked_select|_?unique\w*|repeat_interleave|bincount|one_hot"
+    r"|_?nested_\w+|to_padded_tensor)$|^fbgemm::\w*jagged"
+)
 DOWNLOAD = r"^aten::(copy_|_to_copy|to)$"
 SYNCHRONIZE = r"^(cuda|hip)(Device|Stream|Event)Synchronize$"
 OWN_WAITS = r"^(DistributedDataParallel\.forward|Optimizer\.)"  # torch's own, for its own needs
@@ -139,6 +144,18 @@ def _waits_for(purpose: str) -> Callable[[Selection], Rows]:
         return waits[purposes[purpose]]
 
     return rows
+
+
+@metric("shape_sync_operator", "", "Operator with most waits for shapes that depend on values")
+def _shape_sync_operator(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if view is None:
+        return NO_STEPS
+    waits, purposes = _purposes(view)
+    parent = view.host["parent"].to_numpy()
+    around = nearest(view.name_matches(VALUE_SHAPED), parent, waits[purposes["shape"]])
+    names = view.host["name"].iloc[around[around >= 0]]
+    return str(names.mode().iloc[0]) if len(names) else Missing("no operator waited for a shape")
 
 
 MEANINGS = {

@@ -7,7 +7,7 @@ import pandas as pd
 
 from diagnose.measure.measured import NO_STEPS, FactPlace, Measured, Missing, fact_selector, known
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Intervals, Rows
+from diagnose.measure.view import Intervals, Rows, once
 from diagnose.measure.work import in_rows
 from diagnose.trace.intervals import as_intervals, intersect, union
 
@@ -32,6 +32,16 @@ def _copies_and_their_waits(view: Selection, rows: Rows) -> Intervals:
     waits = view.syncs_below(_copying_ops(view, rows))
     exposed = intersect(view.device_intervals(rows), view.ledger.rows["exposed_copies"])
     return union(np.concatenate([exposed, view.sync_idle(waits)]))
+
+
+def _filling_and_copies(view: Selection, rows: Rows) -> Intervals:
+    """The copies with their waits, and the GPU's idle time while the host fills what they copy."""
+    fillings = view.outermost_ops(_fillings(view)[1])
+    return union(
+        np.concatenate(
+            [_copies_and_their_waits(view, rows), intersect(view.host_intervals(fillings), view.idle)]
+        )
+    )
 
 
 def _copying_ops(view: Selection, rows: Rows) -> Rows:
@@ -114,23 +124,48 @@ def _small_htod(view: Selection) -> Rows:
     "built_on_host",
     "copies to the GPU of tensors that were just filled on the host",
     table="device",
-    needs="shapes",
-    attributed=_copies_and_their_waits,
+    needs="host",
+    attributed=_filling_and_copies,
 )
 def _built_on_host(view: Selection) -> Rows:
-    factory = view.name_matches(FACTORY_OP)
+    return np.unique(_fillings(view)[0])
+
+
+@once
+def _fillings(view: Selection) -> tuple[Rows, Rows]:
+    """Copies to the GPU (device rows) of what the host just filled, and the operators that filled it (host
+    rows): by the shape; where none is recorded the operator directly before.
+    """
+    launching = view.outermost_ops(view.device["op"].to_numpy()[view.device["op"].to_numpy() >= 0])
+    own = ~view.is_among(launching)[view.outermost_ops(np.arange(len(view.host)))]
+    factory = view.name_matches(FACTORY_OP) & own  # a GPU that fills needs no copy
     ops = np.flatnonzero((view.kind == "op") & view.on_training_thread)
     shape = _first_shapes(view.host["shapes"].array)
     callers, copies = (
         np.fromiter(part, np.int64) for part in (view.copies_by_call, view.copies_by_call.values())
     )
     position = np.searchsorted(ops, callers)
-    found = np.zeros(len(callers), bool)
+    next_to = _next_outermost(view, ops)
+    filled_by = np.full(len(callers), -1, np.int64)
     for back in range(1, OPS_BEFORE_COPY + 1):
-        there = np.flatnonzero(position >= back)
+        there = np.flatnonzero((position >= back) & (filled_by < 0))
         before = ops[position[there] - back]
-        found[there] |= factory[before] & (shape[before] == shape[callers[there]]) & (shape[before] >= 0)
-    return np.sort(copies[found])
+        same = (shape[before] == shape[callers[there]]) & (shape[before] >= 0)
+        fills = factory[before] & (same if view.has_shapes else next_to[before] == callers[there])
+        filled_by[there[fills]] = before[fills]
+    return copies[filled_by >= 0], filled_by[filled_by >= 0]
+
+
+def _next_outermost(view: Selection, ops: Rows) -> Rows:
+    """For each host event, if one of these operators of one thread, the outermost one that follows the one it
+    lies in; -1 for others.
+    """
+    around = view.outermost_ops(ops)
+    outer = np.unique(around)
+    following = np.append(outer[1:], -1)
+    found = np.full(len(view.host), -1, np.int64)
+    found[ops] = following[np.searchsorted(outer, around)]
+    return found
 
 
 def _first_shapes(shapes: pd.Categorical) -> np.ndarray:
