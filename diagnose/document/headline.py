@@ -7,13 +7,26 @@ from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
 from diagnose.document.model import DISK_FULL, NOISY_RUN, Document, Finding
-from diagnose.document.queries import in_group, is_complete, metric, planned, recorded_inside, saw_no_step
+from diagnose.document.queries import (
+    each_step,
+    in_group,
+    is_complete,
+    metric,
+    of_recorded,
+    planned,
+    recorded_inside,
+    saw_no_step,
+    warming_up,
+)
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
 from diagnose.document.text import end_of, rough, rough_span, share
 from diagnose.document.unjudged import unjudged
 
 MOST_WORDS = 15
+# of what was recorded, from which first calls come before any fix: what fixes gain was not measured on a step
+# like the later ones
+LEADING_SHARE = 0.25
 LONGEST_PLACE = 40  # characters
 
 
@@ -26,12 +39,25 @@ def headline_of(document: Document) -> str:
         return _nothing_recorded(document)
     if lead := ranks_headline(document):
         return _first_that_fits(f"{lead} {_in_brackets(_top_place(document))}", lead)
+    if cold := _first_calls(document):
+        return cold
     if not document.plan:
         return _nothing_planned(document)
     finding = planned(document)[0]
     if finding.rule == OUT_OF_MEMORY:
         return f"Memory ran out {_in_brackets(_top_place(document))}".rstrip()
     return _of_finding(finding, document)
+
+
+def _first_calls(document: Document) -> str:
+    """`First calls take 74 % of the recording; record later steps`; empty where a fix comes first."""
+    part = warming_up(document)
+    if part is None or (document.plan and part < LEADING_SHARE):
+        return ""
+    rows = {row.row: row.share for row in document.ledger}
+    compiles = rows.get("compilation", 0.0) > rows.get("first_calls", 0.0)
+    what = "Compilation and graph capture" if compiles else "First calls"
+    return f"{what} take {share(part)} of {of_recorded(document)}; record later steps"
 
 
 def _of_finding(finding: Finding, document: Document) -> str:
@@ -64,7 +90,8 @@ def _takes(finding: Finding, document: Document) -> str:
     whole_ms = before_ms(finding, document)
     if is_nothing(finding.ms_per_step) or not whole_ms:
         return ""
-    return f"{share(min(1.0, finding.ms_per_step / whole_ms))} of {'the average' if average else 'each'} step"
+    whole = "the average step" if average else each_step(document)
+    return f"{share(min(1.0, finding.ms_per_step / whole_ms))} of {whole}"
 
 
 def _saves(finding: Finding, document: Document) -> str:
@@ -105,7 +132,7 @@ def _largest_part(document: Document) -> str:
     """`47 % of each step is backward`."""
     row = max(document.ledger, key=lambda part: part.share)
     title = row.title if row.row == "python" else row.title[:1].lower() + row.title[1:]
-    return f"{share(row.share)} of each step is {title}"
+    return f"{share(row.share)} of {each_step(document)} is {title}"
 
 
 def _nothing_recorded(document: Document) -> str:

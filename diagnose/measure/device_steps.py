@@ -16,7 +16,7 @@ Rows = np.ndarray
 Intervals = np.ndarray  # int64 ns, shape (n, 2)
 
 # `Trace.step_source`; the windows of others reach over what the GPU did
-MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer")
+MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer", "annotation")
 FULL_QUEUE = 900  # CUDA takes some 1,024 launches ahead; then a launch waits until an earlier one has run
 # GPU's time for a step ÷ the host's, from which steps are cut where the GPU is: a last event's latency
 # is less

@@ -68,7 +68,7 @@ def plan_table(document: Document) -> str:
         "#": [str(number) for number in range(1, len(document.plan) + 1)],
         "Fix": [prose(finding.fix.title) for finding in planned(document)],
         "Where": [findings.where(finding) for finding in planned(document)],
-        f"{savings.saves(document)} per step": [
+        savings.saves_title(document): [
             prose(savings.saving(finding, document)) for finding in planned(document)
         ],
         savings.after_title(document): [prose(savings.after(row, document)) for row in document.plan],

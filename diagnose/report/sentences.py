@@ -51,6 +51,7 @@ _STEP_SOURCES = {
     "mark": "the marks of diagnose's own recorder",
     "ProfilerStep": "the trace's ProfilerStep ranges",
     "optimizer": "the ends of the optimizer's steps in the trace",
+    "annotation": "the ranges that the program or its framework marks again and again",
     "repetition": "repetition: nothing marks the steps, but the sequence of kernels (or operators) repeats",
     "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
 }
