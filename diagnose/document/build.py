@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from diagnose import __version__
 from diagnose.document import model, text
+from diagnose.document.account import account_rows
 from diagnose.document.doubt import doubt_about, gpu_notes
 from diagnose.document.headline import headline_of
 from diagnose.document.measurements import found_numbers, with_measurement
@@ -54,6 +55,7 @@ def result_document(
     ]
     average_ms = _average_ms(assessed, prediction)
     rows = zip(findings, assessed, strict=True)
+    account, named_share = account_rows(prediction, sources)
     document = Document(
         tool=model.Tool(name="diagnose", version=__version__),
         headline="",
@@ -61,6 +63,8 @@ def result_document(
         steps=_steps(measured),
         ledger=_ledger(measured),
         ledger_device=measured.ledger.device if measured.ledger else None,
+        account=account,
+        named_share=named_share,
         findings=findings,
         plan=[_plan_row(finding, of, average_ms) for finding, of in rows if finding.group == "plan"],
         self_replay_error=prediction.error,

@@ -6,7 +6,8 @@ At most `MOST_WORDS` words: of several ways to say it, the first that fits.
 from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
-from diagnose.document.model import DISK_FULL, NOISY_RUN, Document, Finding
+from diagnose.document.leads import HEALTHY, Lead, is_healthy, is_spare, leading
+from diagnose.document.model import DISK_FULL, NOISY_RUN, Document, Finding, LedgerRow
 from diagnose.document.queries import (
     each_step,
     in_group,
@@ -20,7 +21,7 @@ from diagnose.document.queries import (
 )
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
-from diagnose.document.text import end_of, rough, rough_span, share
+from diagnose.document.text import clean, end_of, rough, rough_span, share
 from diagnose.document.unjudged import unjudged
 
 MOST_WORDS = 15
@@ -28,6 +29,7 @@ MOST_WORDS = 15
 # like the later ones
 LEADING_SHARE = 0.25
 LONGEST_PLACE = 40  # characters
+MOST_NAME_WORDS = 4
 
 
 def headline_of(document: Document) -> str:
@@ -37,16 +39,41 @@ def headline_of(document: Document) -> str:
     """
     if not is_complete(document):
         return _nothing_recorded(document)
-    if lead := ranks_headline(document):
-        return _first_that_fits(f"{lead} {_in_brackets(_top_place(document))}", lead)
+    if of_ranks := ranks_headline(document):
+        return _first_that_fits(f"{of_ranks} {_in_brackets(_top_place(document))}", of_ranks)
+    finding = next(iter(planned(document)), None)
+    if finding is not None and finding.rule == OUT_OF_MEMORY:
+        return f"Memory ran out {_in_brackets(_top_place(document))}".rstrip()
     if cold := _first_calls(document):
         return cold
-    if not document.plan:
-        return _nothing_planned(document)
-    finding = planned(document)[0]
-    if finding.rule == OUT_OF_MEMORY:
-        return f"Memory ran out {_in_brackets(_top_place(document))}".rstrip()
-    return _of_finding(finding, document)
+    if lead := leading(document):
+        return _of_lead(lead, document)
+    return _of_finding(finding, document) if finding is not None else _nothing_planned(document)
+
+
+def _of_lead(lead: Lead, document: Document) -> str:
+    """Who spends most of what a step need not take: `aten::cat takes 57 % of each step (Python); …`."""
+    name, takes = _spender(lead.name), f"takes {share(lead.share)} of {each_step(document)}"
+    known = lead.headroom_ms is not None and lead.headroom_ms >= HEALTHY * lead.ms
+    gains = f"; up to {rough(lead.headroom_ms or 0.0)} ms to gain" if known else ""
+    row = _title(next(row for row in document.ledger if row.row == lead.row))
+    return _first_that_fits(
+        f"{name} {takes} ({row}){gains}",
+        f"{name} {takes}{gains}",
+        f"{name} {takes} ({row})",
+        f"{name} {takes}",
+    )
+
+
+def _spender(name: str) -> str:
+    """A name as the subject of a sentence of few words."""
+    words = clean(name).split()
+    if len(words) > MOST_NAME_WORDS:
+        words = [*words[:MOST_NAME_WORDS], "…"]
+    said = clean(" ".join(words), LONGEST_PLACE)
+    if said.startswith("after "):
+        return f"Time {said}"
+    return f"The {said}" if said.startswith("backward of ") else said
 
 
 def _first_calls(document: Document) -> str:
@@ -116,23 +143,34 @@ def _saves_with_others(document: Document) -> str:
 
 
 def _nothing_planned(document: Document) -> str:
-    """The largest part of the step and the costliest line, and why there is no fix."""
-    part = _largest_part(document)
-    costliest = next((line for line in document.lines if line.self_ms > 0), None)
-    line = f", costliest line {_word(f'{costliest.file}:{costliest.line}')}" if costliest else ""
-    nothing = unjudged(document) or (
+    """The largest part of the step and who spends it, and why there is no fix."""
+    row = max(document.ledger, key=lambda part: part.share)
+    part, lacking = _largest_part(document), unjudged(document)
+    if not is_healthy(document):
+        rows = [row for row in document.ledger if is_spare(row.row, document)]
+        spare = max(rows, key=lambda row: row.share)
+        why = f"; {lacking}" if lacking else ", in many small parts"
+        return f"{share(spare.share)} of each step is {_title(spare)}{why}"
+    nothing = lacking or (
         "no fix beats the noise"
         if document.badge == NOISY_RUN or in_group(document, "minor")
         else "nothing worth fixing"
     )
-    return _first_that_fits(f"{part}{line}; {nothing}", f"{part}; {nothing}")
+    spenders = next((account.spenders for account in document.account if account.row == row.row), [])
+    most = f", most in {_spender(spenders[0].name)}" if spenders and spenders[0].share > row.share / 2 else ""
+    costliest = next((line for line in document.lines if line.self_ms > 0), None)
+    line = f", costliest line {_word(f'{costliest.file}:{costliest.line}')}" if costliest else ""
+    return _first_that_fits(f"{part}{line or most}; {nothing}", f"{part}; {nothing}")
 
 
 def _largest_part(document: Document) -> str:
     """`47 % of each step is backward`."""
     row = max(document.ledger, key=lambda part: part.share)
-    title = row.title if row.row == "python" else row.title[:1].lower() + row.title[1:]
-    return f"{share(row.share)} of {each_step(document)} is {title}"
+    return f"{share(row.share)} of {each_step(document)} is {_title(row)}"
+
+
+def _title(row: LedgerRow) -> str:
+    return row.title if row.row == "python" else _within(row.title)
 
 
 def _nothing_recorded(document: Document) -> str:

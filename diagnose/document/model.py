@@ -28,6 +28,7 @@ GPU_NOT_RECORDED, NOISY_RUN, DISK_FULL, SAVINGS_UNKNOWN = (
 )
 
 Scalar = bool | int | float | str | None
+SpenderKind = Literal["line", "annotation", "module", "operator", "function", "call", "kernel", "gap"]
 TrialState = Literal["measured", "not_held", "failed", "not_tried", "no_time"]
 Verdict = Literal["faster", "slower", "no_change", "too_noisy", "changes_result", "not_held", "failed"]
 
@@ -191,6 +192,41 @@ class LedgerRow(Struct, kw_only=True):
         float | None,
         _is("Standard error of its mean over the recorded steps, ms; null for fewer than three."),
     ] = None
+
+
+class Spender(Struct, kw_only=True):
+    """Who spends a part of a row of the ledger, by the best name there is."""
+
+    name: Annotated[
+        str,
+        _is(
+            "`train.py:41`, the name of a range, a module, an operator, a function, a kernel; `after …` "
+            "where nothing runs that was recorded, `backward of …` where autograd works for it."
+        ),
+    ]
+    kind: Annotated[SpenderKind, _is("Of what it is the name; gap: of what ran before.")]
+    mostly: Annotated[
+        str, _is("The operator, function or kernel in it that takes more than half of it; may be empty.")
+    ] = ""
+    file: Annotated[str | None, _is("Of a line, relative to run.cwd where it lies below it.")] = None
+    line: Annotated[int | None, _is("From 1; null for other names.")] = None
+    ms_per_step: Annotated[float, _is("What it spends of the row, ms.")]
+    share: Annotated[float, _is("Of the step, 0–1.")]
+    count_per_step: Annotated[float, _is("How many of its events there are in a step.")]
+    headroom_ms: Annotated[
+        float | None,
+        _is(
+            "What the step would take less if it took no time at all, in any row, by replay: more than any "
+            "fix can gain. Null where nothing could be replayed."
+        ),
+    ]
+
+
+class RowAccount(Struct, kw_only=True):
+    """A row of the ledger of 5 % of the step and more, and who spends it."""
+
+    row: Annotated[str, _is("As in the ledger.")]
+    spenders: Annotated[list[Spender], _is("Those of 1 % of the step and more, five at most, largest first.")]
 
 
 class Evidence(Struct, kw_only=True):
@@ -717,6 +753,10 @@ class Document(Struct, kw_only=True):
     steps: Annotated[Steps, _is("Its steps.")]
     ledger: Annotated[list[LedgerRow], _is("Where a step's time goes; empty without a whole step.")]
     ledger_device: Annotated[str | None, _is("The device the ledger is of; null without one.")] = None
+    account: Annotated[list[RowAccount], _is("Who spends each row of the ledger; small rows have none.")] = []
+    named_share: Annotated[
+        float | None, _is("Of the step, 0–1: what has a name in the account. Null without a step.")
+    ] = None
     findings: Annotated[list[Finding], _is("All rules, those that fire first.")]
     plan: Annotated[list[PlanRow], _is("What to do, best first.")]
     self_replay_error: Annotated[

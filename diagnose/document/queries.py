@@ -83,6 +83,16 @@ def each_step(document: Document) -> str:
     return "the recording" if is_whole_trace(document) else "each step"
 
 
+def whole_word(document: Document) -> str:
+    """What the ledger adds up to, as a heading."""
+    return "Recording" if is_whole_trace(document) else "Step"
+
+
+def whose_time(document: Document) -> str:
+    """`a step's`, of a recording in which nothing marks steps `the recording's`."""
+    return "the recording's" if is_whole_trace(document) else "a step's"
+
+
 def of_recorded(document: Document) -> str:
     """What was recorded, where it is not what other steps are like."""
     if is_whole_trace(document):

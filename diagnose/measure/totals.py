@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.innermost import own_pieces
 from diagnose.measure.kernel_names import number_format, short_name, tensor_cores
 from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
 from diagnose.measure.measured import Measured
@@ -66,7 +67,10 @@ def operator_totals(measured: Measured) -> list[OperatorTotal]:
     if view is None:
         return []
     ops = np.flatnonzero((view.kind == "op") & dispatching_threads(view))
-    owner, own = _self_times(view, ops)
+    start = view.host["start_ns"].to_numpy()
+    parent = view.host["parent"].to_numpy()
+    caller = nearest(np.asarray(view.kind == "op"), parent, parent[ops])
+    owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), ops, caller)
     codes = view.name.codes
     own_ns = np.bincount(
         codes[owner], np.maximum(own[:, 1] - own[:, 0], 0) * view.in_steps[owner], len(view.name.categories)
@@ -82,24 +86,6 @@ def operator_totals(measured: Measured) -> list[OperatorTotal]:
         for code in costliest
     ]
     return sorted(totals, key=lambda one: -one.self_ms)
-
-
-def _self_times(view: Selection, ops: Rows) -> tuple[Rows, Intervals]:
-    """The times of these operators (ns) outside other operators that they call, and whose each is."""
-    parent, is_op = view.host["parent"].to_numpy(), np.asarray(view.kind == "op")
-    start = view.host["start_ns"].to_numpy()
-    end = start + view.host["dur_ns"].to_numpy()
-    caller = nearest(is_op, parent, parent[ops])
-    order = np.argsort(caller, kind="stable")  # the table is sorted by start, so that calls follow each other
-    order = order[caller[order] >= 0]
-    called, callers = ops[order], caller[order]
-    first = np.append(True, callers[1:] != callers[:-1])[: len(callers)]
-    since = np.where(first, start[callers], np.append(0, end[called])[: len(called)])
-    before = np.stack([since, start[called]], axis=1)
-    last_end = start.copy()
-    last_end[callers] = end[called]  # of several calls the last one stays
-    after = np.stack([last_end[ops], end[ops]], axis=1)
-    return np.concatenate([callers, ops]), np.concatenate([before, after]).astype(np.int64)
 
 
 def _host_ms(measured: Measured, view: Selection, intervals: Intervals) -> float:
@@ -121,7 +107,7 @@ def kernel_totals(measured: Measured) -> list[KernelTotal]:
         return []
     rows = np.flatnonzero(view.device["device"].to_numpy() == view.devices[0])
     kinds, names = _kinds(view)[rows], view.device["name"].array
-    once = _counted_once(view, rows, kinds)
+    _, once = counted_once(view, rows)
     pairs = pd.MultiIndex.from_arrays([kinds, names.codes[rows]])
     pair_of_row, distinct = pairs.factorize()
     labels = [_label(kind, str(names.categories[code])) for kind, code in distinct]
@@ -157,14 +143,16 @@ def _label(kind: Kind, name: str) -> KernelLabel:
     return KernelLabel(kind, short_name(name), number_format(name), tensor_cores(name))
 
 
-def _counted_once(view: Selection, rows: Rows, kinds: np.ndarray) -> Intervals:
-    """Of each row (sorted by start) what no earlier one of its row of the ledger covers."""
+def counted_once(view: Selection, rows: Rows) -> tuple[np.ndarray, Intervals]:
+    """Of each of these events of a GPU (sorted by start) its row of the ledger, and what no earlier event of
+    that row covers.
+    """
     start = view.device["start_ns"].to_numpy()[rows]
     once = as_intervals(start, view.device["dur_ns"].to_numpy()[rows])
-    ledger_rows = np.array([_LEDGER_ROW[kind] for kind in kinds.tolist()])
+    ledger_rows = np.array([_LEDGER_ROW[kind] for kind in _kinds(view)[rows].tolist()])
     for row in BUSY_ROWS:
         mine = np.flatnonzero(ledger_rows == row)
         if len(mine):
             covered = np.maximum.accumulate(once[mine, 1])[:-1]
             once[mine[1:], 0] = np.minimum(np.maximum(once[mine[1:], 0], covered), once[mine[1:], 1])
-    return once
+    return ledger_rows, once

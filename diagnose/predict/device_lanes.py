@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diagnose.measure.device_steps import inherited_launches, streams
+from diagnose.measure.first_calls import LOADING_LAUNCH_NS
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows
 from diagnose.predict.graph import Builder
@@ -160,7 +161,13 @@ def add_events(
 
     point = np.array([points.get(call, -1) for call in lanes.launch[rows].tolist()], np.int64)
     known = point >= 0
-    builder.edges(point[known], nodes[rows[known]], const_ns=launch_delay[known], event=rows[known])
+    # A call that loads the kernel first holds it up itself; without that it would take what calls usually do.
+    loads = known & held_by_launch & (call_ns >= LOADING_LAUNCH_NS)
+    wait = np.where(loads, lanes.launch[rows], -1)
+    builder.edges(
+        point[known], nodes[rows[known]], const_ns=launch_delay[known], event=rows[known], wait=wait[known]
+    )
+    builder.edges(point[loads], nodes[rows[loads]], const_ns=usual_latency, event=rows[loads])
     for held, sources, delay in (
         (np.flatnonzero(before >= 0), before, stream_delay),
         (waited, other, lanes.start_ns[rows] - lanes.end_ns[other]),

@@ -22,7 +22,7 @@ from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, starte
 from diagnose.measure.work import device_rows
 from diagnose.predict.replay import Edit
 from diagnose.predict.waits import CALL_NS
-from diagnose.trace.intervals import as_intervals, intersect, subtract, union
+from diagnose.trace.intervals import as_intervals, covered_before, intersect, subtract, union
 
 
 @dataclass(frozen=True)
@@ -144,15 +144,5 @@ def _mostly_in(view: Selection, intervals: Intervals) -> Rows:
     """Device rows of complete steps more than half of whose time lies in the intervals."""
     rows = np.flatnonzero(view.device_in_steps)
     start, dur = view.device["start_ns"].to_numpy()[rows], view.device["dur_ns"].to_numpy()[rows]
-    if not len(intervals):
-        return NO_ROWS
-    covered = np.concatenate(([0], np.cumsum(intervals[:, 1] - intervals[:, 0])))
-
-    def until(times: np.ndarray) -> np.ndarray:
-        at = np.searchsorted(intervals[:, 0], times, side="right") - 1
-        inside = np.clip(
-            times - intervals[np.maximum(at, 0), 0], 0, (intervals[:, 1] - intervals[:, 0])[np.maximum(at, 0)]
-        )
-        return np.where(at >= 0, covered[np.maximum(at, 0)] + inside, 0)
-
-    return rows[(until(start + dur) - until(start)) * 2 > dur]
+    covered = covered_before(intervals, start + dur) - covered_before(intervals, start)
+    return rows[covered * 2 > dur]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from diagnose.document import savings, text
 from diagnose.document.model import Document
 from diagnose.document.queries import is_complete, planned
-from diagnose.report import sentences
+from diagnose.report import account, sentences
 from diagnose.report.templates import environment
 
 _ROWS_AT_MOST = 6  # of the plan and of the ledger; the report has all
@@ -34,7 +34,7 @@ def finished_card(document: Document, report: str) -> str:
         else [sentences.happened(document), *sentences.remedies(document)]
     )
     if is_complete(document) and not document.plan:
-        notes = [*notes, sentences.nothing_to_do(document)]
+        notes = [*notes, sentences.nothing_to_do(document), *account.looks(document)]
     return _rendered(
         headline=document.headline,
         badge=document.badge,

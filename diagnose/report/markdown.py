@@ -9,9 +9,16 @@ import functools
 
 from diagnose.document import savings, text
 from diagnose.document.model import Document, LedgerRow
-from diagnose.document.queries import is_complete, planned, run_command
+from diagnose.document.queries import (
+    is_complete,
+    is_whole_trace,
+    planned,
+    run_command,
+    whole_word,
+    whose_time,
+)
 from diagnose.document.text import code, prose
-from diagnose.report import figures, findings, operators, ranks, sentences, throughput, verification
+from diagnose.report import account, figures, findings, operators, ranks, sentences, throughput, verification
 from diagnose.report.blocks import bullets, folded, section, shell, table
 
 TOP_LINES = 10
@@ -50,6 +57,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         ),
         verification.behind(document, collapsible=collapsible),
         ranks.behind(document, collapsible=collapsible),
+        fold(account.HEADING, *_account(document), holds="the largest spenders of each part"),
         fold("Your lines", _lines(document), holds="what each of them costs"),
         fold(operators.HEADING, *_operators(document), holds="those that take longest"),
         fold("How far to trust these numbers", _trust(document), holds="the replay and the profiler"),
@@ -94,7 +102,8 @@ def _setting(document: Document) -> str:
 
 def _plan(document: Document) -> str:
     if not document.plan:
-        return section("What to do", prose(sentences.nothing_to_do(document)))
+        looks = bullets(map(prose, account.looks(document)))
+        return section("What to do", prose(sentences.nothing_to_do(document)), looks)
     unpredicted = "Savings cannot be predicted here; *How far to trust these numbers* below says why."
     return section(
         "What to do",
@@ -133,8 +142,9 @@ def _ledger(document: Document) -> str:
     """The rows that matter; the others are one. They add up to the step."""
     rows = _by_share(document)
     small = [row for row in rows if row.share < LEAST_SHARE]
+    heading = f"Where {whose_time(document)} time goes"
     if len(small) < 2:
-        return section("Where a step's time goes", _ledger_table(rows))
+        return section(heading, _ledger_table(rows, document))
     others = LedgerRow(
         row="others",
         title="Others",
@@ -142,33 +152,35 @@ def _ledger(document: Document) -> str:
         ms_per_step=sum(row.ms_per_step for row in small),
         share=sum(row.share for row in small),
     )
-    return section("Where a step's time goes", _ledger_table([*rows[: len(rows) - len(small)], others]))
+    shown = [*rows[: len(rows) - len(small)], others]
+    return section(heading, _ledger_table(shown, document))
 
 
 def _whole_ledger(document: Document) -> str:
     """All rows, where the table above does not show them."""
     rows = _by_share(document)
-    return _ledger_table(rows) if sum(row.share < LEAST_SHARE for row in rows) > 1 else ""
+    return _ledger_table(rows, document) if sum(row.share < LEAST_SHARE for row in rows) > 1 else ""
 
 
 def _by_share(document: Document) -> list[LedgerRow]:
     return sorted(document.ledger, key=lambda row: -row.share)
 
 
-def _ledger_table(rows: list[LedgerRow]) -> str:
-    body = [
-        (
-            prose(row.title),
-            text.ms(row.ms_per_step),
-            text.share(row.share),
-            f"`{text.bar(row.share, BAR_WIDTH):<{BAR_WIDTH}}`",
-            prose(row.meaning),
-        )
-        for row in rows
-    ]
-    whole = (sum(row.ms_per_step for row in rows), sum(row.share for row in rows))
-    total = [("**Step**", text.ms(whole[0]), text.share(whole[1]), "", "")] if rows else []
-    return table(("Part", "Per step", "Share", "", "Meaning"), body + total, right=["Per step", "Share"])
+def _ledger_table(rows: list[LedgerRow], document: Document) -> str:
+    if not rows:
+        return ""
+    whole_ms, whole_share = sum(row.ms_per_step for row in rows), sum(row.share for row in rows)
+    time = "Time" if is_whole_trace(document) else "Per step"
+    columns = {
+        "Part": [*(prose(row.title) for row in rows), f"**{whole_word(document)}**"],
+        time: [*(text.ms(row.ms_per_step) for row in rows), text.ms(whole_ms)],
+        "Share": [*(text.share(row.share) for row in rows), text.share(whole_share)],
+        "": [*(f"`{text.bar(row.share, BAR_WIDTH):<{BAR_WIDTH}}`" for row in rows), ""],
+        "Most of it": [*(prose(account.names_in(row, document)) for row in rows), ""],
+        "Meaning": [*(prose(row.meaning) for row in rows), ""],
+    }
+    filled = {header: cells for header, cells in columns.items() if any(cells)}
+    return table(list(filled), list(zip(*filled.values(), strict=True)), right=[time, "Share"])
 
 
 def _trust(document: Document) -> str:
@@ -203,16 +215,17 @@ def _lines(document: Document) -> str:
 
 
 def _operators(document: Document) -> list[str]:
-    return [
-        _joined(
-            f"{shown.title}:",
-            table(
-                shown.columns, [(code(name), *cells) for name, *cells in shown.rows], right=shown.columns[1:]
-            ),
-            " ".join(map(prose, shown.notes)),
-        )
-        for shown in operators.tables(document)
-    ]
+    return [_joined(f"{shown.title}:", _table(shown)) for shown in operators.tables(document)]
+
+
+def _account(document: Document) -> list[str]:
+    shown = account.table(document)
+    return [_table(shown)] if shown else []
+
+
+def _table(shown: operators.Table) -> str:
+    rows = [(code(name), *cells) for name, *cells in shown.rows]
+    return _joined(table(shown.columns, rows, right=shown.columns[1:]), " ".join(map(prose, shown.notes)))
 
 
 def _how_measured(document: Document) -> list[str]:

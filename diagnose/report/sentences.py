@@ -8,12 +8,14 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from diagnose.document import savings, text
+from diagnose.document.leads import is_healthy
 from diagnose.document.model import GPU_NOT_RECORDED, SAVINGS_UNKNOWN, Document, Finding, Spread, Steps
 from diagnose.document.queries import (
     automatic,
     has_script,
     in_state,
     is_complete,
+    is_whole_trace,
     ledger_ms,
     metric,
     on_one_machine,
@@ -27,6 +29,7 @@ from diagnose.document.queries import (
     saw_no_step,
     shell_line,
     step_ms,
+    warming_up,
 )
 from diagnose.document.text import count, factor, ms, share
 from diagnose.document.unjudged import unjudged
@@ -126,7 +129,8 @@ def bound(document: Document) -> str:
     if not is_complete(document):
         return ""
     row = max(document.ledger, key=lambda one: one.share)
-    return f"The largest part of the step is {row.title.lower()}, {share(row.share)} of it: {row.meaning}."
+    whole = "recording" if is_whole_trace(document) else "step"
+    return f"The largest part of the {whole} is {row.title.lower()}, {share(row.share)} of it: {row.meaning}."
 
 
 # ---- how far to trust them
@@ -305,6 +309,13 @@ def then(document: Document) -> str:
 
 def nothing_to_do(document: Document) -> str:
     """In place of an empty plan."""
+    if not is_healthy(document):
+        if warming_up(document) is not None:
+            return (
+                "Record later steps: `schedule(wait=1, warmup=3, active=5)`, and `prof.step()` after each. "
+                "What took the time here:"
+            )
+        return "No rule knows a fix for this. Look here first:"
     costs = {"lines": document.lines, "operators": document.operators, "kernels": document.kernels}
     shown = [name for name, rows in costs.items() if rows]
     several = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

@@ -20,7 +20,7 @@ from diagnose.document.queries import (
     saw_no_step,
     shell_line,
 )
-from diagnose.report import sentences, throughput, verification
+from diagnose.report import account, sentences, throughput, verification
 from diagnose.report.fitting import Block, fitted
 from diagnose.report.patch import FILE as FIXES
 from diagnose.report.patch import first_change
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 TOP_FIXES = 3
 TOP_ROWS, LEAST_ROWS = 3, 2
 MOST_TRIED = 4
+BAR_WIDTH = 12
 MOST_CHANGED = 6  # lines of the first fix's change
 TAB_URL = "http://localhost:6006/#diagnose"  # where TensorBoard shows the run unless told another port
 HEIGHT = 24
@@ -55,9 +56,9 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
             Block(_paragraph(document.headline, width, "bold"), least=3, weight=4),
             Block(_paragraph(sentences.doubt(document) or happened, width, "yellow"), weight=4),
         ],
-        _fixes(document, first_change(document, out), width),
+        _fixes(document, first_change(document, out), width) or _looks(document, width),
         [
-            *_ledger(document),
+            *_ledger(document, width),
             Block(_paragraph(" · ".join(throughput.told(document)), width), least=0, weight=2),
             Block(_paragraph(fastest, width), least=0, weight=3),
         ],
@@ -112,18 +113,33 @@ def _plain(sentence: str) -> str:
     return text.clean(sentence).replace("`", "")
 
 
-def _ledger(document: Document) -> list[Block]:
+def _looks(document: Document, width: int) -> list[Block]:
+    """Where to look first, where no fix is known."""
+    return [
+        Block(_paragraph(f"{number}. {look}", width), least=int(number == 1), weight=4)
+        for number, look in enumerate(account.looks(document), 1)
+    ]
+
+
+def _ledger(document: Document, width: int) -> list[Block]:
     rows = sorted(document.ledger, key=lambda row: -row.share)
-    shown = [(row.title, row.ms_per_step, row.share) for row in rows[:TOP_ROWS]]
+    shown = [
+        (row.title, row.ms_per_step, row.share, account.names_in(row, document)) for row in rows[:TOP_ROWS]
+    ]
     if rest := rows[TOP_ROWS:]:
-        shown.append(("the rest", sum(row.ms_per_step for row in rest), sum(row.share for row in rest)))
-    return [Block([_row(*row)], least=int(number < LEAST_ROWS), weight=5) for number, row in enumerate(shown)]
+        shown.append(("the rest", sum(row.ms_per_step for row in rest), sum(row.share for row in rest), ""))
+    return [
+        Block([_row(*row, width)], least=int(number < LEAST_ROWS), weight=5)
+        for number, row in enumerate(shown)
+    ]
 
 
-def _row(title: str, ms: float, part: float) -> Text:
+def _row(title: str, ms: float, part: float, names: str, width: int) -> Text:
     from rich.text import Text
 
-    return Text(f"{text.clean(title):<22} {text.ms(ms):>11} {text.share(part):>8}  {text.bar(part, 30)}")
+    bar = f"{text.bar(part, BAR_WIDTH):<{BAR_WIDTH}}"
+    line = f"{text.clean(title):<22} {text.ms(ms):>11} {text.share(part):>8}  {bar}  {_plain(names)}"
+    return Text((line if len(line) <= width else f"{line[: width - 1]}…").rstrip())
 
 
 def _fixes(document: Document, change: list[str], width: int) -> list[Block]:

@@ -70,5 +70,16 @@ def total(a: ArrayLike) -> int:
     return int((covered[:, 1] - covered[:, 0]).sum())
 
 
+def covered_before(a: ArrayLike, times: ArrayLike) -> NDArray[np.int64]:
+    """How much of ``a`` (ns) lies before each of the times (ns)."""
+    covered, moments = union(a), np.asarray(times, dtype=np.int64)
+    if not len(covered):
+        return np.zeros(len(moments), np.int64)
+    whole = np.concatenate(([0], np.cumsum(covered[:, 1] - covered[:, 0])))
+    begun = np.searchsorted(covered[:, 0], moments, side="right")
+    unfinished = np.maximum(covered[np.maximum(begun - 1, 0), 1] - moments, 0)
+    return np.asarray(whole[begun] - np.where(begun > 0, unfinished, 0))
+
+
 def _as_pairs(a: ArrayLike) -> Intervals:
     return np.asarray(a, dtype=np.int64).reshape(-1, 2)

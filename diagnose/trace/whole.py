@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 BLOCKING_CALL = re.compile(r"^(cuda|hip|cu)\w*(Synchronize|Memcpy)")
-CLOSING_CALL = re.compile(r"^(cuda|hip)DeviceSynchronize$")
 # of the recording, from which a wait at its beginning is left out and mentioned: less is no matter
 LONG_WAIT = 0.05
 # of the time left out, in that call; and of the call, without GPU work: a copy has its own at the end
@@ -20,20 +19,14 @@ def whole_recording(host: pd.DataFrame, device: pd.DataFrame) -> tuple[NDArray[n
     """From the first to the last op, runtime call, annotation, mark or GPU event, shape (1, 2), and notes.
     Python frames and the profiler's own work do not count.
 
-    Two waits are nobody's step. A profiler that stops waits for the GPU. And a recording that begins while
-    the GPU works on what was launched before it may begin with a wait for that.
+    A recording that begins while the GPU works on what was launched before it may begin with a wait for that:
+    this is left out.
     """
     rows = host[host["kind"].isin(["op", "runtime", "annotation", "mark"]).to_numpy()]
     begin = np.concatenate((rows["start_ns"], device["start_ns"]))
     if not len(begin):
         return np.zeros((1, 2), dtype=np.int64), ()
-    counts = ~_closing(rows) if len(device) else np.ones(len(rows), dtype=bool)
-    end = np.concatenate(
-        (
-            (rows["start_ns"] + rows["dur_ns"]).to_numpy()[counts],
-            (device["start_ns"] + device["dur_ns"]).to_numpy(),
-        )
-    )
+    end = np.concatenate((rows["start_ns"] + rows["dur_ns"], device["start_ns"] + device["dur_ns"]))
     first, last = int(begin.min()), int(end.max())
     waited_until, call = _first_wait(rows, device, first)
     if waited_until - first < LONG_WAIT * (last - first) or waited_until >= last:
@@ -44,13 +37,6 @@ def whole_recording(host: pd.DataFrame, device: pd.DataFrame) -> tuple[NDArray[n
         "anything that was recorded: for work launched before the recording, or for the GPU to start up."
     )
     return np.array([[waited_until, last]], dtype=np.int64), (note,)
-
-
-def _closing(rows: pd.DataFrame) -> NDArray[np.bool_]:
-    """Which rows are a wait for the GPU in no op, after the last op and launch."""
-    closing = _named(rows, CLOSING_CALL) & (rows["parent"] < 0).to_numpy()
-    others = rows["start_ns"].to_numpy()[~closing & (rows["kind"] != "annotation").to_numpy()]
-    return np.asarray(closing & (rows["start_ns"].to_numpy() > others.max(initial=np.iinfo(np.int64).min)))
 
 
 def _first_wait(rows: pd.DataFrame, device: pd.DataFrame, first_ns: int) -> tuple[int, str]:

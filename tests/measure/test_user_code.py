@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.areas.user_code import _covered_before, self_ns
+from diagnose.measure.areas.user_code import self_ns
 from diagnose.measure.measured import FACT_SELECTORS, Measured
+from diagnose.trace.intervals import covered_before
 
 TIMELINE = """
 main  0    1000  step  ProfilerStep#1
@@ -30,8 +31,8 @@ def costs(name: str, one: Measured) -> dict[int, float]:
 
 def test_covered_time_before_a_moment() -> None:
     intervals = np.array([[10, 20], [30, 50]], np.int64)
-    assert _covered_before(intervals, np.array([0, 10, 15, 25, 40, 60])).tolist() == [0, 0, 5, 10, 20, 30]
-    assert _covered_before(intervals[:0], np.array([5])).tolist() == [0]
+    assert covered_before(intervals, np.array([0, 10, 15, 25, 40, 60])).tolist() == [0, 0, 5, 10, 20, 30]
+    assert covered_before(intervals[:0], np.array([5])).tolist() == [0]
 
 
 def test_self_time_leaves_out_calls_of_other_lines_and_time_outside() -> None:

@@ -21,7 +21,7 @@ from .documents import change
 
 TIMELINE = """
 main  0     1000  step  ProfilerStep#1
-main  100   800   op    aten::mm
+main  20    960   op    aten::mm
 """
 # Twice the standard error of the median of 20 steps: 2 x 1.2533 x 1.4826 x MAD / sqrt(20) = 0.831 MAD.
 STEADY = [10.0] * 20

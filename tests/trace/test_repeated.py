@@ -149,13 +149,3 @@ def test_a_wait_for_recorded_work_stays() -> None:
         event("aten::mm", 70, 5), launch(71, 2, 2), kernel("gemm", 74, 26, 2),
     )  # fmt: skip
     assert windows(trace) == [(0, 100, True)]
-
-
-def test_the_closing_wait_ends_with_the_gpu() -> None:
-    trace = read(
-        event("aten::mm", 0, 5),
-        launch(1, 2, 1),
-        kernel("gemm", 4, 50, 1),
-        launch(6, 94, 9, "cudaDeviceSynchronize"),
-    )
-    assert windows(trace) == [(0, 54, True)]

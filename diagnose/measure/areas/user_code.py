@@ -28,7 +28,7 @@ from diagnose.measure.measured import (
 )
 from diagnose.measure.selection import SELECTORS, Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, started_in
-from diagnose.trace.intervals import intersect, subtract, total
+from diagnose.trace.intervals import covered_before, intersect, subtract, total
 from diagnose.trace.nesting import innermost
 
 # A step's own parts: a call around one of them is the loop's or a step function's, and no line of its own.
@@ -133,23 +133,12 @@ def self_ns(view: Selection, within: Intervals) -> np.ndarray:
     """Per call, ns: its time inside ``within`` that lies in no other call of the script's own lines."""
     calls = view.calls
     start, dur = (calls[name].to_numpy() for name in ("start_ns", "dur_ns"))
-    covered = _covered_before(within, start + dur) - _covered_before(within, start)
+    covered = covered_before(within, start + dur) - covered_before(within, start)
     around = innermost(start, dur, np.ones(len(calls), bool), np.zeros(len(calls), np.int64))
     nested = around >= 0
     return covered - np.bincount(around[nested], weights=covered[nested], minlength=len(calls)).astype(
         np.int64
     )
-
-
-def _covered_before(intervals: Intervals, times: np.ndarray) -> np.ndarray:
-    """How much (ns) of the sorted, disjoint intervals lies before each time."""
-    if not len(intervals):
-        return np.zeros(len(times), np.int64)
-    whole = np.concatenate([[0], np.cumsum(intervals[:, 1] - intervals[:, 0])])
-    before = np.searchsorted(intervals[:, 0], times, side="right")
-    last = np.maximum(before - 1, 0)
-    unfinished = np.maximum(intervals[last, 1] - times, 0)
-    return whole[before] - np.where(before > 0, unfinished, 0)
 
 
 @dataclass(frozen=True)

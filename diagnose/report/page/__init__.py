@@ -15,7 +15,7 @@ from diagnose.document import queries as questions
 from diagnose.document import savings, text
 from diagnose.document.model import Document
 from diagnose.judge.terms import State
-from diagnose.report import findings, html, operators, ranks, sentences, templates, verification
+from diagnose.report import account, findings, html, operators, ranks, sentences, templates, verification
 from diagnose.report.figures import figures
 from diagnose.report.page.passed import passed
 from diagnose.report.page.picture import packed
@@ -52,6 +52,7 @@ _SECTIONS = {  # file of templates/parts → heading; a section without content 
     "bounds": "What bounds the step",
     "hypothetical": "Would matter on a GPU",
     "trust": "How far to trust these numbers",
+    "account": account.HEADING,
     "lines": "Your lines",
     "operators": operators.HEADING,
     "times": "Step times",
@@ -97,7 +98,7 @@ def fragment(document: Document) -> str:
     sections = [
         {
             "id": name,
-            "title": title,
+            "title": f"Where {questions.whose_time(document)} time goes" if name == "step" else title,
             "count": sum(len(questions.in_state(document, state)) for state in _COUNTED.get(name, ())),
             "body": html.trusted(parts[name]),
             "hidden": name in _FROM_PICTURE,
@@ -118,6 +119,7 @@ def assets() -> dict[str, bytes]:
 def _environment() -> Environment:
     environment = templates.environment("page/templates")
     environment.globals |= {
+        "account": account,
         "ask": questions,
         "figures": figures,
         "findings": findings,

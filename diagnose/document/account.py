@@ -1,0 +1,55 @@
+"""The account as the result document's keys `account` and `named_share`."""
+
+from __future__ import annotations
+
+from diagnose.document import model
+from diagnose.measure.account import RowAccount, Spender, account
+from diagnose.measure.names import Name
+from diagnose.measure.sources import Sources
+from diagnose.predict.headroom import headroom_ms
+from diagnose.predict.prediction import Prediction
+
+
+def account_rows(prediction: Prediction, sources: Sources) -> tuple[list[model.RowAccount], float | None]:
+    """The rows that have spenders, and the named share; None without a step."""
+    measured = prediction.measured
+    rows = account(measured)
+    step_ms = measured.number("step_ms")
+    on_host: dict[Name, float | None] = {}  # of all that it does, in whichever row
+
+    def headroom(found: Spender) -> float | None:
+        if len(found.device):
+            return headroom_ms(found, prediction)
+        if found.name not in on_host:
+            on_host[found.name] = headroom_ms(found, prediction)
+        return on_host[found.name]
+
+    def spender(found: Spender, row: RowAccount) -> model.Spender:
+        ms = measured.row_ms(row.row) * found.ns / row.ns
+        return model.Spender(
+            name=shown(found.name, sources),
+            kind=found.name.kind,
+            mostly=found.mostly,
+            file=sources.shown(found.name.file) if found.name.line >= 0 else None,
+            line=found.name.line if found.name.line >= 0 else None,
+            ms_per_step=ms,
+            share=ms / step_ms,
+            count_per_step=found.count / measured.timeline.step_count if measured.timeline else 0.0,
+            headroom_ms=headroom(found),
+        )
+
+    shown_rows = [
+        model.RowAccount(row=row.row, spenders=[spender(found, row) for found in row.spenders])
+        for row in rows
+        if row.spenders
+    ]
+    whole_ns = sum(row.ns for row in rows)
+    return shown_rows, sum(row.named_ns for row in rows) / whole_ns if whole_ns else None
+
+
+def shown(name: Name, sources: Sources) -> str:
+    """`train.py:41`, `aten::cat`, `backward of aten::mm`, `after aten::cat`."""
+    text = f"{sources.shown(name.file)}:{name.line}" if name.line >= 0 else name.text
+    if name.backward:
+        text = f"backward of {text}"
+    return f"after {text}" if name.kind == "gap" else text

@@ -1,0 +1,114 @@
+"""Leads: who spends most of what a step need not take, where to look first.
+
+They hold where no rule knows a fix: names and times are measured, and the headroom is what would be gained at
+most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from diagnose.document.model import Document
+from diagnose.document.queries import ledger_ms, planned
+
+HEALTHY = 0.05  # of the step: the rules' own threshold; with less headroom nothing is worth fixing
+# what a step is for; the rest would be gone if it took no time
+_WORK_ROWS = ("compute", "forward", "backward", "optimizer")
+FAR_MORE = 4  # times what the plan's first fix is about: it would be a detail in the first place
+
+_LOOK = {
+    "exposed_communication": "let it run beside computation, or send less and less often",
+    "exposed_copies": "copy less, from pinned memory and with `non_blocking=True`",
+    "input_wait": "load batches ahead in worker processes, or make loading cheaper",
+    "first_calls": "record later steps, in which nothing is loaded or set up any more",
+    "compilation": "record later steps, in which nothing is compiled any more",
+    "allocator": "keep buffers instead of requesting them in each step",
+    "profiler": "switch it off where you do not need it",
+    "host_sync": "read values of the GPU later, or less often",
+    "launch_bound": "fewer, larger operators: `torch.compile`, CUDA graphs, a larger batch",
+    "host_work": "find out what it does on the host: work on CPU tensors, a lock, a first call",
+    "queued": "see what else uses this GPU (`nvidia-smi`), and what this stream waits for",
+    "host_reads": "read values less often",
+    "copies": "copy and convert less",
+    "operators": "move it out of the loop, or do less of it",
+    "python": "time this part of your code; do it once, in fewer calls, or elsewhere",
+}
+
+
+@dataclass(frozen=True)
+class Lead:
+    """A spender of rows that are not the step's own work. ``row`` is that in which it spends most;
+    ``headroom_ms`` is None where nothing could be replayed.
+    """
+
+    name: str
+    kind: str
+    mostly: str
+    row: str
+    ms: float
+    share: float
+    headroom_ms: float | None
+
+    @property
+    def look(self) -> str:
+        """What to do about time of this kind; may be empty."""
+        return _LOOK.get(self.row, "")
+
+
+def leads(document: Document) -> list[Lead]:
+    """The leads, largest headroom first; those that spend most where none is known or worth a fix, as while
+    the GPU waits for what was not recorded.
+    """
+    found: dict[tuple[str, str], list[Lead]] = {}
+    for account in document.account:
+        for one in account.spenders if is_spare(account.row, document) else []:
+            lead = Lead(
+                one.name, one.kind, one.mostly, account.row, one.ms_per_step, one.share, one.headroom_ms
+            )
+            found.setdefault((lead.kind, lead.name), []).append(lead)
+    together = [_together(same) for same in found.values()]
+    worth = HEALTHY * (ledger_ms(document) or 0.0)
+    known = any((lead.headroom_ms or 0.0) >= worth for lead in together)
+    return sorted(together, key=lambda lead: -(lead.headroom_ms or 0.0) if known else -lead.ms)
+
+
+def _together(same: list[Lead]) -> Lead:
+    """The spender in all rows, named after the row in which it spends most."""
+    most = max(same, key=lambda lead: lead.ms)
+    return Lead(
+        most.name,
+        most.kind,
+        most.mostly,
+        most.row,
+        sum(lead.ms for lead in same),
+        sum(lead.share for lead in same),
+        most.headroom_ms,
+    )
+
+
+def leading(document: Document) -> Lead | None:
+    """The lead that says more than the plan: without one, or where its first fix is about far less."""
+    lead = next(iter(leads(document)), None)
+    if lead is None or is_healthy(document) or lead.share < HEALTHY:
+        return None
+    first = next(iter(planned(document)), None)
+    known = (first.share or 0.0) if first is not None else 0.0
+    return lead if known < lead.share / FAR_MORE else None
+
+
+def headroom_share(document: Document) -> float:
+    """Of the step, 0-1: what is not its own work."""
+    return sum(row.share for row in document.ledger if is_spare(row.row, document))
+
+
+def is_spare(row: str, document: Document) -> bool:
+    """Whether a row of the ledger is not the step's own work. Where nothing marks the model's forward, as in
+    traces of others, operators on a host without a GPU are.
+    """
+    no_model = all(other.row != "forward" for other in document.ledger)
+    return row not in _WORK_ROWS and not (row == "operators" and no_model)
+
+
+def is_healthy(document: Document) -> bool:
+    """Whether nothing that a step need not take is worth fixing."""
+    return headroom_share(document) < HEALTHY

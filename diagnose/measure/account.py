@@ -1,0 +1,318 @@
+"""The account: who spends each row of the ledger.
+
+While the GPU idles, the thread that launches its next event holds it up, and of that thread the innermost
+event; while it is busy, what launched the event that runs. Time in which no event of the thread runs goes to
+the user's lines that make calls then in the detail phase; without one it is named after the event before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from diagnose.measure.areas.user_code import line_times, short_callee
+from diagnose.measure.innermost import own_pieces
+from diagnose.measure.kernel_names import short_name
+from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
+from diagnose.measure.measured import Measured
+from diagnose.measure.names import Name, around, inside, names, step_ranges
+from diagnose.measure.selection import Selection
+from diagnose.measure.totals import counted_once
+from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
+from diagnose.trace.intervals import covered_before, subtract, total, union
+from diagnose.trace.nesting import nearest
+
+LEAST_ROW = 0.05  # of the step: smaller rows have no account
+LEAST_SPENDER = 0.01  # of the step
+MOST_SPENDERS = 5  # of a row
+MOSTLY = 0.5  # of a spender's time, for what is inside it to be named
+UNNAMED = -1
+
+
+@dataclass(frozen=True)
+class Spender:
+    """Who spends ``ns`` of a row, in all complete steps, with ``count`` events. ``mostly``: the operator,
+    function or kernel inside that takes most of it; may be empty.
+
+    ``host`` (ns, by thread), ``calls`` (host rows) and ``device`` (rows): all that it does, in any row. Of
+    the time on the host only ``host_share`` is its own.
+    """
+
+    name: Name
+    mostly: str
+    ns: int
+    count: int
+    host: dict[int, Intervals] = field(default_factory=dict)
+    calls: Rows = field(default_factory=lambda: NO_ROWS)
+    device: Rows = field(default_factory=lambda: NO_ROWS)
+    host_share: float = 1.0
+
+
+@dataclass(frozen=True)
+class RowAccount:
+    """A row of the ledger: its ``ns`` in all complete steps, how many of them have a name, and the largest
+    spenders, largest first.
+    """
+
+    row: str
+    ns: int
+    named_ns: int
+    spenders: list[Spender]
+
+
+def account(measured: Measured) -> list[RowAccount]:
+    """The rows of the ledger in its order; smaller ones without spenders."""
+    view, ledger = measured.timeline, measured.ledger
+    if view is None or ledger is None:
+        return []
+    whole = int(np.diff(ledger.span).sum())
+    device = _DeviceTime(view) if view.has_device else None
+    host = _HostTime(view)
+    rows = []
+    for row, intervals in ledger.rows.items():
+        busy = device is not None and row in BUSY_ROWS
+        spent: _DeviceTime | _HostTime = device if device is not None and busy else host
+        pieces = spent.pieces(row, intervals)
+        named_ns = int(pieces["ns"][pieces["key"] != UNNAMED].sum())
+        ns = int(np.diff(intervals).sum()) if len(intervals) else 0
+        found: list[Spender] = []
+        if ns >= LEAST_ROW * whole:
+            lines = [] if busy else _lines_in_gaps(measured, row, host, intervals, pieces)
+            found = _largest(spent, pieces, lines, LEAST_SPENDER * whole)
+        rows.append(RowAccount(row, ns, named_ns, found))
+    return rows
+
+
+def _largest(
+    spent: _DeviceTime | _HostTime, pieces: pd.DataFrame, lines: list[Spender], least_ns: float
+) -> list[Spender]:
+    """The largest spenders of a row; ``lines`` are those of its gaps, which have no other name then."""
+    named = pieces[pieces["key"] != UNNAMED]
+    by_key = named.groupby("key")["ns"].sum()
+    found = [
+        spent.spender(key, pieces[pieces["key"] == key], ns)
+        for key, ns in zip(by_key.index.tolist(), by_key.tolist(), strict=True)
+        if ns >= least_ns and not (lines and key < UNNAMED)
+    ]
+    return sorted(_merged([*found, *lines], least_ns), key=lambda one: -one.ns)[:MOST_SPENDERS]
+
+
+def _merged(spenders: list[Spender], least_ns: float) -> list[Spender]:
+    """A line may spend time in its own events and between them."""
+    by_name: dict[Any, list[Spender]] = {}
+    for one in spenders:
+        at_line = one.name.line >= 0 and not one.name.backward and one.name.kind == "line"
+        by_name.setdefault((one.name.file, one.name.line) if at_line else one.name, []).append(one)
+    merged = [_one(same) for same in by_name.values()]
+    return [one for one in merged if one.ns >= least_ns]
+
+
+def _one(same: list[Spender]) -> Spender:
+    if len(same) == 1:
+        return same[0]
+    ns = sum(one.ns for one in same)
+    lanes = {lane for one in same for lane in one.host}
+    host = {lane: union(np.concatenate([one.host.get(lane, NO_INTERVALS) for one in same])) for lane in lanes}
+    own_share = min(1.0, ns / max(sum(map(total, host.values())), 1))
+    return replace(same[0], ns=ns, host=host, host_share=own_share)
+
+
+def _lines_in_gaps(
+    measured: Measured, row: str, host: _HostTime, intervals: Intervals, pieces: pd.DataFrame
+) -> list[Spender]:
+    """The user's lines that make calls while no event of the training thread runs, by the detail phase."""
+    detail = measured.detail
+    gaps_ns = int(pieces["ns"][pieces["key"] < UNNAMED].sum())
+    if detail is None or not len(detail.calls) or not gaps_ns:
+        return []
+    recorded = np.asarray(detail.kind != "python") & detail.on_training_thread & ~step_ranges(detail)
+    within = subtract(
+        detail.ledger.rows.get(row, NO_INTERVALS), detail.host_intervals(np.flatnonzero(recorded))
+    )
+    gaps = host.gaps(intervals)
+    return [
+        Spender(
+            Name("line", line.function, line.file, line.line),
+            short_callee(line.callee),
+            round(line.share * gaps_ns),
+            round(line.count_per_step * host.view.step_count),
+            {host.view.trace.training_thread: gaps},
+            host_share=min(1.0, line.share),
+        )
+        for line in line_times(detail, np.flatnonzero(detail.calls_in_steps), within)
+    ]
+
+
+def _mostly(pieces: pd.DataFrame, whole_ns: int) -> Any:
+    """What more than `MOSTLY` of the time is spent inside; None if there is nothing of the kind."""
+    by_part = pieces[pieces["inside"] != UNNAMED].groupby("inside")["ns"].sum()
+    if not len(by_part) or by_part.max() < MOSTLY * whole_ns:
+        return None
+    return by_part.idxmax()
+
+
+# ---- the host
+
+
+class _HostTime:
+    """What the threads do that train or launch; time by the innermost event."""
+
+    def __init__(self, view: Selection) -> None:
+        self.view = view
+        self.tid = view.host["tid"].to_numpy()
+        self.inside = inside(view)
+        everywhere = step_ranges(view)
+        self._divide(everywhere)
+        while (more := self.names.of_everything(view) & ~everywhere).any():
+            everywhere |= more
+            self._divide(everywhere)
+
+    def _divide(self, left_out: np.ndarray) -> None:
+        """The threads' time by the innermost event but those left out; and what events are called then."""
+        view = self.view
+        counts = dispatching_threads(view) & ~left_out
+        rows = np.flatnonzero(counts)
+        start = view.host["start_ns"].to_numpy()
+        caller = nearest(counts, around(view), around(view)[rows])
+        owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), rows, caller)
+        order = np.lexsort((own[:, 0], self.tid[owner]))
+        owner, own = owner[order], own[order]
+        lane = self.tid[owner]
+        for thread in np.unique(lane):  # events may overlap without one enclosing the other
+            mine = np.flatnonzero(lane == thread)
+            reach = np.maximum.accumulate(own[mine, 1])[:-1]
+            own[mine[1:], 0] = np.maximum(own[mine[1:], 0], reach)
+        lasting = own[:, 1] > own[:, 0]
+        self.owner, self.own, self.lane = owner[lasting], own[lasting], lane[lasting]
+        steps_ns = _inside(view.host_span, self.own)
+        self.names = names(view, np.bincount(self.owner, steps_ns, minlength=len(view.host)))
+
+    def pieces(self, row: str, intervals: Intervals) -> pd.DataFrame:
+        """Of the times of a row: ``key`` of who spends them, what is ``inside``, ``ns``."""
+        frames, main = [], self.view.trace.training_thread
+        lane = self._holding_up(intervals)
+        left = [intervals[lane == main]]
+        for thread in np.unique(lane[lane != main]).tolist():
+            mine = intervals[lane == thread]
+            frames.append(self._spent(thread, mine))
+            left.append(subtract(mine, self.own[self.lane == thread]))
+        rest = union(np.concatenate(left))
+        frames += [self._spent(main, rest), self._between(self.gaps(rest))]
+        return pd.concat(frames, ignore_index=True)
+
+    def _spent(self, thread: int, intervals: Intervals) -> pd.DataFrame:
+        mine = np.flatnonzero(self.lane == thread)
+        ns = _inside(intervals, self.own[mine])
+        mine, ns = mine[ns > 0], ns[ns > 0]
+        owner = self.owner[mine]
+        return pd.DataFrame({"key": self.names.of[owner], "inside": self.inside[0][owner], "ns": ns})
+
+    def _between(self, gaps: Intervals) -> pd.DataFrame:
+        """Times of the training thread in which nothing of it runs, by the name of what ran before."""
+        before = self._before(gaps[:, 0])
+        key = np.where(before >= 0, self.names.of[before], UNNAMED)
+        return pd.DataFrame(
+            {"key": np.where(key >= 0, -2 - key, UNNAMED), "inside": UNNAMED, "ns": np.diff(gaps).reshape(-1)}
+        )
+
+    def gaps(self, intervals: Intervals) -> Intervals:
+        """The part of these times in which nothing of the training thread runs."""
+        return subtract(intervals, self.own[self.lane == self.view.trace.training_thread])
+
+    def _before(self, times: np.ndarray) -> Rows:
+        """The last event of the training thread that worked before each time; -1 if none did."""
+        mine = np.flatnonzero(self.lane == self.view.trace.training_thread)
+        at = np.searchsorted(self.own[mine, 0], times, side="right") - 1
+        return (
+            np.where(at >= 0, self.owner[mine[np.maximum(at, 0)]], -1)
+            if len(mine)
+            else np.full(len(times), -1)
+        )
+
+    def _holding_up(self, intervals: Intervals) -> np.ndarray:
+        """The thread that launches what the busiest device runs after each time; without one the training
+        thread.
+        """
+        view, main = self.view, self.view.trace.training_thread
+        if not view.has_device:
+            return np.full(len(intervals), main)
+        here = np.flatnonzero(view.device["device"].to_numpy() == view.devices[0])
+        following = np.searchsorted(view.device["start_ns"].to_numpy()[here], intervals[:, 1])
+        launch = np.append(view.device["launch"].to_numpy()[here], -1)[following]
+        return np.where(launch >= 0, self.tid[launch], main)
+
+    def spender(self, key: int, pieces: pd.DataFrame, ns: int) -> Spender:
+        if key < UNNAMED:
+            return self._gap(-2 - key, ns)
+        mine = self.names.of[self.owner] == key
+        lanes = {
+            int(lane): union(self.own[mine & (self.lane == lane)]) for lane in np.unique(self.lane[mine])
+        }
+        of = np.flatnonzero((self.names.of == key) & self.view.in_steps)
+        outer = around(self.view)[of]
+        begins = (outer < 0) | (self.names.of[outer] != key)
+        calls = of[np.asarray(self.view.kind == "runtime")[of]]
+        part = _mostly(pieces, ns)
+        name = self.names.name(key)
+        text = "" if part is None else self.inside[1](int(part))
+        return Spender(name, "" if text == name.text else text, ns, int(begins.sum()), lanes, calls)
+
+    def _gap(self, number: int, ns: int) -> Spender:
+        main = self.view.trace.training_thread
+        gaps = self.gaps(self.view.host_span)
+        mine = gaps[self.names.of[self._before(gaps[:, 0])] == number]
+        name = self.names.name(number)
+        return Spender(name._replace(kind="gap"), "", ns, len(mine), {main: mine})
+
+
+# ---- the device
+
+
+class _DeviceTime:
+    """What the busiest device runs, by what launched it; time in which several events run counts once."""
+
+    def __init__(self, view: Selection) -> None:
+        self.view = view
+        self.rows = np.flatnonzero(view.device["device"].to_numpy() == view.devices[0])
+        self.row, self.once = counted_once(view, self.rows)
+        self.launch = view.device["launch"].to_numpy()[self.rows]
+        linked = self.launch >= 0
+        weights = np.maximum(self.once[:, 1] - self.once[:, 0], 0) * view.device_in_steps[self.rows]
+        self.names = names(view, np.bincount(self.launch[linked], weights[linked], minlength=len(view.host)))
+        texts = view.device["name"].array
+        shorts, of_category = np.unique(
+            [short_name(str(name)) for name in texts.categories], return_inverse=True
+        )
+        self.kernels: list[str] = shorts.tolist()
+        self.kernel = np.append(of_category, -1)[texts.codes[self.rows]]
+        number = np.where(linked, np.append(self.names.of, -1)[self.launch], -1)
+        told = self.names.told()
+        # a call of the runtime says less than the kernel that it launches
+        by_kernel = ~linked | ~np.append(told, False)[np.where(linked, self.launch, -1)]
+        self.key = np.where(by_kernel, -2 - self.kernel, number)
+
+    def pieces(self, row: str, intervals: Intervals) -> pd.DataFrame:
+        """As of the host."""
+        ns = _inside(intervals, self.once)
+        some = (ns > 0) & (self.row == row)
+        return pd.DataFrame({"key": self.key[some], "inside": self.kernel[some], "ns": ns[some]})
+
+    def spender(self, key: int, pieces: pd.DataFrame, ns: int) -> Spender:
+        mine = self.rows[(self.key == key)]
+        count = int(self.view.device_in_steps[mine].sum())
+        if key < UNNAMED:
+            return Spender(Name("kernel", self.kernels[-2 - key]), "", ns, count, device=mine)
+        part = _mostly(pieces, ns)
+        mostly = "" if part is None else self.kernels[int(part)]
+        return Spender(self.names.name(key), mostly, ns, count, device=mine)
+
+
+def _inside(intervals: Intervals, pieces: Intervals) -> np.ndarray:
+    """How much of each piece lies inside the intervals, ns."""
+    if not len(pieces):
+        return np.zeros(0, np.int64)
+    ends = np.maximum(pieces[:, 1], pieces[:, 0])
+    return covered_before(intervals, ends) - covered_before(intervals, pieces[:, 0])

@@ -1,0 +1,209 @@
+"""What host events are called in the account of a step: each by the best name there is.
+
+Best first: the user's own line, the user's annotation, the module, the operator, a library's function, the
+call of the runtime. A name that holds nearly all of what is asked about tells nothing (`main`, a range around
+the whole step): then the next one is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from diagnose.measure.areas.user_code import short_callee
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import Rows, once
+from diagnose.trace.nesting import innermost, nearest
+from diagnose.trace.quirks import BACKWARD_ROOT, FRAME, LOADER_NEXT, MODULE_CALL, PROFILER_STEP
+
+Kind = Literal["line", "annotation", "module", "operator", "function", "call", "kernel", "gap"]
+
+MOST_TOLD = 0.8  # of the time: a name that holds more is no answer to who spends it
+# A line that calls one of these is known to every reader: what is inside is asked about.
+_PARTS = ("forward", "backward", "optimizer", "tick")
+_INNER: tuple[Kind, ...] = ("operator", "function", "call")
+_PLACES: tuple[Kind, ...] = ("line", "annotation", "module")
+# Ranges around a step, and torch's around its wrappers of a model.
+_STEP_RANGE = f"{PROFILER_STEP.pattern}|^PyTorch Profiler"
+_WRAPPER = r"^(Distributed)?DataParallel\.forward$"
+
+
+class Name(NamedTuple):
+    """``line`` is -1 but for a line of the user's; ``backward``: of the work that autograd does for it."""
+
+    kind: Kind
+    text: str
+    file: str = ""
+    line: int = -1
+    backward: bool = False
+
+
+class Level(NamedTuple):
+    """A kind of name: a number for each host event, -1 for none, and the name that a number stands for."""
+
+    kind: Kind
+    numbers: np.ndarray
+    name: Callable[[int], Name]
+    always: bool = False  # taken even where it holds nearly everything
+
+
+class Names(NamedTuple):
+    """``of``: for each host event the number of its name, -1 for none."""
+
+    of: np.ndarray
+    levels: list[Level]
+
+    def told(self) -> np.ndarray:
+        """Which events have a better name than that of a call of the runtime."""
+        calls = [number for number, level in enumerate(self.levels) if level.kind == "call"]
+        return (self.of >= 0) & ~np.isin(self.of % len(self.levels), calls)
+
+    def of_everything(self, view: Selection) -> np.ndarray:
+        """Which events are ranges that hold nearly everything, and so have no better name than their own."""
+        always = [number for number, level in enumerate(self.levels) if level.always]
+        is_range = np.asarray(view.kind == "annotation") & ~view.name_matches(_WRAPPER)
+        return is_range & (self.of >= 0) & np.isin(self.of % len(self.levels), always)
+
+    def name(self, number: int) -> Name:
+        level = self.levels[number % len(self.levels)]
+        found = level.name(number // len(self.levels) // 2)
+        return found._replace(backward=bool(number // len(self.levels) % 2))
+
+
+@once
+def around(view: Selection) -> Rows:
+    """For each host event the innermost one of any kind that encloses it on its thread; -1 if none."""
+    start, dur, tid = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns", "tid"))
+    return innermost(start, dur, np.ones(len(start), bool), tid)
+
+
+def step_ranges(view: Selection) -> np.ndarray:
+    """Which events are ranges around a step, which say nothing of who works in it."""
+    return np.asarray(view.kind == "annotation") & view.name_matches(_STEP_RANGE)
+
+
+def names(view: Selection, weight_ns: np.ndarray) -> Names:
+    """The names of all host events where each spends ``weight_ns``."""
+    levels = _levels(view)
+    whole = float(weight_ns.sum())
+    of = np.full(len(view.host), -1, np.int64)
+    place = np.full(len(view.host), -1, np.int64)
+    for position, (kind, numbers, _, always) in enumerate(levels):
+        known = numbers >= 0
+        claims = np.bincount(numbers[known], weight_ns[known], minlength=int(numbers.max(initial=-1)) + 1)
+        telling = known & (always | (np.append(claims, 0.0)[numbers] <= MOST_TOLD * whole))
+        chosen = telling & (of < 0)
+        of[chosen] = numbers[chosen] * 2 * len(levels) + position
+        if kind in _PLACES and not always:
+            place = np.where(chosen, of, place)
+    forward = _forward_of(view)
+    place_of_forward = np.where(forward >= 0, place[forward], -1)
+    renamed = (place < 0) & (place_of_forward >= 0)
+    of[renamed] = place_of_forward[renamed] + len(levels)
+    return Names(of, levels)
+
+
+@once
+def _levels(view: Selection) -> list[Level]:
+    rows = np.arange(len(view.host))
+    is_op, is_python = np.asarray(view.kind == "op"), np.asarray(view.kind == "python")
+    outer, inner = around(view), view.name.codes.astype(np.int64)
+    is_module = is_python & view.name_matches(f"^{re.escape(MODULE_CALL)}")
+    is_range = np.asarray(view.kind == "annotation") & ~step_ranges(view)
+    is_function = is_python & ~is_module
+
+    def named(wanted: np.ndarray) -> np.ndarray:
+        found = nearest(wanted, outer, rows)
+        return np.where(found >= 0, inner[found], -1)
+
+    whole = view.outermost_ops(rows)
+    operator = np.where(is_op[whole], inner[whole], -1)
+    lines, line_name = _lines(view)
+    own = np.where(_is_part(view, lines), -1, lines)
+
+    def by(kind: Kind) -> Callable[[int], Name]:
+        return lambda number: Name(kind, _text(kind, str(view.name.categories[number])))
+
+    is_call = np.isin(view.kind, ("runtime", "overhead"))
+    annotation, module = named(is_range), named(is_module)
+    own_annotation = named(is_range & ~view.name_matches(_WRAPPER))
+    return [
+        Level("line", own, line_name),
+        Level("annotation", own_annotation, by("annotation")),
+        Level("module", module, by("module")),
+        Level("operator", operator, by("operator")),
+        Level("operator", named(is_op), by("operator")),
+        Level("function", named(is_function), by("function")),
+        Level("annotation", annotation, by("annotation"), always=True),
+        Level("module", module, by("module"), always=True),
+        Level("operator", named(is_op), by("operator"), always=True),
+        Level("line", lines, line_name, always=True),
+        Level("function", named(is_function), by("function"), always=True),
+        Level("call", np.where(is_call, inner, -1), by("call"), always=True),
+    ]
+
+
+def _lines(view: Selection) -> tuple[np.ndarray, Callable[[int], Name]]:
+    """For each host event the number of its line of the user's code, -1 if unknown."""
+    host = view.host
+    known = host["line"].to_numpy() >= 0
+    table = host.loc[known, ["file", "line", "function"]]
+    numbers = np.full(len(host), -1, np.int64)
+    numbers[known] = table.groupby(["file", "line"], observed=True, sort=False).ngroup().to_numpy()
+    first = np.unique(numbers[known], return_index=True)[1]
+
+    def name(number: int) -> Name:
+        row = table.iloc[first[number]]
+        return Name("line", str(row["function"]), str(row["file"]), int(row["line"]))
+
+    return numbers, name
+
+
+def _is_part(view: Selection, lines: np.ndarray) -> np.ndarray:
+    """Which events belong to a line that calls a part of the step."""
+    parts = np.unique(lines[view.marked(*_PARTS)])
+    return np.isin(lines, parts[parts >= 0])
+
+
+def _forward_of(view: Selection) -> Rows:
+    """For each host event of a backward the operator of the forward that it belongs to; -1 for others."""
+    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
+    forward = np.flatnonzero(~backward & (sequence >= 0))
+    root = nearest(backward & (sequence >= 0), view.host["parent"].to_numpy(), np.arange(len(sequence)))
+    if not len(forward):
+        return np.full(len(sequence), -1)
+    known, last = np.unique(sequence[forward][::-1], return_index=True)
+    rows = forward[::-1][last]
+    wanted = sequence[root]
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where((root >= 0) & (known[at] == wanted), rows[at], -1)
+
+
+def _text(kind: Kind, name: str) -> str:
+    """An event's name for a reader."""
+    if name.startswith(LOADER_NEXT):
+        return "DataLoader.__next__"
+    if kind == "module":
+        return name.removeprefix(MODULE_CALL)
+    if kind == "operator":
+        return name.removeprefix(BACKWARD_ROOT).removeprefix(": ")
+    frame = FRAME.fullmatch(name)
+    if kind == "function":
+        return f"{frame['file'].rpartition('/')[2]}: {frame['function']}" if frame else short_callee(name)
+    return name
+
+
+@once
+def inside(view: Selection) -> tuple[np.ndarray, Callable[[int], str]]:
+    """For each host event the number of the innermost operator, function or call that it is part of, -1 for
+    none; what a number is called.
+    """
+    levels = [level for level in _levels(view) if level.always and level.kind in _INNER]
+    numbers = np.full(len(view.host), -1, np.int64)
+    for position, level in enumerate(levels):
+        chosen = (numbers < 0) & (level.numbers >= 0)
+        numbers[chosen] = level.numbers[chosen] * len(levels) + position
+    return numbers, lambda number: levels[number % len(levels)].name(number // len(levels)).text

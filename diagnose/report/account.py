@@ -1,0 +1,73 @@
+"""The account, as texts that every report can show."""
+
+from __future__ import annotations
+
+from diagnose.document.leads import HEALTHY, Lead, is_healthy, leads
+from diagnose.document.model import Document, LedgerRow, Spender
+from diagnose.document.text import clean, count, ms, rough, share
+from diagnose.report.operators import Table
+
+HEADING = "Who spends it"
+TOP_LEADS = 3
+TOP_NAMES = 2
+LONGEST_NAME = 60  # characters
+_NOTE = (
+    "At most to gain is what the step would take less if this took no time at all, by replay. It says where "
+    "to look; no fix gains all of it."
+)
+_NAMED = "{share} of the step has a name here."
+
+
+def names_in(row: LedgerRow, document: Document) -> str:
+    """The largest spenders of a row, `aten::cat 11 %, aten::add 3.2 %`; empty where it has no account."""
+    found = next((one.spenders for one in document.account if one.row == row.row), [])
+    return ", ".join(f"`{_name(one.name)}` {share(one.share)}" for one in found[:TOP_NAMES])
+
+
+def table(document: Document) -> Table | None:
+    """All rows that have an account; None where none has one."""
+    titles = {row.row: row.title for row in document.ledger}
+    rows = [
+        (_called(spender), titles[account.row], *_numbers(spender))
+        for account in document.account
+        for spender in account.spenders
+    ]
+    columns = ("Who", "Part", "Time", "Share", "Count per step", "At most to gain")
+    notes = [_NOTE] + [_NAMED.format(share=share(document.named_share))] * (document.named_share is not None)
+    return Table("", columns, rows, tuple(notes)) if rows else None
+
+
+def looks(document: Document) -> list[str]:
+    """Where to look first, a sentence or two each, where the plan has no fix; empty where all is well."""
+    if document.plan or is_healthy(document):
+        return []
+    worth = [lead for lead in leads(document) if lead.share >= HEALTHY / 2][:TOP_LEADS]
+    first_of_row = {lead.row: lead for lead in reversed(worth)}
+    return [_look(lead, document, advice=first_of_row[lead.row] is lead) for lead in worth]
+
+
+def _look(lead: Lead, document: Document, *, advice: bool) -> str:
+    title = next(row.title for row in document.ledger if row.row == lead.row)
+    mostly = f", mostly `{_name(lead.mostly)}`" if lead.mostly else ""
+    known = lead.headroom_ms is not None and lead.headroom_ms >= HEALTHY * lead.ms
+    gains = f", up to {rough(lead.headroom_ms or 0.0)} ms to gain" if known else ""
+    todo = f" {lead.look[:1].upper()}{lead.look[1:]}." if advice and lead.look else ""
+    takes = f"{ms(lead.ms)}, {share(lead.share)} of the step"
+    return f"`{_name(lead.name)}` ({title}{mostly}): {takes}{gains}.{todo}"
+
+
+def _called(spender: Spender) -> str:
+    return f"{spender.name}, mostly {spender.mostly}" if spender.mostly else spender.name
+
+
+def _numbers(spender: Spender) -> tuple[str, ...]:
+    return (
+        ms(spender.ms_per_step),
+        share(spender.share),
+        count(spender.count_per_step),
+        ms(spender.headroom_ms),
+    )
+
+
+def _name(name: str) -> str:
+    return clean(name, LONGEST_NAME).replace("`", "'")

@@ -1,0 +1,130 @@
+"""Who spends each row of the ledger, of steps worked out by hand (microseconds)."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.judge.timelines import measured_case
+from diagnose.measure.account import RowAccount, Spender, account
+from diagnose.predict.headroom import headroom_ms
+from diagnose.predict.prediction import Prediction
+
+# The GPU works 100-200 and 800-1000; a wait until 500, then 300 of the launching thread.
+GPU = """
+main  0    1000  step        ProfilerStep#1
+main  0    90    op          aten::mm
+main  50   20    runtime     cudaLaunchKernel       {"correlation": 1}
+gpu   100  100   kernel      sgemm                  {"correlation": 1}
+main  200  300   op          aten::item
+main  210  280   runtime     cudaStreamSynchronize
+main  500  200   annotation  sort
+main  510  180   op          aten::sort
+main  790  10    op          aten::add
+main  791  5     runtime     cudaLaunchKernel       {"correlation": 2}
+gpu   800  200   kernel      add_kernel             {"correlation": 2}
+"""
+
+
+def rows(timeline: str, calls: str = "") -> dict[str, RowAccount]:
+    return {row.row: row for row in account(measured_case({"timeline": timeline, "calls": calls}))}
+
+
+def told(spenders: list[Spender]) -> dict[str, tuple[str, int]]:
+    """Name → kind, µs."""
+    return {one.name.text: (one.name.kind, one.ns // 1000) for one in spenders}
+
+
+def test_a_busy_gpu_goes_to_what_launched_the_kernel_and_an_idle_one_to_what_the_host_does() -> None:
+    found = rows(GPU)
+    assert told(found["compute"].spenders) == {"aten::add": ("operator", 200), "aten::mm": ("operator", 100)}
+    mostly = {one.name.text: one.mostly for one in found["compute"].spenders}
+    assert mostly == {"aten::add": "add_kernel", "aten::mm": "sgemm"}
+    waits = told(found["host_sync"].spenders)
+    assert waits["aten::item"] == ("operator", 290)  # the call's 280, and 10 after it
+    assert found["compute"].spenders[0].count == 1
+
+
+def test_every_nanosecond_of_a_row_belongs_to_one_spender_at_most() -> None:
+    for row in rows(GPU).values():
+        assert sum(one.ns for one in row.spenders) <= row.named_ns <= row.ns
+
+
+def test_a_range_of_the_users_is_a_better_name_than_its_operators() -> None:
+    """`sort` from 500 to 700, after the wait: its own 20 and its operator's 180."""
+    found = rows(GPU)
+    assert sum(told(row.spenders).get("sort", ("", 0))[1] for row in found.values()) == 200
+    assert not any("aten::sort" in told(row.spenders) for row in found.values())
+
+
+def test_a_name_that_holds_nearly_everything_tells_nothing() -> None:
+    """`train` is around all that the host does: its operators are named, 600 of mm's and 300 of add's."""
+    found = rows("""
+        main  0    1000  step        ProfilerStep#1
+        main  5    990   annotation  train
+        main  10   600   op          aten::mm
+        main  650  300   op          aten::add
+    """)
+    assert told(found["operators"].spenders) == {
+        "aten::mm": ("operator", 600),
+        "aten::add": ("operator", 300),
+    }
+
+
+def test_time_without_an_event_is_named_after_the_one_before() -> None:
+    found = rows("""
+        main  0    1000  step  ProfilerStep#1
+        main  0    300   op    aten::cat
+        main  900  100   op    aten::mm
+    """)
+    assert told(found["python"].spenders) == {"aten::cat": ("gap", 600)}
+
+
+def test_a_range_around_everything_is_no_name_for_time_without_an_event() -> None:
+    found = rows("""
+        main  0    1000  step        ProfilerStep#1
+        main  0    1000  annotation  train
+        main  0    300   op          aten::cat
+        main  900  100   op          aten::mm
+    """)
+    assert told(found["python"].spenders) == {"aten::cat": ("gap", 600)}
+
+
+def test_calls_of_the_detail_phase_name_the_lines_that_work_between_operators() -> None:
+    """Of the 600 in which no operator runs line 7 is called for 450."""
+    found = rows(
+        """
+        main  0    1000  step  ProfilerStep#1
+        main  0    300   op    aten::cat
+        main  900  100   op    aten::mm
+        """,
+        "350  450  7  train.py: main",
+    )
+    (line,) = found["python"].spenders
+    assert (line.name.kind, line.name.file, line.name.line, line.ns) == ("line", "train.py", 7, 450_000)
+    assert line.host_share == pytest.approx(450 / 600)
+
+
+def test_a_backward_is_named_after_the_range_of_its_forward() -> None:
+    found = rows("""
+        main  0    1000  step        ProfilerStep#1
+        main  0    200   annotation  encoder
+        main  10   180   op          aten::mm     {"Sequence number": 7}
+        main  210  90    op          aten::add
+        main  300  600   op          autograd::engine::evaluate_function: MmBackward0  {"Sequence number": 7}
+    """)
+    (spender,) = found["backward"].spenders
+    assert (spender.name.text, spender.name.backward, spender.ns) == ("encoder", True, 600_000)
+
+
+def test_headroom_is_what_the_step_would_take_less_without_the_spender() -> None:
+    """Without 300 of the wait all after it comes 300 earlier; 90 of mm come before everything."""
+    measured = measured_case({"timeline": GPU})
+    prediction = Prediction(measured)
+    spenders = {one.name.text: one for row in account(measured) for one in row.spenders}
+    assert headroom_ms(spenders["aten::item"], prediction) == pytest.approx(0.3, abs=0.015)
+    assert headroom_ms(spenders["aten::mm"], prediction) == pytest.approx(0.09, abs=0.015)
+
+
+def test_a_trace_without_a_step_has_no_account() -> None:
+    assert account(measured_case({"timeline": "main 0 10 op aten::mm"})) != []
+    assert rows("main  0  10  op  aten::mm")["operators"].named_ns == 10_000
