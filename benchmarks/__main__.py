@@ -40,6 +40,7 @@ BENCHMARKS = {
     "first-light": "the answers on which recordings of a GPU rest",
     # data and pages
     "record": "record the bundled samples again",
+    "headlines": "whether headlines are what was written down beforehand",
     "corpus": "what the rules say of traces that others recorded, into docs/corpus.md",
     "pictures": "the pictures in README.md, from recorded runs in a real browser",
 }

@@ -122,6 +122,20 @@ def _kernels(document: Document) -> Iterator[str]:
         yield f"the table of kernels has {ms(listed_ms)}, the ledger {ms(busy_ms)}"
 
 
+def _account(document: Document) -> Iterator[str]:
+    """The spenders of a row take no more than the row, and none could gain more than the step."""
+    rows, step = {row.row: row.ms_per_step for row in document.ledger}, step_ms(document) or math.nan
+    for account in document.account:
+        spent_ms = sum(spender.ms_per_step for spender in account.spenders)
+        if spent_ms > rows[account.row] * (1 + SAME):
+            yield f"{account.row} takes {ms(rows[account.row])}, its spenders {ms(spent_ms)}"
+        for spender in account.spenders:
+            if spender.headroom_ms is not None and spender.headroom_ms > step * (1 + SAME):
+                yield f"without {spender.name} {ms(spender.headroom_ms)} less of {ms(step)}"
+    if document.named_share is not None and not 0 <= document.named_share <= 1 + SAME:
+        yield f"{document.named_share} of the step has a name"
+
+
 def _few_words(document: Document) -> Iterator[str]:
     sentences = len(re.findall(r"[.!?](?=\s|$)", document.doubt))
     if not 0 < len(document.headline.split()) <= MOST_WORDS:
@@ -150,6 +164,7 @@ _CHECKS: dict[str, Callable[[Document], Iterator[str]]] = {
     "each fix of the plan leaves less": _shorter,
     "savings lie within what is at stake": _within,
     "kernels take what the GPU is busy": _kernels,
+    "spenders take no more than their row": _account,
     f"headline of {MOST_WORDS} words, short doubt": _few_words,
     f"report.md in {VISIBLE_LINES} lines": _short,
     "plain words": _plain_words,

@@ -22,8 +22,7 @@ from diagnose.trace.intervals import total
 from tests.report.whole import assert_whole
 
 FOLDER = Path(__file__).parents[2] / "shared" / "traces"
-TRACES = sorted(FOLDER.glob("*.gz"))
-MORE = sorted((FOLDER.parent / "more_traces").glob("*.gz"))
+TRACES = [*sorted(FOLDER.glob("*.gz")), *sorted((FOLDER.parent / "more_traces").glob("*.gz"))]
 
 CORPUS = corpus.lines(corpus.PAGE.read_text(encoding="utf-8"))
 
@@ -57,13 +56,6 @@ def test_a_document_or_one_refusal(path: Path) -> None:
         assert sum(row.share for row in document.operators) <= 1 + 1e-9
     if measured.ledger is not None:
         assert sum(measured.ledger.ns(row) for row in measured.ledger.rows) == total(measured.ledger.span)
-
-
-@pytest.mark.parametrize("path", MORE, ids=[path.name.split(".")[0] for path in MORE])
-def test_the_report_of_another_trace_says_one_thing(path: Path) -> None:
-    analysis = analysis_of(path)
-    assert list(contradictions(analysis)) == []
-    assert_whole(analysis.document)
 
 
 def test_the_report_of_a_job_says_one_thing() -> None:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diagnose.document.model import DISK_FULL, GPU_NOT_RECORDED, NOISY_RUN, SAVINGS_UNKNOWN, Document
+from diagnose.document.model import (
+    DISK_FULL,
+    DISTORTED,
+    GPU_NOT_RECORDED,
+    NOISY_RUN,
+    SAVINGS_UNKNOWN,
+    Document,
+)
 from diagnose.document.queries import (
     is_complete,
     metric,
@@ -130,7 +137,7 @@ def _distorted(measured: Measured) -> Iterator[Doubt]:
     distortion = _least_distortion(measured)
     if distortion > MOST_DISTORTION and measured.parts is None and not measured.host_ahead:
         yield Doubt(
-            "distorted",
+            DISTORTED,
             f"The profiler made the recorded steps {distortion:.1f} times as long as plain ones. "
             "Do not rely on how the step divides; `verify` measures without a profiler.",
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose.document.model import Document
+from diagnose.document.model import DISTORTED, Document
 from diagnose.document.queries import ledger_ms, planned
 
 HEALTHY = 0.05  # of the step: the rules' own threshold; with less headroom nothing is worth fixing
@@ -87,9 +87,12 @@ def _together(same: list[Lead]) -> Lead:
 
 
 def leading(document: Document) -> Lead | None:
-    """The lead that says more than the plan: without one, or where its first fix is about far less."""
+    """The lead that says more than the plan: without one, or where its first fix is about far less.
+
+    None where how the step divides cannot be relied on.
+    """
     lead = next(iter(leads(document)), None)
-    if lead is None or is_healthy(document) or lead.share < HEALTHY:
+    if lead is None or is_healthy(document) or lead.share < HEALTHY or document.badge == DISTORTED:
         return None
     first = next(iter(planned(document)), None)
     known = (first.share or 0.0) if first is not None else 0.0

@@ -20,11 +20,12 @@ from diagnose.trace.notes import Note
 SCHEMA: Literal[2] = 2  # of the result document; another number where a key changes its meaning
 VERIFICATION_SCHEMA: Literal[1] = 1
 # Badges that other code asks for.
-GPU_NOT_RECORDED, NOISY_RUN, DISK_FULL, SAVINGS_UNKNOWN = (
+GPU_NOT_RECORDED, NOISY_RUN, DISK_FULL, SAVINGS_UNKNOWN, DISTORTED = (
     "GPU not recorded",
     "noisy run",
     "disk full",
     "savings unknown",
+    "distorted",
 )
 
 Scalar = bool | int | float | str | None

@@ -27,9 +27,10 @@ def names_in(row: LedgerRow, document: Document) -> str:
 def table(document: Document) -> Table | None:
     """All rows that have an account; None where none has one."""
     titles = {row.row: row.title for row in document.ledger}
+    shares = {row.row: row.share for row in document.ledger}
     rows = [
         (_called(spender), titles[account.row], *_numbers(spender))
-        for account in document.account
+        for account in sorted(document.account, key=lambda one: -shares[one.row])
         for spender in account.spenders
     ]
     columns = ("Who", "Part", "Time", "Share", "Count per step", "At most to gain")

@@ -100,7 +100,7 @@ def test_calls_of_the_detail_phase_name_the_lines_that_work_between_operators() 
         "350  450  7  train.py: main",
     )
     (line,) = found["python"].spenders
-    assert (line.name.kind, line.name.file, line.name.line, line.ns) == ("line", "train.py", 7, 450_000)
+    assert (line.name.kind, line.name.file, line.name.line, line.ns) == ("line", "/job/train.py", 7, 450_000)
     assert line.host_share == pytest.approx(450 / 600)
 
 
