@@ -150,7 +150,7 @@ def _nothing_planned(document: Document) -> str:
         rows = [row for row in document.ledger if is_spare(row.row, document)]
         spare = max(rows, key=lambda row: row.share)
         why = f"; {lacking}" if lacking else ", in many small parts"
-        return f"{share(spare.share)} of each step is {_title(spare)}{why}"
+        return f"{share(spare.share)} of {each_step(document)} is {_title(spare)}{why}"
     nothing = lacking or (
         "no fix beats the noise"
         if document.badge == NOISY_RUN or in_group(document, "minor")

@@ -94,7 +94,7 @@ def _doubt(document: Document) -> str:
 def _setting(document: Document) -> str:
     """One line: how long a step is, what it gets done, and where it ran."""
     run, step = document.run, figures.step(document)
-    parts = [f"Step: {step}"] if step else []
+    parts = [f"{whole_word(document)}: {step}"] if step else []
     parts += map(prose, throughput.told(document))
     parts += [f"device: {code(run.device)}", f"recorded: {figures.recorded(document)}"]
     return " · ".join(parts)
