@@ -18,7 +18,14 @@ from diagnose.document.model import (
     SAVINGS_UNKNOWN,
     Document,
 )
-from diagnose.document.queries import is_complete, metric, recorded_by_us, recorded_inside
+from diagnose.document.queries import (
+    is_complete,
+    metric,
+    of_recorded,
+    recorded_by_us,
+    recorded_inside,
+    warming_up,
+)
 from diagnose.document.text import ms, share, size
 from diagnose.measure.areas.gpu_state import gpu_bytes
 from diagnose.measure.device_steps import HOST_AHEAD
@@ -56,7 +63,12 @@ def doubt_about(document: Document, measured: Measured) -> tuple[Doubt, list[Not
     """The gravest doubt, empty where the numbers can be trusted; what else makes them doubtful, as notes."""
     if not is_complete(document):  # there are no numbers, and the headline says why
         return next(chain(_disk_full(document), _losses(measured)), Doubt("", "")), []
-    of_numbers = [*_gpu_unseen(document, measured), *_distorted(measured), *_noisy(document, measured)]
+    of_numbers = [
+        *_gpu_unseen(document, measured),
+        *_warming_up(document),
+        *_distorted(measured),
+        *_noisy(document, measured),
+    ]
     doubts = [
         *(*_ended(document), *_disk_full(document), *_losses(measured)),
         *(*of_numbers, *_unjudged(document)),
@@ -123,6 +135,17 @@ def _gpu_unseen(document: Document, measured: Measured) -> Iterator[Doubt]:
         else "Record with `ProfilerActivity.CUDA` and without another GPU profiler."
     )
     yield Doubt(GPU_NOT_RECORDED, f"{seen}: all times are the CPU's. {todo}")
+
+
+def _warming_up(document: Document) -> Iterator[Doubt]:
+    """The recorded steps are not like later ones."""
+    part = warming_up(document)
+    if part is not None:
+        yield Doubt(
+            "first calls",
+            f"{share(part)} of {of_recorded(document)} is spent loading, compiling and setting up what later "
+            "steps find ready. Record later steps: `schedule(wait=1, warmup=3, active=5)`.",
+        )
 
 
 def _distorted(measured: Measured) -> Iterator[Doubt]:

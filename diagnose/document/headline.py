@@ -16,13 +16,26 @@ from diagnose.document.model import (
     Finding,
     LedgerRow,
 )
-from diagnose.document.queries import in_group, is_complete, metric, planned, recorded_inside, saw_no_step
+from diagnose.document.queries import (
+    each_step,
+    in_group,
+    is_complete,
+    metric,
+    of_recorded,
+    planned,
+    recorded_inside,
+    saw_no_step,
+    warming_up,
+)
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
 from diagnose.document.text import clean, end_of, rough, rough_span, share
 from diagnose.document.unjudged import unjudged
 
 MOST_WORDS = 15
+# of what was recorded, from which first calls come before any fix: what fixes gain was not measured on a step
+# like the later ones
+LEADING_SHARE = 0.25
 LONGEST_PLACE = 40  # characters
 MOST_NAME_WORDS = 4
 
@@ -39,6 +52,8 @@ def headline_of(document: Document) -> str:
     finding = next(iter(planned(document)), None)
     if finding is not None and finding.rule == OUT_OF_MEMORY:
         return f"Memory ran out {_in_brackets(_top_place(document))}".rstrip()
+    if cold := _first_calls(document):
+        return cold
     if lead := leading(document):
         return _of_lead(lead, document)
     return _of_finding(finding, document) if finding is not None else _nothing_planned(document)
@@ -46,7 +61,7 @@ def headline_of(document: Document) -> str:
 
 def _of_lead(lead: Lead, document: Document) -> str:
     """Who spends most of what a step need not take: `aten::cat takes 57 % of each step (Python); …`."""
-    name, takes = _spender(lead.name), f"takes {share(lead.share)} of each step"
+    name, takes = _spender(lead.name), f"takes {share(lead.share)} of {each_step(document)}"
     known = lead.headroom_ms is not None and lead.headroom_ms >= HEALTHY * lead.ms
     gains = f"; up to {rough(lead.headroom_ms or 0.0)} ms to gain" if known else ""
     row = _title(next(row for row in document.ledger if row.row == lead.row))
@@ -67,6 +82,17 @@ def _spender(name: str) -> str:
     if said.startswith("after "):
         return f"Time {said}"
     return f"The {said}" if said.startswith("backward of ") else said
+
+
+def _first_calls(document: Document) -> str:
+    """`First calls take 74 % of the recording; record later steps`; empty where a fix comes first."""
+    part = warming_up(document)
+    if part is None or (document.plan and part < LEADING_SHARE):
+        return ""
+    rows = {row.row: row.share for row in document.ledger}
+    compiles = rows.get("compilation", 0.0) > rows.get("first_calls", 0.0)
+    what = "Compilation and graph capture" if compiles else "First calls"
+    return f"{what} take {share(part)} of {of_recorded(document)}; record later steps"
 
 
 def _of_finding(finding: Finding, document: Document) -> str:
@@ -99,7 +125,8 @@ def _takes(finding: Finding, document: Document) -> str:
     whole_ms = before_ms(finding, document)
     if is_nothing(finding.ms_per_step) or not whole_ms:
         return ""
-    return f"{share(min(1.0, finding.ms_per_step / whole_ms))} of {'the average' if average else 'each'} step"
+    whole = "the average step" if average else each_step(document)
+    return f"{share(min(1.0, finding.ms_per_step / whole_ms))} of {whole}"
 
 
 def _saves(finding: Finding, document: Document) -> str:
@@ -131,7 +158,7 @@ def _nothing_planned(document: Document) -> str:
         rows = [row for row in document.ledger if is_spare(row.row, document)]
         spare = max(rows, key=lambda row: row.share)
         why = f"; {lacking}" if lacking else ", in many small parts"
-        return f"{share(spare.share)} of each step is {_title(spare)}{why}"
+        return f"{share(spare.share)} of {each_step(document)} is {_title(spare)}{why}"
     nothing = lacking or (
         "no fix beats the noise"
         if document.badge == NOISY_RUN or in_group(document, "minor")
@@ -147,7 +174,7 @@ def _nothing_planned(document: Document) -> str:
 def _largest_part(document: Document) -> str:
     """`47 % of each step is backward`."""
     row = max(document.ledger, key=lambda part: part.share)
-    return f"{share(row.share)} of each step is {_title(row)}"
+    return f"{share(row.share)} of {each_step(document)} is {_title(row)}"
 
 
 def _title(row: LedgerRow) -> str:

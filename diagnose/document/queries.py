@@ -14,6 +14,8 @@ from diagnose.run.child.step_clock import StepClock
 if TYPE_CHECKING:
     from diagnose.document.model import CallSite, Culprit, Document, Finding, PlanRow, Scalar
 
+WARM_UP = "warm-up-dominates"  # the rule
+
 PYTHON = "python"
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 
@@ -74,6 +76,35 @@ def ledger_ms(document: Document) -> float | None:
 def is_whole_trace(document: Document) -> bool:
     """Whether nothing marks the steps of a trace, so that all of it counts as one."""
     return document.steps.step_source == "whole trace"
+
+
+def each_step(document: Document) -> str:
+    """What shares are of: `each step`, or `the recording` where nothing tells its steps apart."""
+    return "the recording" if is_whole_trace(document) else "each step"
+
+
+def whole_word(document: Document) -> str:
+    """What the ledger adds up to, as a heading."""
+    return "Recording" if is_whole_trace(document) else "Step"
+
+
+def whose_time(document: Document) -> str:
+    """`a step's`, of a recording in which nothing marks steps `the recording's`."""
+    return "the recording's" if is_whole_trace(document) else "a step's"
+
+
+def of_recorded(document: Document) -> str:
+    """What was recorded, where it is not what other steps are like."""
+    if is_whole_trace(document):
+        return "the recording"
+    return "the recorded step" if document.steps.complete == 1 else "the recorded steps"
+
+
+def warming_up(document: Document) -> float | None:
+    """The share of first calls and compilation, which later steps do not have; None where that is little."""
+    fires = any(one.rule == WARM_UP and one.state == "fires" for one in document.findings)
+    part = metric(document, "first_calls_share")
+    return float(part) if fires and isinstance(part, (int, float)) else None
 
 
 def plan_row(finding: Finding, document: Document) -> PlanRow | None:

@@ -5,7 +5,7 @@ what is left of the step. Plain text.
 from __future__ import annotations
 
 from diagnose.document.model import Document, Finding, Measured, PlanRow, Predicted
-from diagnose.document.queries import ledger_ms, plan_row, planned
+from diagnose.document.queries import is_whole_trace, ledger_ms, plan_row, planned
 from diagnose.document.text import less, ms, rough_share_span, rough_span, share, signed_span
 
 _REFUTED = {"no_change": "measured: no change beyond noise", "slower": "measured: it makes the step slower"}
@@ -16,7 +16,7 @@ WIDE = 5  # a range's upper end ÷ its lower one, from which the lower one promi
 
 def saving(finding: Finding, document: Document, per: str = "") -> str:
     """`3.1–4.8 ms, 25–39 %`: measured or predicted; else an upper bound, or the cost where nothing
-    can be predicted. ``per``: " a step".
+    can be predicted. ``per``: see `per_step`.
     """
     known = finding.saving
     if known.measured_ms is not None:
@@ -30,6 +30,11 @@ def saving(finding: Finding, document: Document, per: str = "") -> str:
         if known.at_most_ms is not None
         else _UNKNOWN
     )
+
+
+def per_step(document: Document) -> str:
+    """What a saving is of, behind its number."""
+    return " of the recorded time" if is_whole_trace(document) else " a step"
 
 
 def _measured(known: Measured, per: str) -> str:
@@ -101,15 +106,21 @@ def saves(document: Document) -> str:
     return "Costs" if document.prediction_missing else "Saves"
 
 
+def saves_title(document: Document) -> str:
+    """The same with what it is counted by: `Saves per step`."""
+    return f"{saves(document)} {'in all' if is_whole_trace(document) else 'per step'}"
+
+
 def worth(finding: Finding, document: Document) -> str:
     """`saves 3.1–4.8 ms a step, 25–39 %`, `costs 4.2 ms a step, 34 %`."""
-    told = saving(finding, document, " a step")
+    told = saving(finding, document, per_step(document))
     return f"saving {told}" if told == _UNKNOWN else f"{saves(document).lower()} {told}"
 
 
 def after_title(document: Document) -> str:
     """The header of the column of `after`."""
-    return "Step after it" if len(document.plan) == 1 else "Step after fixes 1…n"
+    whole = "Recording" if is_whole_trace(document) else "Step"
+    return f"{whole} after it" if len(document.plan) == 1 else f"{whole} after fixes 1…n"
 
 
 def after(row: PlanRow, document: Document) -> str:
@@ -127,7 +138,8 @@ def then(row: PlanRow, document: Document) -> str:
     left, number = after(row, document), document.plan.index(row) + 1
     if not left:
         return ""
-    return f"step then {left}" if number == 1 else f"step after fixes 1–{number}: {left}"
+    whole = "recording" if is_whole_trace(document) else "step"
+    return f"{whole} then {left}" if number == 1 else f"{whole} after fixes 1–{number}: {left}"
 
 
 def has_average(document: Document) -> bool:
@@ -145,15 +157,21 @@ def average_ms(document: Document) -> float | None:
     return None
 
 
-def takes(finding: Finding) -> str:
+def takes(finding: Finding, document: Document) -> str:
     """What the finding's events take; empty where that is not known."""
-    return f"This takes about {ms(finding.ms_per_step)} per step." if finding.ms_per_step is not None else ""
+    if finding.ms_per_step is None:
+        return ""
+    return f"This takes about {ms(finding.ms_per_step)}{_each_time(document)}."
+
+
+def _each_time(document: Document) -> str:
+    return " of the recorded time" if is_whole_trace(document) else " per step"
 
 
 def in_full(finding: Finding, document: Document) -> str:
     """What is to be gained, as a sentence of the finding's section; empty where that is not known."""
     known, row = finding.saving, plan_row(finding, document)
-    told = saving(finding, document, " a step")
+    told = saving(finding, document, per_step(document))
     if known.measured_ms is not None:
         return f"The fix saves {told}, as measured."
     if known.predicted_ms is None:
@@ -167,7 +185,8 @@ def _left_of_step(row: PlanRow, document: Document) -> str:
     saved, after = row.cumulative_ms, row.step_ms_after
     if saved is None or after is None or is_nothing(saved):
         return ""
-    step = "an average step" if has_average(document) else "a step"
+    whole = "the same work" if is_whole_trace(document) else "a step"
+    step = "an average step" if has_average(document) else whole
     lead = (
         "; "
         if row is document.plan[0]
@@ -220,7 +239,11 @@ def why_minor(finding: Finding, document: Document) -> str:
     if finding.saving.verdict in _REFUTED:
         return _REFUTED[finding.saving.verdict]
     noise, predicted = document.steps.noise_ms, finding.saving.predicted_ms
-    than = f"the noise of this run ({ms(noise)} per step)" if noise is not None else "the noise of this run"
+    than = (
+        f"the noise of this run ({ms(noise)}{_each_time(document)})"
+        if noise is not None
+        else "the noise of this run"
+    )
     if predicted is not None and noise is not None and predicted.best_guess >= noise:
         return f"on top of the fixes above it gains less than {than}"
     return f"below {than}"

@@ -69,6 +69,9 @@ def _judged(rule: Rule, above: list[Rule], measured: Measured) -> Finding:
 def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Finding:
     """The rule's state: quiet if any condition is known to fail, else abstaining
     if anything is missing, else firing.
+
+    How often something happens per step is not known where nothing marks the steps. A rule whose conditions
+    also ask what that costs, and which it costs, is judged without its count.
     """
     values = [(condition, measured.metric(condition.metric)) for condition in rule.when]
     evidence = tuple(
@@ -76,10 +79,11 @@ def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Findi
         for condition, value in values
         if not isinstance(value, Missing)
     )
-    if not all(holds(one.condition, one.value) for one in evidence):
+    if not all(_may_hold(condition, value) for condition, value in values):
         return Finding(rule, "quiet", evidence)
+    costs = any(one.unit in ("share", "ms") and one.condition.op in (">=", ">") for one in evidence)
     for _, value in values:
-        if isinstance(value, Missing):
+        if isinstance(value, Missing) and not (costs and value.at_most is not None):
             return Finding(rule, "abstains", evidence, abstains_for=value)
     rule = replace(rule, fix=advice(rule, measured))
     attributed_ms = _attributed_ms_of(rule, above, measured)
@@ -109,6 +113,14 @@ def _attributed_ms_of(rule: Rule, above: Sequence[Rule], measured: Measured) -> 
     row = (rule, *above)[-1].refines
     limits = [measured.row_ms(row)] if measured.ledger is not None and row in measured.ledger.rows else []
     return min(float(cost) for cost in [*costs, *limits] if not isinstance(cost, Missing))
+
+
+def _may_hold(condition: Condition, value: Value | Missing) -> bool:
+    """Whether the condition is not known to fail: a number that is at most 3 is not 10 or more."""
+    if not isinstance(value, Missing):
+        return holds(condition, value)
+    needs_more = condition.op in (">=", ">") and value.at_most is not None
+    return not needs_more or holds(condition, float(value.at_most or 0))
 
 
 def holds(condition: Condition, value: Value) -> bool:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diagnose.measure.queued import LAUNCH_CALL, late_starts
+from diagnose.measure.first_calls import COPY_CALL, first_calls
+from diagnose.measure.queued import late_starts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View
 from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 
@@ -26,21 +27,19 @@ ALLOCATOR_CALL = (
     r"|^(cuda|hip|cu)Mem(Create|Map|Unmap|Release)"
     r"|^(ur|piext)USM(Device|Host|Shared)?(Alloc|Free)|^zeMem(Alloc|Free)"
 )
+# (A compiled function runs in Python frames of compile_fx.py, too.)
 COMPILATION = (
-    r"^(Lazy Function Loading|Runtime Triggered Module "
-    r"Loading)|^(cuModuleLoad|cuLibraryLoad|hipModuleLoad|cudaLibraryLoad)"
-    r"|dynamo_timed|compile_fx|CompiledFunction::compile|_compile\.compile_inner|async_compile"
+    r"dynamo_timed|compile_fx\.py\(\d+\): \w*compil|CompiledFunction::compile|_compile\.compile_inner"
+    r"|async_compile\.py\(\d+\): (wait|\w*compil|triton)|^async_compile|^compile_fx"
 )
-COPY_CALL = r"^(cu|cuda|hip)Memcpy"
 BEGIN_CAPTURE, END_CAPTURE = r"^(cuda|hip|cu)StreamBeginCapture", r"^(cuda|hip|cu)StreamEndCapture"
+MAKES_GRAPH = r"^(cuda|hip|cu)GraphInstantiate"
+COMPILED_CALL = r"^CompiledFunction$|^Torch-Compiled Region"
 COPY_OP = r"^aten::(copy_|_to_copy|to)$"
 # Dispatching an operator takes microseconds. An idle gap this long has another cause: a
 # library loading, an operator on the host.
 LAUNCH_GAP_NS = 1_000_000
-# So does a call that launches a kernel. One that takes this long while the
-# GPU idles is loading the kernel first.
-LOADING_LAUNCH_NS = 500_000
-# And a call that enqueues a copy. One that takes this long waits for the
+# So does a call that enqueues a copy. One that takes this long waits for the
 # copy, which pageable memory makes it do.
 BLOCKING_COPY_NS = 100_000
 # A device takes some microseconds from one event to the next. Where that was launched so long
@@ -61,7 +60,11 @@ TITLES: dict[str, tuple[str, str]] = {
     "exposed_copies": ("Exposed copies", "the GPU copies or sets memory and computes nothing"),
     "queued": ("Queued, not running", "work was launched and the idle GPU did not run it"),
     "input_wait": ("Input wait", "the training thread waits for the next batch"),
-    "compilation": ("Compilation", "kernels or graphs are compiled or loaded"),
+    "first_calls": (
+        "First calls",
+        "a kernel, a library or the GPU is loaded or set up, which happens once: no later step has it",
+    ),
+    "compilation": ("Compilation", "kernels or graphs are compiled, or graphs captured"),
     "allocator": ("Allocator", "the GPU idles while memory is requested from or returned to the driver"),
     "profiler": ("Profiler", "the profiler's own work"),
     "host_sync": ("Host sync", "the GPU idles because the host waited for it and had queued nothing"),
@@ -190,9 +193,8 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
     sync_calls = np.flatnonzero(is_sync_call(view) & dispatching)
     return {
         "input_wait": of(view.loader_next),
-        "compilation": np.concatenate(
-            [of(view.name_matches(COMPILATION) | _is_loading(view)), intersect(idle, _captures(view))]
-        ),
+        "first_calls": intersect(idle, first_calls(view)[1]),
+        "compilation": np.concatenate([of(view.name_matches(COMPILATION)), intersect(idle, _captures(view))]),
         "allocator": of(view.name_matches(ALLOCATOR_CALL) & _after_start_up(view)),
         "profiler": of((view.kind == "overhead") & ~view.name_matches(QUEUE_FULL)),
         "host_sync": np.concatenate(
@@ -247,19 +249,10 @@ def is_sync_call(view: View) -> np.ndarray:
     return (view.kind == "runtime") & (view.name_matches(SYNC_CALL) | blocking_copy)
 
 
-def _is_loading(view: View) -> np.ndarray:
-    """Which host events are launches that load the kernel first (a graph's launch takes long without
-    that).
-    """
-    return (
-        (view.kind == "runtime")
-        & view.name_matches(LAUNCH_CALL)
-        & (view.host["dur_ns"].to_numpy() >= LOADING_LAUNCH_NS)
-    )
-
-
 def _captures(view: View) -> Intervals:
-    """While a graph is captured: what is launched then is recorded, not run."""
+    """While a graph is captured (what is launched then is recorded, not run), or a compiled function
+    records one.
+    """
     start = view.host["start_ns"].to_numpy()
     begin, end = (
         np.sort(start[(view.kind == "runtime") & view.name_matches(name)])
@@ -267,7 +260,12 @@ def _captures(view: View) -> Intervals:
     )
     closing = np.searchsorted(end, begin)
     closed = closing < len(end)
-    return union(as_intervals(begin[closed], end[closing[closed]] - begin[closed]))
+    captured = as_intervals(begin[closed], end[closing[closed]] - begin[closed])
+    rows = np.flatnonzero(view.name_matches(COMPILED_CALL) & (view.kind == "op"))
+    span = as_intervals(start[rows], view.host["dur_ns"].to_numpy()[rows])
+    made = np.sort(start[(view.kind == "runtime") & view.name_matches(MAKES_GRAPH)])
+    records = np.diff(np.searchsorted(made, span)).reshape(-1) > 0
+    return union(np.concatenate([captured, span[records]]))
 
 
 def _after_start_up(view: View) -> np.ndarray:

@@ -46,12 +46,14 @@ Known = TypeVar("Known")
 class Missing:
     """Why a number cannot be known, and the option that would record it.
 
-    ``in_trace``: the same for a lone trace, where that is something else.
+    ``in_trace``: the same for a lone trace, where that is something else. ``at_most``: the most that the
+    number can be, where that is known.
     """
 
     reason: str
     option: str = ""
     in_trace: Missing | None = None
+    at_most: float | None = None
 
 
 class Unknown(Exception):
@@ -105,6 +107,10 @@ NO_STEPS = Missing(
 )
 NO_PLAIN_STEPS = Missing("no step was timed without a profiler", "--plain-steps", in_trace=ONLY_IN_A_RUN)
 NO_BORDERS = Missing("the trace marks no steps, so nothing can be counted per step", "profiler.step()")
+FIRST_CALLS = Missing(
+    "the trace marks no steps and holds many first calls, so what comes back in each step is not known",
+    "torch.profiler.schedule(wait=1, warmup=3, active=5)",
+)
 NO_GPU = Missing(
     "no GPU in this recording",
     "--device cuda",

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from diagnose.measure.areas.user_code import CALLS, Calls, CallTime
 from diagnose.measure.kernel_names import FLOAT32_INPUTS, PRODUCT_KERNEL, number_format
 from diagnose.measure.measured import (
     FACT_SELECTORS,
+    FIRST_CALLS,
     METRICS,
     NO_BORDERS,
     NO_CALLS_SEEN,
@@ -34,6 +36,7 @@ from diagnose.measure.measured import (
 )
 from diagnose.measure.selection import SELECTORS, Selection, Selector
 from diagnose.measure.view import category_matches
+from diagnose.measure.warm_up import cold_steps
 
 __all__ = ["METRICS", "Measured", "Metric", "Missing", "Value"]
 Number = Callable[[Measured], Value | Missing]
@@ -86,9 +89,12 @@ def _count_per_step(selector: Selector) -> Number:
         unknown = _unknown(selector, view)
         if unknown or view is None:
             return unknown or NO_STEPS
-        if view.trace.step_source == "whole trace":
-            return NO_BORDERS
-        return len(measured.rows(selector)) / view.step_count
+        count = len(measured.rows(selector))
+        if not view.is_whole_trace:
+            return count / view.step_count
+        if measured.timeline is not None and cold_steps(measured.timeline).any():
+            return FIRST_CALLS
+        return replace(NO_BORDERS, at_most=count)  # the recording holds a step at least, and perhaps many
 
     return value
 

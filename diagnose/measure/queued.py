@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.first_calls import LAUNCH_CALL
 from diagnose.measure.view import NO_ROWS, Intervals, Rows, View, once
 from diagnose.trace.intervals import as_intervals, union
 
-LAUNCH_CALL = r"^(cu|cuda|hip)(?!\w*Graph)\w*Launch"
 GRAPH_LAUNCH = r"^(cu|cuda|hip)\w*GraphLaunch"
 # The usual latency of a recording: what one start in twenty of an idle GPU stays below. Of recordings by
 # others 1-5 µs with CUDA, 5-24 µs with ROCm. More is no property of the GPU: then even fast starts are late.

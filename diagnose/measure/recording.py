@@ -21,6 +21,7 @@ from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
 from diagnose.measure.device_steps import done_ns
 from diagnose.measure.own_time import fetches_in_own_time, in_own_time
 from diagnose.measure.processor import RECORD as PROCESSOR_RECORD
+from diagnose.measure.warm_up import without_warm_up
 from diagnose.run.child.ticks import read_ticks
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
@@ -122,13 +123,15 @@ def load_recording(source: Source, *, rank: int | None = None, **reading: Any) -
     In a run folder an unreadable trace becomes a note: the rest is worth a report.
     """
     if is_url(source):
-        return Recording(source=Path(), timeline=read_trace(source, **reading), url=shown(source))
+        return Recording(
+            source=Path(), timeline=without_warm_up(read_trace(source, **reading)), url=shown(source)
+        )
     path = Path(source)
     if path.is_dir():
         return _load_run_folder(
             path, min(rank_folders(path), default=0) if rank is None else rank, partial(read_trace, **reading)
         )
-    return Recording(source=path, timeline=read_trace(path, **reading))
+    return Recording(source=path, timeline=without_warm_up(read_trace(path, **reading)))
 
 
 def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> Recording:

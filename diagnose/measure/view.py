@@ -49,6 +49,11 @@ class View:
         self._matches: dict[str, np.ndarray] = {}
         self.found_once: dict[Callable[..., Any], Any] = {}  # see `once`
 
+    @property
+    def is_whole_trace(self) -> bool:
+        """Nothing tells steps apart, so that all of the recording counts as one."""
+        return self.trace.step_source == "whole trace"
+
     @cached_property
     def has_device(self) -> bool:
         return len(self.device) > 0

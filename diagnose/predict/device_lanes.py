@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diagnose.measure.device_steps import inherited_launches, streams
-from diagnose.measure.ledger import LOADING_LAUNCH_NS
+from diagnose.measure.first_calls import LOADING_LAUNCH_NS
 from diagnose.measure.queued import held_ns
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.ledger import BLOCKING_COPY_NS, COPY_CALL
+from diagnose.measure.first_calls import COPY_CALL
+from diagnose.measure.ledger import BLOCKING_COPY_NS
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, started_in

@@ -11,7 +11,7 @@ from typing import Literal
 
 from diagnose.document import savings, text
 from diagnose.document.model import Document, Finding
-from diagnose.document.queries import is_at_least, ledger_ms, place, planned, recorded_by_us
+from diagnose.document.queries import each_step, is_at_least, ledger_ms, place, planned, recorded_by_us
 from diagnose.judge.terms import Severity
 
 LEAST_SHARE = 0.001  # of the step, that is worth a word
@@ -82,7 +82,7 @@ def _share(finding: Finding, document: Document) -> str:
     whole_ms = ledger_ms(document)
     part = (finding.ms_per_step or 0.0) / whole_ms if whole_ms else 0.0
     told = finding.saving.scope == "step" and part >= LEAST_SHARE
-    return f" takes {text.share(part)} of each step" if told else ""
+    return f" takes {text.share(part)} of {each_step(document)}" if told else ""
 
 
 def _saves(finding: Finding, document: Document) -> str:
@@ -93,7 +93,7 @@ def _saves(finding: Finding, document: Document) -> str:
         not most_ms or savings.is_nothing(most_ms) or document.prediction_missing
     ):
         return ""
-    return f" to save {savings.saving(finding, document, ' a step')}"
+    return f" to save {savings.saving(finding, document, savings.per_step(document))}"
 
 
 def repository_root() -> Path:

@@ -40,7 +40,7 @@ def finished_card(document: Document, report: str) -> str:
         badge=document.badge,
         doubt=document.doubt,
         notes=notes,
-        saves=f"{savings.saves(document)} per step",
+        saves=savings.saves_title(document),
         plan=_plan(document),
         ledger=_ledger(document),
         link=quote(os.fsencode(report)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.document import savings, text
 from diagnose.document.model import Document
-from diagnose.document.queries import is_whole_trace, step_ms
+from diagnose.document.queries import is_whole_trace, step_ms, whole_word
 from diagnose.document.ranks import median_step_ms
 from diagnose.report import throughput
 
@@ -37,7 +37,7 @@ def recorded(document: Document) -> str:
 def figures(document: Document) -> list[tuple[str, str]]:
     """Name and value of each, in their order; what is not known is left out."""
     known = {
-        "Step": step(document),
+        whole_word(document): step(document),
         "Throughput": " · ".join(throughput.told(document)),
         "Device": document.run.device,
         "Recorded": recorded(document),

@@ -147,7 +147,7 @@ def other_ways(document: Document, *, collapsible: bool) -> str:
             (instead_of, prose(finding.fix.title), where(finding), prose(savings.saving(finding, document)))
         )
         parts.append(whole(finding, document, lead=f"Instead of {instead_of}: "))
-    headers = ("Instead of", "Fix", "Where", f"{savings.saves(document)} per step")
+    headers = ("Instead of", "Fix", "Where", savings.saves_title(document))
     return folded(
         ALTERNATIVES,
         table(headers, rows),
@@ -191,7 +191,7 @@ def too_small(document: Document, *, collapsible: bool) -> str:
         )
         for finding in small(document)
     ]
-    headers = ("Fix", "Where", f"{savings.saves(document)} per step", "Why not")
+    headers = ("Fix", "Where", savings.saves_title(document), "Why not")
     holds = "findings too small to act on"
     return folded(NOISE, table(headers, rows), holds=holds, collapsible=collapsible)
 
@@ -254,7 +254,7 @@ def _heading(finding: Finding, lead: str) -> str:
 def cost(finding: Finding, document: Document) -> str:
     """What the finding's events take, and what is to be gained; empty where neither is known."""
     saves = prose(savings.in_full(finding, document))
-    return " ".join(filter(None, [savings.takes(finding), f"**{saves}**" if saves else ""]))
+    return " ".join(filter(None, [savings.takes(finding, document), f"**{saves}**" if saves else ""]))
 
 
 def evidence(finding: Finding) -> str:

@@ -9,7 +9,14 @@ import functools
 
 from diagnose.document import savings, text
 from diagnose.document.model import Document, LedgerRow
-from diagnose.document.queries import is_complete, planned, run_command
+from diagnose.document.queries import (
+    is_complete,
+    is_whole_trace,
+    planned,
+    run_command,
+    whole_word,
+    whose_time,
+)
 from diagnose.document.text import code, prose
 from diagnose.report import (
     account,
@@ -80,7 +87,7 @@ def plan_table(document: Document) -> str:
         "#": [str(number) for number in range(1, len(document.plan) + 1)],
         "Fix": [prose(finding.fix.title) for finding in planned(document)],
         "Where": [findings.where(finding) for finding in planned(document)],
-        f"{savings.saves(document)} per step": [
+        savings.saves_title(document): [
             prose(savings.saving(finding, document)) for finding in planned(document)
         ],
         savings.after_title(document): [prose(savings.after(row, document)) for row in document.plan],
@@ -98,7 +105,7 @@ def _doubt(document: Document) -> str:
 def _setting(document: Document) -> str:
     """One line: how long a step is, what it gets done, and where it ran."""
     run, step = document.run, figures.step(document)
-    parts = [f"Step: {step}"] if step else []
+    parts = [f"{whole_word(document)}: {step}"] if step else []
     parts += map(prose, throughput.told(document))
     parts += [f"device: {code(run.device)}", f"recorded: {figures.recorded(document)}"]
     return " · ".join(parts)
@@ -146,8 +153,9 @@ def _ledger(document: Document) -> str:
     """The rows that matter; the others are one. They add up to the step."""
     rows = _by_share(document)
     small = [row for row in rows if row.share < LEAST_SHARE]
+    heading = f"Where {whose_time(document)} time goes"
     if len(small) < 2:
-        return section("Where a step's time goes", _ledger_table(rows, document))
+        return section(heading, _ledger_table(rows, document))
     others = LedgerRow(
         row="others",
         title="Others",
@@ -156,7 +164,7 @@ def _ledger(document: Document) -> str:
         share=sum(row.share for row in small),
     )
     shown = [*rows[: len(rows) - len(small)], others]
-    return section("Where a step's time goes", _ledger_table(shown, document))
+    return section(heading, _ledger_table(shown, document))
 
 
 def _devices(document: Document) -> str:
@@ -181,16 +189,17 @@ def _ledger_table(rows: list[LedgerRow], document: Document) -> str:
     if not rows:
         return ""
     whole_ms, whole_share = sum(row.ms_per_step for row in rows), sum(row.share for row in rows)
+    time = "Time" if is_whole_trace(document) else "Per step"
     columns = {
-        "Part": [*(prose(row.title) for row in rows), "**Step**"],
-        "Per step": [*(text.ms(row.ms_per_step) for row in rows), text.ms(whole_ms)],
+        "Part": [*(prose(row.title) for row in rows), f"**{whole_word(document)}**"],
+        time: [*(text.ms(row.ms_per_step) for row in rows), text.ms(whole_ms)],
         "Share": [*(text.share(row.share) for row in rows), text.share(whole_share)],
         "": [*(f"`{text.bar(row.share, BAR_WIDTH):<{BAR_WIDTH}}`" for row in rows), ""],
         "Most of it": [*(prose(account.names_in(row, document)) for row in rows), ""],
         "Meaning": [*(prose(row.meaning) for row in rows), ""],
     }
     filled = {header: cells for header, cells in columns.items() if any(cells)}
-    return table(list(filled), list(zip(*filled.values(), strict=True)), right=["Per step", "Share"])
+    return table(list(filled), list(zip(*filled.values(), strict=True)), right=[time, "Share"])
 
 
 def _trust(document: Document) -> str:

@@ -24,6 +24,7 @@ from diagnose.document.queries import (
     has_script,
     in_state,
     is_complete,
+    is_whole_trace,
     ledger_ms,
     metric,
     on_one_machine,
@@ -37,6 +38,7 @@ from diagnose.document.queries import (
     saw_no_step,
     shell_line,
     step_ms,
+    warming_up,
 )
 from diagnose.document.text import count, factor, ms, share
 from diagnose.document.unjudged import unjudged
@@ -61,6 +63,7 @@ _STEP_SOURCES = {
     "mark": "the marks of diagnose's own recorder",
     "ProfilerStep": "the trace's ProfilerStep ranges",
     "optimizer": "the ends of the optimizer's steps in the trace",
+    "annotation": "the ranges that the program or its framework marks again and again",
     "repetition": "repetition: nothing marks the steps, but the sequence of kernels (or operators) repeats",
     "whole trace": "nothing: the trace marks no steps, so the whole recording counts as one",
 }
@@ -135,7 +138,8 @@ def bound(document: Document) -> str:
     if not is_complete(document):
         return ""
     row = max(document.ledger, key=lambda one: one.share)
-    return f"The largest part of the step is {row.title.lower()}, {share(row.share)} of it: {row.meaning}."
+    whole = "recording" if is_whole_trace(document) else "step"
+    return f"The largest part of the {whole} is {row.title.lower()}, {share(row.share)} of it: {row.meaning}."
 
 
 # ---- how far to trust them
@@ -323,6 +327,11 @@ def then(document: Document) -> str:
 def nothing_to_do(document: Document) -> str:
     """In place of an empty plan."""
     if not is_healthy(document):
+        if warming_up(document) is not None:
+            return (
+                "Record later steps: `schedule(wait=1, warmup=3, active=5)`, and `prof.step()` after each. "
+                "What took the time here:"
+            )
         return "No rule knows a fix for this. Look here first:"
     costs = {"lines": document.lines, "operators": document.operators, "kernels": document.kernels}
     shown = [name for name, rows in costs.items() if rows]

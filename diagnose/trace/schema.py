@@ -217,8 +217,8 @@ class Trace:
     host: pd.DataFrame
     device: pd.DataFrame
     steps: pd.DataFrame
-    # "mark" (ours), "ProfilerStep", "optimizer", "repetition" (of kernels or ops,
-    # nothing marks them) or "whole trace"
+    # "mark" (ours), "ProfilerStep", "optimizer", "annotation" (ranges of the program's own), "repetition" (of
+    # kernels or ops, nothing marks them) or "whole trace"
     step_source: str
     training_thread: int  # tid that runs the steps; -1 if the trace has no host events
     threads: dict[int, str] = field(default_factory=dict)

@@ -13,8 +13,10 @@ from diagnose.trace.columns import table
 from diagnose.trace.intervals import as_intervals, total
 from diagnose.trace.nesting import nearest
 from diagnose.trace.quirks import MODULE_CALL, OPTIMIZER_STEP
+from diagnose.trace.repeated import STEP_WORDS, most_time, repeated_ranges
 from diagnose.trace.repetition import MIN_REPETITIONS, border_phase, find_repetition
 from diagnose.trace.schema import STEPS
+from diagnose.trace.whole import whole_recording
 
 Rows = NDArray[np.int64]
 
@@ -61,12 +63,14 @@ SOURCES = {
     "mark": "the recorder's ticks",
     "ProfilerStep": "the ProfilerStep ranges",
     "optimizer": "the optimizer's steps",
+    "annotation": "the ranges that the program marks",
     "repetition": "what repeats",
     "whole trace": "the whole recording, which counts as one step",
 }
 
 
-MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer")  # the windows of others reach over what the GPU did
+# the windows of others reach over what the GPU did
+MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer", "annotation")
 
 
 def find_steps(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> Steps:
@@ -102,18 +106,16 @@ def _candidates(host: pd.DataFrame, device: pd.DataFrame, borders: Borders) -> I
         "mark": lambda: _from_ticks(host, borders),
         "ProfilerStep": lambda: _from_profiler_steps(host, borders),
         "optimizer": lambda: _from_optimizer(host),
+        "annotation": lambda: _from_ranges(host),
         "repetition": lambda: _from_kernels(host, device) if len(device) else _from_ops(host),
     }
     for source, find in finders.items():
         found = find()
         if found is not None:
             yield source, found
-    yield (
-        "whole trace",
-        Windows(
-            _whole(host, device), np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool), busiest_thread(host)
-        ),
-    )
+    span, notes = whole_recording(host, device)
+    one = np.ones(1, dtype=bool)
+    yield "whole trace", Windows(span, np.zeros(1, dtype=np.int64), one, busiest_thread(host), notes)
 
 
 def busiest_thread(host: pd.DataFrame) -> int:
@@ -176,6 +178,19 @@ def _from_optimizer(host: pd.DataFrame) -> Windows | None:
         return None
     ends = np.sort(end[rows])[turns - 1 :: turns]
     return _between(ends, np.arange(1, len(ends)), int(thread[rows[0]]))
+
+
+def _from_ranges(host: pd.DataFrame) -> Windows | None:
+    """From the start of each range to that of the next, the last one to its own end. Of several kinds
+    (a server's prefill and decode) only those count whose kind takes most time.
+    """
+    thread, start, end = busiest_thread(host), host["start_ns"].to_numpy(), _ends(host)
+    ranges = repeated_ranges(host, thread)
+    if ranges is None or (not STEP_WORDS.search(ranges.name) and _inside_one_call(host, ranges.rows)):
+        return None
+    spans = np.stack([start[ranges.rows], np.append(start[ranges.rows[1:]], end[ranges.rows[-1]])], axis=1)
+    judged, notes = most_time(ranges, spans)
+    return Windows(spans, np.arange(1, len(spans) + 1), judged, thread, notes)
 
 
 def _turns(host: pd.DataFrame, rows: Rows) -> int | None:
@@ -275,19 +290,6 @@ def _inside_one_call(host: pd.DataFrame, rows: Rows) -> bool:
         if (reach[earlier] > start[after[pairs]]).any():
             return True
     return bool((before == after).any())
-
-
-# ---- the whole recording
-
-
-def _whole(host: pd.DataFrame, device: pd.DataFrame) -> NDArray[np.int64]:
-    """From the first to the last op, runtime call, annotation or GPU event;
-    Python frames and overhead do not count.
-    """
-    rows = host[host["kind"].isin(["op", "runtime", "annotation", "mark"]).to_numpy()]
-    start = np.concatenate((rows["start_ns"], device["start_ns"]))
-    end = np.concatenate((rows["start_ns"] + rows["dur_ns"], device["start_ns"] + device["dur_ns"]))
-    return np.array([[start.min(), end.max()]] if len(start) else [[0, 0]], dtype=np.int64)
 
 
 def _works(windows: NDArray[np.int64], host: pd.DataFrame, device: pd.DataFrame) -> NDArray[np.bool_]:

@@ -203,7 +203,7 @@ def test_a_launch_that_takes_half_a_millisecond_loads_the_kernel_but_a_graph_s_l
         gpu   1800  1200  kernel   gemm  {"correlation": 2}
         """
     )
-    assert us(ledger) == {"compute": 200 + 1200, "compilation": 800, "launch_bound": 800}
+    assert us(ledger) == {"compute": 200 + 1200, "first_calls": 800, "launch_bound": 800}
 
 
 def test_a_graph_s_capture_is_compilation() -> None:

@@ -30,13 +30,25 @@ REFUSED = {
 }
 
 
-NOTES = ["repetition counts as a step", "GPU activity was not recorded"]
+NOTES = [
+    "repetition counts as a step",
+    "No ProfilerStep marks the steps",
+    "for work launched before the recording",
+    "GPU activity was not recorded",
+]
+# Recordings that begin with a wait of 40 % of their time or more, in which the GPU shows nothing.
+BEGIN_WITH_A_WAIT = {"tl-sglang-dec", "tl-sglang-prefdec", "tl-vllm-piece-capture"}
 NOT_RECORDED = {"hta-cupti-profiler", "neg-zoology", "neg-pyg-timeline", "neg-hta-rank-notfound"}
 
 
 def noted(name: str, trace: Trace) -> list[str]:
     """The notes a trace should come with."""
-    said = (trace.step_source == "repetition", name in NOT_RECORDED)
+    said = (
+        trace.step_source == "repetition",
+        trace.step_source == "annotation",
+        name in BEGIN_WITH_A_WAIT,
+        name in NOT_RECORDED,
+    )
     return [note for note, is_said in zip(NOTES, said, strict=True) if is_said]
 
 
@@ -126,9 +138,11 @@ STEP_SOURCES = {
         "param-resnet",
         "tl-mi300-ddp-rn18",
     ],
+    # Each forward in a range of the program's own, which together cover most of the recording.
+    "annotation": ["ao-vit-bf16-a", "ao-vit-int8"],
     # Loops around one forward, one graph replay or one kernel.
     "repetition": [
-        *("ao-vit-bf16", "ao-vit-int8", "ao-vit-prune", "nuggets-bnb", "nuggets-qlora", "tl-nv-moe01"),
+        *("ao-vit-bf16", "ao-vit-prune", "nuggets-bnb", "nuggets-qlora", "tl-nv-moe01"),
         *("tl-elem01", "tl-gemm01", "tl-gemm04", "tl-sdpa01"),
     ],
     # Cold starts, graph captures, single passes whose layers repeat, and loops inside one annotation.
@@ -142,14 +156,7 @@ STEP_SOURCES = {
             "tl-vllm-piece-capture",
         ),
         *("tl-b300-dsr1", "tl-b300-qwen30b", "tl-mi300-qwen30b", "switch-a", "switch-b", "switch-d"),
-        *(
-            "ao-gtx1650",
-            "flashinfer-rope",
-            "ao-vit-bf16-a",
-            "hta-cp-alexnet",
-            "tl-mi210-gpuonly",
-            "tl-flux-split0",
-        ),
+        *("ao-gtx1650", "flashinfer-rope", "hta-cp-alexnet", "tl-mi210-gpuonly", "tl-flux-split0"),
     ],
 }
 

@@ -272,7 +272,7 @@ def _own_calls_known(measured: Measured) -> Value | Missing:
 @metric("steps_marked", "yes/no", "Marks or the optimizer show where steps start and end")
 def _steps_marked(measured: Measured) -> Value | Missing:
     trace = measured.recording.timeline
-    return NO_STEPS if trace is None else trace.step_source in ("mark", "ProfilerStep", "optimizer")
+    return NO_STEPS if trace is None else trace.step_source not in ("repetition", "whole trace")
 
 
 @fact_selector("dominant_line", "the line of your code with the most Python time, library calls included")

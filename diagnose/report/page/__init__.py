@@ -108,7 +108,7 @@ def fragment(document: Document) -> str:
     sections = [
         {
             "id": name,
-            "title": title,
+            "title": f"Where {questions.whose_time(document)} time goes" if name == "step" else title,
             "count": sum(len(questions.in_state(document, state)) for state in _COUNTED.get(name, ())),
             "body": html.trusted(parts[name]),
             "hidden": name in _FROM_PICTURE,

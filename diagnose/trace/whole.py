@@ -1,0 +1,71 @@
+"""The whole recording as one step: what of it is the program's."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+BLOCKING_CALL = re.compile(r"^(cuda|hip|cu)\w*(Synchronize|Memcpy)")
+# of the recording, from which a wait at its beginning is left out and mentioned: less is no matter
+LONG_WAIT = 0.05
+# of the time left out, in that call; and of the call, without GPU work: a copy has its own at the end
+MOSTLY = 0.9
+
+
+def whole_recording(host: pd.DataFrame, device: pd.DataFrame) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """From the first to the last op, runtime call, annotation, mark or GPU event, shape (1, 2), and notes.
+    Python frames and the profiler's own work do not count.
+
+    A recording that begins while the GPU works on what was launched before it may begin with a wait for that:
+    this is left out.
+    """
+    rows = host[host["kind"].isin(["op", "runtime", "annotation", "mark"]).to_numpy()]
+    begin = np.concatenate((rows["start_ns"], device["start_ns"]))
+    if not len(begin):
+        return np.zeros((1, 2), dtype=np.int64), ()
+    end = np.concatenate((rows["start_ns"] + rows["dur_ns"], device["start_ns"] + device["dur_ns"]))
+    first, last = int(begin.min()), int(end.max())
+    waited_until, call = _first_wait(rows, device, first)
+    if waited_until - first < LONG_WAIT * (last - first) or waited_until >= last:
+        return np.array([[first, last]], dtype=np.int64), ()
+    left_out_ms = (waited_until - first) / 1e6
+    note = (
+        f"Left out: the first {left_out_ms:,.0f} ms. The host waited in `{call}` while the GPU ran hardly "
+        "anything that was recorded: for work launched before the recording, or for the GPU to start up."
+    )
+    return np.array([[waited_until, last]], dtype=np.int64), (note,)
+
+
+def _first_wait(rows: pd.DataFrame, device: pd.DataFrame, first_ns: int) -> tuple[int, str]:
+    """The end of the blocking call with which the recording begins, if the GPU runs hardly anything
+    meanwhile, and its name; the recording's start if it begins otherwise.
+    """
+    if not len(device):
+        return first_ns, ""
+    start, end = rows["start_ns"].to_numpy(), (rows["start_ns"] + rows["dur_ns"]).to_numpy()
+    blocking = np.flatnonzero(_named(rows, BLOCKING_CALL))
+    longest = blocking[np.argsort(start[blocking] - end[blocking], kind="stable")[:1]]
+    for row in longest.tolist():
+        begins_with_it = end[row] - start[row] >= MOSTLY * (end[row] - first_ns)
+        if begins_with_it and _busy_ns(device, start[row], end[row]) <= (1 - MOSTLY) * (
+            end[row] - start[row]
+        ):
+            return int(end[row]), str(rows["name"].iat[row])
+    return first_ns, ""
+
+
+def _busy_ns(device: pd.DataFrame, since_ns: int, until_ns: int) -> int:
+    """The GPUs' time of all events between two moments, those at the same time added up."""
+    start = device["start_ns"].to_numpy()
+    inside = np.minimum(start + device["dur_ns"].to_numpy(), until_ns) - np.maximum(start, since_ns)
+    return int(np.maximum(inside, 0).sum())
+
+
+def _named(rows: pd.DataFrame, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+    """Which rows are runtime calls with such a name (tested once per distinct name)."""
+    names = rows["name"].cat
+    matching = np.array([bool(pattern.match(str(name))) for name in names.categories] + [False], dtype=bool)
+    return np.asarray(matching[names.codes.to_numpy()] & (rows["kind"] == "runtime").to_numpy())
