@@ -54,9 +54,15 @@ _OF_RULE = (
     (r"python|own-line|in-loop|gc-pauses", {"python", "host_work"}),
     (r"launch|small-ops|row-loop|forward-per|gradients-zeroed|batch-of-one|pieces|loop", {"launch_bound"}),
 )
+_OF_HEADLINE = {
+    "No GPU work was recorded": {"nothing_recorded"},
+    "First calls": {"first_call"},
+    "Compilation and graph capture": {"compilation", "first_call"},
+}
 _OF_ROW = {
     "exposed_communication": {"communication"},
     "exposed_copies": {"copies"},
+    "first_calls": {"first_call"},
     "operators": {"host_work"},
     "host_reads": {"host_sync"},
     "unattributed": {"queued", "python"},
@@ -132,14 +138,15 @@ def of_document(document: Document) -> Answer:
 def _kinds(document: Document) -> set[str]:
     """What the headline is about."""
     plan = planned(document)
-    badge = {"nothing_recorded"} if document.badge in ("GPU not recorded", "cut recording") else set()
+    for beginning, kinds in _OF_HEADLINE.items():
+        if document.headline.startswith(beginning):
+            return kinds
     if lead := leading(document):
-        return _of_row(lead.row) | badge
+        return _of_row(lead.row)
     if plan:
-        found = next((kinds for pattern, kinds in _OF_RULE if re.search(pattern, plan[0].rule)), set())
-        return found | badge
+        return next((kinds for pattern, kinds in _OF_RULE if re.search(pattern, plan[0].rule)), set())
     largest = max(document.ledger, key=lambda row: row.share)
-    return _of_row(largest.row) | ({"healthy"} if is_healthy(document) else set()) | badge
+    return _of_row(largest.row) | ({"healthy"} if is_healthy(document) else set())
 
 
 def _of_row(row: str) -> set[str]:

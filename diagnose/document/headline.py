@@ -11,6 +11,7 @@ from diagnose.document.model import (
     CUT_RECORDING,
     DAMAGED_RECORDING,
     DISK_FULL,
+    GPU_NOT_RECORDED,
     NOISY_RUN,
     Document,
     Finding,
@@ -52,6 +53,9 @@ def headline_of(document: Document) -> str:
     finding = next(iter(planned(document)), None)
     if finding is not None and finding.rule == OUT_OF_MEMORY:
         return f"Memory ran out {_in_brackets(_top_place(document))}".rstrip()
+    if document.badge == GPU_NOT_RECORDED:
+        nothing = "No GPU work was recorded"
+        return _first_that_fits(f"{nothing}; on the host {_largest_part(document)}", nothing)
     if cold := _first_calls(document):
         return cold
     if lead := leading(document):
@@ -153,7 +157,13 @@ def _saves_with_others(document: Document) -> str:
 def _nothing_planned(document: Document) -> str:
     """The largest part of the step and who spends it, and why there is no fix."""
     row = max(document.ledger, key=lambda part: part.share)
+    row = max(document.ledger, key=lambda part: part.share)
+    spenders = next((account.spenders for account in document.account if account.row == row.row), [])
+    most = f", most in {_spender(spenders[0].name)}" if spenders and spenders[0].share > row.share / 2 else ""
     part, lacking = _largest_part(document), unjudged(document)
+    if not is_healthy(document) and not is_spare(row.row, document):
+        why = lacking or "the rest is small parts"
+        return _first_that_fits(f"{part}{most}; {why}", f"{part}; {why}")
     if not is_healthy(document):
         rows = [row for row in document.ledger if is_spare(row.row, document)]
         spare = max(rows, key=lambda row: row.share)
@@ -164,8 +174,6 @@ def _nothing_planned(document: Document) -> str:
         if document.badge == NOISY_RUN or in_group(document, "minor")
         else "nothing worth fixing"
     )
-    spenders = next((account.spenders for account in document.account if account.row == row.row), [])
-    most = f", most in {_spender(spenders[0].name)}" if spenders and spenders[0].share > row.share / 2 else ""
     costliest = next((line for line in document.lines if line.self_ms > 0), None)
     line = f", costliest line {_word(f'{costliest.file}:{costliest.line}')}" if costliest else ""
     return _first_that_fits(f"{part}{line or most}; {nothing}", f"{part}; {nothing}")

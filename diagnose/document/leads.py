@@ -14,6 +14,7 @@ from diagnose.document.queries import ledger_ms, planned
 HEALTHY = 0.05  # of the step: the rules' own threshold; with less headroom nothing is worth fixing
 # what a step is for; the rest would be gone if it took no time
 _WORK_ROWS = ("compute", "forward", "backward", "optimizer")
+LEADING = 0.1  # of the step, from which a lead is worth a headline: what it could gain is less
 FAR_MORE = 4  # times what the plan's first fix is about: it would be a detail in the first place
 
 _LOOK = {
@@ -93,7 +94,7 @@ def leading(document: Document) -> Lead | None:
     None where how the step divides cannot be relied on.
     """
     lead = next(iter(leads(document)), None)
-    if lead is None or is_healthy(document) or lead.share < HEALTHY or document.badge == DISTORTED:
+    if lead is None or is_healthy(document) or lead.share < LEADING or document.badge == DISTORTED:
         return None
     first = next(iter(planned(document)), None)
     known = (first.share or 0.0) if first is not None else 0.0

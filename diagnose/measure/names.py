@@ -24,7 +24,7 @@ Kind = Literal["line", "annotation", "module", "operator", "function", "call", "
 MOST_TOLD = 0.8  # of the time: a name that holds more is no answer to who spends it
 # A line that calls one of these is known to every reader: what is inside is asked about.
 _PARTS = ("forward", "backward", "optimizer", "tick")
-_INNER: tuple[Kind, ...] = ("operator", "function", "call")
+_INNER: tuple[Kind, ...] = ("call", "operator", "function")
 _PLACES: tuple[Kind, ...] = ("line", "annotation", "module")
 # Ranges around a step, and torch's around its wrappers of a model.
 _STEP_RANGE = f"{PROFILER_STEP.pattern}|^PyTorch Profiler"
@@ -198,10 +198,11 @@ def _text(kind: Kind, name: str) -> str:
 
 @once
 def inside(view: Selection) -> tuple[np.ndarray, Callable[[int], str]]:
-    """For each host event the number of the innermost operator, function or call that it is part of, -1 for
-    none; what a number is called.
+    """For each host event the number of what it is part of, -1 for none, and what a number is called: of a
+    call of the runtime the call, else the innermost operator or function.
     """
-    levels = [level for level in _levels(view) if level.always and level.kind in _INNER]
+    last = {level.kind: level for level in _levels(view)}
+    levels = [last[kind] for kind in _INNER]
     numbers = np.full(len(view.host), -1, np.int64)
     for position, level in enumerate(levels):
         chosen = (numbers < 0) & (level.numbers >= 0)

@@ -27,9 +27,10 @@ def doubts(
     """
     if len(device):
         return ()
+    of_torch = host["kind"].isin(("op", "annotation"))
     evidence = {
         "call{s} that launch GPU work": int((named(host, ENQUEUES) & (host["kind"] == "runtime")).sum()),
-        "operator{s} that only a GPU runs": int((named(host, RUNS_ON_GPU) & (host["kind"] == "op")).sum()),
+        "operator{s} that only a GPU runs": int((named(host, RUNS_ON_GPU) & of_torch).sum()),
         "block{s} of GPU memory": int((memory["device"] >= 0).sum()),
     }
     what, count = max(evidence.items(), key=lambda item: item[1])
