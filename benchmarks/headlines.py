@@ -141,7 +141,9 @@ def _kinds(document: Document) -> set[str]:
     for beginning, kinds in _OF_HEADLINE.items():
         if document.headline.startswith(beginning):
             return kinds
-    if lead := leading(document):
+    if re.match(r"(< )?\S+ % of [\w ]+ is ", document.headline):  # the largest part, by name
+        plan = []
+    elif lead := leading(document):
         return _of_row(lead.row)
     if plan:
         return next((kinds for pattern, kinds in _OF_RULE if re.search(pattern, plan[0].rule)), set())

@@ -56,11 +56,14 @@ def headline_of(document: Document) -> str:
     if document.badge == GPU_NOT_RECORDED:
         nothing = "No GPU work was recorded"
         return _first_that_fits(f"{nothing}; on the host {_largest_part(document)}", nothing)
-    if cold := _first_calls(document):
+    lead = leading(document)
+    if cold := _first_calls(document, lead):
         return cold
-    if lead := leading(document):
+    if lead:
         return _of_lead(lead, document)
-    return _of_finding(finding, document) if finding is not None else _nothing_planned(document)
+    if finding is None:
+        return _nothing_planned(document)
+    return _of_small(finding, document) or _of_finding(finding, document)
 
 
 def _of_lead(lead: Lead, document: Document) -> str:
@@ -88,15 +91,26 @@ def _spender(name: str) -> str:
     return f"The {said}" if said.startswith("backward of ") else said
 
 
-def _first_calls(document: Document) -> str:
-    """`First calls take 74 % of the recording; record later steps`; empty where a fix comes first."""
+def _first_calls(document: Document, lead: Lead | None) -> str:
+    """`First calls take 74 % of the recording; record later steps`; empty where something else is more."""
     part = warming_up(document)
-    if part is None or (document.plan and part < LEADING_SHARE):
+    if part is None or (part < LEADING_SHARE and (document.plan or (lead and lead.share > part))):
         return ""
     rows = {row.row: row.share for row in document.ledger}
     compiles = rows.get("compilation", 0.0) > rows.get("first_calls", 0.0)
     what = "Compilation and graph capture" if compiles else "First calls"
     return f"{what} take {share(part)} of {of_recorded(document)}; record later steps"
+
+
+def _of_small(finding: Finding, document: Document) -> str:
+    """Where the best fix is about little, the largest part of the step comes first: `87 % of each step is
+    compute; fix 1 (zeroing gradients) saves 4.2–5.3 ms`. Else empty.
+    """
+    saves = _saves(finding, document)
+    if finding.severity != "low" or not saves:
+        return ""
+    part, cause = _largest_part(document), _within(finding.cause)
+    return _first_that_fits(f"{part}; fix 1 ({cause}) {saves}", f"{part}; fix 1 {saves}")
 
 
 def _of_finding(finding: Finding, document: Document) -> str:

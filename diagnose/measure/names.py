@@ -57,15 +57,14 @@ class Names(NamedTuple):
     levels: list[Level]
 
     def told(self) -> np.ndarray:
-        """Which events have a better name than that of a call of the runtime."""
-        calls = [number for number, level in enumerate(self.levels) if level.kind == "call"]
-        return (self.of >= 0) & ~np.isin(self.of % len(self.levels), calls)
+        """Which events have a name that tells them from most others."""
+        always = [number for number, level in enumerate(self.levels) if level.always]
+        return (self.of >= 0) & ~np.isin(self.of % len(self.levels), always)
 
     def of_everything(self, view: Selection) -> np.ndarray:
         """Which events are ranges that hold nearly everything, and so have no better name than their own."""
-        always = [number for number, level in enumerate(self.levels) if level.always]
         is_range = np.asarray(view.kind == "annotation") & ~view.name_matches(_WRAPPER)
-        return is_range & (self.of >= 0) & np.isin(self.of % len(self.levels), always)
+        return is_range & (self.of >= 0) & ~self.told()
 
     def name(self, number: int) -> Name:
         level = self.levels[number % len(self.levels)]
@@ -87,19 +86,23 @@ def step_ranges(view: Selection) -> np.ndarray:
 
 def names(view: Selection, weight_ns: np.ndarray) -> Names:
     """The names of all host events where each spends ``weight_ns``."""
-    levels = _levels(view)
-    whole = float(weight_ns.sum())
+    levels, forward = _levels(view), _forward_of(view)
+    whole, known_forward = float(weight_ns.sum()), np.flatnonzero(forward >= 0)
+    # what autograd does for a place counts as its own: one around the whole model tells nothing
+    with_backward = weight_ns + np.bincount(
+        forward[known_forward], weight_ns[known_forward], minlength=len(weight_ns)
+    )
     of = np.full(len(view.host), -1, np.int64)
     place = np.full(len(view.host), -1, np.int64)
     for position, (kind, numbers, _, always) in enumerate(levels):
         known = numbers >= 0
-        claims = np.bincount(numbers[known], weight_ns[known], minlength=int(numbers.max(initial=-1)) + 1)
+        weights = with_backward if kind in _PLACES else weight_ns
+        claims = np.bincount(numbers[known], weights[known], minlength=int(numbers.max(initial=-1)) + 1)
         telling = known & (always | (np.append(claims, 0.0)[numbers] <= MOST_TOLD * whole))
         chosen = telling & (of < 0)
         of[chosen] = numbers[chosen] * 2 * len(levels) + position
         if kind in _PLACES and not always:
             place = np.where(chosen, of, place)
-    forward = _forward_of(view)
     place_of_forward = np.where(forward >= 0, place[forward], -1)
     renamed = (place < 0) & (place_of_forward >= 0)
     of[renamed] = place_of_forward[renamed] + len(levels)
@@ -113,7 +116,8 @@ def _levels(view: Selection) -> list[Level]:
     outer, inner = around(view), view.name.codes.astype(np.int64)
     is_module = is_python & view.name_matches(f"^{re.escape(MODULE_CALL)}")
     is_range = np.asarray(view.kind == "annotation") & ~step_ranges(view)
-    is_function = is_python & ~is_module
+    is_frame = is_python & ~is_module
+    is_function = is_frame & view.name_matches(f"^{FRAME.pattern}")
 
     def named(wanted: np.ndarray) -> np.ndarray:
         found = nearest(wanted, outer, rows)
@@ -128,22 +132,35 @@ def _levels(view: Selection) -> list[Level]:
         return lambda number: Name(kind, _text(kind, str(view.name.categories[number])))
 
     is_call = np.isin(view.kind, ("runtime", "overhead"))
-    annotation, module = named(is_range), named(is_module)
+    annotation = named(is_range)
+    module, module_name = _classes(view, named(is_module))
     own_annotation = named(is_range & ~view.name_matches(_WRAPPER))
     return [
         Level("line", own, line_name),
         Level("annotation", own_annotation, by("annotation")),
-        Level("module", module, by("module")),
+        Level("module", module, module_name),
         Level("operator", operator, by("operator")),
         Level("operator", named(is_op), by("operator")),
         Level("function", named(is_function), by("function")),
         Level("annotation", annotation, by("annotation"), always=True),
-        Level("module", module, by("module"), always=True),
+        Level("module", module, module_name, always=True),
         Level("operator", named(is_op), by("operator"), always=True),
         Level("line", lines, line_name, always=True),
-        Level("function", named(is_function), by("function"), always=True),
+        Level("function", named(is_frame), by("function"), always=True),
         Level("call", np.where(is_call, inner, -1), by("call"), always=True),
     ]
+
+
+def _classes(view: Selection, calls: np.ndarray) -> tuple[np.ndarray, Callable[[int], Name]]:
+    """Modules by their class: `nn.Module: Linear_3` is a `Linear`. ``calls``: the name's number of each host
+    event's module, -1 for none.
+    """
+    used = np.unique(calls[calls >= 0])
+    texts = [re.sub(r"_\d+$", "", str(view.name.categories[one])).removeprefix(MODULE_CALL) for one in used]
+    classes, of_used = np.unique(np.array(texts, dtype=object), return_inverse=True)
+    numbers = np.full(len(view.name.categories) + 1, -1, np.int64)
+    numbers[used] = of_used
+    return numbers[calls], lambda number: Name("module", str(classes[number]))
 
 
 def _lines(view: Selection) -> tuple[np.ndarray, Callable[[int], Name]]:
@@ -186,8 +203,6 @@ def _text(kind: Kind, name: str) -> str:
     """An event's name for a reader."""
     if name.startswith(LOADER_NEXT):
         return "DataLoader.__next__"
-    if kind == "module":
-        return name.removeprefix(MODULE_CALL)
     if kind == "operator":
         return name.removeprefix(BACKWARD_ROOT).removeprefix(": ")
     frame = FRAME.fullmatch(name)

@@ -105,15 +105,23 @@ def test_calls_of_the_detail_phase_name_the_lines_that_work_between_operators() 
 
 
 def test_a_backward_is_named_after_the_range_of_its_forward() -> None:
-    found = rows("""
+    """With its forward the encoder takes 100 + 400 of 800; a range that takes nearly all tells nothing."""
+    both = """
         main  0    1000  step        ProfilerStep#1
-        main  0    200   annotation  encoder
-        main  10   180   op          aten::mm     {"Sequence number": 7}
-        main  210  90    op          aten::add
-        main  300  600   op          autograd::engine::evaluate_function: MmBackward0  {"Sequence number": 7}
-    """)
-    (spender,) = found["backward"].spenders
-    assert (spender.name.text, spender.name.backward, spender.ns) == ("encoder", True, 600_000)
+        main  0    100   annotation  encoder
+        main  10   80    op          aten::mm     {"Sequence number": 7}
+        main  100  100   annotation  {decoder}
+        main  110  80    op          aten::add    {"Sequence number": 8}
+        main  300  200   op          autograd::engine::evaluate_function: AddBackward0  {"Sequence number": 8}
+        main  500  400   op          autograd::engine::evaluate_function: MmBackward0   {"Sequence number": 7}
+    """
+    spenders = rows(both.replace("{decoder}", "decoder"))["backward"].spenders
+    assert [(one.name.text, one.name.backward, one.ns) for one in spenders] == [
+        ("encoder", True, 400_000),
+        ("decoder", True, 200_000),
+    ]
+    whole = rows(both.replace("{decoder}", "encoder"))["backward"].spenders
+    assert [one.name.text for one in whole] == ["MmBackward0", "AddBackward0"]
 
 
 def test_headroom_is_what_the_step_would_take_less_without_the_spender() -> None:
