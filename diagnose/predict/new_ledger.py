@@ -150,10 +150,12 @@ def _host(
         for number, at in enumerate(_moments(replay, edits, lane, rounds_ns)):
             moved[number][:, tid == lane] = at(times[:, tid == lane])
     start, end = np.rint(moved).astype(np.int64).transpose(1, 0, 2).reshape(2, -1)
+    parent = _in_each_round(_positions(table["parent"].to_numpy(), rows), len(rows))
     table = table.iloc[np.tile(np.arange(len(rows)), ROUNDS)]
     # A call that no longer waits is like any other: its name must not tell the ledger of a wait.
     unblocked = np.isin(np.tile(rows, ROUNDS), np.concatenate([NO_ROWS, *(edit.unblocked for edit in edits)]))
-    return table.assign(start_ns=start, dur_ns=np.maximum(end - start, 0), name=table["name"].mask(unblocked))
+    name = table["name"].mask(unblocked)
+    return table.assign(start_ns=start, dur_ns=np.maximum(end - start, 0), name=name, parent=parent)
 
 
 def _moments(replay: Replay, edits: Sequence[Edit], lane: int, rounds_ns: np.ndarray) -> list[Moved]:
@@ -191,11 +193,15 @@ def _device(
     lasts = replay.event_ns(edits)[rows]
     ends = np.rint(rounds_ns[:, node]).astype(np.int64)
     table = view.device.iloc[np.tile(rows, ROUNDS)]
-    launch = _positions(view.device["launch"].to_numpy()[rows], host_rows)
-    of_round = np.arange(ROUNDS)[:, None] * len(host_rows)
-    launches = np.where(launch >= 0, launch + of_round, -1).reshape(-1)
+    launches = _in_each_round(_positions(view.device["launch"].to_numpy()[rows], host_rows), len(host_rows))
     durations = np.tile(np.rint(lasts).astype(np.int64), ROUNDS)
     return table.assign(start_ns=ends.reshape(-1) - durations, dur_ns=durations, launch=launches)
+
+
+def _in_each_round(positions: Rows, row_count: int) -> Rows:
+    """Positions among the host rows of the first round (-1: none), then of all others."""
+    of_round = np.arange(ROUNDS)[:, None] * row_count
+    return np.where(positions >= 0, positions + of_round, -1).reshape(-1)
 
 
 def _positions(values: Rows, among: Rows) -> Rows:

@@ -257,3 +257,13 @@ def test_a_simulated_wait_that_falls_short_of_the_recorded_one_changes_no_other_
 @pytest.mark.parametrize("name", ["kineto-rn50-w0-v2", "tl-sd35", "hta-dfindex-v100"])
 def test_a_trace_of_others_unchanged_has_its_own_ledger(name: str) -> None:
     assert largest_difference(Prediction(Measured(load_recording(SHARED / f"{name}.json.gz")))) <= 0.01
+
+
+def test_the_replayed_events_lie_in_each_other_as_the_recorded_ones(step: Prediction) -> None:
+    """Each round has its own: what is around an event is an event of the same round that encloses it."""
+    host = replayed(step).view.host
+    start, end = host["start_ns"].to_numpy(), (host["start_ns"] + host["dur_ns"]).to_numpy()
+    parent = host["parent"].to_numpy()
+    inside = np.flatnonzero(parent >= 0)
+    assert len(inside)
+    assert (start[parent[inside]] <= start[inside]).all() and (end[inside] <= end[parent[inside]]).all()
