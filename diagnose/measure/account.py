@@ -218,25 +218,19 @@ class _HostTime:
 
     def _between(self, gaps: Intervals) -> pd.DataFrame:
         """Times of the training thread in which nothing of it runs, by the name of what ran before."""
-        before = self._before(gaps[:, 0])
-        key = np.where(before >= 0, self.names.of[before], UNNAMED)
-        return pd.DataFrame(
-            {"key": np.where(key >= 0, -2 - key, UNNAMED), "inside": UNNAMED, "ns": np.diff(gaps).reshape(-1)}
-        )
+        number = self._before(gaps[:, 0])
+        key = np.where(number >= 0, -2 - number, UNNAMED)
+        return pd.DataFrame({"key": key, "inside": UNNAMED, "ns": np.diff(gaps).reshape(-1)})
 
     def gaps(self, intervals: Intervals) -> Intervals:
         """The part of these times in which nothing of the training thread runs."""
         return subtract(intervals, self.own[self.lane == self.view.trace.training_thread])
 
     def _before(self, times: np.ndarray) -> Rows:
-        """The last event of the training thread that worked before each time; -1 if none did."""
+        """The number of the name of what the training thread did last before each time; -1 if nothing."""
         mine = np.flatnonzero(self.lane == self.view.trace.training_thread)
         at = np.searchsorted(self.own[mine, 0], times, side="right") - 1
-        return (
-            np.where(at >= 0, self.owner[mine[np.maximum(at, 0)]], -1)
-            if len(mine)
-            else np.full(len(times), -1)
-        )
+        return np.asarray(np.append(self.names.of[self.owner[mine]], UNNAMED)[at])
 
     def _following(self, intervals: Intervals) -> Rows:
         """The call that launches what the busiest device runs after each time; -1 where there is none."""
@@ -266,7 +260,7 @@ class _HostTime:
     def _gap(self, number: int, ns: int) -> Spender:
         main = self.view.trace.training_thread
         gaps = self.gaps(self.view.host_span)
-        mine = gaps[self.names.of[self._before(gaps[:, 0])] == number]
+        mine = gaps[self._before(gaps[:, 0]) == number]
         name = self.names.name(number)
         return Spender(name._replace(kind="gap"), "", ns, len(mine), {main: mine})
 
