@@ -123,7 +123,7 @@ def _levels(view: Selection) -> list[Level]:
         found = nearest(wanted, outer, rows)
         return np.where(found >= 0, inner[found], -1)
 
-    whole = view.outermost_ops(rows)
+    whole, innermost_operator = view.outermost_ops(rows), named(is_op)
     operator = np.where(is_op[whole], inner[whole], -1)
     lines, line_name = _lines(view)
     own = np.where(_is_part(view, lines), -1, lines)
@@ -140,11 +140,11 @@ def _levels(view: Selection) -> list[Level]:
         Level("annotation", own_annotation, by("annotation")),
         Level("module", module, module_name),
         Level("operator", operator, by("operator")),
-        Level("operator", named(is_op), by("operator")),
+        Level("operator", innermost_operator, by("operator")),
         Level("function", named(is_function), by("function")),
         Level("annotation", annotation, by("annotation"), always=True),
         Level("module", module, module_name, always=True),
-        Level("operator", named(is_op), by("operator"), always=True),
+        Level("operator", innermost_operator, by("operator"), always=True),
         Level("line", lines, line_name, always=True),
         Level("function", named(is_frame), by("function"), always=True),
         Level("call", np.where(is_call, inner, -1), by("call"), always=True),
@@ -185,6 +185,7 @@ def _is_part(view: Selection, lines: np.ndarray) -> np.ndarray:
     return np.isin(lines, parts[parts >= 0])
 
 
+@once
 def _forward_of(view: Selection) -> Rows:
     """For each host event of a backward the operator of the forward that it belongs to; -1 for others."""
     sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
