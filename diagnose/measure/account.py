@@ -64,7 +64,7 @@ class RowAccount:
 
 
 def account(measured: Measured) -> list[RowAccount]:
-    """The rows of the ledger in its order; smaller ones without spenders."""
+    """The rows of the ledger that take any time, in its order; small ones without spenders."""
     view, ledger = measured.timeline, measured.ledger
     if view is None or ledger is None:
         return []
@@ -73,14 +73,15 @@ def account(measured: Measured) -> list[RowAccount]:
     host = _HostTime(view)
     rows = []
     for row, intervals in ledger.rows.items():
-        busy = device is not None and row in BUSY_ROWS
-        spent: _DeviceTime | _HostTime = device if device is not None and busy else host
+        if not len(intervals):
+            continue
+        spent = device if device is not None and row in BUSY_ROWS else host
         pieces = spent.pieces(row, intervals)
         named_ns = int(pieces["ns"][pieces["key"] != UNNAMED].sum())
-        ns = int(np.diff(intervals).sum()) if len(intervals) else 0
+        ns = int(np.diff(intervals).sum())
         found: list[Spender] = []
         if ns >= LEAST_ROW * whole:
-            lines = [] if busy else _lines_in_gaps(measured, row, host, intervals, pieces)
+            lines = _lines_in_gaps(measured, row, host, intervals, pieces) if spent is host else []
             found = _largest(spent, pieces, lines, LEAST_SPENDER * whole)
         rows.append(RowAccount(row, ns, named_ns, found))
     return rows
