@@ -269,6 +269,12 @@ def _own_calls_known(measured: Measured) -> Value | Missing:
     return measured.detail is not None and len(measured.detail.calls) > 0
 
 
+@metric("python_frames_known", "yes/no", "Python's own calls were recorded (`with_stack=True`)")
+def _python_frames_known(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    return NO_STEPS if view is None else bool((np.asarray(view.kind == "python") & view.in_steps).any())
+
+
 @metric("steps_marked", "yes/no", "Marks or the optimizer show where steps start and end")
 def _steps_marked(measured: Measured) -> Value | Missing:
     trace = measured.recording.timeline
