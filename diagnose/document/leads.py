@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose.document.model import DISTORTED, Document
+from diagnose.document.model import DISTORTED, Document, Finding
 from diagnose.document.queries import ledger_ms, planned
 
 HEALTHY = 0.05  # of the step: the rules' own threshold; with less headroom nothing is worth fixing
@@ -16,6 +16,7 @@ HEALTHY = 0.05  # of the step: the rules' own threshold; with less headroom noth
 _WORK_ROWS = ("compute", "forward", "backward", "optimizer")
 LEADING = 0.1  # of the step, from which a lead is worth a headline: what it could gain is less
 FAR_MORE = 4  # times what the plan's first fix is about: it would be a detail in the first place
+LARGER = 1.5  # times what a fix is about: at least a third of the row is not
 
 _LOOK = {
     "exposed_communication": "let it run beside computation, or send less and less often",
@@ -69,9 +70,15 @@ def leads(document: Document) -> list[Lead]:
             )
             found.setdefault((lead.kind, lead.name), []).append(lead)
     together = [_together(same) for same in found.values()]
-    worth = HEALTHY * (ledger_ms(document) or 0.0)
-    known = any((lead.headroom_ms or 0.0) >= worth for lead in together)
-    return sorted(together, key=lambda lead: -(lead.headroom_ms or 0.0) if known else -lead.ms)
+    if not _known_headroom(together, document):
+        return sorted(together, key=lambda lead: -lead.ms)
+    return sorted(together, key=lambda lead: -(lead.headroom_ms or 0.0))
+
+
+def _known_headroom(some: list[Lead], document: Document) -> bool:
+    """Whether the headroom of one of them is worth a fix."""
+    worth_ms = HEALTHY * (ledger_ms(document) or 0.0)
+    return any((lead.headroom_ms or 0.0) >= worth_ms for lead in some)
 
 
 def _together(same: list[Lead]) -> Lead:
@@ -89,16 +96,43 @@ def _together(same: list[Lead]) -> Lead:
 
 
 def leading(document: Document) -> Lead | None:
-    """The lead that says more than the plan: without one, or where its first fix is about far less.
+    """The lead that says more than the plan: without one, where its first fix is about far less, or where no
+    fix touches the largest part of the step that could go.
 
     None where how the step divides cannot be relied on.
     """
-    lead = next(iter(leads(document)), None)
-    if lead is None or is_healthy(document) or lead.share < LEADING or document.badge == DISTORTED:
+    known = leads(document)
+    if _known_headroom(known, document):
+        known = [one for one in known if _known_headroom([one], document)]
+    lead = next((one for one in known if one.share >= LEADING), None)
+    if lead is None or is_healthy(document) or document.badge == DISTORTED:
         return None
     first = next(iter(planned(document)), None)
-    known = (first.share or 0.0) if first is not None else 0.0
-    return lead if known < lead.share / FAR_MORE else None
+    if first is None or (first.share or 0.0) < lead.share / FAR_MORE:
+        return lead
+    gain_ms, most_ms = _gain_ms(first), lead.ms if lead.headroom_ms is None else lead.headroom_ms
+    return lead if _is_untouched(lead.row, document) and gain_ms < most_ms else None
+
+
+def _is_untouched(row: str, document: Document) -> bool:
+    """Whether a row is larger than what the first fix is about, and no fix is about it; far larger where
+    it is not known which row a fix is about.
+    """
+    refined = {finding.rule: finding.refines for finding in document.findings}
+    rows = set()
+    for finding in planned(document):
+        root: str | None = finding.rule
+        while root in refined:
+            root = refined[root]
+        rows.add(root)
+    share = next(one.share for one in document.ledger if one.row == row)
+    larger = LARGER if rows & {"step", None} else 1.0
+    return row not in rows and share > larger * (planned(document)[0].share or 0.0)
+
+
+def _gain_ms(finding: Finding) -> float:
+    known = finding.saving.predicted_ms
+    return known.best_guess if known else finding.saving.at_most_ms or finding.ms_per_step or 0.0
 
 
 def headroom_share(document: Document) -> float:
