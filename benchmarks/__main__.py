@@ -16,6 +16,7 @@ from difflib import get_close_matches
 USAGE_ERROR = 2
 BENCHMARKS = {
     # the diagnosis
+    "first-contact": "what is said of scripts at first contact, beside oracles written before",
     "accuracy": "how often the diagnosis of the bundled samples is right",
     "prediction": "how well savings are predicted",
     "verified": "what the samples' fixes gain when they are made, and what is said of no change",

@@ -1,0 +1,139 @@
+"""Answers against oracles: which faults were found, at which line, and whether their cost is in the range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.first_contact.entries import Entry, Fault
+from diagnose.document.text import share
+from diagnose.report.blocks import unpadded_table
+
+NEAR = 2  # lines: a call may be written over several
+LOW = "low"  # advice of this severity is no false alarm
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An entry with one answer."""
+
+    entry: Entry
+    answer: dict[str, Any]
+
+    @property
+    def version(self) -> str:
+        return str(self.answer["version"])
+
+    @property
+    def claims(self) -> list[dict[str, Any]]:
+        """The rows of the plan that somebody would act on."""
+        return [row for row in self.answer["plan"] if row["severity"] != LOW]
+
+    def found(self, fault: Fault) -> dict[str, Any] | None:
+        """The first row of the plan at one of the fault's lines."""
+        return next((row for row in self.answer["plan"] if _at(row["lines"], fault)), None)
+
+    def named(self, fault: Fault) -> bool:
+        """Whether the plan or the account names one of the lines."""
+        return self.found(fault) is not None or _at([one["name"] for one in self.answer["names"]], fault)
+
+    @property
+    def right(self) -> list[dict[str, Any]]:
+        """The claims that are at a fault's line."""
+        return [row for row in self.claims if any(_at(row["lines"], fault) for fault in self.entry.faults)]
+
+    @property
+    def first_right(self) -> bool:
+        """Whether the costliest fault comes first."""
+        plan, worth = self.answer["plan"], self.entry.to_find
+        return bool(plan and worth) and _at(plan[0]["lines"], worth[0])
+
+    def in_range(self, fault: Fault) -> bool | None:
+        """Whether the true cost lies in the predicted range; None where either is not known."""
+        row = self.found(fault)
+        if row is None or row["predicted_ms"] is None or not fault.sure:
+            return None
+        known = row["predicted_ms"]
+        scale = (self.answer.get("step_ms") or fault.step_ms) / fault.step_ms  # another machine, another load
+        return bool(known["low"] <= fault.cost_ms * scale <= known["high"])
+
+
+def _at(lines: Iterable[str], fault: Fault) -> bool:
+    """Whether one of these lines is one of the fault's, but for some lines up or down."""
+    for line in lines:
+        file, _, number = line.rpartition(":")
+        for wanted in fault.lines:
+            wanted_file, _, wanted_number = wanted.rpartition(":")
+            same = file.rpartition("/")[2] == wanted_file.rpartition("/")[2] and number.isdecimal()
+            if same and abs(int(number) - int(wanted_number)) <= NEAR:
+                return True
+    return False
+
+
+def judged(entries: Iterable[Entry], answers: Iterable[dict[str, Any]]) -> list[Judged]:
+    """Each answer with its entry; of a version's answers to an entry the first: later ones are no first
+    contact.
+    """
+    by_name, seen = {entry.name: entry for entry in entries}, set()
+    found = []
+    for answer in answers:
+        if answer["entry"] in by_name and (answer["entry"], answer["version"]) not in seen:
+            seen.add((answer["entry"], answer["version"]))
+            found.append(Judged(by_name[answer["entry"]], answer))
+    return found
+
+
+def page(found: list[Judged]) -> str:
+    """Figures by version, oldest first, and each entry's latest answer."""
+    versions = list(dict.fromkeys(one.version for one in found))
+    rows = [(version, *_figures([one for one in found if one.version == version])) for version in versions]
+    latest = {one.entry.name: one for one in found}
+    columns = (
+        "version",
+        "scripts",
+        "found",
+        "named",
+        "precision",
+        "first place",
+        "in range",
+        "healthy silent",
+    )
+    entries = unpadded_table(("entry", "true", "said", "right"), [_row(one) for one in latest.values()])
+    return f"{unpadded_table(columns, rows)}\n\n{entries}"
+
+
+def _figures(of_version: list[Judged]) -> tuple[str, ...]:
+    faults = [(one, fault) for one in of_version for fault in one.entry.to_find]
+    claims = [(row, one) for one in of_version for row in one.claims]
+    sick = [one for one in of_version if one.entry.to_find]
+    ranges = [inside for one, fault in faults if (inside := one.in_range(fault)) is not None]
+    healthy = [one for one in of_version if one.entry.kind == "healthy"]
+    return (
+        str(len(of_version)),
+        _of(sum(one.found(fault) is not None for one, fault in faults), len(faults)),
+        _of(sum(one.named(fault) for one, fault in faults), len(faults)),
+        _of(sum(row in one.right for row, one in claims), len(claims)),
+        _of(sum(one.first_right for one in sick), len(sick)),
+        _of(sum(ranges), len(ranges)),
+        _of(sum(not one.claims for one in healthy), len(healthy)),
+    )
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({share(part / whole)})" if whole else "–"
+
+
+def _row(one: Judged) -> tuple[str, str, str, str]:
+    worth = one.entry.to_find
+    true = "; ".join(f"{fault.lines[0]} {share(fault.share)}" for fault in worth) or "healthy"
+    right = one.first_right if worth else not one.claims
+    return one.entry.name, true, one.answer["headline"], "yes" if right else "**no**"
+
+
+def shown(one: Judged) -> str:
+    plan = [
+        f"  {row['severity']} {row['rule']} {', '.join(row['lines'][:3])} {row['predicted_ms']}"
+        for row in one.answer["plan"]
+    ]
+    return "\n".join([f"{one.entry.name} ({one.version})", one.entry.says, one.answer["headline"], *plan])

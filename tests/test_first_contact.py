@@ -1,0 +1,76 @@
+"""Answers at first contact against an oracle, judged by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.first_contact.answers import kept
+from benchmarks.first_contact.entries import Entry, Fault, entries
+from benchmarks.first_contact.judge import Judged, judged, page
+
+SLOW = Fault(("train.py:20", "data.py:5"), cost_ms=4.0, step_ms=10.0, sure=True, fix="")
+SMALL = Fault(("train.py:60",), cost_ms=0.5, step_ms=10.0, sure=True, fix="")
+
+
+def entry(*faults: Fault) -> Entry:
+    kind = "planted" if faults else "healthy"
+    return Entry("one", kind, "says", "", ("train.py",), Path(), faults)  # type: ignore[arg-type]
+
+
+def row(line: str, severity: str = "high", low: float = 3.0, high: float = 5.0) -> dict[str, Any]:
+    predicted = {"low": low, "best_guess": (low + high) / 2, "high": high}
+    return {"rule": "r", "lines": [line], "severity": severity, "predicted_ms": predicted}
+
+
+def answer(*plan: dict[str, Any], names: tuple[str, ...] = (), step_ms: float = 10.0) -> Judged:
+    found = {"entry": "one", "version": "1", "headline": "x", "plan": list(plan), "step_ms": step_ms}
+    return Judged(entry(SLOW, SMALL), found | {"names": [{"name": name} for name in names]})
+
+
+def test_a_fault_is_found_at_its_line_or_two_beside() -> None:
+    assert answer(row("src/train.py:22")).found(SLOW)
+    assert answer(row("data.py:5")).found(SLOW)
+    assert not answer(row("train.py:23")).found(SLOW)
+    assert not answer(row("other.py:20")).found(SLOW)
+    assert answer(names=("train.py:20",)).named(SLOW) and not answer(names=("aten::mm",)).named(SLOW)
+
+
+def test_only_the_costliest_fault_is_first() -> None:
+    assert answer(row("train.py:20"), row("train.py:60")).first_right
+    assert not answer(row("train.py:60"), row("train.py:20")).first_right
+    assert [fault.share for fault in entry(SMALL, SLOW).to_find] == [0.4]  # 5 % need not be found
+
+
+def test_the_true_cost_is_scaled_to_the_step_of_the_answer() -> None:
+    """4 of 10 ms are 8 of 20: outside of 3 to 5, and inside of 6 to 9."""
+    assert answer(row("train.py:20")).in_range(SLOW)
+    assert answer(row("train.py:20"), step_ms=20.0).in_range(SLOW) is False
+    assert answer(row("train.py:20", low=6.0, high=9.0), step_ms=20.0).in_range(SLOW)
+    assert answer().in_range(SLOW) is None
+
+
+def test_a_claim_elsewhere_costs_precision_and_one_of_low_severity_does_not() -> None:
+    one = answer(row("train.py:20"), row("train.py:90"), row("train.py:91", "low"))
+    assert (len(one.right), len(one.claims)) == (1, 2)
+
+
+def test_the_first_answer_of_a_version_counts() -> None:
+    first, second = (
+        {"entry": "one", "version": "1", "headline": name, "plan": [], "names": []} for name in "ab"
+    )
+    (found,) = judged([entry(SLOW)], [first, second])
+    assert found.answer["headline"] == "a"
+    assert "0 of 1 (0 %)" in page([found])
+
+
+@pytest.mark.parametrize("one", entries(), ids=lambda one: one.name)
+def test_every_oracle_can_be_read(one: Entry) -> None:
+    assert one.says and one.command and all(fault.lines and fault.step_ms > 0 for fault in one.faults)
+    assert bool(one.faults) or one.kind != "planted"
+
+
+def test_every_answer_belongs_to_an_entry() -> None:
+    assert {answer["entry"] for answer in kept()} <= {one.name for one in entries()}
