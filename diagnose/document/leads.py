@@ -141,11 +141,12 @@ def headroom_share(document: Document) -> float:
 
 
 def is_spare(row: str, document: Document) -> bool:
-    """Whether a row of the ledger is not the step's own work. Where nothing marks the model's forward, as in
-    traces of others, operators on a host without a GPU are.
+    """Whether a row of the ledger is not the step's own work. Operators outside the model's forward that take
+    longer than it, as where nothing marks a model, are the model.
     """
-    no_model = all(other.row != "forward" for other in document.ledger)
-    return row not in _WORK_ROWS and not (row == "operators" and no_model)
+    shares = {one.row: one.share for one in document.ledger}
+    is_model = row == "operators" and shares.get(row, 0.0) > shares.get("forward", 0.0)
+    return row not in _WORK_ROWS and not is_model
 
 
 def is_healthy(document: Document) -> bool:

@@ -111,7 +111,7 @@ def test_arrow_keys_choose_another_run_and_the_address_remembers_it(opened: Call
     tab = tab_of(page)
     tab.locator("input[name=run]:checked").focus()
     page.keyboard.press("ArrowDown")
-    tab.locator("h1", has_text="Nothing").wait_for()
+    tab.locator("h1", has_text="small parts").wait_for()
     assert page.url.endswith("#diagnose&p.diagnose.run=cured")
     page.reload()
     tab = tab_of(page)

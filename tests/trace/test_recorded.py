@@ -38,7 +38,10 @@ NOTES = [
 ]
 # Recordings that begin with a wait of 40 % of their time or more, in which the GPU shows nothing.
 BEGIN_WITH_A_WAIT = {"tl-sglang-dec", "tl-sglang-prefdec", "tl-vllm-piece-capture"}
-NOT_RECORDED = {"hta-cupti-profiler", "neg-zoology", "neg-pyg-timeline", "neg-hta-rank-notfound"}
+NOT_RECORDED = {
+    *("hta-cupti-profiler", "neg-zoology", "neg-pyg-timeline"),
+    *("neg-hta-rank-nongpu", "neg-hta-rank-notfound"),
+}
 
 
 def noted(name: str, trace: Trace) -> list[str]:
