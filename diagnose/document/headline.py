@@ -75,6 +75,8 @@ def _of_lead(lead: Lead, document: Document) -> str:
     return _first_that_fits(
         f"{name} {takes} ({row}){gains}",
         f"{name} {takes}{gains}",
+        f"{name}: {share(lead.share)} of {each_step(document)}{gains}",
+        f"{name}: {share(lead.share)}{gains}",
         f"{name} {takes} ({row})",
         f"{name} {takes}",
     )

@@ -102,16 +102,21 @@ def leading(document: Document) -> Lead | None:
     None where how the step divides cannot be relied on.
     """
     known = leads(document)
-    if _known_headroom(known, document):
-        known = [one for one in known if _known_headroom([one], document)]
-    lead = next((one for one in known if one.share >= LEADING), None)
-    if lead is None or is_healthy(document) or document.badge == DISTORTED:
+    if is_healthy(document) or document.badge == DISTORTED:
         return None
+    if _known_headroom(known, document):
+        known = [lead for lead in known if _known_headroom([lead], document)]
     first = next(iter(planned(document)), None)
-    if first is None or (first.share or 0.0) < lead.share / FAR_MORE:
-        return lead
-    gain_ms, most_ms = _gain_ms(first), lead.ms if lead.headroom_ms is None else lead.headroom_ms
-    return lead if _is_untouched(lead.row, document) and gain_ms < most_ms else None
+    large = (lead for lead in known if lead.share >= LEADING)
+    return next((lead for lead in large if first is None or _is_more(lead, first, document)), None)
+
+
+def _is_more(lead: Lead, first: Finding, document: Document) -> bool:
+    """Whether a lead says more than the plan, whose first fix is this."""
+    if (first.share or 0.0) < lead.share / FAR_MORE:
+        return True
+    most_ms = lead.ms if lead.headroom_ms is None else lead.headroom_ms
+    return _is_untouched(lead.row, document) and _gain_ms(first) < most_ms
 
 
 def _is_untouched(row: str, document: Document) -> bool:
