@@ -83,6 +83,11 @@ def each_step(document: Document) -> str:
     return "the recording" if is_whole_trace(document) else "each step"
 
 
+def the_step(document: Document) -> str:
+    """The same where one is spoken of: `the step`, or `the recording`."""
+    return "the recording" if is_whole_trace(document) else "the step"
+
+
 def whole_word(document: Document) -> str:
     """What the ledger adds up to, as a heading."""
     return "Recording" if is_whole_trace(document) else "Step"

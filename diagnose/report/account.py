@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from diagnose.document.leads import HEALTHY, Lead, is_healthy, leads
+from diagnose.document.leads import HEALTHY, Lead, is_healthy, leading, leads
 from diagnose.document.model import Document, LedgerRow, Spender
+from diagnose.document.queries import the_step
 from diagnose.document.text import clean, count, ms, rough, share
 from diagnose.report.operators import Table
 
 HEADING = "Who spends it"
 TOP_LEADS = 3
+NO_FIX = "No rule knows a fix for this. Look here first:"
+UNTOUCHED = "These fixes do not touch what takes most. Look here as well:"
 TOP_NAMES = 2
 LONGEST_NAME = 60  # characters
 _NOTE = (
@@ -39,12 +42,22 @@ def table(document: Document) -> Table | None:
 
 
 def looks(document: Document) -> list[str]:
-    """Where to look first, a sentence or two each, where the plan has no fix; empty where all is well."""
-    if document.plan or is_healthy(document):
+    """Where to look first, a sentence or two each: where the plan is empty, or what it does not touch and leads
+    the report; empty where all is well.
+    """
+    if is_healthy(document):
         return []
+    if document.plan:
+        lead = leading(document)
+        return [_look(lead, document, advice=True)] if lead else []
     worth = [lead for lead in leads(document) if lead.share >= HEALTHY / 2][:TOP_LEADS]
     first_of_row = {lead.row: lead for lead in reversed(worth)}
     return [_look(lead, document, advice=first_of_row[lead.row] is lead) for lead in worth]
+
+
+def introduced(document: Document) -> str:
+    """What stands before them."""
+    return UNTOUCHED if document.plan else NO_FIX
 
 
 def _look(lead: Lead, document: Document, *, advice: bool) -> str:
@@ -53,7 +66,7 @@ def _look(lead: Lead, document: Document, *, advice: bool) -> str:
     known = lead.headroom_ms is not None and lead.headroom_ms >= HEALTHY * lead.ms
     gains = f", up to {rough(lead.headroom_ms or 0.0)} ms to gain" if known else ""
     todo = f" {lead.look[:1].upper()}{lead.look[1:]}." if advice and lead.look else ""
-    takes = f"{ms(lead.ms)}, {share(lead.share)} of the step"
+    takes = f"{ms(lead.ms)}, {share(lead.share)} of {the_step(document)}"
     return f"`{_name(lead.name)}` ({title}{mostly}): {takes}{gains}.{todo}"
 
 

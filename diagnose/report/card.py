@@ -70,12 +70,18 @@ def _plan(document: Document) -> list[list[str]]:
     return rows
 
 
-def _ledger(document: Document) -> list[tuple[str, str, str, str]]:
-    """The largest rows: title, width of the bar in percent, ms, share."""
+def _ledger(document: Document) -> list[tuple[str, str, str, str, str]]:
+    """The largest rows: title, width of the bar in percent, ms, share, who spends most of it."""
     rows = sorted(document.ledger, key=lambda row: row.share, reverse=True)
     shown = [row for row in rows[:_ROWS_AT_MOST] if row.share >= _NEGLIGIBLE]
     return [
-        (text.clean(row.title), f"{100 * row.share:.1f}", text.ms(row.ms_per_step), text.share(row.share))
+        (
+            text.clean(row.title),
+            f"{100 * row.share:.1f}",
+            text.ms(row.ms_per_step),
+            text.share(row.share),
+            account.names_in(row, document),
+        )
         for row in shown
     ]
 

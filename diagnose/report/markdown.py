@@ -121,7 +121,14 @@ def _plan(document: Document) -> str:
         plan_table(document),
         unpredicted if sentences.says_unpredicted(document) else "",
         prose(sentences.starting_step(document)),
+        *_looks(document),
     )
+
+
+def _looks(document: Document) -> list[str]:
+    """Beside a plan that does not touch what leads the report: where to look."""
+    looks = account.looks(document)
+    return [prose(account.introduced(document)), bullets(map(prose, looks))] if looks else []
 
 
 def _next(document: Document) -> str:

@@ -42,7 +42,7 @@ from diagnose.document.queries import (
 )
 from diagnose.document.text import count, factor, ms, share
 from diagnose.document.unjudged import unjudged
-from diagnose.report import throughput
+from diagnose.report import account, throughput
 from diagnose.run.child.step_clock import StepClock
 from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD
 
@@ -332,7 +332,7 @@ def nothing_to_do(document: Document) -> str:
                 "Record later steps: `schedule(wait=1, warmup=3, active=5)`, and `prof.step()` after each. "
                 "What took the time here:"
             )
-        return "No rule knows a fix for this. Look here first:"
+        return account.NO_FIX if account.looks(document) else bound(document)
     costs = {"lines": document.lines, "operators": document.operators, "kernels": document.kernels}
     shown = [name for name, rows in costs.items() if rows]
     several = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

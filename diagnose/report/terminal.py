@@ -56,7 +56,7 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
             Block(_paragraph(document.headline, width, "bold"), least=3, weight=4),
             Block(_paragraph(sentences.doubt(document) or happened, width, "yellow"), weight=4),
         ],
-        _fixes(document, first_change(document, out), width) or _looks(document, width),
+        [*_looks(document, width), *_fixes(document, first_change(document, out), width)],
         [
             *_ledger(document, width),
             Block(_paragraph(" · ".join(throughput.told(document)), width), least=0, weight=2),
@@ -114,10 +114,13 @@ def _plain(sentence: str) -> str:
 
 
 def _looks(document: Document, width: int) -> list[Block]:
-    """Where to look first, where no fix is known."""
+    """Where to look first, where no fix is known; beside a plan only what leads the report."""
+    looks = account.looks(document)
+    if document.plan:
+        return [Block(_paragraph(look, width), weight=4) for look in looks[:1]]
     return [
         Block(_paragraph(f"{number}. {look}", width), least=int(number == 1), weight=4)
-        for number, look in enumerate(account.looks(document), 1)
+        for number, look in enumerate(looks, 1)
     ]
 
 
