@@ -42,7 +42,7 @@ def table(document: Document) -> Table | None:
 
 
 def looks(document: Document) -> list[str]:
-    """Where to look first, a sentence or two each: where the plan is empty, or what it does not touch and leads
+    """Where to look first, a sentence or two each: with an empty plan, or what it does not touch and leads
     the report; empty where all is well.
     """
     if is_healthy(document):
