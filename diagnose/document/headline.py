@@ -30,7 +30,7 @@ from diagnose.document.queries import (
 )
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
-from diagnose.document.text import clean, end_of, rough, rough_span, share
+from diagnose.document.text import clean, end_of, rough, rough_span, share, short_name
 from diagnose.document.unjudged import unjudged
 
 MOST_WORDS = 15
@@ -84,7 +84,7 @@ def _of_lead(lead: Lead, document: Document) -> str:
 
 def _spender(name: str) -> str:
     """A name as the subject of a sentence of few words."""
-    words = clean(name).split()
+    words = short_name(name).split()
     if len(words) > MOST_NAME_WORDS:
         words = [*words[:MOST_NAME_WORDS], "…"]
     said = clean(" ".join(words), LONGEST_PLACE)

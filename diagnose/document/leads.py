@@ -37,6 +37,10 @@ _LOOK = {
     "python": "time this part of your code; do it once, in fewer calls, or elsewhere",
 }
 
+_IN_COMPILED = (
+    "look at what it does between its kernels: guards, graph breaks, hand-written kernels' wrappers"
+)
+
 
 @dataclass(frozen=True)
 class Lead:
@@ -55,7 +59,8 @@ class Lead:
     @property
     def look(self) -> str:
         """What to do about time of this kind; may be empty."""
-        return _LOOK.get(self.row, "")
+        is_compiled = "Compiled" in self.name and self.row in ("host_work", "launch_bound", "python")
+        return _IN_COMPILED if is_compiled else _LOOK.get(self.row, "")
 
 
 def leads(document: Document) -> list[Lead]:
@@ -82,16 +87,18 @@ def _known_headroom(some: list[Lead], document: Document) -> bool:
 
 
 def _together(same: list[Lead]) -> Lead:
-    """The spender in all rows, named after the row in which it spends most."""
-    most = max(same, key=lambda lead: lead.ms)
+    """The spender in all rows, named after the row in which it spends most. Without it a step may also lose
+    work that is not spare: a lead gains no more than it takes.
+    """
+    most, whole_ms = max(same, key=lambda lead: lead.ms), sum(lead.ms for lead in same)
     return Lead(
         most.name,
         most.kind,
         most.mostly,
         most.row,
-        sum(lead.ms for lead in same),
+        whole_ms,
         sum(lead.share for lead in same),
-        most.headroom_ms,
+        None if most.headroom_ms is None else min(most.headroom_ms, whole_ms),
     )
 
 

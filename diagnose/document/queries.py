@@ -93,6 +93,11 @@ def whole_word(document: Document) -> str:
     return "Recording" if is_whole_trace(document) else "Step"
 
 
+def counted(what: str, document: Document) -> str:
+    """The heading of a column of counts: `Calls per step`, of a recording without steps `Calls`."""
+    return what if is_whole_trace(document) else f"{what} per step"
+
+
 def whose_time(document: Document) -> str:
     """`a step's`, of a recording in which nothing marks steps `the recording's`."""
     return "the recording's" if is_whole_trace(document) else "a step's"

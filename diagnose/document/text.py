@@ -190,6 +190,16 @@ def end_of(name: str, longest: int) -> str:
     return name if len(name) <= longest else "…" + name[len(name) - longest + 1 :]
 
 
+def short_name(name: str, longest: int = LONGEST_NAME) -> str:
+    """A range's or operator's name without what says nothing: `## forward ##` as `forward`, torch's
+    `Optimizer.step#Adam.step` as `Adam.step`, a compiled graph's hash as its first letters.
+    """
+    plain = re.sub(r"^(backward of )?#+ *(.*?\S) *#+$", r"\1\2", clean(name))
+    plain = re.sub(r"(?<!\S)Optimizer\.(?:step|zero_grad)#(?=\S)", "", plain)
+    plain = re.sub(r"(?:Call )?CompiledFxGraph (\w{8})\w+", r"CompiledFxGraph \1", plain)
+    return clean(plain, longest)
+
+
 def code(text: str, longest: int = LONGEST_NAME) -> str:
     """Foreign text as inline code in Markdown, literal in a table cell too.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from diagnose.document.leads import HEALTHY, Lead, is_healthy, leading, leads
 from diagnose.document.model import Document, LedgerRow, Spender
-from diagnose.document.queries import the_step
-from diagnose.document.text import clean, count, ms, rough, share
+from diagnose.document.queries import counted, the_step, warming_up
+from diagnose.document.text import count, ms, rough, share, short_name
 from diagnose.report.operators import Table
 
 HEADING = "Who spends it"
@@ -13,18 +13,20 @@ TOP_LEADS = 3
 NO_FIX = "No rule knows a fix for this. Look here first:"
 UNTOUCHED = "These fixes do not touch what takes most. Look here as well:"
 TOP_NAMES = 2
-LONGEST_NAME = 60  # characters
+LONGEST_NAME, LONGEST_IN_ROW = 60, 40  # characters
+NEARLY_ALL = 0.95  # of a lead's time: that so much may be gained says nothing new
+_ONCE = ("first_calls", "compilation")  # rows of what later steps do not have
 _NOTE = (
-    "At most to gain is what the step would take less if this took no time at all, by replay. It says where "
-    "to look; no fix gains all of it."
+    "At most to gain is what {whole} would take less if this, in all its parts, took no time at all, by "
+    "replay. It says where to look; no fix gains all of it."
 )
-_NAMED = "{share} of the step has a name here."
+_NAMED = "{share} of {whole} has a name here."
 
 
 def names_in(row: LedgerRow, document: Document) -> str:
     """The largest spenders of a row, `aten::cat 11 %, aten::add 3.2 %`; empty where it has no account."""
     found = next((one.spenders for one in document.account if one.row == row.row), [])
-    return ", ".join(f"`{_name(one.name)}` {share(one.share)}" for one in found[:TOP_NAMES])
+    return ", ".join(f"`{_name(one.name, LONGEST_IN_ROW)}` {share(one.share)}" for one in found[:TOP_NAMES])
 
 
 def table(document: Document) -> Table | None:
@@ -36,8 +38,11 @@ def table(document: Document) -> Table | None:
         for account in sorted(document.account, key=lambda one: -shares[one.row])
         for spender in account.spenders
     ]
-    columns = ("Who", "Part", "Time", "Share", "Count per step", "At most to gain")
-    notes = [_NOTE] + [_NAMED.format(share=share(document.named_share))] * (document.named_share is not None)
+    columns = ("Who", "Part", "Time", "Share", counted("Count", document), "At most to gain")
+    whole = the_step(document)
+    notes = [_NOTE.format(whole=whole)]
+    if document.named_share is not None:
+        notes.append(_NAMED.format(share=share(document.named_share), whole=whole))
     return Table("", columns, rows, tuple(notes)) if rows else None
 
 
@@ -63,15 +68,18 @@ def introduced(document: Document) -> str:
 def _look(lead: Lead, document: Document, *, advice: bool) -> str:
     title = next(row.title for row in document.ledger if row.row == lead.row)
     mostly = f", mostly `{_name(lead.mostly)}`" if lead.mostly else ""
-    known = lead.headroom_ms is not None and lead.headroom_ms >= HEALTHY * lead.ms
-    gains = f", up to {rough(lead.headroom_ms or 0.0)} ms to gain" if known else ""
-    todo = f" {lead.look[:1].upper()}{lead.look[1:]}." if advice and lead.look else ""
+    gain_ms = lead.headroom_ms or 0.0
+    known = HEALTHY * lead.ms <= gain_ms <= NEARLY_ALL * lead.ms
+    gains = f", up to {rough(gain_ms)} ms to gain" if known else ""
+    said_above = lead.row in _ONCE and warming_up(document) is not None
+    todo = f" {lead.look[:1].upper()}{lead.look[1:]}." if advice and lead.look and not said_above else ""
     takes = f"{ms(lead.ms)}, {share(lead.share)} of {the_step(document)}"
     return f"`{_name(lead.name)}` ({title}{mostly}): {takes}{gains}.{todo}"
 
 
 def _called(spender: Spender) -> str:
-    return f"{spender.name}, mostly {spender.mostly}" if spender.mostly else spender.name
+    name = short_name(spender.name)
+    return f"{name}, mostly {short_name(spender.mostly)}" if spender.mostly else name
 
 
 def _numbers(spender: Spender) -> tuple[str, ...]:
@@ -83,5 +91,5 @@ def _numbers(spender: Spender) -> tuple[str, ...]:
     )
 
 
-def _name(name: str) -> str:
-    return clean(name, LONGEST_NAME).replace("`", "'")
+def _name(name: str, longest: int = LONGEST_NAME) -> str:
+    return short_name(name, longest).replace("`", "'")

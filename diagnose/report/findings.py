@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from diagnose.document import savings, text
 from diagnose.document.model import CallSite, Culprit, Document, Evidence, Finding
-from diagnose.document.queries import alternatives, in_group, in_state, lacking, place, planned, saw_no_step
+from diagnose.document.queries import (
+    alternatives,
+    in_group,
+    in_state,
+    lacking,
+    place,
+    planned,
+    saw_no_step,
+    whole_word,
+)
 from diagnose.document.text import code, prose
 from diagnose.report import sentences
 from diagnose.report.blocks import before_after, fenced, folded, table
@@ -120,7 +129,7 @@ def consequences(finding: Finding, document: Document) -> list[Finding]:
 def bounding(document: Document, *, collapsible: bool) -> str:
     """What is not a fault and yet bounds the step."""
     return folded(
-        "What bounds the step",
+        f"What bounds the {whole_word(document).lower()}",
         *(whole(finding, document) for finding in in_group(document, "information")),
         holds="no fault, and yet the limit",
         collapsible=collapsible,

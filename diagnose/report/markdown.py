@@ -64,7 +64,9 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         findings.bounding(document, collapsible=collapsible),
         findings.not_judged(document, collapsible=collapsible),
         fold(
-            "The whole step", _whole_ledger(document), holds="each row of the table above, with its meaning"
+            f"The whole {whole_word(document).lower()}",
+            _whole_ledger(document),
+            holds="each row of the table above, with its meaning",
         ),
         verification.behind(document, collapsible=collapsible),
         ranks.behind(document, collapsible=collapsible),
@@ -113,7 +115,7 @@ def _setting(document: Document) -> str:
 
 def _plan(document: Document) -> str:
     if not document.plan:
-        looks = bullets(map(prose, account.looks(document)))
+        looks = bullets(account.looks(document))
         return section("What to do", prose(sentences.nothing_to_do(document)), looks)
     unpredicted = "Savings cannot be predicted here; *How far to trust these numbers* below says why."
     return section(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose.document.model import Document, Kernel, Operator
+from diagnose.document.queries import counted
 from diagnose.document.text import UNKNOWN, count, ms, share, short_time
 
 TOP = 10  # rows
@@ -37,26 +38,27 @@ class Table:
 def tables(document: Document) -> list[Table]:
     """Those that have rows, the GPU's first."""
     operators, kernels = document.operators[:TOP], document.kernels[:TOP]
-    found = [_kernels(kernels)] if kernels else []
+    found = [_kernels(kernels, counted("Count", document))] if kernels else []
     if operators:
-        found.append(_operators(operators, with_torch=bool(document.key_averages.rows)))
+        calls, with_torch = counted("Calls", document), bool(document.key_averages.rows)
+        found.append(_operators(operators, calls, with_torch=with_torch))
     return found
 
 
-def _operators(operators: list[Operator], *, with_torch: bool) -> Table:
+def _operators(operators: list[Operator], calls: str, *, with_torch: bool) -> Table:
     return Table(
         "On the host",
-        ("Operator", "Self", "Share", "Calls per step", "Mean"),
+        ("Operator", "Self", "Share", calls, "Mean"),
         [_operator(row) for row in operators],
         (_OPERATORS_NOTE,) + (_TORCH_NOTE,) * with_torch,
     )
 
 
-def _kernels(kernels: list[Kernel]) -> Table:
+def _kernels(kernels: list[Kernel], counts: str) -> Table:
     """Format and roofline have a column where one of them is known."""
     with_format = any(_format(row) != UNKNOWN for row in kernels)
     with_roofline = any(row.roofline_share is not None for row in kernels)
-    columns = ("Kernel, copy or set", "Time", "Share", "Count per step", "Mean")
+    columns = ("Kernel, copy or set", "Time", "Share", counts, "Mean")
     return Table(
         "On the GPU",
         columns + ("Format",) * with_format + ("Roofline",) * with_roofline,

@@ -190,11 +190,14 @@ def fastest(document: Document) -> str:
     if limit_ms is None or not now_ms or limit_ms <= 0:
         return ""
     if now_ms < BOUND_NEAR * limit_ms:
-        now = f"a step takes {ms(now_ms)}, and with everything on the host fixed still {ms(limit_ms)}"
+        whole = "the recording" if is_whole_trace(document) else "a step"
+        now = f"{whole} takes {ms(now_ms)}, and with everything on the host fixed still {ms(limit_ms)}"
         return f"The {_takes_the_time(document, limit_ms)} takes the time: {now}."
     times = now_ms / limit_ms
     now = f" ({times:.{0 if times >= 9.95 else 1}f}× faster than now)" if times < MOST_TIMES else ""
-    return f"GPU floor: {ms(limit_ms)}{now} if the CPU side cost nothing."
+    least_ms = min((row.step_ms_after for row in document.plan if row.step_ms_after), default=limit_ms)
+    as_now = " and the GPU did the same as now" if least_ms < limit_ms else ""
+    return f"GPU floor: {ms(limit_ms)}{now} if the CPU side cost nothing{as_now}."
 
 
 def _takes_the_time(document: Document, limit_ms: float) -> str:
@@ -332,7 +335,9 @@ def nothing_to_do(document: Document) -> str:
                 "Record later steps: `schedule(wait=1, warmup=3, active=5)`, and `prof.step()` after each. "
                 "What took the time here:"
             )
-        return account.NO_FIX if account.looks(document) else bound(document)
+        if account.looks(document):
+            return account.NO_FIX
+        return f"No rule knows a fix for this, and no part that could go is large. {bound(document)}"
     costs = {"lines": document.lines, "operators": document.operators, "kernels": document.kernels}
     shown = [name for name, rows in costs.items() if rows]
     several = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from diagnose.document import text
+from diagnose.document.model import RowAccount, Spender
 from diagnose.report import page as page_module
 from diagnose.report.page import page
 
@@ -571,3 +572,19 @@ def test_numbers_read_as_in_the_rest_of_the_report(visit: Visit) -> None:
         [text.size(value) for value in sizes],
         [text.less(*both) for both in saved],
     ]
+
+
+@pytest.mark.parametrize("width", [420, 1300])
+def test_the_ledger_with_its_names_fits_the_page(show: Open, width: int) -> None:
+    document = documents.healthy()
+    name = "aten::a_name_that_is_long_" + 3 * "and_longer_"
+    spender = Spender(
+        name=name, kind="operator", ms_per_step=3.0, share=0.3, count_per_step=1.0, headroom_ms=None
+    )
+    document.ledger[0].title = "Exposed communication"
+    change(document, account=[RowAccount(row=document.ledger[0].row, spenders=[spender, spender])])
+    fits = show(document, width=width).evaluate(
+        "() => (table => table.scrollWidth <= table.parentElement.clientWidth)"
+        "(document.querySelector('table.ledger'))"
+    )
+    assert fits

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from diagnose.document.headline import headline_of
 from diagnose.document.leads import is_healthy, leading, leads
 from diagnose.document.model import Document, RowAccount, Spender
+from diagnose.document.text import short_name
+from diagnose.report import sentences
 from diagnose.report.account import looks, names_in
+from diagnose.report.markdown import markdown
 
 from . import documents
 from .documents import change, ledger_row
@@ -87,3 +92,81 @@ def test_a_fix_that_is_about_far_less_does_not_lead() -> None:
     assert leading(document) is None
     document.findings[0].share = 0.05
     assert leading(document) is not None
+
+
+def test_a_lead_gains_no_more_than_it_takes() -> None:
+    """Without it the step loses work of the GPU too (35 ms): told of 15 ms that would contradict itself, and
+    15 of 15 ms would say the same twice.
+    """
+    document = unplanned(compute=50, host_work=50)
+    document.account = [
+        RowAccount(row="host_work", spenders=[spender("cat", 15, 100, 35), spender("sort", 10, 100, 4)])
+    ]
+    assert [lead.headroom_ms for lead in leads(document)] == [15, 4]
+    first, second = looks(document)
+    assert "15 % of the step. Find out" in first and second.endswith("up to 4.0 ms to gain.")
+
+
+def test_a_compiled_region_is_not_told_to_leave_the_host() -> None:
+    document = unplanned(compute=50, host_work=50)
+    graph = "## Call CompiledFxGraph fvbn2lni5maejlcdfevc33wtr46rowqt2ytbgsjf ##"
+    document.account = [RowAccount(row="host_work", spenders=[spender(graph, 40, 100, 40)])]
+    (look,) = looks(document)
+    assert look.startswith("`CompiledFxGraph fvbn2lni` (Host operators)")
+    assert "guards, graph breaks" in look and "CPU tensors" not in look
+
+
+def test_a_name_that_markdown_reads_is_escaped_once() -> None:
+    document = unplanned(compute=50, host_work=50)
+    document.account = [RowAccount(row="host_work", spenders=[spender("[param|cuda]", 40, 100, 40)])]
+    assert "- <code>&#91;param&#124;cuda&#93;</code> (Host operators)" in markdown(document)
+
+
+def test_where_only_small_parts_could_go_no_list_is_promised() -> None:
+    """Two spenders of 2 % each of a step of which 6 % could go."""
+    document = unplanned(compute=94, host_work=6)
+    document.account = [
+        RowAccount(row="host_work", spenders=[spender("cat", 2, 100, 2), spender("sort", 2, 100, 2)])
+    ]
+    assert looks(document) == [] and not is_healthy(document)
+    assert "Look here first" not in markdown(document)
+    assert "no part that could go is large. The largest part of the step is compute" in markdown(document)
+
+
+def test_a_whole_recording_has_no_steps() -> None:
+    document = unplanned(compute=50, host_work=50)
+    document.account = [RowAccount(row="host_work", spenders=[spender("cat", 40, 100, 20)])]
+    change(document.steps, step_source="whole trace")
+    document.headline = headline_of(document)
+    told = markdown(document)
+    assert "40 % of the recording" in told
+    assert "what the recording would take less" in told and "| Count |" in " ".join(told.split())
+    assert not re.search(r"(?i)count per step|calls per step|each step|of the step", told)
+
+
+def test_the_floor_is_of_the_work_as_it_is() -> None:
+    """A fix of the GPU's own work goes below what no host can shorten: 4 of 6 ms."""
+    document = documents.sick()
+    document.upper_bound_ms = 6.0
+    document.plan[-1].step_ms_after = 7.0
+    for row in document.plan:
+        row.step_ms_after = 7.0
+    assert sentences.fastest(document).endswith("if the CPU side cost nothing.")
+    document.plan[-1].step_ms_after = 4.0
+    assert sentences.fastest(document).endswith(
+        "if the CPU side cost nothing and the GPU did the same as now."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("## forward ##", "forward"),
+        ("backward of ## forward ##", "backward of forward"),
+        ("Optimizer.step#Adam.step", "Adam.step"),
+        ("#1", "#1"),
+        ("aten::mm", "aten::mm"),
+    ],
+)
+def test_names_lose_what_says_nothing(name: str, short: str) -> None:
+    assert short_name(name) == short

@@ -108,16 +108,24 @@ def fragment(document: Document) -> str:
     sections = [
         {
             "id": name,
-            "title": f"Where {questions.whose_time(document)} time goes" if name == "step" else title,
+            "title": _title(name, document),
             "count": sum(len(questions.in_state(document, state)) for state in _COUNTED.get(name, ())),
             "body": html.trusted(parts[name]),
             "hidden": name in _FROM_PICTURE,
             "folded": name in _FOLDED,
         }
-        for name, title in _SECTIONS.items()
+        for name in _SECTIONS
         if parts[name]
     ]
     return environment.get_template("fragment.html").render(document=document, sections=sections)
+
+
+def _title(name: str, document: Document) -> str:
+    if name == "step":
+        return f"Where {questions.whose_time(document)} time goes"
+    if name == "bounds":
+        return f"What bounds the {questions.whole_word(document).lower()}"
+    return _SECTIONS[name]
 
 
 def assets() -> dict[str, bytes]:
