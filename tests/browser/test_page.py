@@ -582,6 +582,7 @@ def test_the_ledger_with_its_names_fits_the_page(show: Open, width: int) -> None
         name=name, kind="operator", ms_per_step=3.0, share=0.3, count_per_step=1.0, headroom_ms=None
     )
     document.ledger[0].title = "Exposed communication"
+    change(document.ledger[-1], ms_per_step=0.0004, share=0.0001)
     change(document, account=[RowAccount(row=document.ledger[0].row, spenders=[spender, spender])])
     fits = show(document, width=width).evaluate(
         "() => (table => table.scrollWidth <= table.parentElement.clientWidth)"
