@@ -130,7 +130,7 @@ def _plan(document: Document) -> str:
 def _looks(document: Document) -> list[str]:
     """Beside a plan that does not touch what leads the report: where to look."""
     looks = account.looks(document)
-    return [prose(account.introduced(document)), bullets(map(prose, looks))] if looks else []
+    return [prose(account.introduced(document)), bullets(looks)] if looks else []
 
 
 def _next(document: Document) -> str:

@@ -120,6 +120,12 @@ def test_a_name_that_markdown_reads_is_escaped_once() -> None:
     document = unplanned(compute=50, host_work=50)
     document.account = [RowAccount(row="host_work", spenders=[spender("[param|cuda]", 40, 100, 40)])]
     assert "- <code>&#91;param&#124;cuda&#93;</code> (Host operators)" in markdown(document)
+    # told beside a plan too, where the plan does not touch it
+    beside = documents.sick()
+    beside.findings[0].share = 0.01
+    change(beside, account=[RowAccount(row="python", spenders=[spender("[param|cuda]", 5, 12.3, 5)])])
+    beside.ledger.append(ledger_row("python", "Python", "", 5, 5 / 12.3))
+    assert "- <code>&#91;param&#124;cuda&#93;</code> (Python)" in markdown(beside)
 
 
 def test_where_only_small_parts_could_go_no_list_is_promised() -> None:
