@@ -17,7 +17,7 @@ SMALL = Fault(("train.py:60",), cost_ms=0.5, step_ms=10.0, sure=True, fix="")
 
 def entry(*faults: Fault) -> Entry:
     kind = "planted" if faults else "healthy"
-    return Entry("one", kind, "says", "", ("train.py",), Path(), faults)  # type: ignore[arg-type]
+    return Entry("one", kind, "says", "", ("train.py",), Path(), "", faults)  # type: ignore[arg-type]
 
 
 def row(line: str, severity: str = "high", low: float = 3.0, high: float = 5.0) -> dict[str, Any]:

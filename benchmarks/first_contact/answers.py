@@ -33,7 +33,7 @@ def meet(entry: Entry, scripts: Path | None, *, again: bool) -> str:
     if not again and any(row["entry"] == entry.name and row["version"] == version for row in kept()):
         return "met already by this version"
     source = entry.folder if not entry.source or scripts is None else scripts / entry.name
-    if not (source / entry.command[0]).is_file():
+    if not (source / entry.cwd / entry.command[0]).is_file():
         return f"its script is not in {source}: fetch it ({entry.source}) and name the folder with --scripts"
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / entry.name
@@ -51,7 +51,12 @@ def _answer(entry: Entry, folder: Path) -> dict[str, Any]:
     }
     try:
         ended = subprocess.run(
-            command, cwd=folder, env=os.environ | paths, capture_output=True, timeout=TIMEOUT_S, check=False
+            command,
+            cwd=folder / entry.cwd,
+            env=os.environ | paths,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return {"entry": entry.name, "headline": f"not ended after {TIMEOUT_S} s", "plan": [], "names": []}

@@ -38,6 +38,7 @@ class Entry:
     source: str
     command: tuple[str, ...]
     folder: Path
+    cwd: str  # below the script's folder
     faults: tuple[Fault, ...]
 
     @property
@@ -61,6 +62,7 @@ def read(folder: Path) -> Entry:
         source=told.get("source", ""),
         command=tuple(told["command"]),
         folder=folder,
+        cwd=told.get("cwd", ""),
         faults=tuple(_fault(one) for one in told.get("fault", [])),
     )
 

@@ -1,0 +1,2 @@
+def solve_ivp(*a, **k):
+    raise NotImplementedError
