@@ -17,7 +17,11 @@ PAGES = [
     *ROOT.glob("*.md"),
     *(path for folder in ("docs", "sample_traces", "rules") for path in (ROOT / folder).glob("*.md")),
 ]
-MODULES = {path.stem.replace("_", "-"): path for path in (ROOT / "benchmarks").glob("*.py")}
+PACKAGES = {path.parent.name: path for path in (ROOT / "benchmarks").glob("*/__init__.py")}
+MODULES = {
+    name.replace("_", "-"): path
+    for name, path in ({path.stem: path for path in (ROOT / "benchmarks").glob("*.py")} | PACKAGES).items()
+}
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
