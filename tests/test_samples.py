@@ -54,6 +54,12 @@ def test_the_report_of_a_sample_says_one_thing_and_all_of_it(sample):
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_no_gpu_is_missed_where_there_was_none(sample):
+    document = read_document(recorded(sample).encode())
+    assert document.run.device != "cpu" or document.badge != "GPU not recorded"
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_no_stable_rule_fires_falsely(sample):
     fired = [
         one

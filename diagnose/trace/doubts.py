@@ -16,7 +16,8 @@ Rows = NDArray[np.int64]
 # Enqueues work that runs on the device and must show there. Graph captures record launches without
 # work, but the work beside them shows.
 ENQUEUES = r"(?:cu|cuda|hip)\w*(?:Launch|Memcpy|Memset)\w*"
-RUNS_ON_GPU = r"aten::_?(?:cudnn|miopen)_|nccl:"  # operators that nothing else runs
+# operators that nothing else runs (whether cuDNN is acceptable is asked on a CPU, too)
+RUNS_ON_GPU = r"aten::_?(?:cudnn|miopen)_(?!is_acceptable)|nccl:"
 
 
 def doubts(

@@ -23,6 +23,15 @@ def test_a_job_that_talks_by_nccl_has_a_gpu() -> None:
     assert read(*ops, distributedInfo={"backend": "gloo", "rank": 0}).doubts == ()
 
 
+def test_operators_that_only_a_gpu_runs_tell_of_one() -> None:
+    """Not that an operator asks on the CPU whether cuDNN could do its work."""
+    (note,) = read(event("aten::cudnn_convolution", 0, 50)).doubts
+    assert note.code == "gpu-unrecorded"
+    (note,) = read(event("nccl:all_reduce", 0, 50, "user_annotation"), event("aten::mm", 0, 50)).doubts
+    assert note.code == "gpu-unrecorded"
+    assert read(event("aten::lstm", 0, 50), event("aten::cudnn_is_acceptable", 2, 1)).doubts == ()
+
+
 def marked(number: int, at: float, **of: Any) -> list[Json]:
     """A step of 100 µs with an operator."""
     return [
