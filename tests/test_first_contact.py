@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.first_contact.answers import kept
-from benchmarks.first_contact.entries import Entry, Fault, entries
+from benchmarks.first_contact.entries import STAND_INS, Entry, Fault, entries
 from benchmarks.first_contact.judge import Judged, judged, page
 
 SLOW = Fault(("train.py:20", "data.py:5"), cost_ms=4.0, step_ms=10.0, sure=True, fix="")
@@ -17,7 +17,7 @@ SMALL = Fault(("train.py:60",), cost_ms=0.5, step_ms=10.0, sure=True, fix="")
 
 def entry(*faults: Fault) -> Entry:
     kind = "planted" if faults else "healthy"
-    return Entry("one", kind, "says", "", ("train.py",), Path(), "", faults)  # type: ignore[arg-type]
+    return Entry("one", kind, "says", "", ("train.py",), Path(), "", (), faults)  # type: ignore[arg-type]
 
 
 def row(line: str, severity: str = "high", low: float = 3.0, high: float = 5.0) -> dict[str, Any]:
@@ -70,6 +70,7 @@ def test_the_first_answer_of_a_version_counts() -> None:
 def test_every_oracle_can_be_read(one: Entry) -> None:
     assert one.says and one.command and all(fault.lines and fault.step_ms > 0 for fault in one.faults)
     assert bool(one.faults) or one.kind != "planted"
+    assert all((STAND_INS / name).is_dir() or (STAND_INS / f"{name}.py").is_file() for name in one.stand_ins)
 
 
 def test_every_answer_belongs_to_an_entry() -> None:

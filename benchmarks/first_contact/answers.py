@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import ROOT
-from benchmarks.first_contact.entries import Entry
+from benchmarks.first_contact.entries import STAND_INS, Entry
 from diagnose import __version__
 
 SAID = Path(__file__).parent / "said.jsonl"
@@ -38,10 +38,21 @@ def meet(entry: Entry, scripts: Path | None, *, again: bool) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / entry.name
         shutil.copytree(source, folder)
+        _put_stand_ins(entry, folder / "shims")
         row = _answer(entry, folder) | {"version": version, "date": date.today().isoformat()}
     with SAID.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
     return str(row["headline"])
+
+
+def _put_stand_ins(entry: Entry, folder: Path) -> None:
+    """What stands in for libraries that are not installed, beside what was fetched."""
+    for name in entry.stand_ins:
+        if (STAND_INS / name).is_dir():
+            shutil.copytree(STAND_INS / name, folder / name, dirs_exist_ok=True)
+        else:
+            folder.mkdir(exist_ok=True)
+            shutil.copy(STAND_INS / f"{name}.py", folder)
 
 
 def _answer(entry: Entry, folder: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 FOLDER = Path(__file__).parent / "entries"
+STAND_INS = Path(__file__).parent / "stand-ins"
 WORTH = 0.08  # of the step, from which a fault has to be found
 
 
@@ -39,6 +40,7 @@ class Entry:
     command: tuple[str, ...]
     folder: Path
     cwd: str  # below the script's folder
+    stand_ins: tuple[str, ...]  # for libraries that are not installed: names in `STAND_INS`
     faults: tuple[Fault, ...]
 
     @property
@@ -55,6 +57,8 @@ def entries() -> list[Entry]:
 
 def read(folder: Path) -> Entry:
     told = tomllib.loads((folder / "oracle.toml").read_text(encoding="utf-8"))
+    path = folder / "recipe.toml"
+    recipe = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return Entry(
         name=folder.name,
         kind=told["kind"],
@@ -63,6 +67,7 @@ def read(folder: Path) -> Entry:
         command=tuple(told["command"]),
         folder=folder,
         cwd=told.get("cwd", ""),
+        stand_ins=tuple(recipe.get("stand_ins", [])),
         faults=tuple(_fault(one) for one in told.get("fault", [])),
     )
 
