@@ -19,6 +19,7 @@ BENCHMARKS = {
     "first-contact": "what is said of scripts at first contact, beside oracles written before",
     "accuracy": "how often the diagnosis of the bundled samples is right",
     "prediction": "how well savings are predicted",
+    "calibrate": "how wide ranges of predictions have to be, from all that were measured",
     "verified": "what the samples' fixes gain when they are made, and what is said of no change",
     "case-studies": "what the reports on two real models say, and what doing it gains",
     "consistency": "whether each report says one thing, in few words",

@@ -32,7 +32,8 @@ from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.predict.device_lanes import QUEUED_NS, device_lanes
 from diagnose.predict.edits import events_of, unblocked
 from diagnose.predict.prediction import Change, Prediction
-from diagnose.predict.saving import range_ms, saving_of
+from diagnose.predict.saving import saving_of
+from diagnose.predict.widths import width_of
 
 PAGE = FOLDER.parent / "docs" / "accuracy.md"
 MISSES = FOLDER / "misses.toml"
@@ -154,7 +155,7 @@ def _recorded_pair(
         if second.measured.timeline
         else float("nan")
     )
-    least_ms, most_ms = range_ms([gain_ms], first.recorded_ms)
+    least_ms, most_ms = width_of(load_rules()[rule].saving).range_ms((gain_ms,), first.recorded_ms)
     low_ms, high_ms = first.recorded_ms - most_ms, first.recorded_ms - least_ms
     return Pair(before, words, first.recorded_ms, after_ms, first.recorded_ms - gain_ms, low_ms, high_ms)
 
@@ -325,8 +326,8 @@ def part(traces: Path | None) -> str:
         "Written by `python -m benchmarks prediction --write`. The step of the healthy twin, predicted from "
         "the recording of the sick script alone, against the plain steps of its own recording, made minutes "
         "apart on a machine that others used too. *Error*: of the predicted step. What is left after a "
-        "rewrite is a guess of the rule (`ratio`), made with some of these samples at hand, and the spread "
-        "of the ranges was set after seeing them all: take the coverage as in-sample.",
+        "rewrite is a guess of the rule (`ratio`), made with some of these samples at hand, and the width "
+        "of the ranges is calibrated from these pairs too: take the coverage as in-sample.",
     ]
     for gpu, found in sorted(sample_pairs().items(), key=lambda item: item[0] or ""):
         sections += [f"## Bundled samples, {gpu or 'CPU'}", pairs_part(*found)]

@@ -30,7 +30,6 @@ from benchmarks.torch_patterns import said_by_torch
 from diagnose.measure.recording import Recording, load_recording
 
 STEPS = 2
-PLAIN_STEPS = 20
 TIMEOUT_S = 120
 ATTEMPTS = 5
 # of the plain steps: good enough at once; still good enough to keep
@@ -82,7 +81,12 @@ def why_too_large(size: int) -> str:
 
 def run_recorder(sample: Sample, out: Path, seconds: float = 3600.0) -> None:
     """Raises RuntimeError, with what was said on stderr, if it fails or takes longer."""
-    options = [f"--steps={STEPS}", f"--plain-steps={PLAIN_STEPS}", f"--timeout={TIMEOUT_S}", f"--out={out}"]
+    options = [
+        f"--steps={STEPS}",
+        f"--plain-steps={sample.plain_steps}",
+        f"--timeout={TIMEOUT_S}",
+        f"--out={out}",
+    ]
     options += [] if sample.stacks else ["--no-stacks"]
     recorded(*options, sample.script.name, cwd=sample.script.parent, seconds=seconds)
 

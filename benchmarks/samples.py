@@ -21,7 +21,7 @@ class Sample:
     steps of the sick script one of the twin's does the work of; ``needs`` is "gpu" where the disease
     shows on a GPU only; ``stacks`` is false where the detail phase would be too large to keep.
     ``easier``: the rule whose fix gains as much with less effort and so comes first, with the expected
-    finding as its alternative; empty if there is none.
+    finding as its alternative; empty if there is none. ``plain_steps``: timed when it is recorded.
     """
 
     case: str
@@ -35,6 +35,7 @@ class Sample:
     other_fix: str = ""
     twin_steps: int = 1
     easier: str = ""
+    plain_steps: int = 20
 
     @property
     def script(self) -> Path:
@@ -56,10 +57,14 @@ class Sample:
         return f"{self.case}/{self.name}"
 
 
+# True of every sample, and not planted: they keep to one thread, so that their times repeat.
+OF_ALL = "threads-unused"
+
+
 def advised(document: Document) -> list[tuple[str, str | None]]:
-    """Rule and place of each row of the plan, followed by those of its alternatives."""
+    """Rule and place of each row of the plan, followed by those of its alternatives; `OF_ALL` left out."""
     rows: list[tuple[str, str | None]] = []
-    for row in document.plan:
+    for row in (row for row in document.plan if row.rule != OF_ALL):
         rows.append((row.rule, row.where))
         for finding in document.findings:
             if finding.alternative_to == row.rule:
@@ -81,6 +86,7 @@ def _read(path: Path) -> list[Sample]:
     expected = tomllib.loads(path.read_text())
     what, needs, stacks = expected.pop("what"), expected.pop("needs", ""), expected.pop("stacks", True)
     other_fix, twin_steps = expected.pop("other_fix", ""), expected.pop("twin_steps", 1)
+    plain_steps = expected.pop("plain_steps", 20)
     return [
         Sample(
             path.parent.name,
@@ -94,6 +100,7 @@ def _read(path: Path) -> list[Sample]:
             other_fix,
             twin_steps,
             top.get("easier", ""),
+            plain_steps,
         )
         for name, top in expected.items()
     ]

@@ -66,6 +66,16 @@ def test_the_first_answer_of_a_version_counts() -> None:
     assert "0 of 1 (0 %)" in page([found])
 
 
+def test_what_was_met_before_is_not_first_contact() -> None:
+    old, new = (
+        {"entry": "one", "version": version, "headline": "x", "plan": plan, "names": []}
+        for version, plan in (("1", []), ("2", [row("train.py:20")]))
+    )
+    unseen, _, before = page(judged([entry(SLOW)], [old, new])).partition("## Scripts met before")
+    assert "| 1 | 1 | 0 of 1 (0 %)" in unseen and "| 2 |" not in unseen
+    assert "| 2 | 1 | 1 of 1 (100 %)" in before
+
+
 @pytest.mark.parametrize("one", entries(), ids=lambda one: one.name)
 def test_every_oracle_can_be_read(one: Entry) -> None:
     assert one.says and one.command and all(fault.lines and fault.step_ms > 0 for fault in one.faults)

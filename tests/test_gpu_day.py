@@ -325,7 +325,7 @@ def test_tables_of_a_folder_that_was_brought_here(measured):
     assert "could not be made" not in text
     # step 8 ms, best guess 1 ms, measured 2 ms: the predicted step of 7 ms is 1 ms beyond the 6 ms measured,
     # 17 %
-    assert "| gc | gc-pauses | 8.00 ms | 0.50–2.0 ms | 1.6–2.4 ms | +17 % | yes |" in text
+    assert "| gc | gc-pauses | 8.00 ms | 0.50–2.0 ms | 1.6–2.4 ms | faster | +17 % | yes |" in text
     assert "| many short launches | 100 | 101 | 1.010 | 1.000–1.020 of 2 | 1.30 | – |" in text
     assert "| row-loop | no change, -30.0 to -20.0 % | 1.0 % | 4 |" in text
     assert "`other`: nothing was tried" in text

@@ -1,8 +1,9 @@
 """First contact: what is said of scripts that the product had never met, beside an oracle written before.
 
-python -m benchmarks first-contact            the figures of every version, from what is kept
+python -m benchmarks first-contact [--write]    the figures of every version, from what is kept; with --write
+                                                in docs/accuracy.md
 python -m benchmarks first-contact run [NAME…]  runs scripts that today's version has not met
-python -m benchmarks first-contact show NAME  an entry: the oracle and every answer
+python -m benchmarks first-contact show NAME    an entry: the oracle and every answer
 
 `entries/NAME/oracle.toml` is written by somebody who has not read the rules: each fault with its lines and
 its cost, measured by timing with and without it. A row of `said.jsonl` is an answer. Both only grow.
@@ -13,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import ROOT
 from benchmarks.first_contact.answers import kept, meet
 from benchmarks.first_contact.entries import entries
-from benchmarks.first_contact.judge import judged, page, shown
+from benchmarks.first_contact.judge import HEADING, judged, page, shown
 from benchmarks.options import parser
+from benchmarks.pages import write_part
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -25,6 +28,7 @@ def main(arguments: Sequence[str]) -> None:
     options.add_argument("names", nargs="*", metavar="NAME", help="entries; all without one")
     options.add_argument("--scripts", type=Path, help="where scripts of others were fetched to, by entry")
     options.add_argument("--again", action="store_true", help="also those that this version has met")
+    options.add_argument("--write", action="store_true", help="write the figures into docs/accuracy.md")
     given = options.parse_args(arguments)
     chosen = [entry for entry in entries() if not given.names or entry.name in given.names]
     if given.action == "run":
@@ -33,4 +37,7 @@ def main(arguments: Sequence[str]) -> None:
     elif given.action == "show":
         print("\n\n".join(shown(one) for one in judged(chosen, kept())))
     else:
-        print(page(judged(chosen, kept())))
+        figures = page(judged(chosen, kept()))
+        print(figures)
+        if given.write:
+            write_part(ROOT / "docs" / "accuracy.md", HEADING, figures)

@@ -18,6 +18,7 @@ from diagnose import __version__
 
 SAID = Path(__file__).parent / "said.jsonl"
 TIMEOUT_S = 300
+LIBRARIES = "site-packages"
 PLANNED = 6  # rows of the plan that are kept
 
 
@@ -38,28 +39,31 @@ def meet(entry: Entry, scripts: Path | None, *, again: bool) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / entry.name
         shutil.copytree(source, folder)
-        _put_stand_ins(entry, folder / "shims")
+        _put_stand_ins(entry, folder)
         row = _answer(entry, folder) | {"version": version, "date": date.today().isoformat()}
     with SAID.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
     return str(row["headline"])
 
 
-def _put_stand_ins(entry: Entry, folder: Path) -> None:
-    """What stands in for libraries that are not installed, beside what was fetched."""
+def _put_stand_ins(entry: Entry, script: Path) -> None:
+    """What stands in for libraries that are not installed lies where libraries lie: it is not the script's
+    own code. ``shims``: what the entry's author wrote for it alone.
+    """
+    folder = script / LIBRARIES
+    if (script / "shims").is_dir():
+        (script / "shims").rename(folder)
+    folder.mkdir(exist_ok=True)
     for name in entry.stand_ins:
         if (STAND_INS / name).is_dir():
             shutil.copytree(STAND_INS / name, folder / name, dirs_exist_ok=True)
         else:
-            folder.mkdir(exist_ok=True)
             shutil.copy(STAND_INS / f"{name}.py", folder)
 
 
 def _answer(entry: Entry, folder: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "diagnose", "--json", "--out", str(folder / "out"), *entry.command]
-    paths = {
-        "PYTHONPATH": f"{folder}{':' + str(folder / 'shims') if (folder / 'shims').is_dir() else ''}:{ROOT}"
-    }
+    paths = {"PYTHONPATH": f"{folder}:{folder / LIBRARIES}:{ROOT}"}
     try:
         ended = subprocess.run(
             command,

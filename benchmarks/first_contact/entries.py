@@ -15,7 +15,7 @@ WORTH = 0.08  # of the step, from which a fault has to be found
 @dataclass(frozen=True)
 class Fault:
     """``lines``: `file.py:41`, where a person would change something. ``cost_ms`` of a step of ``step_ms``,
-    by timing; ``sure``: the pairs of runs agreed.
+    by timing; ``sure``: the pairs of runs agreed; ``how``: it was measured.
     """
 
     lines: tuple[str, ...]
@@ -23,6 +23,7 @@ class Fault:
     step_ms: float
     sure: bool
     fix: str
+    how: str = ""
 
     @property
     def share(self) -> float:
@@ -80,4 +81,5 @@ def _fault(told: dict[str, Any]) -> Fault:
         step_ms=float(told["step_ms"]),
         sure=told.get("certainty", "sure") != "uncertain",
         fix=told.get("fix", ""),
+        how=told.get("how_measured", ""),
     )

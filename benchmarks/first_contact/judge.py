@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.first_contact.entries import Entry, Fault
+from benchmarks.first_contact.entries import WORTH, Entry, Fault
 from diagnose.document.text import share
 from diagnose.report.blocks import unpadded_table
 
+HEADING = "# How often the diagnosis is right at first contact"
+COLUMNS = ("version", "scripts", "found", "named", "precision", "first place", "in range", "healthy silent")
 NEAR = 2  # lines: a call may be written over several
 LOW = "low"  # advice of this severity is no false alarm
 
@@ -85,22 +87,32 @@ def judged(entries: Iterable[Entry], answers: Iterable[dict[str, Any]]) -> list[
 
 
 def page(found: list[Judged]) -> str:
-    """Figures by version, oldest first, and each entry's latest answer."""
+    """Figures by version, oldest first: of scripts that nobody had seen, and of those met before, to which
+    the rules may have been fitted since; then what was first said of each.
+    """
+    first = {id(one) for one in {one.entry.name: one for one in reversed(found)}.values()}
+    unseen, met = ([one for one in found if (id(one) in first) == is_first] for is_first in (True, False))
+    parts = [
+        HEADING,
+        "Written by `python -m benchmarks first-contact --write`. Somebody who had not read the rules wrote "
+        "down what is wrong with each script, at which line, and what it costs, by timing it with and "
+        f"without. *Found*: faults of {share(WORTH)} of the step and more at whose line the plan has a row, "
+        "*named*: or the account. *Precision*: rows of the plan of more than low severity that are at a "
+        "fault's line. *First place*: scripts whose costliest fault comes first. *In range*: predicted "
+        "ranges that hold the true cost. *Healthy silent*: healthy scripts without such a row.",
+        "## Scripts that nobody had seen",
+        _by_version(unseen),
+        *(["## Scripts met before", _by_version(met)] if met else []),
+        "## What was said first",
+        unpadded_table(("entry", "version", "true", "said", "right"), [_row(one) for one in unseen]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _by_version(found: list[Judged]) -> str:
     versions = list(dict.fromkeys(one.version for one in found))
     rows = [(version, *_figures([one for one in found if one.version == version])) for version in versions]
-    latest = {one.entry.name: one for one in found}
-    columns = (
-        "version",
-        "scripts",
-        "found",
-        "named",
-        "precision",
-        "first place",
-        "in range",
-        "healthy silent",
-    )
-    entries = unpadded_table(("entry", "true", "said", "right"), [_row(one) for one in latest.values()])
-    return f"{unpadded_table(columns, rows)}\n\n{entries}"
+    return unpadded_table(COLUMNS, rows)
 
 
 def _figures(of_version: list[Judged]) -> tuple[str, ...]:
@@ -124,11 +136,11 @@ def _of(part: int, whole: int) -> str:
     return f"{part} of {whole} ({share(part / whole)})" if whole else "–"
 
 
-def _row(one: Judged) -> tuple[str, str, str, str]:
+def _row(one: Judged) -> tuple[str, ...]:
     worth = one.entry.to_find
     true = "; ".join(f"{fault.lines[0]} {share(fault.share)}" for fault in worth) or "healthy"
     right = one.first_right if worth else not one.claims
-    return one.entry.name, true, one.answer["headline"], "yes" if right else "**no**"
+    return one.entry.name, one.version, true, one.answer["headline"], "yes" if right else "**no**"
 
 
 def shown(one: Judged) -> str:

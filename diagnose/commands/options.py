@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from diagnose.document.queries import SEVERITIES
 from diagnose.errors import UsageError
+from diagnose.judge.terms import SEVERITIES
 from diagnose.report import formats as report
 from diagnose.report.formats import TEXT
 

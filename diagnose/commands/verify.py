@@ -108,7 +108,9 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
     document = analyse(folder, **limits)
     chosen: list[Candidate] = [by_hand(fix) for fix in options.by_hand]
     if options.only or not chosen:
-        found = candidates(_worth_trying(document), Path(record["cwd"]), options.allow, options.only)
+        found = candidates(
+            _worth_trying(document), Path(record["cwd"]), options.allow, options.only, document
+        )
         chosen = [*found, *chosen]
     if all(candidate.why_not for candidate in chosen):
         if not options.quiet:

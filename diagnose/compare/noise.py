@@ -23,6 +23,7 @@ import numpy as np
 from diagnose.compare.model import Basis, Change, Verdict
 from diagnose.document.model import Average, Document, LedgerRow
 from diagnose.document.queries import metric
+from diagnose.measure.periods import period_of, spread
 from diagnose.measure.typical import ordinary
 from diagnose.verify.statistics import SD_PER_MAD
 
@@ -72,8 +73,11 @@ class Run:
 
     @cached_property
     def spread_ms(self) -> float:
-        """How far a step usually is from the median one: a robust standard deviation."""
-        spread_ms = SD_PER_MAD * float(np.median(np.abs(self.steps_ms - np.median(self.steps_ms))))
+        """How far a step usually is from the median one at its place of the period, if steps come in
+        periods: a robust standard deviation.
+        """
+        place = np.arange(len(self.steps_ms)) % period_of(self.steps_ms)
+        spread_ms = SD_PER_MAD * spread(self.steps_ms, place)
         return (
             spread_ms if len(self.steps_ms) >= FEWEST_STEPS else max(spread_ms, UNKNOWN_SPREAD * self.step_ms)
         )

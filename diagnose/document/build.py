@@ -386,8 +386,10 @@ def _lines(measured: Measured, sources: Sources) -> list[model.Line]:
             source=sources.line(cost.file, cost.line),
             self_ms=cost.self_ms,
             total_ms=cost.total_ms,
+            backward_ms=cost.backward_ms,
             share=cost.total_ms / step_ms,
             calls_per_step=cost.calls_per_step,
+            is_part=cost.is_part,
         )
         for cost in line_costs(measured)
     ]

@@ -173,7 +173,6 @@ def _saves_with_others(document: Document) -> str:
 def _nothing_planned(document: Document) -> str:
     """The largest part of the step and who spends it, and why there is no fix."""
     row = max(document.ledger, key=lambda part: part.share)
-    row = max(document.ledger, key=lambda part: part.share)
     spenders = next((account.spenders for account in document.account if account.row == row.row), [])
     most = f", most in {_spender(spenders[0].name)}" if spenders and spenders[0].share > row.share / 2 else ""
     part, lacking = _largest_part(document), unjudged(document)
@@ -190,7 +189,8 @@ def _nothing_planned(document: Document) -> str:
         if document.badge == NOISY_RUN or in_group(document, "minor")
         else "nothing worth fixing"
     )
-    costliest = next((line for line in document.lines if line.self_ms > 0), None)
+    own = [line for line in document.lines if not line.is_part and line.self_ms > 0]
+    costliest = max(own, key=lambda line: line.self_ms + line.backward_ms, default=None)
     line = f", costliest line {_word(f'{costliest.file}:{costliest.line}')}" if costliest else ""
     return _first_that_fits(f"{part}{line or most}; {nothing}", f"{part}; {nothing}")
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
 from diagnose.document.model import Comparison, Finding, FixResult, Measured, Verdict, Verification
 from diagnose.document.stored import checked
-from diagnose.judge.rules import Rule
 
-# Of the verdicts of a fix: faster, slower, no_change and too_noisy are of its time;
+if TYPE_CHECKING:
+    from diagnose.judge.rules import Rule
+
+# Of the verdicts of a fix: faster, slower, no_change, no_such_gain, less_work and too_noisy are of its time;
 # changes_result comes before any of them.
 FASTER: Literal["faster"] = "faster"
-REFUTED = ("slower", "no_change")
+REFUTED = ("slower", "no_change", "no_such_gain")
 
 
 def verification_in(content: Mapping[str, Any]) -> Verification | None:
@@ -48,13 +50,25 @@ def _tells(tried: FixResult, change: Comparison) -> bool:
     saving is too small to show in its noise.
     """
     if tried.verdict == "no_change" and tried.predicted_ms:
-        return change.saved_ms[2] < tried.predicted_ms.low
+        expected = predicted_shares(tried) or (tried.predicted_ms.low / change.before_ms, 1.0)
+        return -change.low < expected[0]
     return tried.verdict in (FASTER, *REFUTED)
 
 
 def _saved_ms(change: Comparison, verdict: Verdict | None) -> float:
     saved = change.saved_ms[1]
-    return saved if verdict == FASTER else min(0.0, saved)
+    gains = verdict == FASTER or (verdict == "no_such_gain" and -change.change > change.noise)
+    return saved if gains else min(0.0, saved)
+
+
+def predicted_shares(tried: FixResult) -> tuple[float, float] | None:
+    """What it was predicted to save at least and at most, as shares of the step; None where it was not
+    predicted, or its step is not known.
+    """
+    known, of_ms = tried.predicted_ms, tried.predicted_of_ms
+    if known is None or not of_ms:
+        return None
+    return known.low / of_ms, known.high / of_ms
 
 
 def found_numbers(rule: Rule, verification: Verification | None) -> dict[str, Any]:
@@ -71,7 +85,8 @@ def found_numbers(rule: Rule, verification: Verification | None) -> dict[str, An
 
 def with_measurement(finding: Finding, verification: Verification | None) -> Finding:
     """The finding with its saving's `verdict` (not_held or failed where its time could not be measured), and
-    with `measured_ms` where the fix was found to make the step faster or slower.
+    with `measured_ms` where the fix was found to make the step faster or slower, or to gain less than
+    predicted.
     """
     tried = tried_for(finding.rule, verification)
     if tried is None or finding.state != "fires":
@@ -82,7 +97,7 @@ def with_measurement(finding: Finding, verification: Verification | None) -> Fin
     elif tried.state != "measured":
         return finding
     measured_ms, fix = None, finding.fix
-    if tried.change and tried.verdict in (FASTER, "slower"):
+    if tried.change and tried.verdict in (FASTER, "slower", "no_such_gain"):
         low, best, high = tried.change.saved_ms
         measured_ms = Measured(best_guess=best, low=low, high=high, of_ms=tried.change.before_ms)
         fix = replace(fix, arguments=tried.arguments)  # its number may have been searched for

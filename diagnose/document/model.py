@@ -31,7 +31,17 @@ DAMAGED_RECORDING = "damaged recording"
 Scalar = bool | int | float | str | None
 SpenderKind = Literal["line", "annotation", "module", "operator", "function", "call", "kernel", "gap"]
 TrialState = Literal["measured", "not_held", "failed", "not_tried", "no_time"]
-Verdict = Literal["faster", "slower", "no_change", "too_noisy", "changes_result", "not_held", "failed"]
+Verdict = Literal[
+    "faster",
+    "slower",
+    "no_change",
+    "no_such_gain",
+    "less_work",
+    "too_noisy",
+    "changes_result",
+    "not_held",
+    "failed",
+]
 
 
 def _is(description: str) -> Meta:
@@ -424,8 +434,13 @@ class Line(Struct, kw_only=True):
     source: Annotated[str, _is("The line's text.")]
     self_ms: Annotated[float, _is("Without what other lines of the user's own code take that it calls, ms.")]
     total_ms: Annotated[float, _is("With them, ms.")]
+    backward_ms: Annotated[
+        float,
+        _is("What autograd takes for its operators, ms; it lies under the line that calls the backward."),
+    ] = 0.0
     share: Annotated[float, _is("total_ms of the step, 0–1.")]
     calls_per_step: Annotated[float, _is("Calls made from it.")]
+    is_part: Annotated[bool, _is("It calls the backward or the optimizer's step.")] = False
 
 
 class Operator(Struct, kw_only=True):
@@ -508,6 +523,9 @@ class Comparison(Struct, kw_only=True):
     before_ms: Annotated[float, _is("The step as it is, ms.")]
     after_ms: Annotated[float, _is("The step with the fix, ms.")]
     saved_ms: Annotated[tuple[float, float, float], _is("Least, best guess, most.")]
+    drift: Annotated[
+        float, _is("By how much runs of the same arm moved from the first half to the second, a share.")
+    ] = 0.0
 
 
 class Results(Struct, kw_only=True):
@@ -561,8 +579,22 @@ class FixResult(Struct, kw_only=True):
     ]
     why: Annotated[str, _is("More about the state; may be empty.")] = ""
     predicted_ms: Annotated[Predicted | None, _is("As predicted when it was tried.")] = None
-    verdict: Annotated[Verdict | None, _is("Null if it was not measured.")] = None
+    predicted_of_ms: Annotated[float | None, _is("Of a step of so many ms; null where not known.")] = None
+    predicted_with: Annotated[
+        dict[str, Any] | None, _is("The arguments it was predicted for; null if those it was measured with.")
+    ] = None
+    verdict: Annotated[
+        Verdict | None,
+        _is(
+            "no_such_gain: too noisy to say more, but it does not gain what was predicted; less_work: too "
+            "noisy to say, but it takes less processor time; null if it was not measured."
+        ),
+    ] = None
     change: Annotated[Comparison | None, _is("Null if it was not measured.")] = None
+    work: Annotated[
+        Comparison | None,
+        _is("The same for the processor time of the script's processes; null if not known, or on a GPU."),
+    ] = None
     results: Annotated[Results | None, _is("Null if it was not measured.")] = None
     memory: Annotated[
         dict[str, Peak] | None,

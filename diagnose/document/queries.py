@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from diagnose.errors import EXIT_FINDINGS, EXIT_OK
-from diagnose.judge.terms import Group, Severity, State
+from diagnose.judge.terms import SEVERITIES, Group, Severity, State
 from diagnose.run.child.step_clock import StepClock
 
 if TYPE_CHECKING:
@@ -17,13 +17,20 @@ if TYPE_CHECKING:
 WARM_UP = "warm-up-dominates"  # the rule
 
 PYTHON = "python"
-SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
+
+
+GOOD_PART = 0.25  # of a finding's time, from which a line stands for it
 
 
 def place(finding: Finding) -> Culprit | CallSite | None:
-    """The line to look at: the costliest to blame, else the one call to change; None if neither is known."""
-    sites = finding.fix.call_sites
-    return finding.culprits[0] if finding.culprits else sites[0] if len(sites) == 1 else None
+    """The line to look at: the costliest to blame, if it takes a good part of the finding's time, else
+    the one call to change; None if there is no such line.
+    """
+    first, sites = next(iter(finding.culprits), None), finding.fix.call_sites
+    whole_ms = finding.ms_per_step or 0.0
+    if first is not None and (not first.ms_per_step or first.ms_per_step >= GOOD_PART * whole_ms):
+        return first
+    return sites[0] if len(sites) == 1 else None
 
 
 def in_group(document: Document, group: Group) -> list[Finding]:

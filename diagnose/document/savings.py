@@ -8,7 +8,11 @@ from diagnose.document.model import Document, Finding, Measured, PlanRow, Predic
 from diagnose.document.queries import is_whole_trace, ledger_ms, plan_row, planned
 from diagnose.document.text import less, ms, rough_share_span, rough_span, share, signed_span
 
-_REFUTED = {"no_change": "measured: no change beyond noise", "slower": "measured: it makes the step slower"}
+_REFUTED = {
+    "no_change": "measured: no change beyond noise",
+    "no_such_gain": "measured: it does not gain what was predicted",
+    "slower": "measured: it makes the step slower",
+}
 _UNKNOWN = "not known in ms"
 NOTHING_MS = 0.001  # what would show as less than that
 WIDE = 5  # a range's upper end ÷ its lower one, from which the lower one promises nothing

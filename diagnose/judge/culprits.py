@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.areas.user_code import steps_of
 from diagnose.measure.measured import FactSelector, Measured, Missing
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import Rows
 
+LINE = ["file", "line", "function", "via"]
 MOST = 5  # lines named per finding; further ones cost less than these
 
 
@@ -56,22 +58,36 @@ def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> 
     if view is None or not len(rows):
         return ()
     events = _places(view, selector, rows)
-    whole_ns = max(int(events["dur_ns"].sum()), 1)
-    by_line = events[events["line"] >= 0].groupby(
-        ["file", "line", "function", "via"], sort=False, observed=True
-    )["dur_ns"]
-    costliest = by_line.agg(["size", "sum"]).sort_values("sum", ascending=False, kind="stable")[:MOST]
+    by_step = events.pivot_table(
+        values="dur_ns", index=LINE, columns="step", aggfunc="sum", observed=True, sort=False, fill_value=0
+    )
+    known = np.asarray(by_step.index.get_level_values("line") >= 0)
+    cost_ns = _usual_ns(by_step.to_numpy(), view.step_count)
+    if not cost_ns[known].any():  # of few steps only
+        cost_ns = by_step.to_numpy().sum(axis=1)
+    calls = events.groupby(LINE, sort=False, observed=True).size()
+    costliest = [row for row in np.argsort(-cost_ns, kind="stable") if known[row] and cost_ns[row] > 0]
     return tuple(
         Culprit(
             str(file),
             int(line),
             str(function),
-            int(calls) / view.step_count,
-            ms_per_step * int(dur_ns) / whole_ns,
+            int(calls[file, line, function, via]) / view.step_count,
+            ms_per_step * float(cost_ns[row] / cost_ns.sum()),
             str(via),
         )
-        for (file, line, function, via), calls, dur_ns in costliest.itertuples()
+        for row in costliest[:MOST]
+        for file, line, function, via in [by_step.index[row]]
     )
+
+
+def _usual_ns(by_step: np.ndarray, step_count: int) -> np.ndarray:
+    """What each line (row) takes if every step is like the median one, of two the shorter: what happens
+    every tenth step is not to blame for what every step takes. ``by_step``: ns, a column for each step that
+    any line has time in.
+    """
+    steps = np.sort(np.pad(by_step, ((0, 0), (step_count - by_step.shape[1], 0))), axis=1)
+    return np.asarray(steps[:, (step_count - 1) // 2] * step_count)
 
 
 def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, Rows]:
@@ -96,22 +112,22 @@ def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, 
 
 
 def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
-    """Per event: its duration and the user's line it belongs to (line -1 if unknown)."""
+    """Per event: its duration, its step's number and the user's line it belongs to (line -1 if unknown)."""
     if selector.table == "calls":
-        return view.calls[["file", "line", "function", "dur_ns"]].iloc[rows].assign(via="")
-    host_rows, dur_ns = (
-        rows,
-        (view.device if selector.table == "device" else view.host)["dur_ns"].to_numpy()[rows],
-    )
-    if selector.table == "device":
+        calls = view.calls[["file", "line", "function", "dur_ns", "start_ns"]].iloc[rows]
+        return calls.assign(via="", step=steps_of(view, calls["start_ns"].to_numpy()))
+    on_device = selector.table == "device"
+    events = (view.device if on_device else view.host)[["start_ns", "dur_ns"]].iloc[rows]
+    host_rows = rows
+    if on_device:
         device = view.device[["op", "launch"]].iloc[rows]
         host_rows = np.where(device["op"] >= 0, device["op"], device["launch"]).astype(np.int64)
     if not len(view.host):
-        host_rows = rows[:0]
-        dur_ns = dur_ns[:0]
-    places = (
-        view.host[["file", "line", "function", "via"]].iloc[np.maximum(host_rows, 0)].reset_index(drop=True)
+        host_rows, events = rows[:0], events[:0]
+    places = view.host[LINE].iloc[np.maximum(host_rows, 0)].reset_index(drop=True)
+    windows = view.windows if on_device else view.host_windows
+    return places.assign(
+        line=np.where(host_rows >= 0, places["line"], -1),
+        dur_ns=events["dur_ns"].to_numpy(),
+        step=np.searchsorted(windows[:, 0], events["start_ns"].to_numpy(), side="right") - 1,
     )
-    places["line"] = np.where(host_rows >= 0, places["line"], -1)
-    places["dur_ns"] = dur_ns
-    return places

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from diagnose.judge.culprits import Culprit, culprits
-from diagnose.judge.rules import WHOLE_STEP, Advice, Condition, Rule, lineage
+from diagnose.judge.rules import IN_MS, WHOLE_STEP, Advice, Condition, Rule, Saving, lineage
 from diagnose.judge.terms import Op, State
 from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Missing, Value
 from diagnose.measure.selection import SELECTORS
@@ -21,6 +21,8 @@ OPERATORS: dict[Op, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+
+MOSTLY = 0.5  # of a line's time, from which another rule explains it
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,33 @@ class Finding:
 
 def judge(rules: Mapping[str, Rule], measured: Measured) -> list[Finding]:
     """One finding a rule, in the rules' order. Deprecated rules are not judged."""
-    return [
+    found = [
         _judged(rule, lineage(rule, rules), measured)
         for rule in rules.values()
         if rule.status != "deprecated"
     ]
+    return [without_explained(one, found) if one.rule.rest and one.state == "fires" else one for one in found]
+
+
+def without_explained(finding: Finding, others: Sequence[Finding]) -> Finding:
+    """The finding without the lines that another one blames most, for half of their time or more; quiet
+    where that is all of them.
+    """
+    known = {
+        (one.culprits[0].file, one.culprits[0].line): one.ms_per_step or 0.0
+        for one in others
+        if one is not finding and one.state == "fires" and one.culprits and one.rule.saving.scope in IN_MS
+    }
+    left = tuple(
+        culprit
+        for culprit in finding.culprits
+        if known.get((culprit.file, culprit.line), -1.0) < MOSTLY * culprit.ms_per_step
+    )
+    if len(left) == len(finding.culprits):
+        return finding
+    if not left:
+        return Finding(finding.rule, "quiet", finding.evidence)
+    return replace(finding, culprits=left, ms_per_step=sum(culprit.ms_per_step for culprit in left))
 
 
 def _judged(rule: Rule, above: list[Rule], measured: Measured) -> Finding:
@@ -85,7 +109,7 @@ def finding(rule: Rule, measured: Measured, above: Sequence[Rule] = ()) -> Findi
     for _, value in values:
         if isinstance(value, Missing) and not (costs and value.at_most is not None):
             return Finding(rule, "abstains", evidence, abstains_for=value)
-    rule = replace(rule, fix=advice(rule, measured))
+    rule = replace(rule, fix=advice(rule, measured), saving=as_tried(rule.saving, measured))
     attributed_ms = _attributed_ms_of(rule, above, measured)
     blamed = SELECTORS[rule.selector] if rule.selector in SELECTORS else FACT_SELECTORS[rule.selector]
     row = (rule, *above)[-1].refines
@@ -101,6 +125,17 @@ def advice(rule: Rule, measured: Measured) -> Advice:
         if not isinstance(value, Missing) and holds(instead.when, value):
             return instead.advice
     return rule.fix
+
+
+def as_tried(saving: Saving, measured: Measured) -> Saving:
+    """What the fix leaves, as this run has tried it; else as the rule has it."""
+    left = measured.metric(saving.tried) if saving.tried else None
+    if left is None or isinstance(left, Missing):
+        return replace(saving, tried="")
+    ratio = float(left)
+    return replace(
+        saving, ratio=ratio, between=(ratio, ratio), because="a few steps of this run were made with it"
+    )
 
 
 def _attributed_ms_of(rule: Rule, above: Sequence[Rule], measured: Measured) -> float | None:

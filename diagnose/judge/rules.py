@@ -17,7 +17,7 @@ from typing import Any, cast, get_args
 from diagnose.errors import DiagnoseError, known_name
 from diagnose.fixes import all as fixes
 from diagnose.judge.own import own_folders
-from diagnose.judge.terms import Op, Safety, Scope, Status
+from diagnose.judge.terms import SEVERITIES, Op, Safety, Scope, Severity, Status
 from diagnose.measure.areas.user_code import CallTime
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import FACT_SELECTORS
@@ -27,7 +27,7 @@ from diagnose.measure.selection import SELECTORS
 OPS: tuple[Op, ...] = get_args(Op)
 STATUSES: tuple[Status, ...] = get_args(Status)
 SAFETIES: tuple[Safety, ...] = get_args(Safety)
-EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "release", "overlap", "none")
+EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "release", "overlap", "inline", "none")
 # What an edit leaves of the events' time if the rule says nothing: best guess, at best, at worst.
 LEFT = {
     "remove": (0.0, 0.0, 0.1),
@@ -40,7 +40,8 @@ BECAUSE = {
     "unblock": "the work stays, but the host no longer waits for it",
     "fuse": "the GPU's work stays, but the host launches it at once",
     "release": "the GPU runs queued work at once, if what holds it up can be removed at all",
-    "overlap": "loading as measured runs beside the recorded step, on the cores of this machine",
+    "overlap": "loading as measured runs beside the recorded step, on the cores that this leaves",
+    "inline": "loading as measured runs in the training thread, and nothing is handed over",
 }
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 # What a `because` may name instead of saying it again.
@@ -108,6 +109,9 @@ class Saving:
     ``ratio``: what is left of their time, best guess, a number or the name of a metric; ``between``: at best
     and at worst, None where no more can go than the metric says; ``because``: how that is known.
 
+    ``tried``: the metric that stands for both where the run has tried the fix; empty in a finding where it
+    has not.
+
     step: the saving is time of every step. average: of some steps only, so of the average step but not of the
     usual one. component: what is gained is not known in step time. hypothetical: costs nothing on this
     machine, would on a GPU. information: nothing is wrong.
@@ -119,10 +123,17 @@ class Saving:
     between: tuple[float, float] | None = (0.0, 0.0)
     because: str = ""
     formats: tuple[str, str] | None = None
+    tried: str = ""
 
 
 @dataclass(frozen=True)
 class Rule:
+    """``rest``: of its lines only those count that no other rule that fires blames most.
+
+    ``severity``: at least, whatever a run measures; such a finding is planned also below the noise. For
+    what is never right in a loop that trains.
+    """
+
     id: str
     status: Status
     refines: str
@@ -136,6 +147,8 @@ class Rule:
     fix: Advice
     saving: Saving
     instead: tuple[Instead, ...] = ()
+    rest: bool = False
+    severity: Severity | None = None
 
 
 def rules_folder() -> Path:
@@ -219,12 +232,12 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
     _keys(
         data,
         {"id", "status", "refines", "symptom", "why", "references", "when", "culprits", "fix", "saving"},
-        {"cause", "events", "false_positives"},
+        {"cause", "events", "false_positives", "severity"},
         where,
     )
     if data["id"] != expected_id:
         raise DiagnoseError(f"{where}: its id is {data['id']!r}", do="id and file name must be the same")
-    _keys(data["culprits"], {"selector"}, set(), f"{where}: [culprits]")
+    _keys(data["culprits"], {"selector"}, {"rest"}, f"{where}: [culprits]")
     fix = {key: value for key, value in data["fix"].items() if key != "instead"}
     return Rule(
         id=data["id"],
@@ -242,6 +255,10 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
         fix=_fix(fix, where),
         saving=_saving(data["saving"], where),
         instead=tuple(_instead(one, where) for one in data["fix"].get("instead", ())),
+        rest=data["culprits"].get("rest", False) is True,
+        severity=known_name(data["severity"], SEVERITIES, f"{where}: severity")
+        if "severity" in data
+        else None,
     )
 
 
@@ -292,7 +309,7 @@ def _instead(data: Mapping[str, Any], where: str) -> Instead:
 
 def _saving(data: Mapping[str, Any], where: str) -> Saving:
     where = f"{where}: [saving]"
-    _keys(data, {"edit", "scope"}, {"ratio", "between", "because", "formats"}, where)
+    _keys(data, {"edit", "scope"}, {"ratio", "between", "because", "formats", "tried"}, where)
     given = {"ratio", "between"} & set(data)
     if given and "because" not in data:
         raise DiagnoseError(
@@ -323,6 +340,7 @@ def _saving(data: Mapping[str, Any], where: str) -> Saving:
         between=None if between is None else (float(between[0]), float(between[1])),
         because=data.get("because", BECAUSE.get(data["edit"], "")).strip(),
         formats=_formats(data["formats"], where) if "formats" in data else None,
+        tried=known_name(data["tried"], METRICS, f"{where}: tried") if "tried" in data else "",
     )
 
 

@@ -12,14 +12,18 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.measured import Measured
+from diagnose.measure.names import forward_of
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import NO_ROWS, Rows
 
 MOST = 20
 
 
 @dataclass(frozen=True)
 class LineCost:
-    """``total_ms`` under the line, ``self_ms`` of it not in other lines of
-    the user's code; ms per plain step.
+    """``total_ms`` under the line, ``self_ms`` of it not in other lines of the user's code; ``backward_ms``:
+    what autograd takes for its operators, which lies under the line that calls the backward; ms per plain
+    step. ``is_part``: it calls the backward or the optimizer's step.
     """
 
     file: str
@@ -27,7 +31,9 @@ class LineCost:
     function: str
     self_ms: float
     total_ms: float
+    backward_ms: float
     calls_per_step: float
+    is_part: bool
 
 
 def line_costs(measured: Measured) -> list[LineCost]:
@@ -38,6 +44,7 @@ def line_costs(measured: Measured) -> list[LineCost]:
     calls = detail.calls[detail.calls_in_steps]
     costliest = sorted(_sums(calls).items(), key=lambda item: -item[1][0])[:MOST]
     rows = calls.groupby(["file", "line", "function"], observed=True).indices
+    backward, parts = backward_of_lines(detail), _parts(detail)
     costs = []
     for (file, line, function), (self_ns, total_ns, count) in costliest:
         total_ms = measured.detail_ms(detail.clipped(calls, np.asarray(rows[file, line, function])))
@@ -48,10 +55,29 @@ def line_costs(measured: Measured) -> list[LineCost]:
                 function,
                 total_ms * self_ns / max(total_ns, 1),
                 total_ms,
+                measured.detail_ms(detail.host_intervals(backward.get((file, line), NO_ROWS))),
                 count / detail.step_count,
+                (file, line) in parts,
             )
         )
     return sorted(costs, key=lambda cost: -cost.self_ms)
+
+
+def backward_of_lines(view: Selection) -> dict[tuple[str, int], Rows]:
+    """By file and line the outermost events of autograd that work for its operators."""
+    forward = forward_of(view)
+    rows = np.flatnonzero(forward >= 0)
+    outer = view.host["parent"].to_numpy()[rows]
+    rows = rows[np.append(forward, -1)[outer] < 0]
+    places = view.host[["file", "line"]].iloc[forward[rows]].reset_index(drop=True)
+    by_place = places[places["line"] >= 0].groupby(["file", "line"], observed=True).indices
+    return {(str(file), int(line)): rows[found] for (file, line), found in by_place.items()}
+
+
+def _parts(view: Selection) -> set[tuple[str, int]]:
+    """The lines that call the backward or the optimizer's step."""
+    marked = view.host.loc[view.marked("backward", "optimizer"), ["file", "line"]]
+    return {(str(file), int(line)) for file, line in marked.itertuples(index=False)}
 
 
 def _sums(calls: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:

@@ -23,7 +23,7 @@ def row_loops(view: View, ops: Rows) -> list[Rows]:
     takes_row, takes_rows = view.name_matches(ROW_OP)[outer], view.name_matches(ROWS_AT_ONCE_OP)[outer]
     loops, taken = [], np.zeros(len(outer), bool)
     for period in range(1, min(MAX_OPS_PER_ROW, len(outer) // MIN_REPEATS) + 1):
-        for first, last in _periodic_runs(codes, period):
+        for first, last in periodic_runs(codes, period, MIN_REPEATS):
             fresh = not taken[first:last].any()
             by_row = (
                 takes_row[first : first + period].any() or takes_rows[max(0, first - 2) : first + 1].any()
@@ -52,10 +52,10 @@ def _inside_op(view: View) -> np.ndarray:
     return is_op[view.host["parent"].to_numpy()]
 
 
-def _periodic_runs(codes: np.ndarray, period: int) -> list[tuple[int, int]]:
-    """Maximal [first, last) in which the names repeat with this period at least MIN_REPEATS times."""
+def periodic_runs(codes: np.ndarray, period: int, repeats: int) -> list[tuple[int, int]]:
+    """Maximal [first, last) in which the names repeat with this period at least so often."""
     same = np.concatenate(([False], codes[period:] == codes[:-period], [False])).astype(np.int8)
     edges = np.diff(same)
     begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    long = ends - begins + period >= MIN_REPEATS * period
+    long = ends - begins + period >= repeats * period
     return list(zip(begins[long].tolist(), (ends[long] + period).tolist(), strict=True))

@@ -33,6 +33,7 @@ from diagnose.measure.ledger import Ledger
 from diagnose.measure.parts import PartTimes, part_times
 from diagnose.measure.processor import Stretches, samples_within, step_stretches
 from diagnose.measure.recording import Recording
+from diagnose.measure.recurring import Recurring, recurring_work
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.typical import Typical, ordinary, typical
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
@@ -138,8 +139,9 @@ class Measured:
     @cached_property
     def timeline(self) -> Selection | None:
         """The view times come from, of the typical steps; None if no complete step was recorded."""
-        vary = self.metric("shapes_differ") is True
-        return _usable_view(self.recording.timeline, NO_CALLS, None if vary else ordinary)
+        vary, plain = self.metric("shapes_differ") is True, self._typical_plain
+        alike = plain.alike if plain is not None else ordinary
+        return _usable_view(self.recording.timeline, NO_CALLS, None if vary else alike)
 
     @cached_property
     def detail(self) -> Selection | None:
@@ -301,17 +303,38 @@ class Measured:
         )
 
     @cached_property
-    def plain_steps(self) -> Typical | None:
-        """The plain steps, without delays but where a GPU sets the pace; None if there is none."""
+    def _typical_plain(self) -> Typical | None:
+        """The plain steps without delays; until a GPU is through with them where it told."""
         steps = self._plain_stretches
         if steps is None:
             return None
-        on_device = bool((self.recording.phase("plain") or {}).get("device_tick_ns"))
-        if on_device:
+        if self._timed_on_device:
             steps = steps.lasting(self.recording.step_ns("plain"))
-        found = typical(steps, vary=self.metric("shapes_differ") is True)
+        apart = np.zeros(len(steps.wall_ns), bool)
+        for work in self.recurring:
+            apart[work.steps] = True
+        return typical(steps, vary=self.metric("shapes_differ") is True, apart=apart)
+
+    @property
+    def _timed_on_device(self) -> bool:
+        return bool((self.recording.phase("plain") or {}).get("device_tick_ns"))
+
+    @cached_property
+    def recurring(self) -> list[Recurring]:
+        """What only some of the plain steps do, costliest first; none where that was not recorded."""
+        steps = self._plain_stretches
+        return recurring_work(self.recording, steps) if steps is not None else []
+
+    @cached_property
+    def plain_steps(self) -> Typical | None:
+        """The plain steps, without delays but where a GPU sets the pace; None if there is none."""
+        found, steps = self._typical_plain, self._plain_stretches
+        if found is None or steps is None:
+            return None
+        if self._timed_on_device:
+            return replace(found, lengths_ns=steps.lasting(self.recording.step_ns("plain")).wall_ns)
         # a GPU does not wait for a delayed thread at once
-        return replace(found, lengths_ns=steps.wall_ns) if on_device or self.has_gpu else found
+        return replace(found, lengths_ns=steps.wall_ns) if self.has_gpu else found
 
     @property
     def delayed_share(self) -> float | Missing:
@@ -355,7 +378,11 @@ class Measured:
             else None
         )
         vary = self.metric("shapes_differ") is True
-        return part_times(samples, self.recording.ticks_per_step, vary=vary) if samples is not None else None
+        return (
+            part_times(samples, self.recording.ticks_per_step, vary=vary, plain=self._typical_plain)
+            if samples is not None
+            else None
+        )
 
     def _timed_rows_ms(self, plain_ms: float) -> dict[str, float]:
         """Rows of the ledger that are parts of a step and were timed as such."""

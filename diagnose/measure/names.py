@@ -86,7 +86,7 @@ def step_ranges(view: Selection) -> np.ndarray:
 
 def names(view: Selection, weight_ns: np.ndarray) -> Names:
     """The names of all host events where each spends ``weight_ns``."""
-    levels, forward = _levels(view), _forward_of(view)
+    levels, forward = _levels(view), forward_of(view)
     whole, known_forward = float(weight_ns.sum()), np.flatnonzero(forward >= 0)
     # what autograd does for a place counts as its own: one around the whole model tells nothing
     with_backward = weight_ns + np.bincount(
@@ -186,7 +186,7 @@ def _is_part(view: Selection, lines: np.ndarray) -> np.ndarray:
 
 
 @once
-def _forward_of(view: Selection) -> Rows:
+def forward_of(view: Selection) -> Rows:
     """For each host event of a backward the operator of the forward that it belongs to; -1 for others."""
     sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
     forward = np.flatnonzero(~backward & (sequence >= 0))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from diagnose.measure.processor import PARTS, TICK, Samples, Stretches
-from diagnose.measure.typical import least_delayed, typical
+from diagnose.measure.typical import Typical, least_delayed, typical
 
 # in the ledger's order
 ROWS = {"next": "input_wait", "backward": "backward", "forward": "forward", "optimizer": "optimizer"}
@@ -44,8 +44,11 @@ class PartTimes:
         return {row: self.slept_ms[row] + (ms - self.slept_ms[row]) * pace for row, ms in self.ms.items()}
 
 
-def part_times(samples: Samples, ticks_per_step: int, *, vary: bool = False) -> PartTimes | None:
+def part_times(
+    samples: Samples, ticks_per_step: int, *, vary: bool = False, plain: Typical | None = None
+) -> PartTimes | None:
     """The parts of the steps in these samples, which begin and end with a tick; None without a whole step.
+    ``plain``: the typical ones of another phase.
 
     Each part is the mean of the typical steps, of those in which it was not delayed: a step is hardly
     ever spared, a part of it often is.
@@ -57,7 +60,9 @@ def part_times(samples: Samples, ticks_per_step: int, *, vary: bool = False) -> 
     step = np.searchsorted(ticks, np.arange(len(samples) - 1), side="right") - 1
     whole = (step >= 0) & (step < count)
     stretches, step, row = samples.stretches.where(whole), step[whole], _rows(samples)[:-1][whole]
-    ordinary = _ordinary_steps(stretches.summed(step, count).lengths_ns, vary=vary)
+    lengths_ns = stretches.summed(step, count).lengths_ns
+    in_periods = plain is not None and (plain.period > 1 or plain.apart_share > 0)
+    ordinary = plain.alike(lengths_ns) if plain and in_periods else _ordinary_steps(lengths_ns, vary=vary)
     ms, slept_ms = {}, {}
     for index, name in enumerate(rows):
         of_row = stretches.where(row == index).summed(step[row == index], count).where(ordinary)

@@ -34,6 +34,13 @@ class Sources:
             return None
         return next((path for root in self._roots if (path := root / self.shown(file)).is_file()), None)
 
+    def lines(self, file: str) -> list[str]:
+        """The text of all lines; empty if the file is not at hand."""
+        if file in self._cells:
+            return self._cells[file]["text"].splitlines()
+        path = self.path(file)
+        return linecache.getlines(str(path)) if path else []
+
     def line(self, file: str, number: int) -> str:
         """The line's text without indentation; empty if the file is not at hand."""
         if file in self._cells:

@@ -1,9 +1,10 @@
 """The typical step: which of the timed steps stand for all, and how long they take on average.
 
-A step is untypical if its threads were delayed (other programs had the cores), if it takes far longer than
-the others (an evaluation, a checkpoint, an epoch's end) or far shorter (a stub). The mean of the others is
-*the step*, which all that a report says is scaled to. Where nearly every step was delayed, those delayed
-least stand for all, without their delays.
+A step is untypical if its threads were delayed (other programs had the cores), if it does what only some
+steps do (an evaluation, a checkpoint, an epoch's end), or takes far longer or shorter than the others for no
+reason known. The mean of the others is *the step*, which all that a report says is scaled to. Where every
+second step or more of them is long, none is the usual one: whole periods stand for all. Where nearly every
+step was delayed, those delayed least do, without their delays.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diagnose.measure.periods import SLOW_STEP, mean_of_periods, period_of, short, whole_periods
 from diagnose.measure.processor import Stretches
 
-SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
 STUB = 0.5  # times the median
 # of a step, from which it is delayed: less is what a quiet machine's own threads take now and then
 DELAYED_SHARE = 0.02
 FEWEST = 3  # steps that are not delayed, to stand for all
+FEWEST_OTHERS = 1 / 3  # of the steps, where it is known which line makes the rest longer
 EXCEPTIONS = 1 / 3  # of the steps at most: more are no exception
 LEAST_DELAYED = 0.5  # of the steps, where fewer are not
 
@@ -27,22 +29,41 @@ LEAST_DELAYED = 0.5  # of the steps, where fewer are not
 class Typical:
     """``chosen``: which steps stand for all; ``lengths_ns``: of each step, as it counts.
 
-    ``delayed``: the chosen ones were.
+    ``delayed``: the chosen ones were. ``period``: of steps that come in periods none of which is the usual
+    one; 1 else. ``apart_share``: of the steps, those that do what only some do or are long regularly; none of
+    them is chosen.
     """
 
     chosen: np.ndarray
     lengths_ns: np.ndarray
     delayed: bool
+    period: int = 1
+    apart_share: float = 0.0
+
+    @property
+    def place(self) -> np.ndarray:
+        """Of each chosen step in its period."""
+        return np.flatnonzero(self.chosen) % self.period
 
     @property
     def mean_ns(self) -> float:
-        return float(self.lengths_ns[self.chosen].mean())
+        return mean_of_periods(self.lengths_ns[self.chosen], self.place)
+
+    def alike(self, lengths_ns: np.ndarray) -> np.ndarray:
+        """Which steps of another recording of the same script stand for all of it."""
+        if self.period > 1:
+            return whole_periods(lengths_ns, self.period)
+        if not self.apart_share:
+            return ordinary(lengths_ns)
+        shortest = np.sort(lengths_ns)[: max(1, round((1 - self.apart_share) * len(lengths_ns)))]
+        return _about_as_long(lengths_ns, float(np.median(shortest)))
 
 
-def typical(steps: Stretches, *, vary: bool = False) -> Typical:
+def typical(steps: Stretches, *, vary: bool = False, apart: np.ndarray | None = None) -> Typical:
     """The typical ones of at least one step.
 
-    ``vary``: steps take different times by nature, and none is too long or short.
+    ``vary``: steps take different times by nature, and none is too long or short. ``apart``: which do what
+    only some steps do.
     """
     chosen, delayed = least_delayed(steps)
     lengths_ns = steps.lengths_ns
@@ -50,7 +71,21 @@ def typical(steps: Stretches, *, vary: bool = False) -> Typical:
         chosen[1:].sum() >= FEWEST and lengths_ns[0] > lengths_ns[1:][chosen[1:]].max()
     ):  # it follows what ended the phase before it
         chosen[0] = False
-    return Typical(chosen if vary else chosen & _ordinary(lengths_ns, chosen), lengths_ns, delayed)
+    if vary:
+        return Typical(chosen, lengths_ns, delayed)
+    period = period_of(lengths_ns)
+    if period == 1 and (apart is None or not apart.any()):
+        return Typical(chosen & _ordinary(lengths_ns, chosen), lengths_ns, delayed)
+    others = np.ones(len(lengths_ns), bool) if apart is None else ~apart
+    if period > 1:
+        others &= lengths_ns < SLOW_STEP * short(lengths_ns)
+    fewest = FEWEST_OTHERS if apart is not None and apart.any() else 1 / 2
+    if (chosen & others).sum() > fewest * chosen.sum():
+        alike = others & _ordinary(lengths_ns, chosen & others)
+        return Typical(chosen & alike, lengths_ns, delayed, apart_share=1 - float(others.mean()))
+    if period > 1:
+        return Typical(chosen & whole_periods(lengths_ns, period), lengths_ns, delayed, period)
+    return Typical(chosen & _ordinary(lengths_ns, chosen), lengths_ns, delayed)
 
 
 def least_delayed(steps: Stretches) -> tuple[np.ndarray, bool]:
@@ -75,5 +110,9 @@ def _ordinary(lengths_ns: np.ndarray, among: np.ndarray) -> np.ndarray:
     if not among.any():
         return among
     median_ns = np.median(lengths_ns[among])
-    alike = (lengths_ns < SLOW_STEP * median_ns) & (lengths_ns > STUB * median_ns)
+    alike = _about_as_long(lengths_ns, float(median_ns))
     return alike if (among & ~alike).sum() <= EXCEPTIONS * among.sum() else np.ones(len(alike), bool)
+
+
+def _about_as_long(lengths_ns: np.ndarray, usual_ns: float) -> np.ndarray:
+    return (lengths_ns < SLOW_STEP * usual_ns) & (lengths_ns > STUB * usual_ns)

@@ -40,7 +40,12 @@ def at_most_ms(finding: Finding, measured: Measured) -> float | None:
     if finding.state != "fires" or rule.saving.scope not in IN_MS or cost is None:
         return None
     if rule.saving.edit == "overlap":
-        return min(cost, _overlap_ms(cost, measured))
+        # never more than the wait, nor than the fetches take without the profiler
+        loading_ms = measured.number("loading_ms")
+        wait_ms = min(cost, loading_ms) if loading_ms >= 0 else cost
+        return min(wait_ms, _overlap_ms(wait_ms, measured))
+    if rule.saving.edit == "inline":
+        return max(0.0, measured.number("step_ms") - measured.number("loading_on_the_spot_ms"))
     if rule.saving.edit == "none":
         return None
     # What no longer waits, or is launched at once, may be hidden whole, whatever the GPU still does for it;
@@ -57,7 +62,7 @@ def _overlap_ms(wait_ms: float, measured: Measured) -> float:
     processors' work divided among the cores.
     """
     step_ms, fetch_ms = measured.number("step_ms"), measured.number("fetch_ms")
-    workers, cores = measured.number("suggested_workers"), measured.number("cpu_core_count")
+    workers, cores = measured.number("suggested_workers"), measured.number("available_cores")
     rest_ms = step_ms - wait_ms
     limits = [rest_ms]
     if workers > 0 and fetch_ms > 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from diagnose.judge.causes import better_explained
 from diagnose.judge.findings import Finding
 from diagnose.judge.rules import SAFETIES
-from diagnose.judge.terms import Group, Severity
+from diagnose.judge.terms import SEVERITIES, Group, Severity
 from diagnose.measure.measured import Measured
 from diagnose.predict.bound import at_most_ms
 from diagnose.predict.prediction import Change, Prediction
@@ -17,7 +17,7 @@ from diagnose.predict.saving import Saving, change_of, saving_of
 Gains = Mapping[str, float]  # by rule, ms per step
 
 # of the step: XProf's "high" and torch_tb_profiler's 5 % for input, used here for all
-HIGH_SHARE, MEDIUM_SHARE = (0.20, 0.05)
+HIGH_SHARE, MEDIUM_SHARE = (0.20, 0.08)
 # of a gain: predictions are not known better than to a tenth, so what differs by less is
 # the same, and what is left is nothing
 LITTLE = 0.1
@@ -104,13 +104,14 @@ def _planned(
             change = changes[one.finding.rule.id]
             more_ms = _at_stake(_gain_ms(change, made, prediction), one)
             more_ms += _correction_ms(one, change, prediction, proven_ms)
-            total_ms += min(max(0.0, more_ms), prediction.recorded_ms - total_ms)
             made = [*made, change]
+            whole_ms = prediction.recorded_ms + sum(one.average_ms for one in made)
+            total_ms += min(max(0.0, more_ms), whole_ms - total_ms)
             rows.append(replace(one, cumulative_ms=total_ms, change=change))
         alone_ms = sum(_gain_ms(changes[one.finding.rule.id], [], prediction) for one in chosen)
         gained_ms = total_ms - before_ms
         is_worth_it = gained_ms >= max(noise_ms, LITTLE * alone_ms) or any(
-            one.finding.rule.id in proven_ms for one in chosen
+            one.finding.rule.id in proven_ms or one.finding.rule.severity for one in chosen
         )
         planned += [replace(row, group="plan" if is_worth_it else "minor") for row in rows]
         left = [one for one in left if one not in chosen]
@@ -222,7 +223,7 @@ def _assessed(finding: Finding, cause: str | None, measured: Measured, predictio
         bound,
         saving,
         share,
-        _severity(share),
+        _severity(share, finding.rule.severity),
         _group(finding, saving, bound, cause, measured),
         cause,
     )
@@ -237,10 +238,11 @@ def _group(
     # By its range, not its best guess: one of two syncs gains nothing, both do.
     most = bound if saving is None else max(saving.high_ms, bound or 0.0)
     below_noise = most is not None and most < measured.number("noise_ms")
-    return "minor" if below_noise or cause else "plan"
+    return "minor" if cause or (below_noise and finding.rule.severity is None) else "plan"
 
 
-def _severity(share: float | None) -> Severity:
-    if share is None or share < MEDIUM_SHARE:
-        return "low"
-    return "high" if share >= HIGH_SHARE else "medium"
+def _severity(share: float | None, least: Severity | None) -> Severity:
+    if share is not None and share >= HIGH_SHARE:
+        return "high"
+    by_share: Severity = "medium" if share is not None and share >= MEDIUM_SHARE else "low"
+    return max(by_share, least or by_share, key=SEVERITIES.index)

@@ -8,10 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from diagnose.measure.areas.workers import packing_ms
 from diagnose.measure.ledger import DEVICE_ROWS
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
+from diagnose.predict.bound import Outcome
 from diagnose.predict.device_lanes import DeviceLanes, device_lanes
 from diagnose.predict.edits import Events, events_of
 from diagnose.predict.loading import Loading, fetch_series_ms
@@ -33,12 +35,14 @@ NOT_TOLD = (
 
 @dataclass(frozen=True)
 class Change:
-    """A fix as a replay sees it: edits of the recorded work, worker processes for the loader (0: as many as
-    there are), or what only some steps take beyond the usual, ms of the average step.
+    """A fix as a replay sees it: edits of the recorded work, worker processes for the loader (None: as
+    many as there are) and how well they turn out, or what only some steps take beyond the usual, ms of the
+    average step.
     """
 
     edits: tuple[Edit, ...] = ()
-    workers: int = 0
+    workers: int | None = None
+    outcome: Outcome = "guess"
     average_ms: float = 0.0
 
 
@@ -113,16 +117,21 @@ class Prediction:
 
     def _steady_with(self, changes: list[Change]) -> tuple[list[Edit], float]:
         edits = [edit for change in changes for edit in change.edits]
-        step_ms, workers = self._replayed_ms(edits), max((change.workers for change in changes), default=0)
+        step_ms = self._replayed_ms(edits)
+        loaders = [change for change in changes if change.workers is not None]
         loading = self._loading
-        if loading is None or not (workers or self._floor_ms):
+        if loading is None or not (loaders or self._floor_ms):
             return edits, step_ms
         rest = [*edits, self._without_wait]
         rest_ms = self._replayed_ms(rest)
         wait_ms = step_ms - rest_ms  # what is edited in the wait itself is loading that takes less
-        if workers:
-            loaded_ms = loading.step_ms(
-                rest_ms, workers, min(1.0, wait_ms / self._wait_ms) if self._wait_ms > 0 else 1.0
+        if loaders:
+            asked = max(loaders, key=lambda change: change.workers or 0)
+            left = min(1.0, wait_ms / self._wait_ms) if self._wait_ms > 0 else 1.0
+            loaded_ms = (
+                loading.step_ms(rest_ms, asked.workers, left, asked.outcome)
+                if asked.workers
+                else loading.inline_ms(rest_ms, self._worker_count, asked.outcome)
             )
             return (rest, loaded_ms) if loaded_ms < step_ms else (edits, step_ms)
         # Workers that limit the step go on doing so.
@@ -256,32 +265,28 @@ class Prediction:
             fetch_ms, cores = self._fetched_in_main_ms(), float("inf")
         if not fetch_ms or not cores > 0:
             return None
-        used = (measured.recording.facts.get("plain_usage") or {}).get("cpu_cores_used") or 1.0
-        work_ms = used * measured.number("step_ms")
-        fetched_ms, busy = (
-            float(np.mean(fetch_ms)) * measured.fetches_per_step,
-            measured.number("fetch_busy_share"),
-        )
-        if (
-            measured.number("loader_worker_count") == 0 and busy >= 0
-        ):  # threads that spin while the loader sleeps do no work
-            work_ms = min(
-                work_ms, max(measured.number("step_ms") - fetched_ms, 0.0) * cores + busy * fetched_ms
-            )
-        if measured.number("loader_worker_count") > 0:
-            work_ms += self._worker_ms(float(np.mean(fetch_ms)) * measured.fetches_per_step, work_ms)
         held = measured.metric("prefetch_factor")
-        prefetch = Loading.prefetch if isinstance(held, Missing) else int(held)
-        return Loading(fetch_ms, measured.fetches_per_step, work_ms, cores, prefetch)
+        return Loading(
+            fetch_ms,
+            measured.fetches_per_step,
+            self._fetch_cpu_ms(fetch_ms),
+            _or(measured.number("available_cores"), cores),
+            computing_cores=_or(measured.number("computing_cores"), 1.0),
+            parallel=_or(measured.number("parallel_share"), 0.0),
+            spot_ms=_or(measured.number("loading_on_the_spot_ms"), 0.0),
+            handover_ms=_or(measured.number("handover_ms"), 0.0),
+            packing_ms=packing_ms(measured),
+            prefetch=Loading.prefetch if isinstance(held, Missing) else int(held),
+        )
 
-    def _worker_ms(self, fetched_ms: float, own_ms: float) -> float:
-        """Processor time that workers need for a step's batches: no more than the machine
-        worked for other processes than this one.
-        """
-        measured = self.measured
-        cores = measured.recording.facts.get("machine_core_count") or measured.number("cpu_core_count")
-        busy_ms = measured.number("machine_busy_share") * cores * measured.number("step_ms")
-        return min(fetched_ms, max(0.0, busy_ms - own_ms)) if np.isfinite(busy_ms) else fetched_ms
+    def _fetch_cpu_ms(self, fetch_ms: Sequence[float]) -> float:
+        """Processor time of a step's fetches; all their time where it is not known how much they wait."""
+        busy = self.measured.number("fetch_busy_share")
+        return float(np.mean(fetch_ms)) * self.measured.fetches_per_step * _or(busy, 1.0)
+
+    @property
+    def _worker_count(self) -> int:
+        return int(_or(self.measured.number("loader_worker_count"), 0.0))
 
     def _fetched_in_main_ms(self) -> tuple[float, ...]:
         view = self._view
@@ -305,12 +310,16 @@ class Prediction:
         """The step that the worker processes there are allow, which is the recorded one if they hold
         it up; 0 if not, or there are none.
         """
-        workers = self.measured.number("loader_worker_count")
-        if self._loading is None or not workers >= 1:
+        if self._loading is None or not self._worker_count:
             return 0.0
         step_ms = self._replayed_ms([])
-        held_up = self._loading.step_ms(0.0, int(workers)) > step_ms - self._wait_ms
+        held_up = self._loading.queue_ms(0.0, self._worker_count) > step_ms - self._wait_ms
         return step_ms if held_up else 0.0
+
+
+def _or(number: float, otherwise: float) -> float:
+    """The number, or the other one where it is not known (nan)."""
+    return number if np.isfinite(number) else otherwise
 
 
 def _median_step(windows: Intervals) -> int:

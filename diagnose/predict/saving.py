@@ -17,17 +17,12 @@ from diagnose.predict.bound import Outcome, at_most_ms, left_of
 from diagnose.predict.edits import EDITS, Events
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.replay import Edit
+from diagnose.predict.widths import Width, times_odds, width_of
 
 OUTCOMES: tuple[Outcome, ...] = ("guess", "best", "worst")
-# edits that take away recorded work instead of putting other work in its place
-WELL_KNOWN = ("remove", "unblock", "overlap")
-NARROW, WIDE = 0.7, 1.0  # width of the range ÷ the prediction, up to which confidence is high, medium
-# By how much fixes gain less or more than predicted where nothing else is uncertain, of the gain
-# and of what is left: docs/accuracy.md.
-# × what the events take, which a fix gains at most: of 42 bundled pairs a third gained up to this much more
-# than their events took, by less memory to get and caches left warm (docs/accuracy.md)
-SIDE_EFFECTS = 1.15
-SPREAD, SPREAD_OF_REST = (0.2, 0.35), 0.25
+LOADERS = ("overlap", "inline")  # edits of where the loader does its work
+# upper end of the range ÷ lower one, up to which confidence is high, medium
+NARROW, WIDE = 2.5, 4.0
 
 
 @dataclass(frozen=True)
@@ -49,37 +44,55 @@ def saving_of(finding: Finding, prediction: Prediction) -> Saving | None:
     if prediction.missing is not None:
         return None
     saving = finding.rule.saving
-    changes = [change_of(finding, prediction, outcome) for outcome in OUTCOMES]
+    # how a rewrite turns out is in the width of its kind; of another number format the GPU's roofline tells
+    outcomes = OUTCOMES if saving.formats else OUTCOMES[:1]
+    changes = [change_of(finding, prediction, outcome) for outcome in outcomes]
     if changes[0] is None:
         return None
     gains = [_gain_ms(prediction, change) for change in changes]
-    most_ms = _most_ms(finding, changes, gains, prediction)
-    gains = [min(gain, most_ms) for gain in gains]
-    guess, (low, high) = gains[0], range_ms(gains, prediction.recorded_ms)
+    width, step_ms = width_of(saving), stepped_ms(finding, prediction)
+    most_ms = _most_ms(finding, changes, gains, prediction, width)
+    guess = min(gains[0], most_ms)
+    low, high = (min(end, most_ms) for end in width.range_ms(tuple(gains), step_ms))
     if saving.between is None:
         high = guess
-    width = (high - low) / guess if guess > 0 else np.inf
-    sure = width <= NARROW and saving.edit in WELL_KNOWN
-    confidence: Confidence = "high" if sure else "medium" if width <= WIDE else "low"
-    reason = saving.because
+    confidence, reason = confidence_of(low, high, width), saving.because
     if prediction.measured.metric("disturbed") is True:
         confidence = "low"
         reason += "; other programs kept the machine busy, so it may be larger or smaller"
-    return Saving(guess, low, min(high, most_ms), most_ms, confidence, reason)
+    return Saving(guess, min(low, guess), max(high, guess), most_ms, confidence, reason)
+
+
+def stepped_ms(finding: Finding, prediction: Prediction) -> float:
+    """The step that the saving comes off: what only some steps have is of the average one."""
+    extra_ms = finding.ms_per_step if finding.rule.saving.scope == "average" else None
+    return prediction.recorded_ms + (extra_ms or 0.0)
+
+
+def confidence_of(low_ms: float, high_ms: float, width: Width) -> Confidence:
+    """By how narrow the range is; never high where too few predictions of its kind were measured."""
+    if high_ms > WIDE * low_ms:
+        return "low"
+    return "high" if high_ms <= NARROW * low_ms and width.known else "medium"
 
 
 def _most_ms(
-    finding: Finding, changes: Sequence[Change | None], gains_ms: Sequence[float], prediction: Prediction
+    finding: Finding,
+    changes: Sequence[Change | None],
+    gains_ms: Sequence[float],
+    prediction: Prediction,
+    width: Width,
 ) -> float:
-    """What no fix can gain more than: what is at stake with its side effects, and where only the host's work
-    changes, what the GPU leaves of the step.
+    """What no fix can gain more than: what is at stake, with as much on top as fixes were measured to gain,
+    and where only the host's work changes, what the GPU leaves of the step.
 
-    Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says. All
-    of a wait for the loader may go, whatever the model of its workers expects.
+    Without a wait the host runs ahead, which gains more than the wait itself: as much as the replay says.
+    Other workers gain the wait for the loader at most.
     """
     edit, floor_ms = finding.rule.saving.edit, prediction.limit_ms
-    bound_ms = finding.ms_per_step if edit == "overlap" else at_most_ms(finding, prediction.measured)
-    most_ms = prediction.recorded_ms if bound_ms is None else SIDE_EFFECTS * bound_ms
+    bound_ms, step_ms = at_most_ms(finding, prediction.measured), stepped_ms(finding, prediction)
+    more = 1.0 if edit in LOADERS else max(1.0, width.high)
+    most_ms = step_ms if bound_ms is None else times_odds(bound_ms, step_ms, more)
     if edit == "unblock":
         most_ms = max(most_ms, *gains_ms)
     if floor_ms is not None and not any(
@@ -87,19 +100,6 @@ def _most_ms(
     ):
         most_ms = min(most_ms, max(0.0, prediction.recorded_ms - floor_ms))
     return most_ms
-
-
-def range_ms(gains_ms: Sequence[float], step_ms: float) -> tuple[float, float]:
-    """What a fix gains at least and at most, from what it gains as its outcomes differ; ms of a step."""
-    return spread_ms(min(gains_ms), -SPREAD[0], step_ms), spread_ms(max(gains_ms), SPREAD[1], step_ms)
-
-
-def spread_ms(gain_ms: float, part: float, step_ms: float) -> float:
-    """A gain that turns out that part smaller or larger, at most by a quarter of what is left of
-    the step: that is what is uncertain.
-    """
-    most = SPREAD_OF_REST * max(step_ms - gain_ms, 0.0)
-    return max(0.0, gain_ms + float(np.clip(part * gain_ms, -most, most)))
 
 
 def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "guess") -> Change | None:
@@ -119,7 +119,9 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
         return Change(average_ms=finding.ms_per_step * (1 - left_of(saving, measured, outcome)))
     if saving.edit == "overlap":
         workers = prediction.enough_workers()
-        return Change(workers=workers) if workers else None
+        return Change(workers=workers, outcome=outcome) if workers else None
+    if saving.edit == "inline":
+        return Change(workers=0, outcome=outcome)
     selector = SELECTORS.get(rule.selector)
     on_timeline = selector is not None and selector.table != "calls"
     if selector is not None and on_timeline and view.has_device:

@@ -26,7 +26,8 @@ from diagnose.predict.new_ledger import ledger_after
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.ranks import Ranks
 from diagnose.predict.replay import Edit
-from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work, range_ms
+from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work
+from diagnose.predict.widths import Width, width_of
 from diagnose.trace.intervals import intersect
 
 Kind = Literal["remove", "shrink", "unblock", "workers", "scale_kernels"]
@@ -115,7 +116,7 @@ def what_if(questions: Sequence[Question], prediction: Prediction) -> Answer:
         recorded_ms=prediction.measured.number("step_ms"),
         now_ms=prediction.recorded_ms,
         then_ms=steps["guess"],
-        range_ms=_range_ms(prediction.recorded_ms, steps) if any(map(_is_fix, questions)) else None,
+        range_ms=_range_ms(prediction.recorded_ms, steps, questions),
         error=prediction.error,
         replayed_steps=prediction.replay.graph.step_count,
         step_count=view.step_count,
@@ -388,10 +389,20 @@ def _is_fix(question: Question) -> bool:
     return question.kind == "remove" and question.name in _rules()
 
 
-def _range_ms(now_ms: float, steps_ms: dict[Outcome, float]) -> tuple[float, float]:
-    """Of the new step, as that of a finding's saving (`diagnose.predict.saving`)."""
-    gains_ms = [max(0.0, now_ms - step_ms) for step_ms in steps_ms.values()]
-    worst_ms, best_ms = range_ms(gains_ms, now_ms)
+def _range_ms(
+    now_ms: float, steps_ms: dict[Outcome, float], questions: Sequence[Question]
+) -> tuple[float, float] | None:
+    """Of the new step, as that of a finding's saving (`diagnose.predict.saving`), of several the widest; None
+    where no fix of a rule is asked for.
+    """
+    savings = [_rules()[question.name].saving for question in questions if _is_fix(question)]
+    if not savings:
+        return None
+    outcomes = OUTCOMES if any(saving.formats for saving in savings) else OUTCOMES[:1]
+    gains_ms = tuple(max(0.0, now_ms - steps_ms[outcome]) for outcome in outcomes)
+    each = [width_of(saving) for saving in savings]
+    widest = Width(min(width.low for width in each), max(width.high for width in each))
+    worst_ms, best_ms = widest.range_ms(gains_ms, now_ms)
     return max(0.0, now_ms - best_ms), now_ms - worst_ms
 
 

@@ -9,7 +9,16 @@ from tabulate import tabulate
 from diagnose.document.text import clean, count, ms, share, signed_span
 from diagnose.verify.accuracy import Pair, summary
 
-HEADERS = ("run", "rule", "step", "predicted saving", "measured saving", "error of the step", "inside")
+HEADERS = (
+    "run",
+    "rule",
+    "step",
+    "predicted saving",
+    "measured saving",
+    "verdict",
+    "error of the step",
+    "inside",
+)
 
 
 def accuracy_rows(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
@@ -19,8 +28,9 @@ def accuracy_rows(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
             clean(pair.run),
             pair.rule,
             ms(pair.before_ms),
-            signed_span(pair.predicted_ms[0], pair.predicted_ms[2]),
+            signed_span(pair.expected_ms[0], pair.expected_ms[2]),
             signed_span(pair.measured_ms[0], pair.measured_ms[2]),
+            (pair.verdict or "").replace("_", " "),
             f"{100 * pair.error:+.0f} %",
             "yes" if pair.inside else "no",
         )

@@ -63,7 +63,7 @@ def level(finding: Finding, fail_on: Severity | None = None) -> Level:
     job.
 
     Else GitHub's code scanning, which fails a pull request for errors, would do so unasked. What is worth at
-    least 5 % of the step (severity medium and high) is a warning, less a note.
+    least 8 % of the step (severity medium and high) is a warning, less a note.
     """
     if fail_on and is_at_least(finding.severity, fail_on):
         return "error"

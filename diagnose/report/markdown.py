@@ -228,6 +228,7 @@ def _lines(document: Document) -> str:
             code(text.place(line)),
             code(line.source),
             text.ms(line.self_ms),
+            text.ms(line.backward_ms) if line.backward_ms else "–",
             text.ms(line.total_ms),
             text.share(line.share),
             text.count(line.calls_per_step),
@@ -235,10 +236,10 @@ def _lines(document: Document) -> str:
         for line in document.lines[:TOP_LINES]
     ]
     note = (
-        "*Self* is the time under a line that no other of your lines explains. These times rank lines; they "
-        "are no stopwatch readings."
+        "*Self* is the time under a line that no other of your lines explains, *Its backward* what autograd "
+        "takes for it later. These times rank lines; they are no stopwatch readings."
     )
-    columns = ("Line", "Source", "Self", "Total", "Share", "Calls per step")
+    columns = ("Line", "Source", "Self", "Its backward", "Total", "Share", "Calls per step")
     return f"{table(columns, rows, right=columns[2:])}\n\n{note}" if rows else ""
 
 

@@ -293,7 +293,8 @@ def verify_command(document: Document) -> str:
     """What to type to learn what the fixes really gain; empty where none can be tried, or all have been: what
     was too noisy to say is measured on.
     """
-    untried = [finding for finding in automatic(document) if finding.saving.verdict in (None, "too_noisy")]
+    unclear = (None, "too_noisy", "less_work")
+    untried = [finding for finding in automatic(document) if finding.saving.verdict in unclear]
     if not untried or not _can_start(document):
         return ""
     folder = run_folder(document)  # without one it is the newest run

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from diagnose.document.measurements import predicted_shares
 from diagnose.document.model import Comparison, Document, FixResult, Peak, Verification
 from diagnose.document.text import (
     UNKNOWN,
@@ -18,9 +19,10 @@ from diagnose.document.text import (
     size,
 )
 from diagnose.report.blocks import bullets, folded, section, table
-from diagnose.verify.statistics import LOOKS
+from diagnose.verify.statistics import LOOKS, exceeds, falls_short
 
 MOST_PAIRS = LOOKS[-1]
+WORK_SHARE = 0.02  # a change of the processor time worth a sentence
 MEMORY_SHARE = 0.1  # a change of a peak worth a sentence
 MEMORY_BYTES = 50 * 2**20
 HOW = (
@@ -121,11 +123,34 @@ def verdict(result: FixResult) -> str:
         return f"{lead}too noisy to say after {_pairs(change)}; run the same command again to continue"
     if result.verdict == "changes_result":
         return f"changes the result; {_effect(low, high)}"
+    if result.verdict == "no_such_gain":
+        return f"no such gain: {_effect(low, high)}, predicted {_predicted_share(result)}"
+    if result.verdict == "less_work" and result.work is not None:
+        less = _span(-result.work.high, -result.work.low)
+        return (
+            f"does {less} % less work (processor time); too noisy to say whether it is faster: "
+            f"{_effect(low, high)}"
+        )
     if result.verdict == "no_change":
         return f"no change beyond noise (within ± {_percent(max(abs(low), abs(high)))} %)"
     if result.verdict == "too_noisy":
         return f"too noisy to say: {_effect(low, high)}; {_remedy(change.pairs + change.outliers)} would tell"
-    return _effect(low, high)
+    return f"{_effect(low, high)}{_beside_predicted(result, change)}"
+
+
+def _beside_predicted(result: FixResult, change: Comparison) -> str:
+    """Where a faster fix gains something else than predicted: `, less than predicted (20–30 %)`."""
+    expected = predicted_shares(result)
+    if result.verdict != "faster" or expected is None:
+        return ""
+    if falls_short(change, expected):
+        return f", less than predicted ({_predicted_share(result)})"
+    return f", more than predicted ({_predicted_share(result)})" if exceeds(change, expected) else ""
+
+
+def _predicted_share(result: FixResult) -> str:
+    expected = predicted_shares(result)
+    return f"{_span(*expected)} %" if expected else "more"
 
 
 def _is_unsettled(result: FixResult, change: Comparison) -> bool:
@@ -204,6 +229,7 @@ def remarks(document: Document) -> list[str]:
         *proof.warnings,
         _together(proof),
         *map(_curve, tried),
+        *map(_work, tried),
         *map(_memory, tried),
     ]
     said += [f"{one.title}: {one.why}." for one in all_tried(proof) if one.state == "measured" and one.why]
@@ -265,6 +291,18 @@ def _curve(result: FixResult) -> str:
         return ""
     points = ", ".join(f"{number} → {ms(value)}" for number, value in curve.ms.items())
     return f"Step time by {curve.argument}: {points}. Best: {curve.knee}."
+
+
+def _work(result: FixResult) -> str:
+    """`Load ahead: 8–12 % more processor time.` where that is certain, and not said by the verdict."""
+    work = result.work
+    if work is None or result.verdict == "less_work" or work.low <= 0 <= work.high:
+        return ""
+    if abs(work.change) <= max(WORK_SHARE, work.noise):
+        return ""
+    less = work.high < 0
+    span = _span(-work.high, -work.low) if less else _span(work.low, work.high)
+    return f"{result.title}: {span} % {'less' if less else 'more'} processor time."
 
 
 def _memory(result: FixResult) -> str:

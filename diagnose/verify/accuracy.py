@@ -1,4 +1,4 @@
-"""Predicted savings next to measured ones, of all fixes that were verified."""
+"""Predicted savings next to measured ones, of all fixes that were tried and timed, whatever came of it."""
 
 from __future__ import annotations
 
@@ -9,30 +9,44 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from diagnose.document.measurements import FASTER, REFUTED
-from diagnose.document.model import FixResult, Verification
+from diagnose.document.model import FixResult, Verdict, Verification
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Savings in ms per step: least, best guess, most. `before_ms`: the measured step without the fix."""
+    """Savings in ms per step: least, best guess, most. `before_ms`: the measured step without the fix;
+    `predicted_of_ms`: the step that the saving was predicted of, None where that is not known (then it is
+    taken for the measured one).
+    """
 
     run: str
     rule: str
     before_ms: float
     predicted_ms: tuple[float, float, float]
     measured_ms: tuple[float, float, float]
+    predicted_of_ms: float | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def expected_ms(self) -> tuple[float, float, float]:
+        """The prediction as the same share of the measured step: the machine may have been faster or slower
+        than when it was made.
+        """
+        scale = self.before_ms / self.predicted_of_ms if self.predicted_of_ms else 1.0
+        low, best, high = self.predicted_ms
+        return scale * low, scale * best, scale * high
 
     @property
     def error(self) -> float:
         """Of the step with the fix, as a share of the measured one."""
         after_ms = self.before_ms - self.measured_ms[1]
-        return (self.measured_ms[1] - self.predicted_ms[1]) / after_ms
+        return (self.measured_ms[1] - self.expected_ms[1]) / after_ms
 
     @property
     def inside(self) -> bool:
         """Whether the measured saving is in the predicted range, as far as the measurement can tell."""
-        return self.predicted_ms[0] <= self.measured_ms[2] and self.measured_ms[0] <= self.predicted_ms[2]
+        low, _, high = self.expected_ms
+        return low <= self.measured_ms[2] and self.measured_ms[0] <= high
 
 
 @dataclass(frozen=True)
@@ -44,7 +58,7 @@ class Summary:
 
 
 def pairs_of(run: str, results: Iterable[FixResult]) -> list[Pair]:
-    """Of the fixes with a prediction and a verdict on their time."""
+    """Of the fixes with a prediction that were timed: faster, slower and too noisy to say alike."""
     return [
         Pair(
             run,
@@ -52,9 +66,11 @@ def pairs_of(run: str, results: Iterable[FixResult]) -> list[Pair]:
             tried.change.before_ms,
             (tried.predicted_ms.low, tried.predicted_ms.best_guess, tried.predicted_ms.high),
             tried.change.saved_ms,
+            tried.predicted_of_ms,
+            tried.verdict,
         )
         for tried in results
-        if tried.change and tried.predicted_ms and tried.verdict in (FASTER, *REFUTED)
+        if tried.change and tried.predicted_ms
     ]
 
 

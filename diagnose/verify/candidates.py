@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from diagnose.document.model import CallSite, Culprit, Finding, Fix, Predicted
+from diagnose.document.model import CallSite, Culprit, Document, Finding, Fix, Predicted
+from diagnose.document.savings import before_ms
 from diagnose.errors import DiagnoseError, UsageError
 from diagnose.fixes.all import FIXES, Spec, check
 from diagnose.fixes.fix import Argument, Where
@@ -19,7 +20,8 @@ from diagnose.fixes.fix import Argument, Where
 @dataclass(frozen=True)
 class Candidate:
     """A fix to try. `rule` is empty for one from the command line; `why_not` says why it is not tried, empty
-    if it is; `predicted_ms`: what it is predicted to save, as in the result document.
+    if it is; `predicted_ms`: what it is predicted to save of a step of `predicted_of_ms`, as in the result
+    document.
     """
 
     rule: str
@@ -30,6 +32,7 @@ class Candidate:
     safety: str
     why_not: str = ""
     predicted_ms: Predicted | None = None
+    predicted_of_ms: float | None = None
 
     @property
     def spec(self) -> Spec:
@@ -50,9 +53,13 @@ class Candidate:
 
 
 def candidates(
-    findings: Sequence[Finding], cwd: Path, allowed: Collection[str], only: Collection[str]
+    findings: Sequence[Finding],
+    cwd: Path,
+    allowed: Collection[str],
+    only: Collection[str],
+    document: Document | None = None,
 ) -> list[Candidate]:
-    """Of the plan's findings, in its order.
+    """Of the plan's findings, in its order; `document` tells of which step their savings come.
 
     Raises UsageError if `only` names a rule that is not among them.
     """
@@ -64,10 +71,11 @@ def candidates(
                 saw=f"the plan holds {there}",
                 do="--try tries a fix by its name",
             )
-    return [_candidate(finding, cwd, allowed) for finding in findings if not only or finding.rule in only]
+    chosen = [finding for finding in findings if not only or finding.rule in only]
+    return [_candidate(finding, cwd, allowed, document) for finding in chosen]
 
 
-def _candidate(finding: Finding, cwd: Path, allowed: Collection[str]) -> Candidate:
+def _candidate(finding: Finding, cwd: Path, allowed: Collection[str], document: Document | None) -> Candidate:
     fix = finding.fix
     automatic = FIXES.get(fix.intervention)
     sites: Sequence[Culprit | CallSite] = fix.call_sites
@@ -82,6 +90,7 @@ def _candidate(finding: Finding, cwd: Path, allowed: Collection[str]) -> Candida
         safety=fix.safety,
         why_not=_why_not(fix, allowed),
         predicted_ms=finding.saving.predicted_ms,
+        predicted_of_ms=before_ms(finding, document) if document else None,
     )
 
 

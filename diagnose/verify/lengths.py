@@ -20,6 +20,13 @@ LONGEST_RUN_S = 60.0  # of a run's timed steps, unless that would be fewer than 
 # A run is ended when it takes that many times as long as the one before; of one nobody knows
 # how long the script takes to begin.
 GRACE_S, TIMES_LONGER, UNKNOWN_S = 60.0, 5, 600.0
+PROBE_SHARE = 0.1  # of the time there is, for the steps of the first run
+PLANNED_SHARE = (
+    0.85  # of the time there is: some runs take longer, and some are made twice to seed the batches
+)
+# of a run that was shortened, untimed ones included: so many, and as take that part of what the script needs
+# to begin, for that costs as much in any case
+LEAST_STEPS, LEAST_OF_START = 10, 0.25
 LONGEST_EPOCHS_S = 20.0  # a fix of what happens once an epoch needs two of them, if that is not too long
 
 
@@ -68,6 +75,37 @@ def _is_planned(finding: Finding) -> bool:
     return finding.group == "plan" or finding.saving.verdict in REFUTED
 
 
+def probe(settings: TrialSettings, left_s: float) -> TrialSettings:
+    """For the first run, of which nobody knows how long its steps take today: it takes a part of the time
+    there is.
+    """
+    if math.isinf(left_s):
+        return settings
+    return replace(settings, most_s=PROBE_SHARE * left_s, at_least=LEAST_STEPS)
+
+
+def within(
+    settings: TrialSettings, first: Trial, left_s: float, fixes: int, runs_of_fix: int
+) -> TrialSettings:
+    """Fewer steps in each run, where the time left would not hold so many runs of each fix; of as many of the
+    first fixes as it can hold with the fewest steps.
+    """
+    steps_s = step_ms(first, settings.ticks_per_step) / 1000
+    step_s = float(steps_s[len(steps_s) // 2 :].mean())
+    start_s = max(0.0, first["wall_s"] - float(steps_s.sum()))
+    least = min(settings.steps, max(LEAST_STEPS, int(LEAST_OF_START * start_s / step_s)))
+    for count in range(fixes, 0, -1):
+        run_s = PLANNED_SHARE * left_s / (1 + count * runs_of_fix)
+        steps = int(min((run_s - start_s) / step_s, settings.steps))
+        if steps >= least:
+            return replace(settings, steps=steps, untimed_steps=_untimed(settings, steps))
+    return replace(settings, steps=least, untimed_steps=_untimed(settings, least))
+
+
+def _untimed(settings: TrialSettings, steps: int) -> int:
+    return min(settings.untimed_steps, max(1, steps // 3))
+
+
 def _between(number: int, bounds: tuple[int, int]) -> int:
     return max(bounds[0], min(number, bounds[1]))
 
@@ -79,10 +117,10 @@ def fitted(settings: TrialSettings, first: Trial) -> TrialSettings:
     """
     limit_s = GRACE_S + TIMES_LONGER * first["wall_s"]
     there = len(step_ms(first, settings.ticks_per_step)) + 1
-    if there >= settings.steps:
+    if there >= settings.steps or first["ended"] == "stopped":  # by us: by then it had taken its time
         return replace(settings, timeout_s=limit_s)
     steps = there - 1  # not its very last one
-    untimed = min(settings.untimed_steps, max(1, steps // 3))
+    untimed = _untimed(settings, steps)
     if steps - untimed < FEWEST_STEPS:
         raise DiagnoseError(
             f"The script ends after {there} steps: too few to compare runs.", do="let it train for more steps"

@@ -21,7 +21,7 @@ from diagnose.fixes.all import Spec
 from diagnose.verify.deadline import Deadline, OutOfTime
 from diagnose.verify.statistics import LOOKS, Comparison, comparison, is_clear
 from diagnose.verify.store import Store
-from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms
+from diagnose.verify.timing import Trial, mean_steps_ms, samples_ratio, step_ms, work_ms
 from diagnose.verify.trial import Job, TrialSettings, run_trial
 
 ORDER = ("AB", "BA")  # of the runs in a pair, in turns
@@ -77,7 +77,7 @@ class Arm:
 @dataclass(frozen=True)
 class Outcome:
     """A comparison, with the runs it rests on; `first`, `last`: the steps compared; `failure`:
-    of a run after that many good ones.
+    of a run after that many good ones; `work`: the same for processor time, None where it is not known.
     """
 
     comparison: Comparison
@@ -86,6 +86,7 @@ class Outcome:
     first: int
     last: int
     failure: str = ""
+    work: Comparison | None = None
 
 
 class TrialRunner:
@@ -105,7 +106,7 @@ class TrialRunner:
         self.settings = settings
         self._store, self._progress, self._run_trial = store, progress, run
         self._shortest_s = shortest_s
-        self._longest_s: dict[tuple[str, ...], float] = {}  # of all runs so far, by their fixes
+        self._latest_s: dict[tuple[str, ...], float] = {}  # that a run took, by its fixes
 
     def with_settings(self, settings: TrialSettings) -> TrialRunner:
         runner = copy.copy(self)
@@ -120,6 +121,17 @@ class TrialRunner:
             return self._run(arm, key, "", label, deadline)
         self._learn_from(arm, stored)
         return stored
+
+    def agreed(self, arm: Arm, plan: Callable[[TrialSettings], TrialSettings]) -> TrialSettings:
+        """The settings that a first verification of the arm planned, which later ones keep: only so can they
+        go on with its runs.
+        """
+        key, planned = self._key("settings", arm.description()), plan(self.settings)
+        names = ("steps", "untimed_steps")
+        if told := self._store.runs(key).get("settings"):
+            return replace(planned, **{name: told[name] for name in names})
+        self._store.note(key, "settings", {name: getattr(planned, name) for name in names})
+        return planned
 
     def compare_arms(
         self, before: Arm, after: Arm, precision: float, deadline: Deadline, label: str
@@ -153,7 +165,8 @@ class TrialRunner:
         return replace(outcome, failure=failure) if outcome else None
 
     def _key(self, *parts: object) -> str:
-        settings = {name: value for name, value in vars(self.settings).items() if name != "timeout_s"}
+        limits = ("timeout_s", "most_s", "at_least")
+        settings = {name: value for name, value in vars(self.settings).items() if name not in limits}
         return hashlib.sha256(
             json.dumps([__version__, settings, parts], sort_keys=True, default=str).encode()
         ).hexdigest()[:16]
@@ -167,7 +180,31 @@ class TrialRunner:
             series[0], series[1], self.settings.untimed_steps - 1
         )
         ratio = samples_ratio(before[0], after[0]) if arm.changes_batch_size else 1.0
-        return Outcome(comparison(before_ms, [ms * ratio for ms in after_ms]), before, after, first, last)
+        return Outcome(
+            comparison(before_ms, [ms * ratio for ms in after_ms]),
+            before,
+            after,
+            first,
+            last,
+            work=self._work(before, after, first, last, ratio),
+        )
+
+    def _work(
+        self, before: Sequence[Trial], after: Sequence[Trial], first: int, last: int, ratio: float
+    ) -> Comparison | None:
+        """Of the processor time; None with a GPU, for which a host that only waits looks busy: the times
+        compared are the device's own there.
+        """
+        if any(run["device_ms"] for run in (*before, *after)):
+            return None
+        a_ms, b_ms = (
+            [work_ms(run, self.settings.ticks_per_step, first, last) for run in runs]
+            for runs in (before, after)
+        )
+        known_a, known_b = ([ms for ms in arm if ms is not None] for arm in (a_ms, b_ms))
+        if len(known_a) < len(before) or len(known_b) < len(after):
+            return None
+        return comparison(known_a, [ms * ratio for ms in known_b])
 
     def _is_clear(self, pairs: Sequence[tuple[Trial, Trial]], arm: Arm, precision: float) -> bool:
         """Whether more pairs would tell no more, or there are as many as are ever made."""
@@ -177,16 +214,16 @@ class TrialRunner:
         return len(pairs) == LOOKS[-1] or (outcome is not None and is_clear(outcome.comparison, precision))
 
     def _need_time(self, deadline: Deadline, *arms: Arm) -> None:
-        """For a run of each; raises OutOfTime. It is judged by the longest run with the same
-        fixes, or of the script as it is.
+        """For a run of each; raises OutOfTime. It is judged by the latest run with the same
+        fixes, or of the script as it is: one slow run is not to keep the rest of the time from being used.
         """
-        known_s = self._longest_s
+        known_s = self._latest_s
         usual_s = known_s.get((), self._shortest_s)
         if not deadline.allows(sum(known_s.get(arm.fixes, usual_s) for arm in arms)):
             raise OutOfTime
 
     def _learn_from(self, arm: Arm, trial: Trial) -> None:
-        self._longest_s[arm.fixes] = max(self._longest_s.get(arm.fixes, 0.0), trial["wall_s"])
+        self._latest_s[arm.fixes] = trial["wall_s"]
 
     def _run(self, arm: Arm, key: str, place: str, label: str, deadline: Deadline) -> Trial:
         self._need_time(deadline, arm)

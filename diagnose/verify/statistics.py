@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 LOOKS = (4, 6, 8, 12, 16, 24, 32)  # pairs after which a duel may stop; the last also ends it
 ERROR_PER_LOOK = 0.05 / len(LOOKS)  # two-sided; see interval_of
 LEAST_EFFECT = 0.005  # see verdict
+MOST_NOISE = 0.1  # of the step: a noise floor above it hides what anyone would want to know
 RESAMPLES = 2000
 PERCENTILE = 0.05  # of the resampled means, at both ends; see interval_of
 # robust standard deviations; pairs; share of the pairs
@@ -27,7 +28,7 @@ OUTLIER_SCORE, FEWEST_FOR_OUTLIERS, MOST_OUTLIERS = (3.5, 6, 0.2)
 SD_PER_MAD = 1.4826  # of a normal distribution
 CLOCK = 1e-6  # relative differences below it are rounding, not spread
 
-Verdict = Literal["faster", "slower", "no_change", "too_noisy"]
+Verdict = Literal["faster", "slower", "no_change", "no_such_gain", "less_work", "too_noisy"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,21 @@ class Comparison:
     before_ms: float
     after_ms: float
     saved_ms: tuple[float, float, float]  # least, best guess, most
+    # by how much runs of the same arm moved from the first half of the pairs to the second
+    drift: float = 0.0
+
+
+class Interval(Protocol):
+    """What is told of a change: by a `Comparison` here, or as it stands in a result document."""
+
+    @property
+    def change(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def noise(self) -> float: ...
 
 
 def comparison(a_ms: Sequence[float], b_ms: Sequence[float], *, seed: int = 0) -> Comparison:
@@ -55,7 +71,9 @@ def comparison(a_ms: Sequence[float], b_ms: Sequence[float], *, seed: int = 0) -
     differences = b - a
     kept = inliers(differences)
     change, low, high = interval_of(differences, kept, seed)
-    before_ms = math.exp(float(np.mean(a[kept])))
+    before_ms, drift = math.exp(float(np.mean(a[kept]))), drift_of(a, b)
+    slowest_ms, fastest_ms = before_ms * math.exp(drift / 2), before_ms * math.exp(-drift / 2)
+    least, most = -high, -low
     return Comparison(
         pairs=int(kept.sum()),
         outliers=int((~kept).sum()),
@@ -65,7 +83,12 @@ def comparison(a_ms: Sequence[float], b_ms: Sequence[float], *, seed: int = 0) -
         noise=noise_floor(a, b),
         before_ms=before_ms,
         after_ms=before_ms * (1 + change),
-        saved_ms=(-before_ms * high, -before_ms * change, -before_ms * low),
+        saved_ms=(
+            least * (fastest_ms if least > 0 else slowest_ms),
+            -before_ms * change,
+            most * (slowest_ms if most > 0 else fastest_ms),
+        ),
+        drift=_change(drift),
     )
 
 
@@ -77,16 +100,46 @@ def verdict(c: Comparison, precision: float) -> Verdict:
     which alone move run times by as much and more (Mytkowicz et al. 2009, "Producing Wrong Data Without Doing
     Anything Obviously Wrong!"), and no number of runs averages that out.
 
-    No change: within ± ``precision``, or about 0 and within the noise floor. A change that hides
-    in the floor is not known to be none.
+    No change: within ± ``precision``, or about 0 and within the noise floor, unless that is above
+    ``MOST_NOISE``. A change that hides in the floor is not known to be none.
     """
     beyond = abs(c.change) > max(c.noise, LEAST_EFFECT)
     if beyond and c.high < 0:
         return "faster"
     if beyond and c.low > 0:
         return "slower"
-    in_noise = c.low <= 0 <= c.high and _within(c, c.noise)
+    in_noise = c.low <= 0 <= c.high and c.noise <= MOST_NOISE and _within(c, c.noise)
     return "no_change" if in_noise or _within(c, max(precision, LEAST_EFFECT)) else "too_noisy"
+
+
+def verdict_on(
+    c: Comparison, precision: float, predicted: tuple[float, float] | None, work: Comparison | None
+) -> Verdict:
+    """The same, and where the time is too noisy to say: whether it excludes what was predicted (least and
+    most, shares of the step), else whether `work`, the processor time, is less. That is a claim of its own:
+    less work need not be a shorter step.
+    """
+    said = verdict(c, precision)
+    if said != "too_noisy":
+        return said
+    if falls_short(c, predicted):
+        return "no_such_gain"
+    return "less_work" if work is not None and verdict(work, precision) == "faster" else said
+
+
+def falls_short(c: Interval, predicted: tuple[float, float] | None) -> bool:
+    """Whether the most that may be gained, and the noise floor on top, is less than the least predicted."""
+    return predicted is not None and -c.change < predicted[0] and -c.low + _beyond(c) < predicted[0]
+
+
+def exceeds(c: Interval, predicted: tuple[float, float] | None) -> bool:
+    """Whether the least that is gained is more than the most predicted."""
+    return predicted is not None and -c.high > predicted[1]
+
+
+def _beyond(c: Interval) -> float:
+    """What the noise floor adds to the interval, which holds the pairs' own spread already."""
+    return max(0.0, c.noise - (c.high - c.low) / 2)
 
 
 def is_clear(c: Comparison, precision: float) -> bool:
@@ -157,16 +210,25 @@ def interval_of(differences: np.ndarray, kept: np.ndarray, seed: int) -> tuple[f
 
 def noise_floor(a: np.ndarray, b: np.ndarray) -> float:
     """Where the mean of as many A/A pairs would lie in 95 of 100 duels: ± t ×
-    root mean square ÷ √pairs, as a share.
+    root mean square ÷ √pairs, as a share; and the drift ÷ pairs on top.
 
     The A/A pairs are the same arm's runs next to each other between the duel's pairs: B1 B2, A2 A3,
-    B3 B4, … Their mean is known to be 0.
+    B3 B4, … Their mean is known to be 0. Drift cancels within a block of four as far as it is steady; of one
+    that comes at once, one pair holds all.
     """
     later = np.arange(1, len(a))
     same = np.where(later % 2 == 1, b[1:] - b[:-1], a[1:] - a[:-1])
     same = same[inliers(same)]
     half = t_quantile(len(same), 0.975) * math.sqrt(float(np.mean(same**2)) / len(a))
-    return _change(half)
+    return _change(half + drift_of(a, b) / len(a))
+
+
+def drift_of(a: np.ndarray, b: np.ndarray) -> float:
+    """By how much the same arm's runs differ between the first half of the pairs and the second, in
+    logarithms, by the medians; the mean of both arms.
+    """
+    half = len(a) // 2
+    return abs(float(np.mean([np.median(arm[-half:]) - np.median(arm[:half]) for arm in (a, b)])))
 
 
 @lru_cache(maxsize=256)

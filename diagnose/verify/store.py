@@ -44,8 +44,12 @@ class Store:
 
     def add(self, key: str, place: str, trial: Trial) -> None:
         """Raises OSError."""
-        run: dict[str, Any] = {"key": key, "place": place, **trial}
         self.added += 1
+        self.note(key, place, trial)
+
+    def note(self, key: str, place: str, told: dict[str, Any]) -> None:
+        """Something else that later verifications are to know, kept like a run. Raises OSError."""
+        run: dict[str, Any] = {"key": key, "place": place, **told}
         self._runs[key][place] = run
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"{self._lead}{json.dumps(run)}\n")

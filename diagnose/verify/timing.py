@@ -25,6 +25,18 @@ def step_ms(trial: Trial, ticks_per_step: int) -> np.ndarray:
     return np.diff(ends[ticks_per_step - 1 :: ticks_per_step])
 
 
+def work_ms(trial: Trial, ticks_per_step: int, first: int, last: int) -> float | None:
+    """Processor time of the script's processes, children included, ms a step: of the steps from `first` to
+    `last` (as `step_ms` counts them), as far as samples were taken; None where too few were.
+    """
+    begin, end = (first + 1) * ticks_per_step, (last + 1) * ticks_per_step
+    inside = [(tick, ns) for tick, ns in trial.get("work") or [] if begin <= tick <= end]
+    if len(inside) < 2 or inside[-1][0] - inside[0][0] < (end - begin) / 2:
+        return None
+    ticks, ns = inside[-1][0] - inside[0][0], inside[-1][1] - inside[0][1]
+    return ns * ticks_per_step / ticks / 1e6 if ns > 0 else None
+
+
 def samples_ratio(before: Trial, after: Trial) -> float:
     """Samples of a step as it is ÷ of one with a fix that changes the batch size: brings
     the latter's time to as many samples.

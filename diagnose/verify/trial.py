@@ -48,7 +48,8 @@ class Job:
 @dataclass(frozen=True)
 class TrialSettings:
     """`steps` of the whole trial, the first `untimed_steps` of which are not compared; a step is
-    `ticks_per_step` ticks of the clock.
+    `ticks_per_step` ticks of the clock. `most_s`: the trial ends once its steps took so long, if there are
+    `at_least` of them.
     """
 
     steps: int
@@ -56,6 +57,8 @@ class TrialSettings:
     ticks_per_step: int
     seed_batches: bool = False
     timeout_s: float | None = None
+    most_s: float | None = None
+    at_least: int = 0
 
 
 def run_trial(job: Job, fixes: Sequence[Spec], settings: TrialSettings, folder: Path) -> dict[str, Any]:

@@ -4,8 +4,9 @@ best so far, until neither is better.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 # a smaller number within this share of the best time is the better one:
 # workers and prefetched batches cost memory
@@ -44,9 +45,17 @@ def search(
             waiting = [
                 neighbour for neighbour in neighbours(best_of(known), largest) if neighbour not in known
             ]
-    return (
-        Curve(argument, dict(sorted(known.items())), best_of(known), knee_of(known, noise)) if known else None
-    )
+    return curve_of(argument, {number: [ms] for number, ms in known.items()}, noise) if known else None
+
+
+def curve_of(argument: str, measured: Mapping[int, Sequence[float]], noise: float) -> Curve:
+    """Of one run or two of each number, the fastest, for what disturbs a run only makes it longer; two runs
+    that differ by more than `noise` are the noise.
+    """
+    known = {number: min(runs) for number, runs in sorted(measured.items())}
+    moved = [max(runs) / min(runs) - 1 for runs in measured.values() if len(runs) > 1]
+    noise = max(noise, median(moved) if moved else 0.0)
+    return Curve(argument, known, best_of(known), knee_of(known, noise))
 
 
 def neighbours(number: int, largest: int) -> list[int]:

@@ -5,6 +5,7 @@ each gains, what they gain together.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from diagnose import __version__
+from diagnose.document.measurements import predicted_shares
 from diagnose.document.model import (
     Comparison,
     Curve,
@@ -30,26 +32,16 @@ from diagnose.fixes.all import tolerance_of
 from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.deadline import Deadline, OutOfTime
-from diagnose.verify.lengths import fitted, settings_for, shortest_run_s
-from diagnose.verify.paired import (
-    FEWEST_PAIRS,
-    Arm,
-    Interrupted,
-    Outcome,
-    RunFailed,
-    Runner,
-    TrialRunner,
-    ending,
-)
+from diagnose.verify.lengths import fitted, probe, settings_for, shortest_run_s, within
+from diagnose.verify.paired import Arm, Interrupted, Outcome, RunFailed, Runner, TrialRunner, ending
 from diagnose.verify.store import Store
 from diagnose.verify.timing import Trial, samples_ratio, steady_from, step_ms
 from diagnose.verify.trial import Job, run_trial
 
 TUNING_SHARE = 0.3  # of a fix's time, for the search of its number
-TUNING_RUNS = 2
-# that a fix is to have time for, if there is any: does it hold, the fewest pairs, and one
-# for runs that take longer than the script
-FEWEST_RUNS = 1 + 2 * FEWEST_PAIRS + 1
+# that a fix is to have time for, if there is any: does it hold, and the pairs of the first look
+FEWEST_RUNS = 1 + 2 * statistics.LOOKS[0]
+UNCLEAR = ("too_noisy", "less_work")
 NOT_BEGUN = "the budget ended before it was tried"
 NOT_FINISHED = "the budget ended before two pairs of runs were made"
 
@@ -102,7 +94,8 @@ class Verifier:
         settings = settings_for(document, wanted.steps)
         shortest_s = shortest_run_s(document, settings)
         self._runner = TrialRunner(self._store, settings, self._tell, run, shortest_s)
-        self._all_runs: list[tuple[str, Trial]] = []
+        self._all_runs: dict[str, list[tuple[str, Trial]]] = {}  # by what was compared
+        self._to_measure: list[tuple[FixResult, Candidate]] = []  # those that took hold
         self._run = self._fix = self._fixes = 0
         self.proof = Verification(tool=Tool(name="diagnose", version=__version__), tried=list(previous))
 
@@ -116,6 +109,7 @@ class Verifier:
             for candidate in candidates:
                 self._add(self._result(candidate))
             self._fix = 0
+            self._go_on()
             self._try_together(possible)
         except (Interrupted, KeyboardInterrupt):  # during a run, between two
             self.proof.interrupted = True
@@ -129,9 +123,17 @@ class Verifier:
         tell whether the script repeats itself.
         """
         try:
-            first = self._runner.once(self._as_it_is, "the script as it is", self._deadline, "first")
-            self._runner = self._runner.with_settings(fitted(self._runner.settings, first))
+            probing = self._runner.with_settings(probe(self._runner.settings, self._deadline.left_s))
+            first = probing.once(self._as_it_is, "the script as it is", self._deadline, "first")
+            settings = self._runner.agreed(
+                self._as_it_is,
+                lambda settings: within(
+                    fitted(settings, first), first, self._deadline.left_s, self._fixes, FEWEST_RUNS
+                ),
+            )
+            self._runner = self._runner.with_settings(settings)
             again = self._runner.once(self._as_it_is, "the script as it is, once more", self._deadline)
+            self._runner = self._runner.with_settings(fitted(self._runner.settings, again))
         except RunFailed as failed:
             raise _script_failed(failed) from failed
         self._reference = again
@@ -162,17 +164,43 @@ class Verifier:
             if not all(fix["held"] for fix in check["interventions"]):
                 tried.state, tried.why = "not_held", _why_not_held(check)
                 return tried
-            if candidate.tuned is not None:
-                candidate = self._with_best_number(candidate, tried, deadline.part(TUNING_SHARE))
+            if candidate.tuned is not None and (share := self._share_for_tuning(deadline)) > 0:
+                candidate = self._with_best_number(candidate, tried, deadline.part(share))
                 if candidate.arguments != tried.arguments:
-                    # that was predicted of another number
-                    tried.arguments, tried.predicted_ms = (candidate.arguments, None)
+                    tried.arguments, tried.predicted_with = candidate.arguments, tried.arguments
+            self._to_measure.append((tried, candidate))
             self._measure(tried, [candidate], deadline, candidate.title)
         except RunFailed as failed:
             tried.state, tried.why = "failed", str(failed)
         except OutOfTime:
             tried.state = "no_time"
         return tried
+
+    def _share_for_tuning(self, deadline: Deadline) -> float:
+        """Of a fix's time, once the pairs of the first look have theirs; 0 or less where nothing is left."""
+        pairs_s = 2 * statistics.LOOKS[0] * self._reference["wall_s"]
+        if math.isinf(deadline.left_s):
+            return TUNING_SHARE
+        return min(TUNING_SHARE, 1 - pairs_s / deadline.left_s) if deadline.left_s else 0.0
+
+    def _go_on(self) -> None:
+        """What time is left goes to the fixes that are not clear yet, in equal parts, as long as it is of any
+        use.
+        """
+        made = -1
+        while made < self._store.added:
+            made = self._store.added
+            unclear = [one for one in self._to_measure if _is_unclear(one[0])]
+            for number, (tried, candidate) in enumerate(unclear):
+                jobs_left = len(unclear) - number + (self._fixes > 1)
+                self._measure_on(tried, candidate, self._deadline.part(1 / jobs_left))
+
+    def _measure_on(self, tried: FixResult, candidate: Candidate, deadline: Deadline) -> None:
+        try:
+            self._measure(tried, [candidate], deadline, candidate.title)
+        except RunFailed as failed:
+            tried.why = str(failed)
+        self._finish()
 
     def _checked(self, candidate: Candidate, deadline: Deadline) -> Trial:
         """A run with the fix, on the same data as the script as it is: if items draw random
@@ -184,7 +212,9 @@ class Verifier:
             seeded = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
             itself = self._as_it_is
             reference = seeded.once(itself, "the script as it is, with its batches seeded", deadline)
-            first = seeded.once(itself, "the script as it is, seeded, once more", deadline, "first")
+            first = reference  # seeded it repeats itself as well if it does without
+            if self.proof.same_losses is not True:
+                first = seeded.once(itself, "the script as it is, seeded, once more", deadline, "first")
             self._runner, self._reference, self._first = seeded, reference, first
             self.proof.seeded_batches = True
             check = self._runner.once(arm, f"{candidate.title}: the same data?", deadline)
@@ -195,12 +225,15 @@ class Verifier:
         outcome = self._runner.compare_arms(self._as_it_is, arm, self._wanted.precision, deadline, label)
         if outcome is None:
             return
-        self._all_runs += [("before", run) for run in outcome.before] + [
+        self._all_runs[label] = [("before", run) for run in outcome.before] + [
             ("after", run) for run in outcome.after
         ]
         tried.state, tried.why = "measured", outcome.failure or _not_beside_others(fixes, outcome.after[0])
-        tried.verdict = statistics.verdict(outcome.comparison, self._wanted.precision)
+        tried.verdict = statistics.verdict_on(
+            outcome.comparison, self._wanted.precision, predicted_shares(tried), outcome.work
+        )
         tried.change = part(outcome.comparison, Comparison)
+        tried.work = part(outcome.work, Comparison) if outcome.work else None
         # `step_ms` leaves out the first step, and counts from 0
         tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
         tolerance = tolerance_of(fix.intervention for fix in fixes)
@@ -222,20 +255,24 @@ class Verifier:
 
         def measured_ms(number: int) -> float | None:
             arm = Arm(self._as_it_is.job, (candidate.with_number(number).spec,))
-            for attempt in range(TUNING_RUNS):
-                label = f"{candidate.title}: {argument.name}={number}"
-                try:
-                    run = self._runner.once(arm, label, deadline, f"tuning {attempt}")
-                except (OutOfTime, RunFailed):  # a failed one is out of memory, most likely
-                    return None
-                ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
-                measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
-            return min(measured[number])  # what disturbs a run only makes it longer
+            label = f"{candidate.title}: {argument.name}={number}"
+            try:
+                run = self._runner.once(arm, label, deadline, f"tuning {len(measured.get(number, []))}")
+            except (OutOfTime, RunFailed):  # a failed one is out of memory, most likely
+                return None
+            ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
+            measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
+            return measured[number][-1]
 
         start, largest = candidate.arguments[argument.name], argument.largest()
         curve = tuning.search(argument.name, start, largest, measured_ms, self._spread)
         if curve is None:
             return candidate
+        # once more the other way round: a machine that becomes slower meanwhile favours no number
+        for number in reversed(list(measured)) if len(measured) > 1 else ():
+            if measured_ms(number) is None:
+                break
+        curve = tuning.curve_of(argument.name, measured, self._spread)
         tried.curve = Curve(
             argument=curve.argument,
             ms={str(number): value for number, value in curve.ms.items()},
@@ -295,7 +332,7 @@ class Verifier:
         changes = [tried.change for tried in self.proof.tried if tried.change]
         noises = [change.noise for change in changes if change.pairs + change.outliers >= statistics.LOOKS[0]]
         self.proof.noise = float(np.median(noises)) if noises else None
-        self.proof.warnings = warnings.warnings_of(self._all_runs)
+        self.proof.warnings = warnings.warnings_of([run for runs in self._all_runs.values() for run in runs])
         self.proof.runs = self._store.added
         self.proof.wall_s = time.monotonic() - self._began
         self._save(self.proof)
@@ -318,7 +355,15 @@ def _tried(candidate: Candidate, state: TrialState, why: str) -> FixResult:
         state=state,
         why=why,
         predicted_ms=candidate.predicted_ms,
+        predicted_of_ms=candidate.predicted_of_ms,
     )
+
+
+def _is_unclear(tried: FixResult) -> bool:
+    """Whether more pairs may tell more."""
+    if tried.change is None:
+        return tried.state == "no_time"
+    return tried.verdict in UNCLEAR and tried.change.pairs + tried.change.outliers < statistics.LOOKS[-1]
 
 
 def _not_beside_others(fixes: Sequence[Candidate], run: Trial) -> str:

@@ -41,6 +41,8 @@ ELSEWHERE = (
     "stop",
     "site",
 )
+# as the inner functions of our wrappers, which make the script's own call
+THE_CALL_ITSELF = ("dataflow.Dataflow.__torch_function__",)
 EXCEPTIONS: tuple[type[Exception], ...] = (RuntimeError, SystemError, MemoryError, AttributeError, OSError)
 
 
@@ -62,8 +64,9 @@ def functions(of: list[ModuleType]) -> Iterator[tuple[str, Any, str]]:
                 yield f"{short}.{name}", module, name
             elif inspect.isclass(value) and not issubclass(value, (tuple, BaseException)):
                 for method, inner in list(vars(value).items()):
-                    if isinstance(inner, (FunctionType, property)):
-                        yield f"{short}.{name}.{method}", value, method
+                    what = f"{short}.{name}.{method}"
+                    if isinstance(inner, (FunctionType, property)) and what not in THE_CALL_ITSELF:
+                        yield what, value, method
 
 
 def plant(owner: Any, name: str, fail: Callable[..., Any], everywhere: list[ModuleType]) -> None:

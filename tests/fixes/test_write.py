@@ -97,6 +97,40 @@ def test_what_was_measured_to_change_nothing_leaves_the_plan_and_the_diff(run: P
     assert (finding.group, finding.saving.verdict, finding.saving.measured_ms) == ("minor", "no_change", None)
 
 
+def change(low: float, best: float, high: float, noise: float = 0.01) -> dict[str, Any]:
+    """Of a step of 100 ms, shares."""
+    interval = {"change": best, "low": low, "high": high, "noise": noise}
+    saved = [-100 * high, -100 * best, -100 * low]
+    return TRIED["change"] | interval | {"before_ms": 100.0, "after_ms": 100 * (1 + best), "saved_ms": saved}
+
+
+@pytest.mark.parametrize("measured", [change(-0.1, 0.0, 0.1), change(-0.05, 0.04, 0.13)])
+def test_what_does_not_gain_what_was_predicted_no_longer_leads(run: Path, measured: dict[str, Any]) -> None:
+    assert [row.rule for row in document_of(run).plan] == [RULE]
+    document = with_patch(document_of(run, verdict="no_such_gain", change=measured), run)
+    assert document.plan == [] and "saves" not in document.headline
+    assert document.patch is None or document.patch.patched == []
+    finding = next(one for one in document.findings if one.rule == RULE)
+    assert (finding.group, finding.saving.verdict) == ("minor", "no_such_gain")
+    assert finding.saving.measured_ms is not None
+    assert finding.saving.measured_ms.low == measured["saved_ms"][0]
+
+
+def test_what_gains_something_else_is_planned_with_what_was_measured(run: Path) -> None:
+    document = document_of(run, verdict="no_such_gain", change=change(-0.16, -0.08, 0.005))
+    assert [row.rule for row in document.plan] == [RULE]
+    assert document.plan[0].cumulative_ms == pytest.approx(8.0, rel=0.01)
+    assert "saves" not in document.headline
+
+
+def test_less_work_leaves_the_prediction_in_the_plan(run: Path) -> None:
+    work = change(-0.25, -0.2, -0.15)
+    document = document_of(run, verdict="less_work", change=change(-0.3, -0.05, 0.2), work=work)
+    assert [row.rule for row in document.plan] == [RULE]
+    saving = next(one for one in document.findings if one.rule == RULE).saving
+    assert (saving.verdict, saving.measured_ms) == ("less_work", None)
+
+
 def test_what_changes_results_stays_in_the_plan_but_not_in_the_diff(run: Path) -> None:
     document = document_of(run, verdict="changes_result")
     assert [row.rule for row in document.plan] == [RULE]

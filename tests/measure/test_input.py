@@ -85,18 +85,23 @@ def test_a_trace_takes_an_idle_core_for_granted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("workers", "cores_used", "more"), [(0, 7.7, 2), (1, 1.0, 2), (2, 1.0, None), (0, 7.8, None)]
+    ("workers", "cores_used", "others_used", "more"),
+    [(0, 7.4, 0.0, 1), (1, 1.0, 0.0, 2), (2, 1.0, 0.0, None), (0, 7.8, 0.0, None), (0, 4.0, 4.0, None)],
 )
 def test_more_workers_are_named_where_there_is_a_core_for_them(
-    workers: int, cores_used: float, more: int | None
+    workers: int, cores_used: float, others_used: float, more: int | None
 ) -> None:
-    """A fetch of 0.04 ms beside 0.96 ms of work: one worker keeps up, and one more is suggested.
+    """A fetch of 0.04 ms beside 0.96 ms of work: one worker keeps up, and one more is suggested where a core is
+    free for it.
 
-    A quarter of a core must be idle.
+    A quarter of a core must be idle while the step computes, and not in use by other programs.
     """
     facts = {
         "machine_core_count": 8,
-        "plain_usage": {"cpu_cores_used": cores_used, "machine_busy_share": 1.0},
+        "plain_usage": {
+            "cpu_cores_used": cores_used,
+            "machine_busy_share": (cores_used + others_used + workers * 0.04) / 8,
+        },
     }
     found = measured({"num_workers": workers}, facts=facts, plain_ms=[1] * 4, fetch_ms=[0.04] * 4).metric(
         "more_workers"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
-from diagnose.measure.lines import _sums
+from diagnose.judge.timelines import measured_case
+from diagnose.measure.lines import _sums, line_costs
 
 
 def calls(*rows: tuple[int, int, int]) -> pd.DataFrame:
@@ -28,3 +30,20 @@ def test_calls_one_after_another_do_not_nest() -> None:
         ("train.py", 5, "main"): [10, 10, 1],
         ("train.py", 6, "main"): [10, 10, 1],
     }
+
+
+def test_what_autograd_does_for_a_line_is_its_backward() -> None:
+    # Line 20 runs an operator for 100 µs, whose backward takes 300 under line 30, which is a part of the step.
+    one = measured_case(
+        {
+            "timeline": "main  0  1000  step  ProfilerStep#1\n"
+            "main  0  100  mark  forward@20\n"
+            'main  0  100  op  aten::mm  {"Sequence number": 5}\n'
+            "main  500  400  mark  backward@30\n"
+            'main  500  300  op  autograd::engine::evaluate_function: MmBackward0  {"Sequence number": 5}\n',
+            "calls": "0  100  20  aten::mm\n500  400  30  torch/_tensor.py: backward",
+        }
+    )
+    costs = {cost.line: cost for cost in line_costs(one)}
+    assert costs[20].backward_ms == pytest.approx(0.3)
+    assert (costs[20].is_part, costs[30].is_part) == (False, True)

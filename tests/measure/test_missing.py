@@ -27,7 +27,7 @@ def why(name: str, **case: Any) -> Missing:
         "plain_step_ms",
         "cpu_cores_used",
         "suggested_workers",
-        "dominant_line_ms",
+        "own_lines_ms",
         "skipped_step_count",
     ],
 )

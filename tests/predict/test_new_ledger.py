@@ -191,7 +191,8 @@ def test_a_step_of_nothing() -> None:
     ("cores", "rows"),
     [
         (8, {"operators": 4000}),  # three workers hide it all
-        (2, {"operators": 4000, "input_wait": 1000}),  # all the work on two cores: 10 ms / 2
+        # all the work on two cores: 10 ms / 2, and 0.3 of 4 ms beside each other
+        (2, {"operators": 4000, "input_wait": 2200}),
     ],
 )
 def test_workers_leave_the_wait_that_they_cannot_hide(cores: int, rows: dict[str, float]) -> None:

@@ -11,8 +11,8 @@ import pytest
 from diagnose.errors import DiagnoseError, UsageError
 from diagnose.judge.timelines import measured_case, trace_from_text
 from diagnose.predict.prediction import Prediction
-from diagnose.predict.saving import SPREAD, spread_ms
 from diagnose.predict.whatif import Answer, Question, checked, what_if
+from diagnose.predict.widths import times_odds, widths
 
 from .test_bound import case
 from .test_graph import ITEM, repeated
@@ -113,8 +113,9 @@ def test_a_rule_removed_is_its_fix_with_its_range() -> None:
     answer = what_if([Question("remove", "input-wait-no-workers")], Prediction(measured_case(case(8))))
     assert answer.asked[0].is_fix
     assert answer.then_ms == pytest.approx(4)
+    width = widths()["workers"]
     assert answer.range_ms == pytest.approx(
-        (10 - spread_ms(6, SPREAD[1], 10), 10 - spread_ms(6, -SPREAD[0], 10))
+        (10 - times_odds(6, 10, width.high), 10 - times_odds(6, 10, width.low))
     )
 
 

@@ -30,7 +30,8 @@ main  20    960   op    aten::mm
 # Twice the standard error of the median of 20 steps: 2 x 1.2533 x 1.4826 x MAD / sqrt(20) = 0.831 MAD.
 STEADY = [10.0] * 20
 UNEVEN = [10.0, 14.0] * 10  # median 12, MAD 2: 1.66 ms, 14 %
-WILD = [10.0, 18.0] * 10  # median 14, MAD 4: 3.32 ms, 24 %
+# without a rhythm; median 14, MAD 4: 3.32 ms, 24 %
+WILD = [10.0, 18, 18, 10, 10, 10, 18, 10, 18, 18, 18, 10, 10, 18, 10, 18, 10, 10, 18, 18]
 # others: 1.0 - 1.0 / 2
 TAKEN = {"cpu_cores_used": 1.0, "machine_busy_share": 1.0, "involuntary_switches_per_step": 30.0}
 QUIET = {"cpu_cores_used": 1.0, "machine_busy_share": 0.5, "involuntary_switches_per_step": 0.0}

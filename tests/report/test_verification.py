@@ -64,6 +64,17 @@ def by(low: float, high: float, **given: Any) -> FixResult:
             "too noisy to say: between 3.0 % faster and 2.0 % slower; a larger --budget or a quieter machine "
             "would tell",
         ),
+        (
+            by(-0.08, 0.04, verdict="no_such_gain", predicted_of_ms=10.0),
+            "no such gain: between 8.0 % faster and 4.0 % slower, predicted 30–41 %",
+        ),
+        (
+            by(-0.3, 0.1, verdict="less_work", work=CHANGE | {"low": -0.22, "high": -0.18}),
+            "does 18–22 % less work (processor time); too noisy to say whether it is faster: between 30 % "
+            "faster and 10 % slower",
+        ),
+        (by(-0.1, -0.08, predicted_of_ms=10.0), "faster by 8.0–10 %, less than predicted (30–41 %)"),
+        (by(-0.6, -0.5, predicted_of_ms=10.0), "faster by 50–60 %, more than predicted (30–41 %)"),
         (tried(verdict="changes_result"), "changes the result; faster by 38–42 %"),
         (tried(state="not_held", why="It is already so."), "did not take hold: It is already so."),
         (tried(state="failed", why="it was killed by SIGKILL"), "failed: it was killed by SIGKILL"),
@@ -206,3 +217,18 @@ def test_the_report_says_which_fixes_are_in_the_patch_and_how_to_measure() -> No
     for came_of_it, is_offered in {"faster": False, "failed": False, "too_noisy": True}.items():
         first.saving.verdict = came_of_it
         assert ("diagnose verify" in markdown(changed(document, verification=proof(tried())))) == is_offered
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.08, 0.12, "Load ahead: 8.0–12 % more processor time."),
+        (-0.3, -0.2, "Load ahead: 20–30 % less processor time."),
+        (-0.01, 0.12, ""),
+        (0.005, 0.015, ""),
+    ],
+)
+def test_processor_time_is_told_beside_the_verdict(low: float, high: float, said: str) -> None:
+    work = CHANGE | {"low": low, "high": high, "change": (low + high) / 2}
+    told = [one for one in said_of(tried(work=work)).splitlines() if "processor time" in one]
+    assert told == ([said] if said else [])

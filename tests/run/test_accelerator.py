@@ -82,7 +82,8 @@ def test_on_a_gpu_plain_steps_come_first_and_are_timed_on_it(on_stubs: Callable[
     assert not timeline["cold"] and not detail["cold"]
 
     waits = [line["ns"] for line in run.asked("synchronize")]
-    assert len(waits) == 6  # before plain, parts, timeline and detail, and after the two recordings
+    # before plain, parts, timeline and detail, after the two recordings, and where trials of settings begin
+    assert len(waits) == 7
     assert not any(plain["tick_ns"][0] < ns < plain["tick_ns"][-1] for ns in waits)
 
     # All sessions of the process ask for the same.

@@ -112,7 +112,7 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
     starts = loader.pop("iterator_start_ms")
     assert len(starts) >= 5
     begun = loader.pop("iterator_start_ns")
-    assert len(begun) == len(starts) and begun == sorted(begun)
+    assert len(starts) == min(len(begun), 20) and begun == sorted(begun)
     assert all(0 < start < 1000 for start in starts)
     assert loader == {
         **place("habits", "loader"),
@@ -134,6 +134,9 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
         "fed_share": 1.0,
         "batch_type": "Batch",
         "batch_pinnable": False,
+        "batch_tensor_count": 1,
+        "batch_bytes": 128,  # 8 samples of 4 floats
+        "draws_random": False,
     }
 
 
@@ -307,7 +310,7 @@ def test_a_containers_quota_limits_the_cores(
     quota.write_text(text)
     monkeypatch.setattr(machine, "_QUOTA", str(quota))
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
-    assert machine._usable_cores() == cores
+    assert machine.usable_cores() == cores
 
 
 def test_the_driver_s_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

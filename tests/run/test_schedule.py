@@ -160,10 +160,10 @@ def test_a_first_look_is_no_longer_than_what_is_asked_for() -> None:
 
 
 def test_rounds_grow_where_the_full_one_is_long() -> None:
-    # Steps of 2 ms: 150 plain ones in 0.3 s, 75 for their parts, 100 in the timeline, 10 in detail are 335.
-    # There is a round of 7 and one of 42; 252 would be more than half of all.
+    # Steps of 2 ms: 600 plain ones in 1.2 s, 75 for their parts, 100 in the timeline, 10 in detail are 785.
+    # There is a round of 7, one of 42 and one of 252; 1512 would be more than half of all.
     full = budgets()
-    assert sum(budget.expected_steps(2_000_000) for budget in full.values()) == 335
+    assert sum(budget.expected_steps(2_000_000) for budget in full.values()) == 785
     *short, last = schedule.rounds(full, None, 2_000_000)
-    assert [sum(counts(one).values()) for one in short] == [7, 42]
+    assert [sum(counts(one).values()) for one in short] == [7, 42, 252]
     assert last is full

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from benchmarks.verdicts import EFFECTS, NOISES, Ended, covers, share, simulated
-from diagnose.verify.statistics import LOOKS, Comparison, comparison, inliers, is_clear, t_quantile, verdict
+from diagnose.verify.statistics import (
+    LOOKS,
+    Comparison,
+    comparison,
+    exceeds,
+    falls_short,
+    inliers,
+    is_clear,
+    t_quantile,
+    verdict,
+    verdict_on,
+)
 
 PRECISION = 0.02
 LN = math.log(1.1)
@@ -60,7 +71,10 @@ def test_a_duel_of_exact_numbers():
     assert (c.change, c.low, c.high) == pytest.approx((-0.2, -0.2, -0.2))
     assert c.before_ms == pytest.approx((100 * 110 * 90 * 100) ** 0.25)
     assert c.after_ms == pytest.approx(0.8 * c.before_ms)
-    assert c.saved_ms == pytest.approx([0.2 * c.before_ms] * 3)
+    # the step itself moved: by halves, √(100 × 110) to √(90 × 100)
+    moved = math.sqrt(math.sqrt(110 / 90))
+    assert c.drift == pytest.approx(math.sqrt(110 / 90) - 1)
+    assert c.saved_ms == pytest.approx([0.2 * c.before_ms * way for way in (1 / moved, 1, moved)])
 
 
 def test_runs_that_never_differ_are_faster_by_all_they_gain():
@@ -80,9 +94,11 @@ def test_steady_drift_cancels(pairs):
 
 
 def test_the_noise_floor_is_of_neighbouring_runs_of_the_same_arm():
-    # B1 B2: ln 1.1; A2 A3: ln 1.21 = 2 ln 1.1; mean square 2.5 ln² 1.1; three pairs
+    # B1 B2: ln 1.1; A2 A3: ln 1.21 = 2 ln 1.1; mean square 2.5 ln² 1.1; three pairs. First to last: 2 and 1
+    # times ln 1.1, 1.5 on average.
     c = comparison([100, 100, 121], [100, 110, 110])
-    assert c.noise == pytest.approx(math.expm1(4.30265 * LN * math.sqrt(2.5 / 3)), rel=1e-5)
+    assert c.drift == pytest.approx(math.expm1(1.5 * LN))
+    assert c.noise == pytest.approx(math.expm1(LN * (4.30265 * math.sqrt(2.5 / 3) + 1.5 / 3)), rel=1e-5)
 
 
 def test_the_noise_floor_holds_nothing_of_the_effect():
@@ -213,6 +229,7 @@ def test_what_is_no_duel(a_ms, b_ms):
         # a change that hides in the noise is not known to be none
         (said(-0.05, -0.06, -0.04, noise=0.07), "too_noisy", False),
         (said(-0.01, -0.06, 0.04, noise=0.07), "no_change", False),  # beyond noise; more pairs may say more
+        (said(-0.1, -0.4, 0.3, noise=0.9), "too_noisy", False),  # such a noise hides everything
         (said(-0.003, -0.004, -0.002), "no_change", True),  # certain, and nobody cares
         (said(0.0, -0.015, 0.015), "no_change", True),
         (said(0.0, -0.015, 0.025), "too_noisy", False),
@@ -223,6 +240,38 @@ def test_what_is_no_duel(a_ms, b_ms):
 def test_verdicts(c, word, clear):
     assert verdict(c, PRECISION) == word
     assert is_clear(c, PRECISION) == clear
+
+
+@pytest.mark.parametrize(
+    ("c", "predicted", "word"),
+    [
+        (said(-0.05, -0.15, 0.05), (0.20, 0.40), "no_such_gain"),
+        (said(-0.05, -0.25, 0.05), (0.20, 0.40), "too_noisy"),  # as much may be gained
+        (said(-0.05, -0.15, 0.05), None, "too_noisy"),
+        (said(-0.05, -0.17, 0.07, noise=0.16), (0.20, 0.40), "too_noisy"),  # 17 % and 4 % of noise on top
+        (said(-0.05, -0.06, -0.04), (0.20, 0.40), "faster"),  # less than predicted, but faster
+        (said(0.05, 0.04, 0.06), (0.20, 0.40), "slower"),
+        (said(0.0, -0.015, 0.015), (0.20, 0.40), "no_change"),
+    ],
+)
+def test_an_interval_that_excludes_the_prediction_is_not_too_noisy(c, predicted, word):
+    assert verdict_on(c, PRECISION, predicted, None) == word
+
+
+def test_less_processor_time_is_a_verdict_of_its_own():
+    unclear, less, same = said(-0.05, -0.3, 0.2), said(-0.20, -0.22, -0.18), said(0.0, -0.01, 0.01)
+    assert verdict_on(unclear, PRECISION, None, less) == "less_work"
+    assert verdict_on(unclear, PRECISION, (0.1, 0.2), less) == "less_work"
+    assert verdict_on(unclear, PRECISION, (0.4, 0.6), less) == "no_such_gain"
+    assert verdict_on(unclear, PRECISION, None, same) == "too_noisy"
+    # what the clock says comes first
+    assert verdict_on(said(0.05, 0.04, 0.06), PRECISION, None, less) == "slower"
+
+
+def test_a_measured_gain_beside_the_predicted_one():
+    assert falls_short(said(-0.05, -0.06, -0.04), (0.2, 0.4))
+    assert exceeds(said(-0.5, -0.55, -0.45), (0.2, 0.4))
+    assert not exceeds(said(-0.5, -0.55, -0.35), (0.2, 0.4))
 
 
 def test_a_precision_finer_than_the_least_effect_still_ends():

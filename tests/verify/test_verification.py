@@ -8,16 +8,19 @@ import copy
 import random
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from diagnose.document.model import Predicted
 from diagnose.errors import DiagnoseError
 from diagnose.fixes.all import Spec
 from diagnose.report.verification import verdict
 from diagnose.run.settings import Target
 from diagnose.verify import statistics
+from diagnose.verify.accuracy import pairs_of
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.deadline import Deadline
 from diagnose.verify.paired import Arm, TrialRunner
@@ -81,7 +84,7 @@ class Machine:
             "interventions": [],
             "peak_resident_bytes": 1e8,
             **{
-                "ended": "stopped",
+                "ended": "stopped" if steps >= settings.steps else "finished",
                 "exit_code": 0,
                 "signal": None,
                 "wall_s": 1.0,
@@ -217,6 +220,44 @@ def test_the_number_of_workers_is_searched_for(tmp_path: Path, monkeypatch: pyte
     assert tried.curve is not None and sorted(tried.curve.ms) == ["1", "2", "4", "8"]
     assert (tried.curve.knee, tried.arguments) == (4, {"num_workers": 4})
     assert tried.change is not None and tried.change.change == pytest.approx(-0.6, abs=0.02)
+
+
+def test_a_searched_number_keeps_its_prediction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)))
+    predicted = Predicted(best_guess=6.0, low=5.0, high=7.0)
+    workers = replace(fix("dataloader", num_workers=2), predicted_ms=predicted, predicted_of_ms=12.0)
+    factors = {1: 1.4, 2: 1.3, 4: 1.2, 8: 1.19}
+    proof = prove(tmp_path, Machine(dataloader={"factor": {"num_workers": factors}}), workers)
+    tried = proof.tried[0]
+    assert (tried.verdict, tried.predicted_ms, tried.predicted_with) == (
+        "slower",
+        predicted,
+        {"num_workers": 2},
+    )
+    pair = pairs_of("a", proof.tried)[0]
+    assert (pair.verdict, pair.inside) == ("slower", False)
+    # of 10 ms what was said of 12
+    assert pair.expected_ms == pytest.approx((5 * 10 / 12, 6 * 10 / 12, 7 * 10 / 12), rel=0.02)
+
+
+def test_a_noisy_machine_can_still_refute_a_prediction(tmp_path: Path) -> None:
+    predicted = Predicted(best_guess=5.0, low=4.5, high=6.0)
+    half = replace(fix("gc_freeze"), predicted_ms=predicted, predicted_of_ms=10.0)
+    tried = prove(tmp_path, Machine(noise=0.12), half).tried[0]
+    assert tried.verdict == "no_such_gain"
+    assert tried.change is not None and tried.change.low < 0 < tried.change.high
+
+
+def test_less_processor_time_is_found_where_the_clock_tells_nothing(tmp_path: Path) -> None:
+    def used(step_ms: float) -> dict[str, Any]:
+        return {"work": [(tick, int(tick * step_ms * 1e6)) for tick in range(1, 300, 5)]}
+
+    machine = Machine(noise=0.3, gc_freeze={"factor": 0.97, "trial": used(8.0)})
+    own = machine.trial
+    machine.trial = lambda *given: own(*given) | used(10.0)  # type: ignore[method-assign]
+    tried = prove(tmp_path, machine, fix("gc_freeze")).tried[0]
+    assert tried.verdict == "less_work"
+    assert tried.work is not None and tried.work.change == pytest.approx(-0.2)
 
 
 def test_another_batch_size_is_compared_by_the_sample(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ MEASURED = {
     "not_held": "it did not take hold when it was tried",
     "changes_result": "measured: the losses change",
     "no_change": "measured: the step takes as long",
+    "no_such_gain": "measured: it does not gain what was predicted",
     "slower": "measured: the step takes longer",
 }
-WORTH_MAKING = (None, "faster", "too_noisy")
+WORTH_MAKING = (None, "faster", "less_work", "too_noisy")
 
 Finding = dict[str, Any]  # of the result document
 

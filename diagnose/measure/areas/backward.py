@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.measured import Measured, Missing, Value, known, metric
+from diagnose.measure.areas.user_code import PLACE
+from diagnose.measure.measured import (
+    NO_CALLS_SEEN,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    known,
+    metric,
+)
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import Intervals, Rows, started_in
 from diagnose.trace.intervals import intersect, union
@@ -63,3 +73,38 @@ def _repeated_backward(view: Selection) -> Rows:
 @metric("optimizer_count", "count", "Number of optimizers that stepped while the script was recorded")
 def _optimizer_count(measured: Measured) -> Value | Missing:
     return len(known(measured.fact("optimizers")))
+
+
+# ---- gradients that no optimizer uses
+
+
+@fact_selector("untrained_backward", "the backward through modules whose parameters no optimizer has")
+def _untrained_backward(measured: Measured) -> list[FactPlace] | Missing:
+    view = measured.detail
+    if view is None:
+        return NO_CALLS_SEEN
+    marks = view.named(view.marked("untrained") & view.on_training_thread)
+    lines = view.host[PLACE].iloc[marks].itertuples(index=False, name=None)
+    by_line: dict[tuple[str, int, str], list[int]] = {}
+    for row, line in zip(marks.tolist(), lines, strict=True):
+        by_line.setdefault(line, []).append(row)
+    return [
+        FactPlace(
+            *line,
+            len(rows) / view.step_count,
+            measured.detail_ms(_backward_of(view, view.host_intervals(np.array(rows)))),
+        )
+        for line, rows in by_line.items()
+    ]
+
+
+def _backward_of(view: Selection, spans: Intervals) -> Intervals:
+    """The backward of what the training thread computes in these times; with a GPU, the kernels of it."""
+    sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
+    computed = sequence[started_in(view.host, spans) & view.on_training_thread & ~backward & (sequence >= 0)]
+    rows = view.named(backward & (sequence >= 0) & np.isin(sequence, computed))
+    if not view.has_device:
+        return view.host_intervals(rows)
+    launch = view.device["launch"].to_numpy()
+    launched = np.flatnonzero((launch >= 0) & started_in(view.host, view.host_intervals(rows))[launch])
+    return SELECTORS["kernels"].attributed(view, launched)

@@ -25,11 +25,6 @@ def _mode(name: str, meaning: str, is_on: Callable[[Measured], object]) -> None:
 
 
 _mode(
-    "anomaly_detection",
-    "autograd's anomaly detection",
-    lambda measured: measured.recording.facts.get("anomaly_mode"),
-)
-_mode(
     "profiler_left_on",
     "a profiler that your code runs",
     lambda measured: measured.recording.facts.get("own_profiler_share"),

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from diagnose.measure.areas.input import loop_line
 from diagnose.measure.areas.user_code import CALLS, LineTime, line_times, loader_time, short_callee
 from diagnose.measure.measured import (
     NO_CALLS_SEEN,
@@ -97,6 +98,16 @@ def _slow_item_callee(measured: Measured) -> Value | Missing:
 @metric("slow_item_reads_files", "yes/no", "This line reads a file or decodes what was read")
 def _slow_item_reads_files(measured: Measured) -> Value | Missing:
     return any(map(_reads_file, _slow_item(measured)))
+
+
+@fact_selector("item_work", "what loads the samples in the main process: the costliest line of your Dataset")
+def _item_work(measured: Measured) -> list[FactPlace] | Missing:
+    lines = _fetch_lines(measured)
+    if isinstance(lines, Missing) or not lines:
+        where = loop_line(measured)
+    else:
+        where = lines[0].file, lines[0].line, lines[0].function
+    return [FactPlace(*where, measured.fetches_per_step, measured.number("loading_ms"))]
 
 
 @fact_selector("item_conversions", "calls of `torch.tensor` for single items of a batch, in the main process")

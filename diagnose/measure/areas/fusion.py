@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -41,8 +43,18 @@ def _attentions(view: Selection) -> tuple[Rows, Rows, Rows]:
     # the two things multiplied behind it.
     fits = (first[here] < 0) | (first[here] == first[behind]) | (first[here] == second[behind])
     written_out = ~inside(view, here, view.name_matches(FUSED_ATTENTION))
-    found = softmax[here] & multiply[before] & multiply[behind] & same & fits & written_out
+    several = _several_queries(view.host["shapes"].array)[here]
+    found = softmax[here] & multiply[before] & multiply[behind] & same & fits & written_out & several
     return here[found], before[found], behind[found]
+
+
+def _several_queries(shapes: pd.Categorical) -> np.ndarray:
+    """Which events' first input has scores of more than one query, or an unknown shape: of a single one, as
+    in a decoder's loop, there is no matrix of scores to keep out of memory.
+    """
+    sides = [re.findall(r"\d+", text.partition("]")[0]) for text in shapes.categories]
+    several = [not one or (len(one) >= 3 and int(one[-2]) > 1) for one in sides]
+    return np.array([*several, True])[shapes.codes]
 
 
 def _input_sizes(shapes: pd.Categorical) -> tuple[np.ndarray, np.ndarray]:

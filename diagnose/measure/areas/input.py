@@ -38,6 +38,8 @@ SHORTEST_EPOCH = 4  # steps: shorter ones leave too few ordinary steps to tell w
 # of the step: a fetch divided among so many workers that less than this is left of it needs no more of them
 WORTH_HIDING = 0.1
 SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
+TURN_MS = 8.0  # so long may another process have the core before this one's turn, twice Linux's 4 ms
+MOSTLY_WAITS = 0.5  # of a fetch: one that works less than this leaves its core to the step
 
 
 @selector(
@@ -113,24 +115,48 @@ def _fetch_busy_share(measured: Measured) -> Value | Missing:
     if not len(fetches):
         return NO_FETCH
     if fetches["cpu_ns"].isna().any():
-        return Missing("the CPU time of fetches was not recorded")
+        return _busy_share_of_workers(measured)
     if measured.metric("crowded") is True:
         return Missing("other processes kept every core busy: a delayed fetch looks like one that waits")
     return min(1.0, float(fetches["cpu_ns"].sum()) / max(float(fetches["dur_ns"].sum()), 1.0))
 
 
+def _busy_share_of_workers(measured: Measured) -> Value | Missing:
+    """At most what the machine worked for other processes than this one, all of it for its workers."""
+    workers = measured.number("loader_worker_count") * measured.number("worker_busy_share")
+    of_machine = measured.recording.facts.get("machine_core_count") or measured.number("cpu_core_count")
+    others = measured.number("machine_busy_share") * of_machine - measured.number("cpu_cores_used")
+    if not (workers > 0 and others >= 0):
+        return Missing("the CPU time of fetches was not recorded")
+    return min(1.0, others / workers)
+
+
 @metric(
     "suggested_workers",
     "count",
-    "Number of workers that hide loading: ⌈fetch ÷ rest of the step⌉ + 1, at most what the cores can run",
+    "Number of workers that hide loading: ⌈fetch ÷ rest of the step⌉ + 1, at most what free cores can run",
 )
 def _suggested_workers(measured: Measured) -> Value | Missing:
     work_ms, step_ms = measured.needed("fetch_ms") * measured.fetches_per_step, measured.needed("step_ms")
     compute_ms = max(step_ms - measured.needed("input_wait_ms"), WORTH_HIDING * step_ms)
+    return int(max(1, min(math.ceil(work_ms / compute_ms) + 1, _most_workers(measured, work_ms, compute_ms))))
+
+
+def _most_workers(measured: Measured, work_ms: float, compute_ms: float) -> float:
+    """Workers that the cores can run beside the computing; all the cores where their use was not recorded.
+
+    Where loading takes longer than the computing, this waits, and leaves its cores to the workers meanwhile.
+    """
     busy = measured.number("fetch_busy_share")
-    # A worker that waits for files or a server leaves its core to others.
-    most = measured.needed("cpu_core_count") / (max(busy, 0.01) if busy >= 0 else 1.0)
-    return int(max(1, min(math.ceil(work_ms / compute_ms) + 1, most)))
+    busy = max(busy, 0.01) if busy >= 0 else 1.0  # waiting for files or a server leaves the core to others
+    computing = measured.number("computing_cores")
+    if math.isnan(computing):
+        return measured.needed("cpu_core_count") / busy
+    available = measured.needed("available_cores")
+    if busy <= MOSTLY_WAITS:
+        return available / busy
+    share = min(1.0, compute_ms * available / max(busy * work_ms, 1e-9))
+    return max(0.0, math.ceil((available - computing * share) / busy - SPARE_CORE))
 
 
 @metric("missing_workers", "count", "Suggested workers less the workers there are")
@@ -164,10 +190,17 @@ def _loading_share(measured: Measured) -> Value | Missing:
 # ---- workers and the cores for them
 
 
-@metric("core_for_workers", "yes/no", "A CPU core is free for a worker (assumed where that was not recorded)")
+@metric(
+    "core_for_workers",
+    "yes/no",
+    "A CPU core is free for a worker, or a worker needs hardly any (assumed where that was not recorded)",
+)
 def _core_for_workers(measured: Measured) -> Value | Missing:
-    idle = measured.metric("idle_core_count")
-    return True if isinstance(idle, Missing) else float(idle) >= SPARE_CORE
+    free, busy = measured.number("free_core_count"), measured.number("fetch_busy_share")
+    if measured.number("loader_worker_count") > 0:
+        taken = measured.number("cpu_core_count") - measured.number("available_cores")
+        free = measured.number("idle_core_count") - taken
+    return math.isnan(free) or free >= SPARE_CORE or busy <= MOSTLY_WAITS
 
 
 @metric("worker_busy_share", "share", "Share of the workers' time spent loading, while steps were timed")
@@ -220,6 +253,26 @@ def _slow_fetch_share(measured: Measured) -> Value | Missing:
     if not len(took):
         return NO_FETCH
     return float(took[is_slow_fetch(took)].sum() / took.sum())
+
+
+@metric(
+    "slow_fetch_ms",
+    "ms",
+    "Median time to load a slow batch (three times the median or more), without waits for a core",
+)
+def _slow_fetch_ms(measured: Measured) -> Value | Missing:
+    fetches = plain_fetch_rows(measured)
+    if not len(fetches):
+        return NO_FETCH
+    took_ms, worked_ms = (
+        fetches["dur_ns"].to_numpy() / 1e6,
+        fetches["cpu_ns"].fillna(fetches["dur_ns"]).to_numpy() / 1e6,
+    )
+    slow = is_slow_fetch(took_ms)
+    if not slow.any():
+        return 0.0
+    # it worked, or it waited for longer than another process's turn
+    return float(np.median(np.maximum(worked_ms, took_ms - TURN_MS)[slow]))
 
 
 def is_slow_fetch(took: np.ndarray) -> np.ndarray:

@@ -12,11 +12,9 @@ from diagnose.measure.measured import (
     NO_GPU,
     NO_STEPS,
     ONLY_IN_A_RUN,
-    FactPlace,
     Measured,
     Missing,
     Value,
-    fact_selector,
     metric,
 )
 from diagnose.measure.selection import SELECTORS, Selection, selector
@@ -131,11 +129,3 @@ def _deterministic(measured: Measured) -> Value | Missing:
     if not measured.recording.facts:
         return NO_FACTS
     return any(bool(measured.recording.facts.get(name)) for name in ("deterministic", "cudnn_deterministic"))
-
-
-@fact_selector("deterministic_mode", "deterministic algorithms")
-def _deterministic_mode(measured: Measured) -> list[FactPlace] | Missing:
-    on = measured.metric("deterministic")
-    if isinstance(on, Missing):
-        return on
-    return [FactPlace("", -1, "", 1.0, None)] if on else []

@@ -24,6 +24,9 @@ from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import Rows, category_matches, lies_in
 
 MIN_SAMPLES = 15  # five for each third of the series
+MIN_STEPS = 100  # fewer may still fill caches and buffers
+# of a tensor: what is appended then is a number
+NUMBER = r"^<built-in method (item|tolist) of "
 APPEND = (
     r"^<(method 'append' of 'list'|built-in method append of list|method 'extend' of 'list'|built-in "
     r"method extend of list) object"
@@ -140,7 +143,10 @@ def _memory_growth_bytes(measured: Measured) -> Value | Missing:
         return Missing("the memory in use was not recorded")
     if len(series) < MIN_SAMPLES:
         return Missing(f"memory was read in fewer than {MIN_SAMPLES} plain steps", "--plain-steps")
-    return steady_growth(series, measured.recording.memory_steps(len(series)))
+    steps = measured.recording.memory_steps(len(series))
+    if steps[-1] < MIN_STEPS:
+        return Missing(f"memory was read in fewer than {MIN_STEPS} plain steps", "--plain-steps")
+    return steady_growth(series, steps)
 
 
 def steady_growth(series: Sequence[float], steps: Sequence[int] | np.ndarray) -> float:
@@ -160,8 +166,23 @@ def _median_slope(values: np.ndarray, at: np.ndarray) -> float:
     return float(np.median((values[last] - values[first]) / (at[last] - at[first])))
 
 
-@selector("kept_each_step", "lines outside the model that append to a list", table="calls")
+@selector(
+    "kept_each_step",
+    "lines outside the model that append to a list, and not a number just read",
+    table="calls",
+)
 def _kept_each_step(view: Selection) -> Rows:
     inside_model = view.host_intervals(view.named(view.marked("forward", "backward", "optimizer", "next")))
     appended = category_matches(view.calls["callee"].array, APPEND) & view.calls_in_steps
-    return np.flatnonzero(appended & ~lies_in(view.calls["start_ns"].to_numpy(), inside_model))
+    outside = ~lies_in(view.calls["start_ns"].to_numpy(), inside_model)
+    return np.flatnonzero(appended & outside & ~_after_a_read(view))
+
+
+def _after_a_read(view: Selection) -> np.ndarray:
+    """Which calls come right after one on the same line that reads a number: `losses.append(x.item())`."""
+    reads = category_matches(view.calls["callee"].array, NUMBER)
+    place = view.calls[["file", "line"]].astype(str).agg(":".join, axis=1).to_numpy()
+    before = np.zeros(len(reads), bool)
+    order = np.argsort(view.calls["start_ns"].to_numpy(), kind="stable")
+    before[order[1:]] = reads[order[:-1]] & (place[order[1:]] == place[order[:-1]])
+    return before

@@ -5,11 +5,11 @@ The recording is that of the job's representative rank.
 
 from __future__ import annotations
 
+from diagnose.measure.areas.own_lines import python_line
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
 from diagnose.measure.measured import (
-    FACT_SELECTORS,
     FactPlace,
     Measured,
     Missing,
@@ -135,13 +135,8 @@ def _late_part_place(measured: Measured) -> list[FactPlace] | Missing:
     part_ms = measured.row_ms(cause)
     if KINDS.get(cause) == "kernels":
         return [FactPlace("", -1, "", 1.0, part_ms)]
-    dominant = FACT_SELECTORS["dominant_line"].places(measured) if cause == "python" else None
-    if isinstance(dominant, list) and dominant:
-        return [
-            FactPlace(
-                dominant[0].file, dominant[0].line, dominant[0].function, dominant[0].count_per_step, part_ms
-            )
-        ]
+    if cause == "python" and (line := python_line(measured)):
+        return [FactPlace(line.file, line.line, line.function, line.count_per_step, part_ms)]
     costliest = next(iter(line_costs(measured)), None)
     if costliest is None:
         return [FactPlace("", -1, "", 1.0, part_ms)]

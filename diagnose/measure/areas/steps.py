@@ -13,6 +13,7 @@ from diagnose.measure.areas.input import (
     slow_fetches_ms,
     steps_into_epoch,
 )
+from diagnose.measure.areas.recurring import explained_steps, looked_at, works_at_epoch_ends
 from diagnose.measure.areas.user_code import LineTime, line_times, places_of
 from diagnose.measure.measured import (
     NO_FACTS,
@@ -26,6 +27,7 @@ from diagnose.measure.measured import (
     fact_selector,
     metric,
 )
+from diagnose.measure.periods import period_of, spread
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, started_in
 from diagnose.trace.intervals import total
@@ -83,7 +85,7 @@ def _noise_ms(measured: Measured) -> Value | Missing:
     )
     if len(steps) < 3:
         return 0.01 * float(step_ms)
-    mad = float(np.median(np.abs(steps - np.median(steps))))
+    mad = spread(steps, measured.plain_steps.place) if measured.plain_steps else 0.0
     # 1.4826 turns a MAD into a standard deviation, 1.2533 a mean's standard error into
     # a median's (both for normal noise).
     return max(0.01 * float(step_ms), 2 * 1.2533 * 1.4826 * mad / math.sqrt(len(steps)))
@@ -134,13 +136,14 @@ def _slow_steps(measured: Measured) -> list[FactPlace] | Missing:
         return Missing("other processes kept every core busy, which makes steps slow at random")
     if measured.metric("shapes_differ"):
         return Missing("batches differ in shape, so step times differ anyway")
-    slow = _is_slow(measured) & ~at_epoch_ends(measured)[1:]
+    slow = _unexplained(measured)
     beyond_ms = float((steps_ms[slow] - np.median(steps_ms)).sum()) / len(steps_ms)
     if _explained_ms(measured) >= beyond_ms / 2:
         return []
-    return [
-        FactPlace(*_line_of_the_slow_step(measured), len(_occasions(measured)) / len(steps_ms), beyond_ms)
-    ]
+    line = _line_of_the_slow_step(measured)
+    if looked_at(measured) and line == NO_LINE and period_of(steps_ms) == 1:
+        return []  # now and then and in no line of its own: that is chance
+    return [FactPlace(*line, len(_occasions(measured)) / len(steps_ms), beyond_ms)]
 
 
 def _settled_ns(measured: Measured) -> np.ndarray:
@@ -154,11 +157,14 @@ def _is_slow(measured: Measured) -> np.ndarray:
     return steps >= SLOW_STEP * np.median(steps) if len(steps) else np.zeros(0, bool)
 
 
+def _unexplained(measured: Measured) -> np.ndarray:
+    """Which of these are slow and neither an epoch's end nor do what only some steps do."""
+    return _is_slow(measured) & ~at_epoch_ends(measured)[1:] & ~explained_steps(measured)[1:]
+
+
 def _occasions(measured: Measured) -> np.ndarray:
-    """Positions of the slow steps that follow no slow step and belong to no epoch's end:
-    what takes two steps is one occasion.
-    """
-    slow = _is_slow(measured) & ~at_epoch_ends(measured)[1:]
+    """Positions of the slow steps left to explain that follow none: what takes two steps is one occasion."""
+    slow = _unexplained(measured)
     return np.flatnonzero(slow & ~np.append(False, slow[:-1]))
 
 
@@ -206,8 +212,16 @@ def _line_of_the_slow_step(measured: Measured) -> tuple[str, int, str]:
         own_ns = one.share * total(slowest)
         elsewhere_ns = all_there[key].share * total(view.host_span) - own_ns if key in all_there else 0.0
         if own_ns - elsewhere_ns / (view.step_count - 1) >= beyond / 2:
-            return key
+            return NO_LINE if _is_part(view, key) else key
     return NO_LINE
+
+
+def _is_part(view: Selection, line: tuple[str, int, str]) -> bool:
+    """Whether the line calls the model, the backward or the optimizer, which every step does: that one took
+    long is chance.
+    """
+    parts = view.host.loc[view.marked("forward", "backward", "optimizer"), ["file", "line"]]
+    return bool(((parts["file"] == line[0]) & (parts["line"] == line[1])).any())
 
 
 def _times_in(view: Selection, span: Intervals) -> list[LineTime]:
@@ -243,8 +257,15 @@ def _epoch_end_ms(measured: Measured) -> Value | Missing:
 def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
     per_epoch = measured.needed("epoch_step_count")
     start_ms = measured.number("epoch_starts_ms")
-    cost_ms = measured.needed("epoch_end_ms") / per_epoch - (start_ms if start_ms > 0 else 0.0)
-    return [FactPlace(*loop_line(measured), 1 / per_epoch, max(0.0, cost_ms))]
+    cost_ms = max(0.0, measured.needed("epoch_end_ms") / per_epoch - (start_ms if start_ms > 0 else 0.0))
+    works = works_at_epoch_ends(measured)
+    lines = [(*work.calls[0][:3], work.ms_per_occasion / per_epoch) for work in works]
+    known_ms = sum(ms for *_, ms in lines)
+    if not known_ms:
+        return [FactPlace(*loop_line(measured), 1 / per_epoch, cost_ms)]
+    # what the lines were seen to take is theirs, and no more than the steps are longer by
+    part = min(1.0, cost_ms / known_ms)
+    return [FactPlace(file, line, name, 1 / per_epoch, part * ms) for file, line, name, ms in lines]
 
 
 @metric(

@@ -9,26 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from diagnose.measure.measured import (
-    NO_CALLS_SEEN,
-    NO_SHAPES,
-    NO_STEPS,
-    FactPlace,
-    Measured,
-    Missing,
-    Value,
-    fact_selector,
-    metric,
-)
+from diagnose.measure.measured import NO_SHAPES, NO_STEPS, FactPlace, Measured, Missing, Value, metric
 from diagnose.measure.selection import SELECTORS, Selection, ledger_row, selector
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, started_in
-from diagnose.trace.intervals import covered_before, intersect, subtract, total
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once, started_in
+from diagnose.trace.intervals import covered_before, intersect, total
 from diagnose.trace.nesting import innermost
 
 # A step's own parts: a call around one of them is the loop's or a step function's, and no line of its own.
@@ -109,7 +99,9 @@ def steps_of(view: Selection, start_ns: np.ndarray) -> np.ndarray:
 
 
 def _steps_share(name: str) -> Callable[[Measured], Value | Missing]:
-    """Twenty calls at an epoch's end are no habit of every step: it is the steps that count."""
+    """Twenty calls at an epoch's end are no habit of every step: it is the steps that count. Of steps that
+    come in periods, one in each period is a habit.
+    """
 
     def value(measured: Measured) -> Value | Missing:
         chosen = SELECTORS[name]
@@ -117,16 +109,28 @@ def _steps_share(name: str) -> Callable[[Measured], Value | Missing]:
         if view is None or isinstance(unknown, Missing):
             return unknown if isinstance(unknown, Missing) else NO_STEPS
         table = view.calls if chosen.table == "calls" else view.host
-        return (
-            len(np.unique(steps_of(view, table["start_ns"].to_numpy()[measured.rows(chosen)])))
-            / view.step_count
-        )
+        steps = np.unique(steps_of(view, table["start_ns"].to_numpy()[measured.rows(chosen)]))
+        period = measured.plain_steps.period if measured.plain_steps is not None else 1
+        return min(1.0, len(steps) * period / view.step_count)
 
     return value
 
 
 def _in_how_many_steps(name: str, meaning: str) -> None:
     metric(f"{name}_steps_share", "share", f"Share of the recorded steps with {meaning}")(_steps_share(name))
+
+
+@once
+def lines_of_every_step(view: Selection) -> set[tuple[str, int]]:
+    """The script's lines (file, line) that make a call in each of the recorded steps; none of a single step,
+    which tells no difference.
+    """
+    calls = view.calls[view.calls_in_steps]
+    if view.step_count < 2 or not len(calls):
+        return set()
+    step = steps_of(view, calls["start_ns"].to_numpy())
+    counts = calls.assign(step=step).groupby(["file", "line"], observed=True)["step"].nunique()
+    return {(str(file), int(line)) for file, line in counts.index[counts == view.step_count]}
 
 
 def self_ns(view: Selection, within: Intervals) -> np.ndarray:
@@ -143,8 +147,8 @@ def self_ns(view: Selection, within: Intervals) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LineTime:
-    """A line's own time in the detail phase, as a share of all the time that was asked
-    about; ``callee`` takes most of it.
+    """A line's time in the detail phase, as a share of all the time that was asked about; ``callee`` takes
+    most of it.
     """
 
     file: str
@@ -164,82 +168,46 @@ class LineTime:
 
 def line_times(view: Selection, rows: Rows, within: Intervals) -> list[LineTime]:
     """The lines that make these calls by their own time inside ``within``, costliest first."""
-    calls = view.calls.iloc[rows].assign(own_ns=self_ns(view, within)[rows])
-    undelayed_ns = _undelayed_ns(calls)
-    whole = total(within) - int((calls["own_ns"] - undelayed_ns).sum())
+    return by_line(view, rows, self_ns(view, within)[rows], total(within))
+
+
+def by_line(view: Selection, rows: Rows, cost: np.ndarray, whole: float) -> list[LineTime]:
+    """The lines that make these calls, costliest first. ``cost``: of each call, in the unit of ``whole``."""
+    calls = view.calls.iloc[rows].assign(cost=cost)
+    undelayed = _undelayed(calls)
+    whole -= float(calls["cost"].sum() - undelayed.sum())
     if whole <= 0 or not len(rows):
         return []
-    calls["own_ns"] = undelayed_ns
+    calls["cost"] = undelayed
     calls["step"] = steps_of(view, calls["start_ns"].to_numpy())
-    own_ns = calls.pivot_table(
-        values="own_ns", index=PLACE, columns="step", aggfunc="sum", observed=True, sort=False
+    costs = calls.pivot_table(
+        values="cost", index=PLACE, columns="step", aggfunc="sum", observed=True, sort=False
     )
     callees = (
-        calls.groupby([*PLACE, "callee"], observed=True, sort=False)["own_ns"]
+        calls.groupby([*PLACE, "callee"], observed=True, sort=False)["cost"]
         .sum()
         .sort_values(ascending=False, kind="stable")
     )
     named = callees.reset_index().drop_duplicates(PLACE).set_index(PLACE)["callee"]
     counts = calls.groupby(PLACE, observed=True, sort=False).size()
     found = []
-    for place, by_step in zip(own_ns.index, own_ns.to_numpy(), strict=True):
+    for place, by_step in zip(costs.index, costs.to_numpy(), strict=True):
         there = ~np.isnan(by_step)
         steps = np.sort(np.concatenate([by_step[there], np.zeros(view.step_count - there.sum())]))
-        typical_ns = steps[(len(steps) - 1) // 2] * len(steps)
-        times = (
-            float(counts[place]) / view.step_count,
-            float(steps.sum()) / whole,
-            float(typical_ns) / whole,
-        )
+        typical = steps[(len(steps) - 1) // 2] * len(steps)
+        times = (float(counts[place]) / view.step_count, float(steps.sum()) / whole, float(typical) / whole)
         found.append(LineTime(str(place[0]), int(place[1]), str(place[2]), *times, str(named[place])))
     return sorted((one for one in found if one.share > 0), key=lambda one: -one.share)
 
 
-def _undelayed_ns(calls: pd.DataFrame) -> np.ndarray:
-    """Each call's own time, of one that takes far longer than its like only what is credible:
+def _undelayed(calls: pd.DataFrame) -> np.ndarray:
+    """Each call's cost, of one that takes far longer than its like only what is credible:
     the rest is a pause that fell into it.
     """
-    alike = calls.groupby([*PLACE, "callee"], observed=True, sort=False)["own_ns"]
+    alike = calls.groupby([*PLACE, "callee"], observed=True, sort=False)["cost"]
     usual, count = alike.transform("median").to_numpy(), alike.transform("size").to_numpy()
-    own_ns = calls["own_ns"].to_numpy()
-    return np.where(count >= ENOUGH_ALIKE, np.minimum(own_ns, PAUSE * usual), own_ns)
-
-
-def _own_python(view: Selection) -> Intervals:
-    """The ledger's Python without what a mark or a more specific rule is about."""
-    marks = view.host_intervals(
-        np.flatnonzero((view.kind == "mark") & ~view.marked("tick") & view.on_training_thread)
-    )
-    specific = "|".join(f"(?:{calls.pattern})" for calls in CALLS.values())
-    explained = view.clipped(view.calls, calls_to(view, specific))
-    return subtract(subtract(view.ledger.rows.get("python", NO_INTERVALS), marks), explained)
-
-
-def _own_calls(view: Selection) -> Rows:
-    """Calls that are no part of the step and hold none: not the loop, not a step's
-    function, not what the model calls.
-    """
-    start = view.calls["start_ns"].to_numpy()
-    end = start + view.calls["dur_ns"].to_numpy()
-    parts = np.flatnonzero(view.marked(*STEP_MARKS) & view.on_training_thread)
-    begins = np.sort(view.host["start_ns"].to_numpy()[parts])
-    holds_part = np.searchsorted(begins, end) > np.searchsorted(begins, start)
-    in_part = started_in(view.calls, view.host_intervals(parts))
-    return np.flatnonzero(view.calls_in_steps & ~holds_part & ~in_part)
-
-
-def _python_lines(measured: Measured) -> list[LineTime] | Missing:
-    """The script's lines by their share of the detail phase's Python time."""
-    view = measured.detail
-    if view is None or not len(view.calls):
-        return NO_CALLS_SEEN
-    python = total(view.ledger.rows.get("python", NO_INTERVALS))
-    own = _own_python(view)
-    part = total(own) / python if python else 0.0
-    lines = line_times(view, _own_calls(view), own)
-    return sorted(
-        (replace(line, share=line.typical_share * part) for line in lines), key=lambda lines: -lines.share
-    )
+    cost = calls["cost"].to_numpy()
+    return np.where(count >= ENOUGH_ALIKE, np.minimum(cost, PAUSE * usual), cost)
 
 
 def short_callee(callee: str) -> str:
@@ -281,38 +249,6 @@ def _steps_marked(measured: Measured) -> Value | Missing:
     return NO_STEPS if trace is None else trace.step_source not in ("repetition", "whole trace")
 
 
-@fact_selector("dominant_line", "the line of your code with the most Python time, library calls included")
-def _dominant_line(measured: Measured) -> list[FactPlace] | Missing:
-    lines = _python_lines(measured)
-    return (
-        lines if isinstance(lines, Missing) else [line.place(measured.row_ms("python")) for line in lines[:1]]
-    )
-
-
-@metric("dominant_callee", "", "Costliest function that this line calls")
-def _dominant_callee(measured: Measured) -> Value | Missing:
-    lines = _python_lines(measured)
-    if isinstance(lines, Missing):
-        return lines
-    return (
-        short_callee(lines[0].callee)
-        if lines
-        else Missing("no line of your code calls anything beside the model")
-    )
-
-
-@fact_selector("other_python", "Python that neither other rules nor the costliest line explain")
-def _other_python(measured: Measured) -> list[FactPlace] | Missing:
-    lines, view = _python_lines(measured), measured.detail
-    if isinstance(lines, Missing) or view is None:
-        return NO_CALLS_SEEN
-    python, whole_ms = total(view.ledger.rows.get("python", NO_INTERVALS)), measured.row_ms("python")
-    left = (total(_own_python(view)) / python if python else 0.0) - (lines[0].share if lines else 0.0)
-    named = [line.place(whole_ms) for line in lines[1:]]
-    elsewhere_ms = left * whole_ms - sum(place.ms_per_step or 0.0 for place in named)
-    return [*named, FactPlace("", -1, "", 0.0, max(elsewhere_ms, 0.0))]
-
-
 # ---- forwards that train nothing
 
 
@@ -332,11 +268,11 @@ def _untrained_time(view: Selection, rows: Rows) -> Intervals:
     attributed=_untrained_time,
 )
 def _untrained_forwards(view: Selection) -> Rows:
-    trained, untrained = _forwards(view)
+    trained, untrained = model_forwards(view)
     return untrained if len(trained) else trained
 
 
-def _forwards(view: Selection) -> tuple[Rows, Rows]:
+def model_forwards(view: Selection) -> tuple[Rows, Rows]:
     """Those with a backward and those without.
 
     Both share autograd's sequence numbers; without gradients there are none.
@@ -364,7 +300,7 @@ def _untrained_batch_ratio(measured: Measured) -> Value | Missing:
     view = measured.timeline
     if view is None:
         return NO_STEPS
-    trained, untrained = (_batch_sizes(view, rows) for rows in _forwards(view))
+    trained, untrained = (_batch_sizes(view, rows) for rows in model_forwards(view))
     return (
         NO_SHAPES if not len(trained) or not len(untrained) else float(untrained.max() / np.median(trained))
     )

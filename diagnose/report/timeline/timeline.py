@@ -149,7 +149,7 @@ def _drawn_fixes(plan: Sequence[Assessed]) -> list[tuple[int, str, Change]]:
         for number, one in enumerate(plan, 1)
         if one.change is not None
     ]
-    return [row for row in changes if row[2].edits or row[2].workers][:MOST_FIXES]
+    return [row for row in changes if row[2].edits or row[2].workers is not None][:MOST_FIXES]
 
 
 def _alike(lengths_ns: Sequence[np.ndarray]) -> int:

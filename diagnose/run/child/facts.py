@@ -16,6 +16,7 @@ from torch.optim.optimizer import Optimizer
 from . import accelerator
 from .cells import cell_sources
 from .compiling import compile_facts
+from .dataflow import Dataflow
 from .distributed import Distributed
 from .fetch import FetchLog
 from .guard import attempt
@@ -23,10 +24,12 @@ from .loaders import Loaders
 from .machine import environment
 from .memory_errors import gpu_out_of_memory_count
 from .models import CallCounts, model_facts
+from .modes import Modes
 from .optimizers import ZeroGrads, optimizer_facts
 from .places import NOWHERE, Place, Places
 from .plain_phase import PlainPhase
 from .shared_state import SharedState
+from .untrained import Untrained
 from .uploads import Uploads
 from .writing import write_json
 
@@ -45,22 +48,31 @@ class Facts:
         self.places = places
         self.calls = CallCounts(places)
         self.zero_grads, self.uploads = ZeroGrads(places), Uploads(places)
-        self.plain = PlainPhase(place_for)
+        self.plain = PlainPhase(place_for, places)
         self.own_profiler_share = 0.0
         self.profiler_costs: dict[str, int] | None = None  # see `measured_costs`
         self.recorded_steps = 0.0
         self.memory_error: dict[str, Any] | None = None  # that the script died of
         self._fetches = FetchLog(run_folder, shared)
         self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
+        self._modes = Modes(places)
+        self.trials: list[dict[str, Any]] = []  # see `SettingTrials`
+        self.dataflow = Dataflow(places)
+        self._frozen: dict[str, Any] | None = None
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
+        self.untrained = Untrained(
+            places,
+            lambda: [model for model, _ in self.calls.models()],
+            lambda: [optimizer for optimizer, _ in self._known_optimizers()],
+        )
         self._parameter_devices: set[torch.device] = set()
 
     def install(self) -> None:
-        for observer in (self._fetches, self._loaders, self._distributed):
+        for observer in (self._fetches, self._loaders, self._distributed, self._modes):
             observer.install()
 
     def remove(self) -> None:
-        for observer in (self._fetches, self._loaders, self._distributed):
+        for observer in (self._fetches, self._loaders, self._distributed, self._modes):
             observer.remove()
 
     def close(self) -> None:
@@ -71,6 +83,10 @@ class Facts:
         loader has left; None where nobody knows.
         """
         return self._loaders.ticks_left(ticks)
+
+    def threads_set(self) -> bool:
+        """Whether the script has called `torch.set_num_threads`."""
+        return self._modes.has_switched("threads")
 
     def batches_ahead(self) -> int:
         """How many batches loader workers can have ready."""
@@ -85,7 +101,23 @@ class Facts:
         Raises OSError.
         """
         self._fetches.write()
-        write_json(os.path.join(folder, "facts.json"), {**environment(), **self._observed()})
+        later = {
+            "setting_trials": self.trials,
+            "dataflow": self.dataflow.facts,
+            "memory_error": self.memory_error,
+        }
+        write_json(os.path.join(folder, "facts.json"), {**(self._frozen or self._read()), **later})
+
+    def freeze(self) -> None:
+        """All is recorded: what the script does from now on, as taking its models down, is no fact of it."""
+        self._frozen = self._read()
+
+    def thaw(self) -> None:
+        """It is recorded again."""
+        self._frozen = None
+
+    def _read(self) -> dict[str, Any]:
+        return {**environment(), **self._observed()}
 
     def _observed(self) -> dict[str, Any]:
         models = attempt("looking at models", lambda: list(self.calls.models()), [])
@@ -106,7 +138,8 @@ class Facts:
             "compile": lambda: compile_facts(self.places, in_steps),
             "out_of_memory_count": gpu_out_of_memory_count,
             "accelerator": lambda: accelerator.facts(self._parameters_on(models, optimizers)),
-            "memory_error": lambda: self.memory_error,
+            "modes": self._modes.facts,
+            "graphs": self.calls.graphs.facts,
         }
         facts = {name: attempt(f"reading the fact {name}", reader, None) for name, reader in read.items()}
         facts["optimizers"] = _of_each(

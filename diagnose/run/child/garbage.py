@@ -13,6 +13,8 @@ from .guard import guarded
 from .inspection import compiler_in_use
 
 _FULL = 2  # the oldest generation
+_TOLD_NS = 200_000  # pauses from this on are told one by one, so many at most
+_TOLD_AT_MOST = 1000
 
 
 class CollectorCallback:
@@ -43,6 +45,7 @@ class Garbage:
     def begin(self) -> None:
         self._counts = [0, 0, 0]
         self._total_ns = self._longest_ns = self._began_ns = 0
+        self._pauses: list[tuple[int, int]] = []  # begin, ns
         self._callback.install()
 
     def stop(self) -> None:
@@ -54,6 +57,7 @@ class Garbage:
                 "collections_per_step": [count / steps for count in self._counts],
                 "ms_per_step": self._total_ns / 1e6 / steps,
                 "longest_ms": self._longest_ns / 1e6,
+                "pauses": self._pauses,
                 "frozen_count": gc.get_freeze_count(),
             }
         }
@@ -67,6 +71,8 @@ class Garbage:
             self._counts[min(info["generation"], _FULL)] += 1
             self._total_ns += took
             self._longest_ns = max(self._longest_ns, took)
+            if took >= _TOLD_NS and len(self._pauses) < _TOLD_AT_MOST:
+                self._pauses.append((self._began_ns, took))
 
 
 def is_full(info: dict[str, int]) -> bool:

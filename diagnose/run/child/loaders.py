@@ -22,11 +22,13 @@ from .feeding import Feeding
 from .guard import guarded
 from .patching import Patches
 from .places import NOWHERE, Place, Places
+from .randomness import watch_next_fetch
 
 _EPOCHS_AT_MOST = 20
 _STARTS_AT_MOST = 1000
 _RECORDS_AT_MOST = 50
 _ITEMS_LOOKED_AT = 16
+_TENSORS_COUNTED = 2000  # of a batch: as many objects are looked at, at most
 
 
 class Loaders:
@@ -117,6 +119,9 @@ class Loaders:
         observed: dict[str, Any] = {
             "batch_type": None,
             "batch_pinnable": None,
+            "batch_bytes": None,
+            "batch_tensor_count": None,
+            "draws_random": None,
             "iterator_start_ms": [],
             "iterator_start_ns": [],
         }
@@ -130,6 +135,8 @@ class Loaders:
         def first() -> Any:
             owner: Any = known()
             vars(owner).pop("_next_data", None)
+            with contextlib.suppress(Exception):
+                watch_next_fetch(owner, record)
             batch = owner._next_data()
             took_ms = (perf_counter_ns() - begin_ns) / 1e6
             with contextlib.suppress(Exception):
@@ -138,6 +145,7 @@ class Loaders:
                 if len(record["iterator_start_ns"]) < _STARTS_AT_MOST:
                     record["iterator_start_ns"].append(begin_ns)
                 record.update(batch_type=_type_name(batch), batch_pinnable=_pinnable(batch))
+                record.update(zip(("batch_tensor_count", "batch_bytes"), _size(batch), strict=True))
             return batch
 
         iterator._next_data = first
@@ -215,6 +223,23 @@ def _pinnable(batch: Any) -> bool:
     if isinstance(batch, Mapping):
         return all(map(_pinnable, list(batch.values())[:_ITEMS_LOOKED_AT]))
     return isinstance(batch, Sequence) and all(map(_pinnable, batch[:_ITEMS_LOOKED_AT]))
+
+
+def _size(batch: Any) -> tuple[int, int]:
+    """How many tensors a batch holds, and their bytes: each is handed over by itself."""
+    waiting, looked_at, count, size = [batch], 0, 0, 0
+    while waiting and looked_at < _TENSORS_COUNTED:
+        value = waiting.pop()
+        looked_at += 1
+        if isinstance(value, torch.Tensor):
+            count, size = count + 1, size + value.nbytes
+        elif isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+        else:  # a class of the script's own
+            waiting += getattr(value, "__dict__", {}).values()
+    return count, size
 
 
 def uses_worker_info(loader: Any) -> bool:

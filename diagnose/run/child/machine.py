@@ -52,7 +52,7 @@ _NAMES = (
 _LIBRARIES = re.compile(rf"/(lib(?:{'|'.join(_NAMES)}))[-.][^/]*$", re.MULTILINE)
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
     """Those of the process's affinity, or fewer if its container is granted less processor time than that."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
@@ -61,6 +61,16 @@ def _usable_cores() -> int:
         return min(cores, max(1, math.ceil(int(quota) / int(period))))
     except (OSError, ValueError):  # no control groups, or no limit ("max")
         return cores
+
+
+def _available_memory_bytes() -> int | None:
+    """What programs can still use without swapping; None where the kernel does not tell."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            line = next((line for line in file if line.startswith("MemAvailable:")), "")
+    except OSError:
+        return None
+    return int(line.split()[1]) * 1024 if line else None
 
 
 def environment() -> dict[str, Any]:
@@ -146,8 +156,9 @@ _FACTS: dict[str, Callable[[], Any]] = {
     "gpu_capability": _capability,
     "gpu_memory_bytes": lambda: _gpu("total_memory"),
     "driver_version": _driver_version,
-    "cpu_core_count": _usable_cores,
+    "cpu_core_count": usable_cores,
     "machine_core_count": os.cpu_count,
+    "memory_available_bytes": _available_memory_bytes,
     "numa_node_count": lambda: len(glob.glob("/sys/devices/system/node/node[0-9]*")) or None,
     "libraries": _libraries,
     "thread_count": torch.get_num_threads,

@@ -9,7 +9,7 @@ import inspect
 import itertools
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from .feeding import Arrival, Feeding
+from .graph_use import GraphUse
 from .inspection import (
     CONVOLUTIONS,
     NORMS,
@@ -28,6 +29,8 @@ from .inspection import (
 )
 from .marks import Observer
 from .places import NOWHERE, Place, Places
+from .same_inputs import SameInputs
+from .tensors import tensors_in
 
 _TYPES_AT_MOST = 10
 
@@ -42,6 +45,8 @@ class CallCounts(Observer):
         self.look_closely = False
         self.autocast = self.anomaly_mode = False
         self.feeding = Feeding()
+        self._same_inputs = SameInputs()
+        self.graphs = GraphUse(places)
         self.forget()
         self._models: dict[int, tuple[weakref.ref[nn.Module], Place]] = {}
         self._optimizers: dict[int, weakref.ref[Any]] = {}
@@ -52,6 +57,8 @@ class CallCounts(Observer):
         """Start counting again: what was counted belongs to no step."""
         self._forwards = self._with_grad = self._inference = self._training = self._backwards = 0
         self.feeding.forget()
+        self._same_inputs.forget()
+        self.graphs.forget()
         self._shapes: Counter[tuple[int, tuple[int, ...]]] = Counter()  # of the first tensor given, by model
         self._elements = 0  # given since they were taken last
 
@@ -67,16 +74,23 @@ class CallCounts(Observer):
         if id(module) not in self._models and next(module.parameters(), None) is not None:
             self._models[id(module)] = weakref.ref(module), defined_at(module, frame, self._places)
         if id(module) in self._models:
-            given = list(_tensors_in((*args[1:], *kwargs.values())))
+            given = list(tensors_in((*args[1:], *kwargs.values())))
             if given and given[0].dim():
                 self._shapes[id(module), tuple(given[0].shape)] += 1
             with contextlib.suppress(Exception):  # a kind of tensor that does not tell its size
                 self._elements += sum(tensor.numel() for tensor in given)
-        return self._closer_look(module) if self.look_closely and not compiler_in_use() else None
+            with contextlib.suppress(Exception):  # inference tensors have no version
+                self._same_inputs.call(id(module), given, self._places.nearest(frame))
+        watch = self.graphs.watched(module, frame)
+        return self._closer_look(module, watch) if self.look_closely and not compiler_in_use() else watch
 
     @contextlib.contextmanager
-    def _closer_look(self, module: nn.Module) -> Iterator[None]:
+    def _closer_look(
+        self, module: nn.Module, watch: contextlib.AbstractContextManager[None] | None
+    ) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
+            if watch is not None:
+                stack.enter_context(watch)
             if id(module) not in self.pairs:
                 stack.enter_context(convolutions_before_norms(module, self.pairs.setdefault(id(module), [])))
             if (
@@ -102,6 +116,11 @@ class CallCounts(Observer):
         if known is None or known() is not optimizer:
             self._optimizers[id(optimizer)] = weakref.ref(optimizer)
 
+    def begin(self) -> None:
+        """The marks are about to be installed: of the calls before nothing is known."""
+        self._elements = 0
+        self._same_inputs.begin()
+
     def taken_elements(self) -> int:
         """How many elements the tensors had that models with parameters were given since this was last
         called.
@@ -109,12 +128,16 @@ class CallCounts(Observer):
         elements, self._elements = self._elements, 0
         return elements
 
+    def throws_all_graphs_away(self) -> bool:
+        """Nothing has gone backward, and nothing is kept that could."""
+        return not self._backwards and not compiler_in_use() and self.graphs.thrown_away()
+
     def per_step(self, steps: float) -> dict[str, float | None]:
         """Calls of each kind per step, over the steps with marks; None if there was none."""
         counts = {"backward": self._backwards, "fetch": self.feeding.batches(), "forward": self._forwards}
         return {name: count / steps if steps else None for name, count in counts.items()}
 
-    def forward_facts(self) -> dict[str, int | None]:
+    def forward_facts(self) -> dict[str, Any]:
         first_dimensions: Counter[int] = Counter()
         for (_, shape), count in self._shapes.items():
             first_dimensions[shape[0]] += count
@@ -131,6 +154,7 @@ class CallCounts(Observer):
             "sample_count": sum(size * count for size, count in first_dimensions.items())
             if len(shape_counts) == 1
             else None,
+            "same_inputs": self._same_inputs.facts(),
         }
 
     def optimizers(self) -> list[Any]:
@@ -142,19 +166,6 @@ class CallCounts(Observer):
             model = known()
             if model is not None:
                 yield model, place
-
-
-def _tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
-    """Also those in a list, a tuple or a dictionary among them."""
-    for value in values:
-        inside = (
-            value.values()
-            if isinstance(value, Mapping)
-            else value
-            if isinstance(value, (list, tuple))
-            else (value,)
-        )
-        yield from (item for item in inside if isinstance(item, torch.Tensor))
 
 
 def model_facts(model: nn.Module, place: Place, seen: dict[int, list[Pair]]) -> dict[str, Any]:

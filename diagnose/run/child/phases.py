@@ -29,6 +29,7 @@ from .parts import Parts
 from .processor import TICK, TICK_ENDS
 from .recorder import STACKS_CRASH, Recording, mark_tick, stacks_are_safe
 from .results import Results
+from .setting_trials import SettingTrials
 from .shared_state import Stage
 from .step_clock import StepClock
 from .ticks import TickLog
@@ -47,6 +48,7 @@ _TEXTS = {
     "detail": "recording source lines",
 }
 _FIRST_LOOK = "taking a first look, in case the script ends soon"  # the short round
+_TRYING = "trying settings"
 _WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
 _a_profiler_runs = torch.autograd._profiler_enabled
 
@@ -63,13 +65,14 @@ class Phases:
         parts: Parts,
         foreign: OtherProfilers,
         facts: Facts,
+        trials: SettingTrials,
         clock: str,
         budgets: schedule.Round,
         stacks: bool,
         activities: Activities,
     ) -> None:
         self._coordinator, self._marks, self._foreign, self._facts = coordinator, marks, foreign, facts
-        self._clock, self._activities = clock, activities
+        self._clock, self._activities, self._trials = clock, activities, trials
         self._stacks = stacks and stacks_are_safe()
         self._full_round = budgets
         self._rounds: list[schedule.Round] = []  # the one in progress and those to come
@@ -78,6 +81,7 @@ class Phases:
         self._ticks = 0
         self._period = 1
         self._step_ns = 0  # how long one took lately; 0 before the first
+        self._plain_step_ns = 0  # of those without a profiler
         self._warm = WarmUp()
         self._name = "warmup"
         self._first_tick = 0
@@ -111,6 +115,11 @@ class Phases:
         coordinator.announce(Stage(_TEXTS["warmup"]))
 
     @property
+    def trying(self) -> bool:
+        """All is recorded, and settings are being tried."""
+        return self._trials.running
+
+    @property
     def recording(self) -> bool:
         return self._recording is not None
 
@@ -139,6 +148,9 @@ class Phases:
         """One tick of the clock at host time `now_ns`; must be called inside the thread that trains."""
         number = self._ticks
         self._ticks += 1
+        if self._trials.running:
+            self._try_settings(number)
+            return
         self._tick_ns.append(now_ns)
         if self._tick_devices is not None:
             self._tick_devices()
@@ -256,7 +268,7 @@ class Phases:
     def _start(self, recording: Recording, number: int) -> None:
         self._recording = recording
         self._input_elements = []
-        self._facts.calls.taken_elements()
+        self._facts.calls.begin()
         self._facts.calls.look_closely = recording.stacks
         recording.start(None if self._dropped_ticks else number, self._end_with_thread)
 
@@ -373,7 +385,7 @@ class Phases:
             self._log.begin("warmup", number, now_ns)
             self._settle_from_here(perf_counter_ns() - now_ns)
         else:
-            self.over = True
+            self._begin_trials(number)
 
     def _wait_for_theirs(self, number: int, now_ns: int) -> None:
         """A profiler of the script's own runs: go on with plain steps until it has ended, though not for
@@ -418,6 +430,23 @@ class Phases:
         }
         return phase | ({"dropped_ticks": self._dropped_ticks} if self._dropped_ticks else {})
 
+    # settings
+
+    def _begin_trials(self, number: int) -> None:
+        """All is recorded. Ranks that train together would have to try the same at the same time."""
+        synchronize(self._activities.device)
+        self._keep_phase()
+        self._first_tick = number
+        several = self._coordinator.spread or not self._coordinator.alone or _process_group_is_there()
+        self.over = several or not self._trials.begin(self._plain_step_ns)
+        if not self.over:
+            self._facts.freeze()
+            self._coordinator.announce(Stage(_TRYING))
+
+    def _try_settings(self, number: int) -> None:
+        if (number - self._first_tick) % self._period == 0:
+            self.over = self._trials.step()
+
     # the end
 
     def _end_with_thread(self) -> None:
@@ -429,6 +458,8 @@ class Phases:
         """Keep what the current phase holds and write everything."""
         self._close_recording()
         self._keep_phase()
+        self.over = self.over or self._trials.running
+        self._trials.end()
         results = self._update()
         if results.holds("timeline", cold=True):
             results.note(
@@ -467,12 +498,18 @@ class Phases:
     def discard(self) -> None:
         """Forget everything: a better clock has been found."""
         self._wakes_ns = 0
+        self._trials.end()
+        self._facts.thaw()
         self._tick_devices, self._device_ticks = None, DeviceTicks()
         self._facts.plain.end(0)
         self._parts.end()
         if self._recording is not None:
             self._recording.discard()
             self._recording = None
+
+    def forked(self) -> None:
+        """In a forked child nothing is tried."""
+        self._trials.end()
 
     def _keep_phase(self) -> None:
         self._wakes_ns = 0
@@ -499,6 +536,8 @@ class Phases:
 
     def _note_pace(self) -> None:
         self._step_ns = self._pace_ns() or self._step_ns
+        if self._name == "plain":
+            self._plain_step_ns = self._step_ns
 
     def _pace_ns(self) -> int:
         """How long a step took lately; 0 where that is not known."""
@@ -513,6 +552,7 @@ class Phases:
                 "The script's own profiler was disabled while ours recorded: its results of this run are "
                 "empty."
             )
+        self._facts.trials = self._trials.facts
         self._facts.recorded_steps = self._ticks_recorded / self._period
         if self._ticks_watched:
             self._facts.own_profiler_share = self._ticks_theirs / self._ticks_watched
@@ -522,3 +562,7 @@ class Phases:
             self.over,
         )
         return self._results
+
+
+def _process_group_is_there() -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized()

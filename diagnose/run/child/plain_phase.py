@@ -10,8 +10,10 @@ from typing import Any, Protocol
 from .compiling import CompiledFrames
 from .garbage import Garbage
 from .guard import note
+from .line_samples import LineSamples
 from .losses import Losses
 from .memory import Memory
+from .places import Places
 from .scaling import Scaling
 from .usage import Usage
 
@@ -29,7 +31,7 @@ class _Watcher(Protocol):
 class PlainPhase:
     """Leads the watchers through the phase; one that fails is left out, and its facts are missing."""
 
-    def __init__(self, place_for: Callable[[str], tuple[Any, str]]) -> None:
+    def __init__(self, place_for: Callable[[str], tuple[Any, str]], places: Places) -> None:
         self.facts: dict[str, Any] = {}
         self._memory = Memory()
         self._all: tuple[_Watcher, ...] = (
@@ -39,6 +41,7 @@ class PlainPhase:
             Garbage(),
             self._memory,
             Usage(),
+            LineSamples(places),
         )
         self._watching: list[_Watcher] = []
 

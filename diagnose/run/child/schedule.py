@@ -26,7 +26,8 @@ EARLY_STEPS = {"timeline": 2, "detail": 1}
 # a step that takes longer is recorded with stacks only in its turn: that can take several times as long
 LONGEST_EARLY_NS = 2 * SECOND
 _USUAL_STEPS = 8
-_PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 300_000_000, 150_000_000, 200_000_000, 20_000_000
+# plain steps: long enough to see twice what comes back every fifty steps of ten milliseconds
+_PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 1_200_000_000, 150_000_000, 200_000_000, 20_000_000
 _UNKNOWN_LEFT = 7  # as many steps as a short round has where nobody knows how many are left
 _FEWEST_LEFT = 5
 _FIRST_LOOK = {"plain": 1, "timeline": 2, "detail": 1}  # of a script on a GPU that may end within a few steps

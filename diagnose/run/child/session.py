@@ -29,6 +29,7 @@ from .phases import Phases
 from .places import Places
 from .processor import Processor
 from .schedule import budgets
+from .setting_trials import SettingTrials
 from .shared_state import SharedState, Stage
 from .sigterm import Termination
 from .stop import Stopper, StopRun
@@ -61,7 +62,7 @@ class Session:
         self._places = Places(plan.script_folder, plan.cwd)
         self._clock = Clock(self)
         self.facts = Facts(self._places, plan.folder, self._shared, self._clock.place_for)
-        beside = (self.facts.uploads, self.facts.zero_grads)
+        beside = (self.facts.uploads, self.facts.zero_grads, self.facts.untrained)
         processor = Processor()
         self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, processor, beside)
         self._parts = Parts(processor, self._clock.place_for)
@@ -179,6 +180,13 @@ class Session:
             parts=self._parts,
             foreign=self._foreign,
             facts=self.facts,
+            trials=SettingTrials(
+                self.facts.calls,
+                self._clock.place_for,
+                dataflow=self.facts.dataflow,
+                threads_set=self.facts.threads_set,
+                may_round_otherwise=not self.plan.keep_going,
+            ),
             clock=self._clock.kind,
             budgets=budgets(self.plan.steps, self.plan.plain_steps, timed=not self._coordinator.spread),
             stacks=self.plan.stacks,
@@ -222,6 +230,7 @@ class Session:
         """Write what there is. Called at every way out of the process, and harmless when repeated."""
         if self._phases is not None and not self._finished:
             self._finished = True
+            trying = self._phases.trying
             try:
                 self._phases.close()
             except Exception as error:
@@ -229,6 +238,8 @@ class Session:
                     sys.stderr.write(f"diagnose: the recording could not be written: {error}\n")
             assert self._coordinator is not None
             self._coordinator.written()
+            if trying and not self.plan.keep_going and getattr(sys, "last_value", None) is None:
+                self._shared.set_done()  # the script was recorded to its planned end
 
     @guarded("ending the recording")
     def leave(self) -> None:
@@ -260,6 +271,8 @@ class Session:
         may be recorded here by its profiler.
         """
         was_recording = self._phases is not None and self._phases.recording
+        if self._phases is not None:
+            self._phases.forked()
         self._termination.remove()
         self._phases, self._coordinator, self._elected, self._ticks, self._finished, self._stops = (
             None,

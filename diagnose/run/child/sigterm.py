@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from .guard import guarded
+
 _PATIENCE_S = 1.0  # for the main thread to come to a line of Python
 
 
@@ -81,6 +83,7 @@ class Termination:
         if not self._deferring:
             self._end()
 
+    @guarded("listening for SIGTERM")
     def _listen(self, signals: socket.socket) -> None:
         """In our thread: one byte is a signal that Python has a handler for; none is the end."""
         with signals:

@@ -28,6 +28,7 @@ from .outputs import Outputs
 from .places import Places
 from .shared_state import SharedState
 from .stop import Stopper
+from .work import WorkSamples
 from .writing import write_json
 
 LOSSES_AT_MOST = 10_000
@@ -37,7 +38,8 @@ LOSSES_AT_MOST = 10_000
 class TrialPlan:
     """`steps`: after how many the script is stopped; `untimed_steps`: at the begin, in which batches are
     hashed; `ticks_per_step`: as recorded; `interventions`: what `interventions.build` takes; `seed_batches`:
-    see `SeededBatches`; `by_torchrun`: it starts the ranks.
+    see `SeededBatches`; `by_torchrun`: it starts the ranks; `most_s`: it stops once its steps took so long,
+    if there are `at_least` of them.
     """
 
     steps: int
@@ -46,6 +48,8 @@ class TrialPlan:
     interventions: list[dict[str, Any]] = field(default_factory=list)
     seed_batches: bool = False
     by_torchrun: bool = False
+    most_s: float | None = None
+    at_least: int = 0
 
 
 class Trial:
@@ -100,9 +104,15 @@ class Trial:
             self._hashes.remove()
             self._outputs.stop()
         self._note_time()
-        if number >= self._plan.steps * self._plan.ticks_per_step:
+        self._work.tick(number, self._tick_ns[-1])
+        if number >= self._plan.steps * self._plan.ticks_per_step or self._took_long(number):
             self.write()
             self._say_last_tick()
+
+    def _took_long(self, number: int) -> bool:
+        if self._plan.most_s is None or number < self._plan.at_least * self._plan.ticks_per_step:
+            return False
+        return self._tick_ns[-1] - self._tick_ns[0] >= self._plan.most_s * 1e9
 
     def _say_last_tick(self) -> None:
         """All ranks stop at the same tick, which one of them says."""
@@ -155,6 +165,7 @@ class Trial:
             "clock": self._clock.kind,
             "tick_ns": self._tick_ns,
             "device_ms": device_ms,
+            "work": self._work.samples,
             "batch_hashes": self._hashes.hashes,
             "batch_size": max(self._hashes.sizes, key=self._hashes.sizes.count, default=None),
             "losses": self._losses.facts(1)["losses"] if self._tick_ns else None,
@@ -180,6 +191,7 @@ class Trial:
     def _forget(self) -> None:
         self._ticks = 0
         self._tick_ns: list[int] = []
+        self._work = WorkSamples()
         self._device_ticks = DeviceTicks()
 
     def _is_first_of_its_rank(self) -> bool:

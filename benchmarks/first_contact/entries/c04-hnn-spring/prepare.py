@@ -1,0 +1,1 @@
+"""Nothing to make: the script makes its own data."""

@@ -1,0 +1,2 @@
+from numpy import *
+from numpy import random

@@ -1,0 +1,1 @@
+"""Small stand-in: not called with --dataset POWER --flow maf."""

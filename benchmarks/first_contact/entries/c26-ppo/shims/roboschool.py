@@ -1,0 +1,1 @@
+"""Small stand-in: imported for its registration of environments only."""

@@ -1,0 +1,1 @@
+"""Small stand-in."""

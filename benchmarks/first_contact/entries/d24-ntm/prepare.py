@@ -1,0 +1,1 @@
+"""Nothing to make: the copy task draws its sequences itself."""

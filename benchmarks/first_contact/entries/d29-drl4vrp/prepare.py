@@ -1,0 +1,1 @@
+"""Nothing to make: the tours are drawn by the script."""

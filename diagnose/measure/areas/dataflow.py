@@ -1,0 +1,146 @@
+"""What the dataflow of one step says (`diagnose.run.child.dataflow`): calls that could be one, and values
+that are computed again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diagnose.measure.areas.operators import dispatched_work
+from diagnose.measure.areas.user_code import places_of
+from diagnose.measure.lines import backward_of_lines
+from diagnose.measure.measured import (
+    NO_CALLS_SEEN,
+    NO_STEPS,
+    NOT_RECORDED,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    metric,
+)
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import NO_ROWS, Rows
+
+# ms that a call on a small tensor takes whatever its size, forward and backward with Python between them:
+# 0.012 to 0.025 on two cores of an EPYC (subtract, abs, mean, mm of 4 to 500 numbers)
+FIXED_MS = 0.015
+# they take a row; their backward fills a tensor as large as the whole with zeros
+ROW_BACKWARD = r"\b(Select|Slice|Index|Narrow|Unbind)Backward\d"
+
+
+TORCH_ROWS = ("forward", "backward", "optimizer", "operators")  # of the ledger
+NOT_ON_A_GPU = Missing("what a call costs on a GPU is not known from the host")
+
+
+class _Loop(NamedTuple):
+    place: FactPlace
+    left: float  # of its time, if all rounds are one call
+
+
+def _dataflow(measured: Measured) -> dict[str, Any] | Missing:
+    found = measured.recording.facts.get("dataflow")
+    return NOT_RECORDED if found is None else dict(found)
+
+
+def _loops(measured: Measured) -> list[_Loop] | Missing:
+    known, view = _dataflow(measured), measured.detail
+    if isinstance(known, Missing):
+        return known
+    if view is None:
+        return NO_CALLS_SEEN
+    backward = backward_of_lines(view)
+    return [
+        loop
+        for line in known["at_once"]
+        if (loop := _loop(measured, view, line, backward.get((line["file"], line["line"]), NO_ROWS)))
+    ]
+
+
+def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: Rows) -> _Loop | None:
+    """The part of the line's time that is of such calls, of which one pays the fixed cost once, and none
+    takes a row; None where it takes no time.
+    """
+    host = view.host
+    there = (host["file"] == line["file"]) & (host["line"] == line["line"])
+    ops = view.outermost_ops(
+        view.named(there.to_numpy() & (view.kind == "op") & ~host["backward"].to_numpy())
+    )
+    part = line["ns"] / max(line["line_ns"], 1)
+    rows_ms, other_ms, forward_ms = (
+        measured.detail_ms(dispatched_work(view, rows)) * part
+        for rows in (
+            backward[view.name_matches(ROW_BACKWARD)[backward]],
+            backward[~view.name_matches(ROW_BACKWARD)[backward]],
+            np.unique(ops),
+        )
+    )
+    whole_ms = rows_ms + other_ms + forward_ms
+    if whole_ms <= 0:
+        return None
+    call_ms = (other_ms + forward_ms) / line["call_count"]
+    left_ms = (other_ms + forward_ms) * max(1 / line["rounds"], 1 - FIXED_MS / call_ms if call_ms else 0.0)
+    place = FactPlace(line["file"], line["line"], line["function"], float(line["rounds"]), whole_ms)
+    return _Loop(place, left_ms / whole_ms)
+
+
+@fact_selector("calls_at_once", "calls in a Python loop that do not need each other's results")
+def _calls_at_once(measured: Measured) -> list[FactPlace] | Missing:
+    loops = _loops(measured)
+    return loops if isinstance(loops, Missing) else [loop.place for loop in loops]
+
+
+@metric("calls_at_once_left", "share", "Share of the time of these loops that one call for all rounds leaves")
+def _calls_at_once_left(measured: Measured) -> Value | Missing:
+    loops = _loops(measured)
+    if isinstance(loops, Missing):
+        return loops
+    whole_ms = sum(loop.place.ms_per_step or 0.0 for loop in loops)
+    left_ms = sum((loop.place.ms_per_step or 0.0) * loop.left for loop in loops)
+    return left_ms / whole_ms if whole_ms else Missing("no such loop was seen")
+
+
+@metric("calls_at_once_gain_share", "share", "Share of the step that one call for all rounds saves")
+def _calls_at_once_gain_share(measured: Measured) -> Value | Missing:
+    loops, step_ms = _loops(measured), measured.number("step_ms")
+    if isinstance(loops, Missing):
+        return loops
+    return sum((loop.place.ms_per_step or 0.0) * (1 - loop.left) for loop in loops) / step_ms
+
+
+@metric(
+    "forwards_need_each_other", "yes/no", "Calls of the model need what earlier ones computed in the step"
+)
+def _forwards_need_each_other(measured: Measured) -> Value | Missing:
+    """By the lines that call it; not where that was not recorded."""
+    known, view = _dataflow(measured), measured.timeline
+    if isinstance(known, Missing) or view is None:
+        return False
+    called = places_of(view, view.named(view.marked("forward") & view.on_training_thread))
+    lines = {(place.file, place.line) for place in called}
+    under = [line for line in known.get("around", []) if (line["file"], line["line"]) in lines]
+    independent_ns = sum(line["independent_ns"] for line in under)
+    return 2 * independent_ns < sum(line["ns"] for line in under)
+
+
+@fact_selector("values_again", "calls that are given exactly what an earlier one in the step was given")
+def _values_again(measured: Measured) -> list[FactPlace] | Missing:
+    """As large a part of what torch takes as they took of all calls in the one step that was looked at; and
+    of its backward the part that they are of the calls that need gradients.
+    """
+    known, view = _dataflow(measured), measured.timeline
+    if isinstance(known, Missing) or view is None:
+        return known if isinstance(known, Missing) else NO_STEPS
+    if view.has_device:
+        return NOT_ON_A_GPU
+    torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
+    found = []
+    for line in known["again"]:
+        backward_ns = known["backward_ns"] * line["trained_ns"] / max(known["trained_ns"], 1)
+        share = min(1.0, (line["ns"] + backward_ns) / max(known["calls_ns"], 1))
+        place = (line["file"], line["line"], line["function"])
+        found.append(FactPlace(*place, float(line["call_count"]), share * torch_ms))
+    return found

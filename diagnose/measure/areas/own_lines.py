@@ -1,0 +1,217 @@
+"""The lines of the user's own code beside the model that take most of a step, whatever they call; and the
+Python that is left.
+
+A line's time is that of all it calls. Where one line inside it does nearly all of that, this line is meant;
+where several share it, the line that calls them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from diagnose.measure.areas.user_code import (
+    CALLS,
+    STEP_MARKS,
+    LineTime,
+    by_line,
+    calls_to,
+    line_times,
+    short_callee,
+)
+from diagnose.measure.measured import (
+    NO_CALLS_SEEN,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    metric,
+)
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, once, started_in
+from diagnose.trace.intervals import covered_before, subtract, total, union
+from diagnose.trace.nesting import innermost
+
+# of the ledger, in which a line beside the model can spend time: on the training thread, or while a GPU idles
+ROWS = ("python", "operators", "copies", "launch_bound", "host_work")
+LEAST = 0.05  # of the step: the rules' own threshold
+NEARLY_ALL = 0.8  # of a line's time: a line inside that takes more is what is meant
+# a part of the step by its nature: other rules are about it
+OF_A_PART = r"^torch/(optim|amp|nn/utils/clip_grad)\b"
+
+
+@fact_selector("own_lines", "lines of your code beside the model that take 5 % of the step or more")
+def _own_lines(measured: Measured) -> list[FactPlace] | Missing:
+    lines = own_lines(measured)
+    if isinstance(lines, Missing):
+        return lines
+    return [line.place(measured.number("step_ms")) for line, _ in lines]
+
+
+@metric("own_line_share", "share", "Share of the step that the costliest of these lines takes")
+def _own_line_share(measured: Measured) -> Value | Missing:
+    lines = own_lines(measured)
+    if isinstance(lines, Missing):
+        return lines
+    return lines[0][0].share if lines else 0.0
+
+
+@metric("own_lines_callee", "", "Costliest function that the costliest of these lines calls")
+def _own_lines_callee(measured: Measured) -> Value | Missing:
+    lines = own_lines(measured)
+    if isinstance(lines, Missing):
+        return lines
+    return (
+        short_callee(lines[0][0].callee)
+        if lines
+        else Missing("no line of your code beside the model takes 5 % of the step")
+    )
+
+
+@fact_selector("other_python", "Python that neither other rules nor the costliest lines explain")
+def _other_python(measured: Measured) -> list[FactPlace] | Missing:
+    lines, view = own_lines(measured), measured.detail
+    if isinstance(lines, Missing) or view is None:
+        return NO_CALLS_SEEN
+    whole = total(view.ledger.rows.get("python", NO_INTERVALS))
+    if not whole:
+        return []
+    known = view.clipped(view.calls, np.concatenate([NO_ROWS, *(rows for _, rows in lines)]))
+    left = subtract(_own_time(view, "python"), known)
+    left_ms = total(left) / whole * measured.row_ms("python")
+    named = [
+        replace(line, share=line.typical_share).place(left_ms)
+        for line in line_times(view, _own_calls(view), left)
+    ]
+    elsewhere_ms = left_ms - sum(place.ms_per_step or 0.0 for place in named)
+    return [*named, FactPlace("", -1, "", 0.0, max(elsewhere_ms, 0.0))]
+
+
+def python_line(measured: Measured) -> LineTime | None:
+    """The line beside the model with the most Python time; None where none is known."""
+    view = measured.detail
+    if view is None or not len(view.calls):
+        return None
+    return next(iter(line_times(view, _own_calls(view), _own_time(view, "python"))), None)
+
+
+def own_lines(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
+    """These lines, costliest first, with their calls; ``share`` is of the step."""
+    view = measured.detail
+    if view is None or not len(view.calls):
+        return NO_CALLS_SEEN
+    if own_lines not in view.found_once:
+        view.found_once[own_lines] = _found(measured, view)
+    found: list[tuple[LineTime, Rows]] = view.found_once[own_lines]
+    return found
+
+
+def _found(measured: Measured, view: Selection) -> list[tuple[LineTime, Rows]]:
+    rows, cost_ms = _own_calls(view), _cost_ms(measured, view)
+    whole_ms = measured.number("step_ms")
+    own = np.zeros(len(view.calls), bool)
+    own[rows] = True
+    around = _callers(view)
+    tops = rows[~np.append(own, False)[around[rows]]]
+    found = _costliest(view, tops, cost_ms, whole_ms)
+    # a line that several others call may cost more than each of them
+    inside = np.concatenate([NO_ROWS, *(calls for _, calls in found)])
+    left = rows[~started_in(view.calls.iloc[rows], view.clipped(view.calls, inside))]
+    nested = around >= 0
+    self_ms = cost_ms - np.bincount(around[nested], cost_ms[nested], minlength=len(cost_ms))
+    found += _costly(view, left, self_ms, whole_ms)
+    return sorted(found, key=lambda one: -one[0].share)
+
+
+def _costliest(
+    view: Selection, rows: Rows, cost_ms: np.ndarray, whole_ms: float
+) -> list[tuple[LineTime, Rows]]:
+    """The costly lines that make these calls; in place of one the line inside that takes nearly all its
+    time.
+    """
+    found = []
+    for line, calls in _costly(view, rows, cost_ms, whole_ms):
+        inside = np.flatnonzero(np.isin(_callers(view), calls))
+        deeper = _costliest(view, inside, cost_ms, whole_ms)
+        is_meant = bool(deeper) and deeper[0][0].share >= NEARLY_ALL * line.share
+        found.append(deeper[0] if is_meant else (line, calls))
+    return found
+
+
+def _costly(view: Selection, rows: Rows, cost_ms: np.ndarray, whole_ms: float) -> list[tuple[LineTime, Rows]]:
+    """The lines that make these calls and take `LEAST` of the step, costliest first, with the calls.
+
+    What a line takes in the median step counts: it is to be worth it in most steps.
+    """
+    calls = view.calls.iloc[rows]
+    file, number = (calls[name].to_numpy() for name in ("file", "line"))
+    return [
+        (replace(line, share=line.typical_share), rows[(file == line.file) & (number == line.line)])
+        for line in by_line(view, rows, cost_ms[rows], whole_ms)
+        if line.typical_share >= LEAST
+    ]
+
+
+def _cost_ms(measured: Measured, view: Selection) -> np.ndarray:
+    """Of each call of the script's lines: ms of the plain step that its time beside the model is."""
+    start = view.calls["start_ns"].to_numpy()
+    end = start + view.calls["dur_ns"].to_numpy()
+    cost_ms = np.zeros(len(view.calls))
+    for row in ROWS:
+        whole, own = total(view.ledger.rows.get(row, NO_INTERVALS)), _own_time(view, row)
+        if whole and len(own):
+            inside = covered_before(own, end) - covered_before(own, start)
+            cost_ms += inside / whole * measured.row_ms(row)
+    return cost_ms
+
+
+def _own_time(view: Selection, row: str) -> Intervals:
+    """A row of the ledger without what a mark, a more specific rule or the training itself explains."""
+    return subtract(view.ledger.rows.get(row, NO_INTERVALS), _explained(view))
+
+
+@once
+def _explained(view: Selection) -> Intervals:
+    marks = (view.kind == "mark") & ~view.marked("tick") & view.on_training_thread
+    trained = view.outermost_ops(_trained(view))
+    specific = "|".join([f"(?:{calls.pattern})" for calls in CALLS.values()] + [OF_A_PART])
+    calls = view.clipped(view.calls, calls_to(view, specific))
+    return union(
+        np.concatenate([view.host_intervals(np.flatnonzero(marks)), view.host_intervals(trained), calls])
+    )
+
+
+def _trained(view: Selection) -> Rows:
+    """The operators whose result a backward goes through.
+
+    The number that autograd gives its next node is also noted for operators before it that make none.
+    """
+    number, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
+    forward = np.flatnonzero((number >= 0) & ~backward)
+    numbers, last = np.unique(number[forward][::-1], return_index=True)
+    return np.sort(forward[::-1][last][np.isin(numbers, number[backward])])
+
+
+def _own_calls(view: Selection) -> Rows:
+    """Calls that are no part of the step and hold none: not the loop, not a step's function, not what the
+    model calls. Nor others of a line that calls a part: the batch is made ready there.
+    """
+    start = view.calls["start_ns"].to_numpy()
+    end = start + view.calls["dur_ns"].to_numpy()
+    parts = np.flatnonzero(view.marked(*STEP_MARKS) & view.on_training_thread)
+    begins = np.sort(view.host["start_ns"].to_numpy()[parts])
+    holds_part = np.searchsorted(begins, end) > np.searchsorted(begins, start)
+    in_part = started_in(view.calls, view.host_intervals(parts))
+    lines = pd.MultiIndex.from_frame(view.host[["file", "line"]].iloc[parts].astype({"file": str}))
+    of_part = pd.MultiIndex.from_frame(view.calls[["file", "line"]].astype({"file": str})).isin(lines)
+    return np.flatnonzero(view.calls_in_steps & ~holds_part & ~in_part & ~of_part)
+
+
+@once
+def _callers(view: Selection) -> Rows:
+    """For each call the innermost other one around it; -1 for none."""
+    start, dur = (view.calls[name].to_numpy() for name in ("start_ns", "dur_ns"))
+    return innermost(start, dur, np.ones(len(start), bool), np.zeros(len(start), np.int64))

@@ -1,0 +1,203 @@
+"""What only some steps do, by kind: evaluations, checkpoints, figures, anything else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from diagnose.measure.areas.input import at_epoch_ends, loop_line
+from diagnose.measure.areas.user_code import lines_of_every_step
+from diagnose.measure.measured import (
+    NO_PLAIN_STEPS,
+    NOT_RECORDED,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    metric,
+)
+from diagnose.measure.recurring import Recurring
+from diagnose.measure.sources import Sources
+
+SAVES = (
+    r"^(torch/serialization\.py|safetensors\b.*|joblib\b.*|.*/?pickle\.py): (save|dump|save_file|_save)\b"
+    r"|: save_(pretrained|checkpoint|model)$"
+)
+DRAWS = (
+    r"^(matplotlib|seaborn|plotly|bokeh|imageio|pandas/plotting)\b|^torchvision/utils\.py: "
+    r"|^PIL/Image\.py: save$"
+)
+TRAINS = r"^torch/(_tensor|autograd/__init__)\.py: (backward|grad)$|^torch/optim/(?!lr_scheduler)"
+CALLS_MODEL = r"^torch/nn/modules/module\.py: _?(wrapped_call_impl|call_impl)$"
+# what names of functions and text say of work that is no part of training, and of what training waits for
+EVALUATES = r"eval|valid|(?<![a-z])val(?![a-z])|(?<![a-z])test|metric|accura|predict|sampl|generat"
+GATHERS = (
+    r"rollout|collect|episode|explor|replay|(?<![a-z])envs?(?![a-z])|(?<![a-z])acts?(?![a-z])"
+    r"|rewards?(?![a-z])|(?<![a-z])(dones?|terminated|truncated|obs|observations?)(?![a-z])"
+    # observation, reward, end = anything.step(action)
+    r"|\w+, *\w+, *\w+.*= *[\w.\[\]]+\.step\(\w"
+)
+MOSTLY = 0.5  # of the looks at a work, from which they tell its kind
+PARTLY = 0.1
+IFS_ABOVE = 40  # lines from a call up to the condition it depends on, at most
+
+
+def _share(work: Recurring, pattern: str) -> float:
+    """Of the looks at the work, those that saw a line calling such a function."""
+    found = sum(
+        count for stack, count in work.looks.items() if any(re.search(pattern, line.callee) for line in stack)
+    )
+    return found / sum(work.looks.values())
+
+
+def kind_of(work: Recurring, source: str) -> str:
+    """evaluation, checkpoint, figure, training, gathering (of what is trained on), or work. ``source``: the
+    text of the line that calls it.
+    """
+    if _share(work, SAVES) >= MOSTLY:
+        return "checkpoint"
+    if _share(work, DRAWS) >= MOSTLY:
+        return "figure"
+    names = " ".join([source, *(line.callee.rpartition(" ")[2] for line in work.calls)]).lower()
+    trains = _share(work, TRAINS) >= PARTLY
+    if re.search(GATHERS, names):
+        return "gathering"
+    if _share(work, CALLS_MODEL) >= PARTLY and re.search(EVALUATES, names) and not trains:
+        return "evaluation"
+    return "training" if trains else "work"
+
+
+def _at_ends(work: Recurring, measured: Measured) -> bool:
+    """It is done where epochs end, and there only."""
+    return bool(at_epoch_ends(measured)[work.steps].all())
+
+
+def _kinds(measured: Measured) -> Iterator[tuple[Recurring, str]]:
+    """The works that are no part of taking a batch, with their kinds. What every step of the detail phase
+    does is none: in plain steps it took long by chance.
+    """
+    sources, loop = Sources(measured.recording), loop_line(measured)
+    usual = lines_of_every_step(measured.detail) if measured.detail is not None else set()
+    for work in measured.recurring:
+        call = work.calls[0]
+        if call[:2] != loop[:2] and call[:2] not in usual:
+            yield work, kind_of(work, sources.line(call.file, call.line))
+
+
+def works_at_epoch_ends(measured: Measured) -> list[Recurring]:
+    return [work for work, _ in _kinds(measured) if _at_ends(work, measured)]
+
+
+def explained_steps(measured: Measured) -> np.ndarray:
+    """Which plain steps do what only some do, the taking of a batch left out."""
+    steps = np.zeros(len(measured.recording.step_ns("plain")), bool)
+    for work, _ in _kinds(measured):
+        steps[work.steps] = True
+    return steps
+
+
+def looked_at(measured: Measured) -> bool:
+    """Whether the lines of plain steps were looked at."""
+    return bool((measured.recording.facts.get("line_samples") or {}).get("ns"))
+
+
+def every(work: Recurring, measured: Measured) -> int | None:
+    """After how many steps it comes back, as seen, else as the condition above it says; None if neither
+    tells.
+    """
+    return work.every or _by_condition(work, Sources(measured.recording))
+
+
+def _by_condition(work: Recurring, sources: Sources) -> int | None:
+    """``if step % 50 == 0:`` above the call, or above the line that it is called from."""
+    call = work.calls[0]
+    text = sources.lines(call.file)
+    if not 0 < call.line <= len(text):
+        return None
+    indent = _indent(text[call.line - 1])
+    for line in reversed(text[max(0, call.line - 1 - IFS_ABOVE) : call.line]):
+        if not line.strip() or (_indent(line) >= indent and line is not text[call.line - 1]):
+            continue
+        indent = _indent(line)
+        if re.match(r"\s*(for|while|def|class)\b", line):
+            return None
+        if found := re.match(r"\s*(?:el)?if\b[^#]*%\s*(\d+)", line):
+            return int(found[1]) or None
+    return None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _works_of(kind: str, measured: Measured) -> list[Recurring]:
+    return [
+        work
+        for work, its_kind in _kinds(measured)
+        if its_kind == kind and every(work, measured) is not None and not _at_ends(work, measured)
+    ]
+
+
+def _selector(name: str, kind: str, meaning: str) -> None:
+    @fact_selector(name, meaning)
+    def places(measured: Measured) -> list[FactPlace] | Missing:
+        if measured.plain_steps is None:
+            return NO_PLAIN_STEPS
+        if not looked_at(measured):
+            return NOT_RECORDED
+        found = []
+        for work in _works_of(kind, measured):
+            steps, call = every(work, measured) or 1, work.calls[0]
+            found.append(
+                FactPlace(call.file, call.line, call.function, 1 / steps, work.ms_per_occasion / steps)
+            )
+        return found
+
+    metric(f"{name}_average_share", "share", f"Share of the average step taken by {meaning}")(
+        _of_average(name)
+    )
+    metric(f"{name}_interval", "steps", f"Steps from one to the next, of the costliest: {meaning}")(
+        _interval(kind)
+    )
+    metric(f"{name}_occasion_ms", "ms", f"Time that one takes, of the costliest: {meaning}")(_occasion(kind))
+
+
+def _of_average(name: str) -> Callable[[Measured], Value | Missing]:
+    def share(measured: Measured) -> Value | Missing:
+        cost_ms = measured.needed(f"{name}_ms")
+        return cost_ms / (average_without_ms(measured) + cost_ms)
+
+    return share
+
+
+def average_without_ms(measured: Measured) -> float:
+    """The average plain step without what only some steps do, ms; at least some part of a step."""
+    steps = measured.plain_steps
+    assert steps is not None  # there would be no such work
+    others = steps.lengths_ns[~explained_steps(measured)]
+    return float(others.mean() if len(others) else steps.lengths_ns.min()) / 1e6
+
+
+def _interval(kind: str) -> Callable[[Measured], Value | Missing]:
+    def interval(measured: Measured) -> Value | Missing:
+        works = _works_of(kind, measured)
+        return (every(works[0], measured) or 1) if works else Missing("no such work was seen")
+
+    return interval
+
+
+def _occasion(kind: str) -> Callable[[Measured], Value | Missing]:
+    def occasion_ms(measured: Measured) -> Value | Missing:
+        works = _works_of(kind, measured)
+        return works[0].ms_per_occasion if works else Missing("no such work was seen")
+
+    return occasion_ms
+
+
+_selector("recurring_evaluations", "evaluation", "evaluations that come back after some steps")
+_selector("recurring_checkpoints", "checkpoint", "checkpoints that come back after some steps")
+_selector("recurring_figures", "figure", "figures that come back after some steps")
+_selector("recurring_work", "work", "work that comes back after some steps")

@@ -1,0 +1,147 @@
+"""Settings that slow every step a little, and so have no events of their own: what the run found when it
+tried a few steps without them (`diagnose.run.child.setting_trials`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from diagnose.measure.measured import (
+    NO_FACTS,
+    NO_STEPS,
+    ONLY_IN_A_RUN,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    metric,
+)
+
+NOT_TRIED = Missing("the run did not try it, or ended before", in_trace=ONLY_IN_A_RUN)
+ONLY_NOISE = Missing("the steps tried without it were not clearly shorter", in_trace=ONLY_IN_A_RUN)
+PAIRS_AT_LEAST = 4  # of a step as it is and one with the setting changed
+# What disturbs a step makes it longer, never shorter: the shorter steps of each kind are compared.
+QUANTILE = 0.25
+SURE = 2.0  # standard deviations by which Mann and Whitney's statistic must exceed that of mere noise
+# where nothing was tried: the loader or other programs easily take fewer idle cores
+SPARE_CORES = 3
+# where nothing was tried: short operators are not split among threads, or gain nothing from it
+LONG_OP_SHARE = 0.3
+_ENGINE = "autograd::engine::evaluate_function"
+_NAN_CHECKS = ("aten::isnan", "aten::_is_any_true", "aten::any")  # of every gradient, under anomaly detection
+
+
+def tried_share(measured: Measured, setting: str) -> float | Missing:
+    """Share of a step that goes with the setting changed; missing where the trial shows only noise."""
+    for trial in measured.recording.facts.get("setting_trials") or []:
+        as_is, changed = np.array(trial["as_is_ms"]), np.array(trial["changed_ms"])
+        if trial["setting"] == setting and min(len(as_is), len(changed)) >= PAIRS_AT_LEAST:
+            gain = float(1 - np.quantile(changed, QUANTILE) / np.quantile(as_is, QUANTILE))
+            return gain if _is_shorter(changed, as_is) and gain > 0 else ONLY_NOISE
+    return NOT_TRIED
+
+
+def _is_shorter(changed: np.ndarray, as_is: np.ndarray) -> bool:
+    """Mann and Whitney's test: how often a step of the one kind is shorter than one of the other."""
+    n, m = len(changed), len(as_is)
+    wins = np.count_nonzero(changed[:, None] < as_is[None, :])
+    return bool(wins - n * m / 2 >= SURE * np.sqrt(n * m * (n + m + 1) / 12))
+
+
+def tried_ms(measured: Measured, setting: str) -> float | None:
+    """That share of the plain step; None where it was not tried."""
+    share = tried_share(measured, setting)
+    return None if isinstance(share, Missing) else share * measured.number("step_ms")
+
+
+def _nan_checks_ms(measured: Measured) -> float | None:
+    """What anomaly detection takes at least, where no trial tells: the engine asks of every gradient whether
+    it holds a NaN. The traceback that each forward operator keeps is not in it. None where it asked of none.
+    """
+    view = measured.timeline
+    if view is None or not measured.recording.facts.get("anomaly_mode"):
+        return None
+    asked = view.named(view.name.isin(_NAN_CHECKS))
+    around = view.host["parent"].to_numpy()[asked]
+    by_engine = np.append(view.name_matches(f"^{_ENGINE}"), False)[around]  # row -1: no parent
+    return measured.timeline_ms(view.host_intervals(asked[by_engine])) if by_engine.any() else None
+
+
+def _mode(name: str, setting: str, meaning: str) -> None:
+    """A selector of a setting: the line that switches it, and what it was found to cost."""
+
+    def places(measured: Measured) -> list[FactPlace] | Missing:
+        facts = measured.recording.facts
+        if not facts:
+            return NO_FACTS
+        place = (facts.get("modes") or {}).get(setting) or {"file": "", "line": -1, "function": ""}
+        cost_ms = tried_ms(measured, setting)
+        if cost_ms is None and setting == "anomaly_mode":
+            cost_ms = _nan_checks_ms(measured)
+        return [FactPlace(**place, count_per_step=1.0, ms_per_step=cost_ms)]
+
+    fact_selector(name, meaning)(places)
+
+
+_mode("anomaly_detection", "anomaly_mode", "autograd's anomaly detection")
+_mode("deterministic_mode", "deterministic", "deterministic algorithms")
+_mode("thread_setting", "threads", "the number of threads")
+
+
+@metric(
+    "more_threads_share",
+    "share",
+    "Share of the step that one thread per core saves, as tried in this run; else by the operators' lengths",
+)
+def _more_threads_share(measured: Measured) -> Value | Missing:
+    threads, cores = measured.needed("thread_count"), measured.needed("cpu_core_count")
+    if threads >= cores:
+        return 0.0
+    share = tried_share(measured, "threads")
+    if share is ONLY_NOISE:
+        return 0.0
+    if not isinstance(share, Missing):
+        return share
+    spare, long_ops = measured.needed("spare_core_count"), measured.needed("long_op_share")
+    return long_ops * spare / (threads + spare) if spare >= SPARE_CORES and long_ops >= LONG_OP_SHARE else 0.0
+
+
+@fact_selector("unused_gradients", "what autograd keeps for a backward that never runs")
+def _unused_gradients(measured: Measured) -> list[FactPlace] | Missing:
+    """By the lines that call the model."""
+    view, cost_ms = measured.timeline, tried_ms(measured, "gradients")
+    if view is None:
+        return NO_STEPS
+    forwards = view.host.iloc[view.named(view.marked("forward"))]
+    if not len(forwards):
+        return [FactPlace("", -1, "", 0.0, cost_ms)]
+    lines = forwards.groupby(["file", "line", "function"], observed=True)["dur_ns"].agg(["size", "sum"])
+    whole_ns = max(int(lines["sum"].sum()), 1)
+    return [
+        FactPlace(
+            str(file),
+            int(line),
+            str(function),
+            int(calls) / view.step_count,
+            None if cost_ms is None else cost_ms * int(dur_ns) / whole_ns,
+        )
+        for (file, line, function), calls, dur_ns in lines.itertuples()
+    ]
+
+
+@fact_selector("thrown_graphs", "model calls in training whose graph no backward uses")
+def _thrown_graphs(measured: Measured) -> list[FactPlace] | Missing:
+    view, graphs = measured.timeline, measured.recording.facts.get("graphs")
+    if view is None:
+        return NO_STEPS
+    if graphs is None:
+        return NO_FACTS
+    thrown = [one for one in graphs if not one["used_count"] and not one["kept_count"]]
+    places = []
+    for one in thrown:
+        at_line = (view.host["file"] == one["file"]) & (view.host["line"] == one["line"])
+        rows = view.named(view.marked("forward") & at_line.to_numpy())
+        ms = measured.timeline_ms(view.host_intervals(rows))
+        places.append(FactPlace(one["file"], one["line"], one["function"], len(rows) / view.step_count, ms))
+    return places

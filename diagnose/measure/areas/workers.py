@@ -1,0 +1,165 @@
+"""Workers: what processes that load beside the step find free, and what a batch from them costs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from diagnose.measure.areas.input import NO_FETCH, TURN_MS, feeding_loader, plain_fetch_rows
+from diagnose.measure.measured import Measured, Missing, Unknown, Value, known, metric
+
+# Taking a batch over from a worker and packing it there, by hand: batches of 1 to 64 tensors and of 400 bytes
+# to 100 MB, on two cores, torch 2.13. Every tensor is a file to send and map, every page touched anew.
+TAKE_MS, TAKE_TENSOR_MS, TAKE_MB_MS = 0.35, 0.12, 0.08
+PACK_MS, PACK_TENSOR_MS, PACK_MB_MS = 0.2, 0.1, 1.0
+# taking a sample from memory and collating it, ms, and copying its bytes
+STORED_ITEM_MS, COPIED_MB_MS = 0.003, 0.06
+BYTES_PER_MB = 1e6
+LEAST_CORES = 1.0  # however many programs run: the system shares the cores out among them
+
+
+@metric("available_cores", "count", "Number of CPU cores that other programs leave to this script")
+def _available_cores(measured: Measured) -> Value | Missing:
+    cores, others = measured.needed("cpu_core_count"), measured.number("others_busy_share")
+    of_machine = measured.recording.facts.get("machine_core_count") or cores
+    return max(LEAST_CORES, cores - (others * of_machine if others > 0 else 0.0))
+
+
+@metric("computing_cores", "count", "Number of CPU cores in use while the step computes, without loading")
+def _computing_cores(measured: Measured) -> Value | Missing:
+    used, steps_ns = measured.needed("cpu_cores_used"), measured.recording.step_ns("plain")
+    worked_ms = used * (float(np.mean(steps_ns)) / 1e6 if len(steps_ns) else measured.needed("step_ms"))
+    if measured.metric("loader_worker_count") == 0:
+        worked_ms -= fetch_cpu_ms(measured)
+    computing_ms = measured.needed("step_ms") - measured.needed("input_wait_ms")
+    if computing_ms <= 0:
+        return Missing("the step does nothing but wait for batches")
+    threads = measured.number("thread_count")
+    most = min(measured.needed("cpu_core_count"), threads if threads >= 1 else np.inf)
+    return float(np.clip(worked_ms / computing_ms, 1.0, max(most, 1.0)))
+
+
+@metric(
+    "parallel_share", "share", "Share of the computing that keeps every core busy, so that a worker slows it"
+)
+def _parallel_share(measured: Measured) -> Value | Missing:
+    cores, computing = measured.needed("cpu_core_count"), measured.needed("computing_cores")
+    threads = min(measured.needed("thread_count"), cores)
+    return float((computing - 1) / (threads - 1)) if threads > 1 and threads + 1 > cores else 0.0
+
+
+@metric("free_core_count", "count", "Number of CPU cores that are free while the step computes")
+def _free_core_count(measured: Measured) -> Value | Missing:
+    return max(0.0, measured.needed("available_cores") - measured.needed("computing_cores"))
+
+
+def fetch_cpu_ms(measured: Measured) -> float:
+    """Processor time that fetching takes, ms per step; all the fetches' time where it was not recorded."""
+    fetches = plain_fetch_rows(measured)
+    if not len(fetches):
+        return max(0.0, float(np.nan_to_num(measured.number("fetch_ms")))) * measured.fetches_per_step
+    worked_ns = fetches["cpu_ns"].fillna(fetches["dur_ns"])
+    return float(worked_ns.mean()) / 1e6 * measured.fetches_per_step
+
+
+# ---- the hand-over
+
+
+@metric(
+    "handover_ms", "ms", "Time to take one batch over from a worker, by its tensors and bytes (calibrated)"
+)
+def _handover_ms(measured: Measured) -> Value | Missing:
+    tensors, megabytes = _batch_size(measured)
+    return TAKE_MS + TAKE_TENSOR_MS * tensors + TAKE_MB_MS * megabytes
+
+
+def packing_ms(measured: Measured) -> float:
+    """What packing a batch for the hand-over takes in the worker, ms; 0 if its size was not recorded."""
+    try:
+        tensors, megabytes = _batch_size(measured)
+    except Unknown:
+        return 0.0
+    return PACK_MS + PACK_TENSOR_MS * tensors + PACK_MB_MS * megabytes
+
+
+def _batch_size(measured: Measured) -> tuple[int, float]:
+    """Tensors in a batch, and their megabytes. Raises Unknown where that was not recorded."""
+    loader = known(feeding_loader(measured))
+    if loader.get("batch_bytes") is None:
+        raise Unknown(Missing("the size of a batch was not recorded"))
+    return int(loader["batch_tensor_count"]), loader["batch_bytes"] / BYTES_PER_MB
+
+
+@metric("loading_on_the_spot_ms", "ms", "Time per step to load the batches without workers")
+def _loading_on_the_spot_ms(measured: Measured) -> Value | Missing:
+    """What a fetch works and waits for files or a server.
+
+    A fetch that waits for a core looks alike: waits of a turn of another process count only where the
+    usual fetch waits too.
+    """
+    fetches = plain_fetch_rows(measured)
+    if not len(fetches):
+        return NO_FETCH
+    took_ms = fetches["dur_ns"].to_numpy() / 1e6
+    worked_ms = fetches["cpu_ns"].fillna(fetches["dur_ns"]).to_numpy() / 1e6
+    usual_ms = worked_ms.mean() + np.median(took_ms - worked_ms)
+    slow_ms = np.maximum(worked_ms, took_ms - TURN_MS).mean()
+    return float(max(usual_ms, slow_ms)) * measured.fetches_per_step
+
+
+@metric(
+    "worker_loss_share",
+    "share",
+    "Share of the step that waiting for workers takes beyond loading on the spot",
+)
+def _worker_loss_share(measured: Measured) -> Value | Missing:
+    steady_ms = measured.needed("steady_wait_share") * measured.needed("step_ms")
+    return (steady_ms - measured.needed("loading_on_the_spot_ms")) / measured.needed("step_ms")
+
+
+# ---- samples that are the same in every epoch
+
+
+@metric("fetch_draws_random", "yes/no", "Loading a batch draws random numbers")
+def _fetch_draws_random(measured: Measured) -> Value | Missing:
+    draws = known(feeding_loader(measured)).get("draws_random")
+    return Missing("whether loading draws random numbers was not recorded") if draws is None else bool(draws)
+
+
+@metric("own_collate", "yes/no", "The loader has a `collate_fn` of its own")
+def _own_collate(measured: Measured) -> Value | Missing:
+    collate = known(feeding_loader(measured)).get("collate")
+    return Missing("how batches are collated was not recorded") if collate is None else collate != "default"
+
+
+@metric("item_fetch_ms", "ms", "Time to load one sample")
+def _item_fetch_ms(measured: Measured) -> Value | Missing:
+    return measured.needed("fetch_ms") / _samples_per_batch(measured)
+
+
+@metric("cached_bytes", "bytes", "Memory that all samples take as the loader returns them")
+def _cached_bytes(measured: Measured) -> Value | Missing:
+    _, megabytes = _batch_size(measured)
+    samples = known(feeding_loader(measured)).get("dataset_length")
+    if not samples:
+        return Missing("how many samples there are was not recorded")
+    return megabytes * BYTES_PER_MB / _samples_per_batch(measured) * samples
+
+
+@metric("cache_memory_share", "share", "Share of the free memory that all samples take")
+def _cache_memory_share(measured: Measured) -> Value | Missing:
+    return measured.needed("cached_bytes") / float(known(measured.fact("memory_available_bytes")))
+
+
+@metric("left_when_cached", "ratio", "Part of the loading that is left when samples are taken from memory")
+def _left_when_cached(measured: Measured) -> Value | Missing:
+    _, megabytes = _batch_size(measured)
+    stored_ms = STORED_ITEM_MS * _samples_per_batch(measured) + COPIED_MB_MS * megabytes
+    return min(1.0, stored_ms / measured.needed("fetch_ms"))
+
+
+def _samples_per_batch(measured: Measured) -> int:
+    """Raises Unknown where the loader makes no batches of samples."""
+    samples = known(feeding_loader(measured)).get("batch_size")
+    if not samples:
+        raise Unknown(Missing("the loader does not make batches of single samples"))
+    return int(samples)

@@ -1,0 +1,287 @@
+"""What the script's calls of torch depend on, for one step once all is recorded.
+
+A mode of torch's sees each call with the tensors that it is given and gives. Two things are told from that:
+calls that one line makes again and again though none needs the result of another (`at_once`), and calls that
+ask for what an earlier one has computed (`again`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any, NamedTuple
+
+from torch import Tensor
+from torch.overrides import TorchFunctionMode, _get_current_function_mode
+
+from .accelerator import is_capturing
+from .guard import attempt, guarded
+from .inspection import compiler_in_use
+from .places import Place, Places
+from .values import Call, Values, tensors_of
+
+_ROUNDS_AT_LEAST = 8
+_CALLS_AT_MOST = 50_000
+_GROUPS_AT_MOST = 4_000
+_LINES_AT_MOST = 50
+_UNTOLD = -1  # bits of what depends on more groups than are told apart
+_LOADER, _OPTIMIZERS = os.path.join("utils", "data", "dataloader.py"), os.path.join("torch", "optim", "")
+
+
+class _Site(NamedTuple):
+    """Where a call was made: by which instructions, from the innermost line of the user's on inwards; and the
+    user's frames as (code, instruction, line), innermost first.
+    """
+
+    path: tuple[int, ...]
+    frames: tuple[tuple[int, int, Place], ...]
+
+    @property
+    def place(self) -> Place:
+        return self.frames[0][2]
+
+    @property
+    def around(self) -> frozenset[Place]:
+        return frozenset(place for _, _, place in self.frames)
+
+
+@dataclass
+class _Group:
+    """Calls at the same instructions that do not depend on each other; ``site`` and ``number`` (of its value)
+    are those of the first.
+    """
+
+    bit: int
+    site: _Site
+    number: int
+    fixed: tuple[int, ...]  # what was not made in this step, as weights: the same for all
+    shape: tuple[int, ...]
+    count: int = 0
+    ns: int = 0
+    alike: bool = True
+    varied: bool = False
+
+    @property
+    def is_loop(self) -> bool:
+        return self.alike and self.varied and self.count >= _ROUNDS_AT_LEAST
+
+
+@dataclass
+class _Sum:
+    call_count: int = 0
+    ns: int = 0
+    trained_ns: int = 0  # of those whose result needs gradients
+
+    def add(self, ns: int, trained_ns: int, count: int = 1) -> None:
+        self.call_count += count
+        self.ns += ns
+        self.trained_ns += trained_ns
+
+
+@dataclass
+class _Step:
+    """What was seen in the step."""
+
+    calls_ns: int = 0  # of all calls, the backward's too
+    backward_ns: int = 0
+    counted: _Sum = field(default_factory=_Sum)  # on the user's lines
+    lines: Counter[Place] = field(default_factory=Counter)  # ns of the calls that a line makes itself
+    around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
+    again: dict[Place, _Sum] = field(default_factory=dict)
+    groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
+
+
+class Dataflow(TorchFunctionMode):
+    """`begin` at the end of a step, `step` at the end of the next one."""
+
+    def __init__(self, places: Places) -> None:
+        super().__init__()
+        self._places = places
+        self.facts: dict[str, Any] | None = None
+        self._entered = self._looks = False
+
+    def begin(self) -> bool:
+        """Whether the next step is looked at: no compiled one, for which a mode makes another program."""
+        if compiler_in_use() or is_capturing():
+            return False
+        self._forget()
+        self._pid = os.getpid()
+        self.__enter__()
+        self._entered = self._looks = True
+        return True
+
+    def step(self) -> bool:
+        """The step has ended; True, for one is enough."""
+        self.facts = attempt("looking at the dataflow", self._told, None)
+        self.end()
+        return True
+
+    def end(self) -> None:
+        """Harmless when repeated. A mode of the script's own on top of ours is left there: then ours does no
+        more than call.
+        """
+        self._looks = False
+        if self._entered and _get_current_function_mode() is self:
+            self._entered = False
+            self.__exit__(None, None, None)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._values = Values(lambda: (1 << self._group_count) - 1)
+        self._sites: dict[int, _Site] = {}  # of the first call that asked for a value, by its number
+        self._bits: dict[tuple[tuple[int, ...], int], list[int]] = {}  # of groups, by path and segment
+        self._calls = self._group_count = self._segment = 0
+        self._step = _Step()
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if not self._looks or os.getpid() != self._pid:
+            return func(*args, **kwargs)
+        call = self._before(func, args, kwargs)
+        called_ns = perf_counter_ns()
+        result = func(*args, **kwargs)
+        if call is not None:
+            self._after(call, result, perf_counter_ns() - called_ns)
+        return result
+
+    @guarded("looking at the dataflow")
+    def _before(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Call | None:
+        self._calls += 1
+        self._looks = self._calls < _CALLS_AT_MOST
+        return Call(self._values, func, args, kwargs)
+
+    @guarded("looking at the dataflow")
+    def _after(self, call: Call, result: Any, ns: int) -> None:
+        self._count(call, list(tensors_of(result)), ns)
+
+    def _count(self, call: Call, results: list[Tensor], ns: int) -> None:
+        self._step.calls_ns += ns
+        if call.name == "backward":
+            self._step.backward_ns += ns
+            self._segment += 1  # what is trained one after the other is not to be done at once
+            return
+        site = None if call.in_place or not results else self._site()
+        bits = call.bits
+        if site is not None:
+            self._add(call, site, results[0], ns)
+            bits |= self._bit(call, site, results[0], ns)
+        self._values.given_back(call, results, bits)
+
+    def _add(self, call: Call, site: _Site, result: Tensor, ns: int) -> None:
+        trained_ns = ns if result.requires_grad else 0
+        self._step.counted.add(ns, trained_ns)
+        self._step.lines[site.place] += ns
+        for place in site.around:
+            self._step.around[place] += ns
+        is_view = result._base is not None and call.asked == call.number
+        first = self._sites.setdefault(call.asked, site)
+        if first is not site and call.computes and not is_view:
+            self._step.again.setdefault(_apart(site, first), _Sum()).add(ns, trained_ns)
+
+    def _bit(self, call: Call, site: _Site, result: Tensor, ns: int) -> int:
+        """The bit of the group that the call belongs to: of those at the same instructions that depend on as
+        many others of them, one after the other.
+        """
+        if call.bits == _UNTOLD:
+            return 0
+        bits = self._bits.setdefault((site.path, self._segment), [])
+        depth = next((at + 1 for at in reversed(range(len(bits))) if call.bits >> bits[at] & 1), 0)
+        if depth == len(bits):
+            if self._group_count >= _GROUPS_AT_MOST:
+                return _UNTOLD
+            bits.append(self._group_count)
+            self._group_count += 1
+        key, shape = (site.path, self._segment, depth), tuple(result.shape)
+        group = self._step.groups.setdefault(key, _Group(bits[depth], site, call.number, call.fixed, shape))
+        group.count += 1
+        group.ns += ns
+        group.alike &= group.fixed == call.fixed and group.shape == shape
+        group.varied |= call.number != group.number
+        return 1 << group.bit
+
+    def _site(self) -> _Site | None:
+        """None for calls of the optimizer, of the loader and of nobody's."""
+        frame: FrameType | None = _caller()
+        path: list[int] = []
+        frames: list[tuple[int, int, Place]] = []
+        while frame is not None:
+            code = frame.f_code
+            file = self._places.user_file(code.co_filename)
+            if not frames:
+                path += (id(code), frame.f_lasti)
+            if file:
+                frames.append((id(code), frame.f_lasti, Place(file, frame.f_lineno or -1, code.co_name)))
+            elif _OPTIMIZERS in code.co_filename or code.co_filename.endswith(_LOADER):
+                return None
+            frame = frame.f_back
+        return _Site(tuple(path), tuple(frames)) if frames else None
+
+    def _told(self) -> dict[str, Any]:
+        """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
+        ``rounds``; ``around``: all calls under a line, and those of such loops; ``again``: by the line that
+        asks for values that are there.
+        """
+        step = self._step
+        at_once: dict[Place, _Sum] = {}
+        rounds, independent = Counter[Place](), Counter[Place]()
+        for group in (group for group in step.groups.values() if group.is_loop):
+            place = group.site.place
+            at_once.setdefault(place, _Sum()).add(group.ns, 0, group.count)
+            rounds[place] = max(rounds[place], group.count)
+            for around in group.site.around:
+                independent[around] += group.ns
+        return {
+            "calls_ns": step.calls_ns,
+            "backward_ns": step.backward_ns,
+            "trained_ns": step.counted.trained_ns,
+            "at_once": [
+                {
+                    **place._asdict(),
+                    "rounds": rounds[place],
+                    "call_count": calls.call_count,
+                    "ns": calls.ns,
+                    "line_ns": step.lines[place],
+                }
+                for place, calls in _costliest(at_once)
+            ],
+            "around": [
+                {**place._asdict(), "ns": ns, "independent_ns": independent[place]}
+                for place, ns in step.around.most_common(_LINES_AT_MOST)
+            ],
+            "again": [
+                {
+                    **place._asdict(),
+                    "call_count": calls.call_count,
+                    "ns": calls.ns,
+                    "trained_ns": calls.trained_ns,
+                }
+                for place, calls in _costliest(step.again)
+            ],
+        }
+
+
+def _costliest(sums: dict[Place, _Sum]) -> list[tuple[Place, _Sum]]:
+    return sorted(sums.items(), key=lambda item: -item[1].ns)[:_LINES_AT_MOST]
+
+
+def _caller() -> FrameType | None:
+    """The innermost frame outside of this file."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return frame
+
+
+def _apart(site: _Site, first: _Site) -> Place:
+    """The line where the ways to two calls part, of the one that calls again; the innermost where both come
+    the same way, as in a loop.
+    """
+    ways = zip(reversed(site.frames), reversed(first.frames), strict=False)
+    return next((there[2] for there, other in ways if there[:2] != other[:2]), site.place)

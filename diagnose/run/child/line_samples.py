@@ -1,0 +1,91 @@
+"""Which lines of the script run in the plain phase, looked at every few milliseconds from a thread beside it.
+
+No hook says what only some steps do: a validation, a checkpoint, a buffer that is filled again. A look costs
+some microseconds, and comes so seldom that all of them take no more than a few parts in a thousand.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any
+
+from .guard import note
+from .places import Places, library_path
+
+_INTERVAL_S = 0.004
+_LOOKS = 1000  # after so many their distance doubles, so that a long phase has few thousand
+_LINES_AT_MOST = 12  # of one look: the outermost lines, where what only some steps do is called
+_STACKS_AT_MOST = 500  # different ones
+_ENDS_WITHIN_S = 0.1
+
+
+class LineSamples:
+    """From `begin` to `stop`; the thread that calls `begin` is the one looked at."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        # of all plain phases: an earlier one may hold more steps than the last
+        self._ns: list[int] = []
+        self._stack: list[int] = []
+        self._stacks: dict[tuple[Any, ...], int] = {}
+
+    def begin(self) -> None:
+        self._trained = _thread.get_ident()
+        # held while it looks: to take it means that it has ended
+        self._looking, self._stopped = _thread.allocate_lock(), _thread.allocate_lock()
+        self._looking.acquire()
+        self._stopped.acquire()
+        _thread.start_new_thread(self._look_on, ())
+
+    def stop(self) -> None:
+        self._stopped.release()
+        self._looking.acquire(timeout=_ENDS_WITHIN_S)
+
+    def facts(self, steps: int) -> dict[str, Any]:
+        return {
+            "line_samples": {
+                "ns": self._ns[:],
+                "stack": self._stack[: len(self._ns)],
+                "stacks": [list(map(list, stack)) for stack in self._stacks],
+            }
+        }
+
+    def _look_on(self) -> None:
+        try:
+            interval = _INTERVAL_S
+            while not self._stopped.acquire(timeout=interval):
+                self._look()
+                interval = _INTERVAL_S * 2 ** (len(self._ns) // _LOOKS)
+        except Exception as error:
+            note("looking at the lines of plain steps", error)
+        finally:
+            self._looking.release()
+
+    def _look(self) -> None:
+        frame = sys._current_frames().get(self._trained)
+        stack = self._user_lines(frame)
+        number = self._stacks.get(stack)
+        if number is None:
+            if len(self._stacks) >= _STACKS_AT_MOST:
+                return
+            number = self._stacks[stack] = len(self._stacks)
+        self._stack.append(number)
+        self._ns.append(perf_counter_ns())
+
+    def _user_lines(self, frame: FrameType | None) -> tuple[Any, ...]:
+        """(file, line, function, what it calls), outermost first. What it calls is a function of a library or
+        of the script, as `torch/serialization.py: save`.
+        """
+        lines: list[tuple[str, int, str, str]] = []
+        called = ""
+        while frame is not None:
+            code = frame.f_code
+            file = self._places.user_file(code.co_filename)
+            if file:
+                lines.append((file, frame.f_lineno or -1, code.co_name, called))
+            called = f"{file or library_path(code.co_filename)}: {code.co_name}"
+            frame = frame.f_back
+        return tuple(lines[: -_LINES_AT_MOST - 1 : -1])

@@ -1,0 +1,169 @@
+"""Numbers for values: two tensors with the same number hold the same, computed in the same way.
+
+The number stands for the function, the numbers of what it was given, and whether gradients are recorded
+(value numbering: Alpern, Wegman & Zadeck 1988). Whatever is not known for sure (random numbers, what was
+written to unseen, what came from the host) gets a number of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+_RANDOM = re.compile(
+    r"rand|dropout|bernoulli|multinomial|normal|uniform|poisson|exponential|gumbel|rrelu|empty"
+)
+_FROM_HOST = {"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "Tensor"}
+_TO_HOST = {"item", "tolist", "numpy", "__array__", "__bool__", "__int__", "__float__", "__index__"}
+_IN_PLACE = re.compile(
+    r".*[^_]_|__setitem__|__i(add|sub|mul|matmul|(true|floor)?div|mod|pow|and|x?or|[lr]shift)__"
+)
+_PLAIN = (int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout, torch.memory_format)
+_DATA: tuple[Any, ...] = (torch.Tensor.data.__get__, torch.Tensor.data.__set__)  # type: ignore[attr-defined]
+_GRADIENT: tuple[Any, ...] = (torch.Tensor.grad.__get__,)  # type: ignore[union-attr]
+
+
+class _Unknown(Exception):
+    """A value that has no number."""
+
+
+class Value(NamedTuple):
+    """Of a living tensor at a version. ``bits``: what it depends on, as the one who asks counts that;
+    ``made``: by a call that was seen.
+    """
+
+    tensor: weakref.ref[torch.Tensor]
+    version: int
+    number: int
+    bits: int
+    made: bool
+
+
+class Values:
+    """Of all tensors met. `all_bits()`: those of everything up to now."""
+
+    def __init__(self, all_bits: Callable[[], int]) -> None:
+        self._all_bits = all_bits
+        self._of_tensor: dict[int, Value] = {}
+        self._numbers: dict[Any, int] = {}
+        self._untrusted: set[int] = (
+            set()
+        )  # tensors (by id) whose data was taken out: nothing counts its versions
+        self._last = 0
+        self.host_bits = 0  # of what Python has read
+
+    def of(self, tensor: torch.Tensor) -> Value:
+        known, version = self._of_tensor.get(id(tensor)), _version(tensor)
+        if known is not None and known.tensor() is tensor:
+            if known.version == version and id(tensor) not in self._untrusted:
+                return known
+            bits = self._all_bits() if known.made else known.bits
+            return self.keep(tensor, self.new_number(), bits, made=known.made)
+        # weights and what else was there depend on nothing; a batch may come from what was read before
+        is_weight = isinstance(tensor, torch.nn.Parameter)
+        bits = 0 if is_weight else self.host_bits if tensor.is_leaf else self._all_bits()
+        return self.keep(tensor, self.new_number(), bits, made=False)
+
+    def keep(self, tensor: torch.Tensor, number: int, bits: int, *, made: bool) -> Value:
+        value = Value(weakref.ref(tensor), _version(tensor), number, bits, made)
+        self._of_tensor[id(tensor)] = value
+        return value
+
+    def new_number(self) -> int:
+        self._last += 1
+        return self._last
+
+    def number_of(self, key: Any) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = self.new_number()
+        return number
+
+    def given_back(self, call: Call, tensors: list[torch.Tensor], bits: int) -> None:
+        """What a call has made or written to."""
+        if call.touches_data:
+            self._untrusted.add(id(call.given[0]))
+        if call.name == "__set__":
+            return
+        if call.reads_to_host:
+            self.host_bits |= bits
+        for at, tensor in enumerate(tensors):
+            if not any(tensor is given for given in call.given):
+                self.keep(tensor, self.number_of((call.number, at)) if at else call.number, bits, made=True)
+        if call.in_place and call.given:
+            self.keep(call.given[0], call.number, bits, made=call.is_of_this_step)
+
+
+class Call:
+    """A call before it is made, for what it is given may be written to.
+
+    ``given``: its tensors; ``bits``: what they depend on; ``fixed``: the numbers of those that were not made
+    by a call seen. ``number``: of its value; ``asked``: of what it asks for, the same for all gradients that
+    one pass through a graph gives.
+    """
+
+    def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        self.name = getattr(func, "__name__", "")
+        self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or "out" in kwargs
+        self.touches_data = func in _DATA
+        self.reads_to_host = self.name in _TO_HOST
+        self.given = list(tensors_of((args, kwargs)))
+        of_given = [values.of(tensor) for tensor in self.given]
+        self.bits = values.host_bits if self.name in _FROM_HOST else 0
+        for value in of_given:
+            self.bits |= value.bits
+        self.fixed = tuple(value.number for value in of_given if not value.made)
+        self.is_of_this_step = not of_given or of_given[0].made
+        self.computes = bool(of_given) and self.name != "__get__"
+        random = _RANDOM.search(self.name) or kwargs.get("dropout_p")
+        if random or self.name in _FROM_HOST or func in _GRADIENT:
+            self.number = values.new_number()
+        else:
+            self.number = _number(values, (func, torch.is_grad_enabled()), args, kwargs)
+        self.asked = self.number
+        if func is torch.autograd.grad:
+            self.asked = _number(values, "gradients", args[:1], kwargs.get("grad_outputs"))
+
+
+def tensors_of(value: Any) -> Iterator[torch.Tensor]:
+    """Those in arguments or results, in order."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from tensors_of(one)
+    elif isinstance(value, dict):
+        yield from tensors_of(tuple(value.values()))
+
+
+def _number(values: Values, what: Any, *arguments: Any) -> int:
+    try:
+        return values.number_of((what, *(_key(values, one) for one in arguments)))
+    except (_Unknown, TypeError):  # or what cannot be a key
+        return values.new_number()
+
+
+def _key(values: Values, argument: Any) -> Any:
+    """Stands for an argument. Raises _Unknown."""
+    if isinstance(argument, torch.Tensor):
+        return ("tensor", values.of(argument).number)
+    if argument is None or argument is Ellipsis or isinstance(argument, _PLAIN):
+        return (type(argument), argument)
+    if isinstance(argument, list | tuple):
+        return tuple(_key(values, one) for one in argument)
+    if isinstance(argument, dict):
+        return tuple((name, _key(values, one)) for name, one in argument.items())
+    if isinstance(argument, slice):
+        return ("slice", _key(values, (argument.start, argument.stop, argument.step)))
+    raise _Unknown
+
+
+def _version(tensor: torch.Tensor) -> int:
+    try:
+        return tensor._version
+    except RuntimeError:  # made in inference mode: it counts none
+        return -1

@@ -1,0 +1,177 @@
+"""What only some steps do, and steps in periods: on steps worked out by hand, ms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from diagnose.compare.noise import Run
+from diagnose.judge.timelines import measured_case
+from diagnose.measure.areas.recurring import kind_of
+from diagnose.measure.metrics import Measured, Missing
+from diagnose.measure.periods import mean_of_periods, period_of, spread, whole_periods
+from diagnose.measure.processor import Stretches
+from diagnose.measure.recurring import is_in_few_steps
+from diagnose.measure.typical import typical
+
+MS = 1_000_000
+STEP = """
+main  0    1000  step  ProfilerStep#1
+main  300  600   op    aten::mm
+"""
+EVALUATE = [
+    ["train.py", 30, "<module>", "train.py: evaluate"],
+    ["train.py", 12, "evaluate", "torch/nn/modules/module.py: _call_impl"],
+]
+TRAIN = [["train.py", 20, "<module>", "torch/_tensor.py: backward"]]
+SAVE = [["train.py", 31, "<module>", "torch/serialization.py: save"]]
+
+
+def looked_at(plain_ms: list[float], lines: dict[int, list[list[Any]]], **facts: Any) -> Measured:
+    """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training."""
+    stacks = [TRAIN, EVALUATE, SAVE]
+    ns, stack, begin = [], [], 0.0
+    for number, length in enumerate(plain_ms):
+        for ms in range(1, int(length)):
+            ns.append(int((begin + ms) * MS))
+            stack.append(stacks.index(lines[number]) if number in lines and ms <= length - 10 else 0)
+        begin += length
+    samples = {"ns": ns, "stack": stack, "stacks": stacks}
+    return measured_case(
+        {"timeline": STEP, "plain_ms": plain_ms, "facts": {"line_samples": samples, **facts}}
+    )
+
+
+def test_an_evaluation_every_tenth_step() -> None:
+    one = looked_at(
+        [40 if number % 10 == 5 else 10 for number in range(30)], {5: EVALUATE, 15: EVALUATE, 25: EVALUATE}
+    )
+    (work,) = one.recurring
+    assert (work.calls[0].line, work.every, work.steps.tolist()) == (30, 10, [5, 15, 25])
+    assert one.metric("recurring_evaluations_ms") == pytest.approx(30 / 10)
+    assert one.metric("recurring_evaluations_average_share") == pytest.approx(3 / 13)
+    assert one.metric("recurring_evaluations_interval") == 10
+    assert one.metric("plain_step_ms") == pytest.approx(10)
+    assert one.metric("slow_steps_ms") == 0  # nothing is left to explain
+
+
+def test_two_works_of_the_same_steps_share_what_those_take() -> None:
+    lengths = [30 if number % 6 == 2 else 50 if number % 6 == 5 else 10 for number in range(30)]
+    lines = {number: SAVE if number % 6 == 2 else EVALUATE for number in range(30) if number % 3 == 2}
+    one = looked_at(lengths, lines)
+    assert {work.calls[0].line: work.every for work in one.recurring} == {30: 6, 31: 6}
+    assert one.metric("recurring_checkpoints_ms") == pytest.approx(20 / 6)
+    assert one.metric("recurring_evaluations_ms") == pytest.approx(40 / 6)
+
+
+def test_every_second_step_may_be_another() -> None:
+    one = looked_at([60 if number % 2 else 3 for number in range(20)], {n: SAVE for n in range(1, 20, 2)})
+    (work,) = one.recurring
+    assert work.every == 2
+    assert one.metric("plain_step_ms") == pytest.approx(3)
+    assert one.metric("recurring_checkpoints_ms") == pytest.approx(57 / 2)
+
+
+def test_a_short_work_of_every_second_step_is_seen_in_the_longer_ones_alone() -> None:
+    one = looked_at([12 if number % 2 else 10 for number in range(24)], {n: SAVE for n in range(1, 24, 2)})
+    (work,) = one.recurring
+    assert (work.calls[0].line, work.every) == (31, 2)
+    # two looks at each occasion, 240 looks in 264 ms
+    assert one.metric("recurring_checkpoints_ms") == pytest.approx(2 * 1.1 / 2)
+
+
+def test_one_occasion_is_no_rate() -> None:
+    one = looked_at([50 if number == 7 else 10 for number in range(20)], {7: EVALUATE})
+    assert [work.every for work in one.recurring] == [None]
+    assert one.metric("recurring_evaluations_ms") == 0
+
+
+def test_a_slow_stretch_of_the_machine_is_no_work() -> None:
+    # Steps 5 to 7 take 60 ms, and only 6 of these are seen in a line that is too short to be seen elsewhere.
+    one = looked_at([60 if number in (5, 6, 7) else 10 for number in range(20)], {})
+    samples = one.recording.facts["line_samples"]
+    within = [at for at, ns in enumerate(samples["ns"]) if 50 * MS < ns < 230 * MS]
+    for at in within[::30][:6]:
+        samples["stack"][at] = 2
+    assert one.recurring == []
+
+
+def test_lines_not_looked_at() -> None:
+    one = measured_case({"timeline": STEP, "plain_ms": [10] * 20})
+    assert one.recurring == []
+    assert isinstance(one.metric("recurring_work_ms"), Missing)
+
+
+def test_what_every_step_does_is_in_many() -> None:
+    others = np.full(20, 3)
+    assert not is_in_few_steps(np.arange(20).repeat(2), others)
+    assert is_in_few_steps(np.array([4, 14]).repeat(10), others)
+
+
+@pytest.mark.parametrize(
+    ("stack", "source", "kind"),
+    [
+        (EVALUATE, "accuracy = evaluate(model)", "evaluation"),
+        (SAVE, "torch.save(model, path)", "checkpoint"),
+        (TRAIN, "train_critic()", "training"),
+        ([["a.py", 3, "<module>", "a.py: collect_rollout"]], "collect_rollout(env)", "gathering"),
+        ([["a.py", 3, "<module>", "b.py: step"]], "ob, r, d, info = e.step(u)", "gathering"),
+        ([["a.py", 3, "<module>", "b.py: step"]], "state = machine.step()", "work"),
+        ([["a.py", 3, "<module>", "matplotlib/figure.py: savefig"]], "f.savefig(path)", "figure"),
+        ([["a.py", 3, "<module>", "a.py: refresh"]], "refresh()", "work"),
+    ],
+)
+def test_kinds(stack: list[list[Any]], source: str, kind: str) -> None:
+    stacks = {
+        "ns": [*range(10 * MS, 16 * MS, MS), *range(30 * MS, 36 * MS, MS)],
+        "stack": [0] * 12,
+        "stacks": [stack],
+    }
+    one = measured_case(
+        {"timeline": STEP, "plain_ms": [10, 10, 10, 10] * 5, "facts": {"line_samples": stacks}}
+    )
+    (work,) = one.recurring
+    assert kind_of(work, source) == kind
+
+
+# ---- periods
+
+
+def test_periods() -> None:
+    assert period_of(np.array([3.0, 60.0] * 10)) == 2
+    assert period_of(np.array([3.0, 3.0, 9.0] * 5)) == 3
+    assert period_of(np.full(20, 3.0)) == 1
+    assert period_of(np.array([12.0, 8.3, 12.6, 8.1] * 6)) == 2  # a short work of every second step
+    assert period_of(np.array([8.6, 8.3, 8.5, 8.1] * 6)) == 1  # what differs so little is noise
+    assert period_of(np.array([3.0] * 19 + [60.0])) == 1  # one is no period
+    rng = np.random.default_rng(0)
+    assert [period_of(rng.exponential(3.0, 60)) for _ in range(20)] == [1] * 20
+    assert [period_of(rng.normal(10.0, 2.0, size)) for size in (20, 25, 30, 60) for _ in range(50)] == [
+        1
+    ] * 200
+
+
+def test_the_mean_and_the_spread_of_periods() -> None:
+    lengths, place = np.array([3.0, 60, 3.2, 62, 2.8, 58, 3.0]), np.array([0, 1, 0, 1, 0, 1, 0])
+    assert mean_of_periods(lengths, place) == pytest.approx((3 + 60) / 2)
+    assert spread(lengths, place) == pytest.approx(0.2)  # of 0, 0, 0, 0.2, 0.2, 2, 2
+    assert whole_periods(lengths, 3).sum() == 6
+
+
+def test_an_unexplained_alternation_is_told_by_its_periods() -> None:
+    lengths_ns = np.array([3.0, 60.0] * 10 + [3.0]) * MS
+    found = typical(Stretches(lengths_ns, lengths_ns, lengths_ns))
+    # 11 of 21 are short: they are the usual ones
+    assert (found.period, found.mean_ns) == (1, pytest.approx(3 * MS))
+    assert found.alike(np.array([60.0, 3.0, 60.0, 3.0])).tolist() == [False, True, False, True]
+    even = typical(Stretches(lengths_ns[:20], lengths_ns[:20], lengths_ns[:20]))
+    assert (even.period, even.mean_ns) == (2, pytest.approx(31.5 * MS))
+    assert even.alike(np.array([3.0, 60.0, 3.0])).tolist() == [True, True, False]
+
+
+def test_a_run_in_periods_is_not_noisy() -> None:
+    run = Run.__new__(Run)
+    run.__dict__["steps_ms"] = np.array([3.0, 60.0] * 10)
+    assert run.spread_ms == 0

@@ -1,0 +1,226 @@
+"""What calls of torch depend on, of loops written here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from diagnose.run.child.dataflow import Dataflow
+from diagnose.run.child.places import Places
+
+HERE = Path(__file__)
+LINES = HERE.read_text().splitlines()
+ROUNDS = 12
+
+
+def seen(step: Callable[[], Any]) -> dict[str, Any]:
+    flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
+    assert flow.begin()
+    step()
+    flow.step()
+    assert flow.facts is not None and torch.overrides._get_current_function_mode() is None
+    return flow.facts
+
+
+def text_of(place: dict[str, Any]) -> str:
+    assert place["file"] == str(HERE)
+    return LINES[place["line"] - 1].strip()
+
+
+def at_once(step: Callable[[], Any]) -> dict[str, tuple[int, int]]:
+    """By the line's text: rounds, and calls that could be one."""
+    return {text_of(one): (one["rounds"], one["call_count"]) for one in seen(step)["at_once"]}
+
+
+def again(step: Callable[[], Any]) -> dict[str, int]:
+    return {text_of(one): one["call_count"] for one in seen(step)["again"]}
+
+
+# ---- calls that could be one
+
+
+def test_a_loss_summed_over_time_depends_on_nothing_but_the_sum() -> None:
+    target = torch.rand(4, ROUNDS)
+
+    def step() -> None:
+        predicted, loss = torch.rand(4, ROUNDS, requires_grad=True) * 2, 0.0
+        for k in range(ROUNDS):
+            error = (predicted[:, k] - target[:, k]).abs().mean()
+            loss = loss + error
+
+    # two rows taken, subtracted, made absolute, averaged
+    assert at_once(step) == {"error = (predicted[:, k] - target[:, k]).abs().mean()": (ROUNDS, 5 * ROUNDS)}
+
+
+def test_a_recurrence_is_left_alone_but_for_what_does_not_need_it() -> None:
+    cell, hidden = nn.GRUCell(3, 5), nn.Linear(5, 5)
+    inputs = torch.rand(4, ROUNDS, 3)
+
+    def step() -> None:
+        state, rows = torch.zeros(4, 5), inputs * 2
+        for k in range(ROUNDS):
+            row = torch.tanh(rows[:, k])
+            state = hidden(cell(row, state))
+
+    assert at_once(step) == {"row = torch.tanh(rows[:, k])": (ROUNDS, 2 * ROUNDS)}
+
+
+def test_layers_within_a_round_may_follow_each_other() -> None:
+    score = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+
+    def step() -> None:
+        rows = torch.rand(4, ROUNDS, 3) + 1
+        torch.cat([score(rows[:, k]) for k in range(ROUNDS)])
+
+    assert at_once(step) == {"torch.cat([score(rows[:, k]) for k in range(ROUNDS)])": (ROUNDS, 4 * ROUNDS)}
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_layers_one_after_the_other_or_each_with_weights_of_its_own_are_no_such_loop(reads: bool) -> None:
+    layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(ROUNDS))
+
+    def step() -> None:
+        x = torch.rand(4, 3) + 1
+        if reads:
+            torch.stack([layer(x) for layer in layers])
+        for layer in layers:
+            x = layer(x)
+
+    assert at_once(step) == {}
+
+
+def test_rounds_between_which_values_reach_python_depend_on_each_other() -> None:
+    policy = nn.Linear(3, 2)
+
+    def step() -> None:
+        state = 0.0
+        for _ in range(ROUNDS):
+            seen_state = torch.tensor([state, 1.0, 2.0])
+            state = policy(seen_state).sum().item()
+
+    assert at_once(step) == {}
+
+
+def test_batches_that_are_trained_on_one_after_the_other_are_not_to_be_one() -> None:
+    model, batches = nn.Linear(3, 2), torch.rand(ROUNDS, 4, 3)
+
+    def step() -> None:
+        for k in range(ROUNDS):
+            model(batches[k] * 2).sum().backward()
+
+    assert at_once(step) == {}
+
+
+# ---- the same again
+
+
+def test_a_network_called_anew_for_each_derivative_is_blamed_where_the_ways_part() -> None:
+    network, points = nn.Linear(2, 1), torch.rand(6, 2, requires_grad=True)
+
+    def value() -> torch.Tensor:
+        return network(points)
+
+    def slope() -> torch.Tensor:
+        return torch.autograd.grad(value().sum(), points, create_graph=True)[0]
+
+    def step() -> None:
+        first = value().mean()
+        second = slope().mean()
+        (first + second).backward()
+
+    assert again(step) == {"second = slope().mean()": 1}  # network(points)
+
+
+def test_what_a_loop_computes_in_each_round_from_the_same_is_there_already() -> None:
+    keys, weights = nn.Linear(3, 3), torch.rand(4, 3)
+
+    def step() -> None:
+        state = torch.zeros(4, 3)
+        for _ in range(ROUNDS):
+            state = state + keys(weights)
+
+    assert again(step) == {"state = state + keys(weights)": ROUNDS - 1}
+
+
+def test_one_pass_gives_the_gradients_of_all_inputs() -> None:
+    network = nn.Linear(2, 1)
+    x, t = (torch.rand(6, 1, requires_grad=True) for _ in range(2))
+
+    def step() -> None:
+        u = network(torch.cat([x, t], 1)).sum()
+        u_x = torch.autograd.grad(u, x, create_graph=True)[0]
+        u_t = torch.autograd.grad(u, t, create_graph=True)[0]
+        (u_x * u_t + u_x).sum()
+
+    assert again(step) == {"u_t = torch.autograd.grad(u, t, create_graph=True)[0]": 1}
+
+
+def test_lines_around_know_how_much_below_them_is_independent() -> None:
+    model, rows = nn.Linear(3, 2), torch.rand(ROUNDS, 4, 3)
+
+    def step() -> None:
+        state = torch.zeros(4, 2)
+        for k in range(ROUNDS):
+            alone(model, rows[k] + 1)
+            state = alone(torch.tanh, state)
+
+    around = {text_of(one): one["independent_ns"] / one["ns"] for one in seen(step)["around"]}
+    assert around["alone(model, rows[k] + 1)"] == pytest.approx(1)
+    assert around["state = alone(torch.tanh, state)"] == 0
+
+
+def alone(function: Callable[[torch.Tensor], torch.Tensor], given: torch.Tensor) -> torch.Tensor:
+    return function(given)
+
+
+def test_what_was_written_to_or_drawn_is_not_the_same() -> None:
+    weight = nn.Parameter(torch.rand(3, 3))
+
+    def step() -> None:
+        x = torch.rand(3, 3)
+        for _ in range(ROUNDS):
+            torch.mm(x, weight)
+            with torch.no_grad():
+                weight.add_(0.1)
+            torch.mm(x, weight)
+            weight.data.mul_(0.5)  # of which torch counts no version
+            torch.mm(x, weight)
+            nn.functional.dropout(x, 0.5)
+
+    assert again(step) == {}
+
+
+def test_the_same_without_gradients_is_another_computation() -> None:
+    network, x = nn.Linear(3, 3), torch.rand(3, 3)
+
+    def step() -> None:
+        network(x).sum().backward()
+        with torch.no_grad():
+            network(x)
+
+    assert again(step) == {}
+
+
+# ---- no harm
+
+
+def test_errors_are_those_of_the_call_itself() -> None:
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        seen(lambda: torch.mm(torch.zeros(2, 3), torch.zeros(2, 3)))
+    torch.overrides._get_current_function_mode().__exit__(None, None, None)
+
+
+def test_a_mode_of_the_scripts_own_stays_on_top() -> None:
+    flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
+    flow.begin()
+    with torch.device("cpu"):
+        flow.step()
+        assert torch.zeros(2).sum() == 0  # ours is still there and does nothing
+        assert not flow.facts["at_once"]
+    flow.end()
+    assert torch.overrides._get_current_function_mode() is None

@@ -1,0 +1,50 @@
+"""Which lines of the script run in the plain phase, looked at from beside."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+from diagnose.run.child import guard
+from diagnose.run.child.line_samples import LineSamples
+from diagnose.run.child.places import Places
+
+
+def _work(seconds: float) -> None:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        time.sleep(0.001)
+
+
+def test_the_lines_that_run_are_seen_and_what_they_call() -> None:
+    here = str(Path(__file__).parent)
+    samples, threads = LineSamples(Places(here, here)), threading.active_count()
+    samples.begin()
+    _work(0.1)
+    assert threading.active_count() == threads  # a script that counts its threads sees none of ours
+    samples.stop()
+    told = samples.facts(1)["line_samples"]
+    assert len(told["ns"]) == len(told["stack"]) > 3
+    assert told["ns"] == sorted(told["ns"])
+    seen = [line for stack in told["stacks"] for line in stack]
+    assert any(line[2] == "_work" for line in seen)
+    assert any(line[3].endswith("test_line_samples.py: _work") for line in seen)
+    count = len(told["ns"])
+    _work(0.02)
+    assert len(samples.facts(1)["line_samples"]["ns"]) == count  # it has ended
+    samples.begin()  # a second plain phase
+    _work(0.03)
+    samples.stop()
+    assert len(samples.facts(1)["line_samples"]["ns"]) > count
+
+
+def test_what_fails_is_a_note(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(guard, "_failures", {})
+    samples = LineSamples(Places("/nowhere", "/nowhere"))
+    monkeypatch.setattr(sys, "_current_frames", lambda: 1 / 0)
+    samples.begin()
+    _work(0.02)
+    samples.stop()
+    assert any("lines of plain steps" in sentence.lower() for sentence in guard.notes())

@@ -1,0 +1,295 @@
+"""Settings that a run tries for a few steps, in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from diagnose.run.child.models import CallCounts
+from diagnose.run.child.places import Places
+from diagnose.run.child.setting_trials import SettingTrials
+
+
+@pytest.fixture(autouse=True)
+def settings_as_they_were() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+    torch.set_anomaly_enabled(False)
+
+
+@pytest.fixture
+def calls() -> CallCounts:
+    folder = str(Path(__file__).parent)
+    return CallCounts(Places(folder, folder))
+
+
+@pytest.fixture(autouse=True)
+def no_threads_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+NO_DATAFLOW: Any = SimpleNamespace(begin=lambda: False)
+HOOKS = SimpleNamespace(step_ended=None)  # what the step clock calls when an optimizer has stepped
+
+
+def trials_of(
+    calls: CallCounts, owner: Any = nn.Module, *, may_round: bool = False, threads_set: bool = False
+) -> SettingTrials:
+    return SettingTrials(
+        calls,
+        lambda kind: (HOOKS, kind) if kind == "step_ended" else (owner, "__call__"),
+        dataflow=NO_DATAFLOW,
+        threads_set=lambda: threads_set,
+        may_round_otherwise=may_round,
+    )
+
+
+def test_anomaly_detection_is_off_in_half_of_the_steps_and_on_again_afterwards(calls: CallCounts) -> None:
+    calls.anomaly_mode = True
+    torch.set_anomaly_enabled(True)
+    trials, seen = trials_of(calls), []
+    assert trials.begin()
+    over = False
+    while not over:
+        seen.append(torch._C.is_anomaly_enabled())
+        over = trials.step()
+    assert seen[:6] == [True, False, False, True, True, False]
+    assert not trials.running and torch.is_anomaly_enabled()
+    (facts,) = trials.facts
+    assert len(facts["as_is_ms"]) == len(facts["changed_ms"]) == 16  # the first pair is not counted
+
+
+def test_a_context_of_the_scripts_own_leaves_the_mode_as_it_found_it(calls: CallCounts) -> None:
+    calls.anomaly_mode = True
+    trials, inside = trials_of(calls), []
+    trials.begin()
+    for _ in range(6):
+        with torch.autograd.set_detect_anomaly(True):
+            inside.append(torch._C.is_anomaly_enabled())
+            trials.step()
+        assert not torch._C.is_anomaly_enabled() and not torch.is_anomaly_enabled()
+    trials.end()
+    assert inside == [True, False, False, True, True, False]
+    assert torch.is_anomaly_enabled is torch._C.is_anomaly_enabled
+
+
+def test_threads_are_tried_only_where_results_may_round_otherwise(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 2)
+    torch.set_num_threads(1)
+    assert not trials_of(calls, threads_set=True).begin()
+    trials = trials_of(calls, may_round=True, threads_set=True)
+    assert trials.begin()
+    trials.step()
+    assert (torch._C.get_num_threads(), torch.get_num_threads()) == (2, 1)  # the script sees its own
+    trials.end()
+    assert torch.get_num_threads() == torch._C.get_num_threads() == 1
+
+
+def test_threads_that_nobody_has_set_are_not_tried(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 2)
+    torch.set_num_threads(1)
+    assert not trials_of(calls, may_round=True).begin()
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    trials = trials_of(calls, may_round=True)
+    assert trials.begin()
+    trials.end()
+    torch.set_num_threads(2)  # as many as there are cores
+    assert not trials_of(calls, may_round=True, threads_set=True).begin()
+
+
+def test_threads_that_the_script_sets_meanwhile_hold_afterwards(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 4)
+    torch.set_num_threads(1)
+    original = torch.set_num_threads
+    trials = trials_of(calls, may_round=True, threads_set=True)
+    trials.begin()
+    trials.step()
+    torch.set_num_threads(2)
+    assert torch._C.get_num_threads() == 4
+    trials.end()
+    assert torch._C.get_num_threads() == 2 and torch.set_num_threads is original
+
+
+def test_a_healthy_script_has_nothing_to_try(calls: CallCounts) -> None:
+    forwards(calls, 8, used=True)
+    calls.backward()
+    assert not trials_of(calls, may_round=True).begin()
+
+
+def test_what_would_take_too_long_is_not_begun(calls: CallCounts) -> None:
+    calls.anomaly_mode = True
+    assert not trials_of(calls).begin(step_ns=600_000_000)  # ten steps of 0.6 s are more than 5 s
+    trials = trials_of(calls)
+    assert trials.begin(step_ns=400_000_000)
+    trials.end()
+
+
+@pytest.mark.parametrize("ending", [ValueError, SystemExit, KeyboardInterrupt])
+def test_an_exception_in_the_midst_of_a_trial_leaves_all_as_it_was(
+    calls: CallCounts, ending: type[BaseException]
+) -> None:
+    calls.anomaly_mode = True
+    torch.set_anomaly_enabled(True)
+    originals = torch.set_anomaly_enabled, torch.is_anomaly_enabled
+    trials = trials_of(calls)
+    trials.begin()
+    with pytest.raises(ending):
+        trials.step()
+        assert not torch._C.is_anomaly_enabled()
+        raise ending
+    assert torch.is_anomaly_enabled()  # what the script's handlers see
+    trials.end()
+    assert torch._C.is_anomaly_enabled()
+    assert (torch.set_anomaly_enabled, torch.is_anomaly_enabled) == originals
+
+
+def forwards(calls: CallCounts, count: int, *, used: bool = False, kept: bool = False) -> list[torch.Tensor]:
+    model, outputs = nn.Linear(3, 3), []
+    for _ in range(count):
+        given = torch.ones(2, 3)
+        with calls.forward(sys._getframe(), (model, given), {}) or contextlib.nullcontext():
+            output = model(given)
+        if used:
+            torch.autograd.grad(output.sum(), model.weight)
+        if kept:
+            outputs.append(output)
+    return outputs
+
+
+def test_graphs_that_were_used_or_are_kept_are_not_thrown_away(calls: CallCounts) -> None:
+    kept = forwards(calls, 8, kept=True)
+    assert not calls.throws_all_graphs_away()
+    (facts,) = calls.graphs.facts()
+    assert (facts["built_count"], facts["used_count"], facts["kept_count"]) == (8, 0, 8)
+    kept.clear()
+    assert calls.throws_all_graphs_away()
+    forwards(calls, 2, used=True)
+    assert not calls.throws_all_graphs_away()
+
+
+def test_forwards_are_without_gradients_unless_their_input_asks_for_one(calls: CallCounts) -> None:
+    forwards(calls, 8)
+
+    class Called:
+        def __call__(self, tensor: torch.Tensor) -> bool:
+            return torch.is_grad_enabled()
+
+    trials = trials_of(calls, Called)
+    trials.begin()
+    assert Called()(torch.ones(1))
+    trials.step()
+    assert not Called()(torch.ones(1))
+    assert Called()(torch.ones(1, requires_grad=True))
+    trials.end()
+    assert Called()(torch.ones(1))
+
+
+def test_a_setting_that_cannot_be_changed_ends_its_trial_only(calls: CallCounts) -> None:
+    calls.anomaly_mode = True
+    trials = trials_of(calls)
+    trials.begin()
+    assert trials._trial is not None
+    trials._trial._setting = SimpleNamespace(name="broken")  # type: ignore[assignment]
+    assert trials.step()
+    assert not trials.running
+
+
+# ---- fused updates
+
+
+def stepping(calls: CallCounts, optimizer: torch.optim.Optimizer) -> None:
+    """As a script's step: gradients, the update, and what the step clock does at its end."""
+    for parameter in optimizer.param_groups[0]["params"]:
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    calls.optimizer(optimizer)
+    if HOOKS.step_ended is not None:
+        HOOKS.step_ended()
+
+
+def test_updates_are_fused_in_half_of_the_steps_and_timed_alone(
+    calls: CallCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optimizer = torch.optim.Adam(nn.Linear(8, 8).parameters(), foreach=True)
+    group = optimizer.param_groups[0]
+    stepping(calls, optimizer)
+    now = [0]
+    monkeypatch.setattr("diagnose.run.child.fused_trial.perf_counter_ns", lambda: now[0])
+
+    def update(*_: Any) -> None:
+        now[0] += 1_000_000 if group["fused"] else 3_000_000
+
+    trials, seen = trials_of(calls, may_round=True), []
+    assert trials.begin()
+    optimizer.register_step_post_hook(update)
+    over = False
+    while not over:
+        now[0] += 50_000_000  # forward and backward
+        seen.append((group["fused"], group["foreach"]))
+        stepping(calls, optimizer)
+        over = trials.step()
+    assert seen[:4] == [(None, True), (True, False), (True, False), (None, True)]
+    (facts,) = trials.facts
+    assert (facts["setting"], set(facts["as_is_ms"]), set(facts["changed_ms"])) == (
+        "fused_update",
+        {3.0},
+        {1.0},
+    )
+    assert (group["fused"], group["foreach"], HOOKS.step_ended) == (None, True, None)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda weights: torch.optim.RMSprop(weights),  # torch has none
+        lambda weights: torch.optim.Adam(weights, fused=True),
+        lambda weights: torch.optim.Adam(weights, capturable=False, differentiable=True),
+        lambda weights: type("Own", (torch.optim.Adam,), {})(weights),  # may read its groups otherwise
+    ],
+    ids=["RMSprop", "fused", "differentiable", "subclass"],
+)
+def test_what_cannot_be_fused_is_not_tried(calls: CallCounts, made: Any) -> None:
+    optimizer = made([torch.zeros(4)])
+    optimizer.param_groups[0]["params"][0].grad = torch.ones(4)
+    calls.optimizer(optimizer)
+    assert not trials_of(calls, may_round=True).begin()
+
+
+@pytest.mark.parametrize(
+    ("weight", "gradient"),
+    [
+        (torch.zeros(4, 4), torch.ones(4, 4).to_sparse()),
+        (torch.zeros(4, 6)[:, :4], torch.ones(4, 4)),
+        (torch.zeros(4, 4, dtype=torch.complex64), torch.ones(4, 4, dtype=torch.complex64)),
+    ],
+    ids=["sparse", "a slice", "complex"],
+)
+def test_unusual_parameters_are_not_fused(
+    calls: CallCounts, weight: torch.Tensor, gradient: torch.Tensor
+) -> None:
+    weight.grad = gradient
+    calls.optimizer(torch.optim.Adam([weight]))
+    assert not trials_of(calls, may_round=True).begin()
+
+
+def test_where_nothing_may_round_otherwise_updates_stay_as_they_are(calls: CallCounts) -> None:
+    weight = torch.zeros(4)
+    weight.grad = torch.ones(4)
+    calls.optimizer(torch.optim.Adam([weight]))
+    assert not trials_of(calls).begin()
