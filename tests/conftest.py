@@ -35,6 +35,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         in_live_file = item.path.relative_to(HERE).as_posix() in LIVE_FILES
         if in_live_file or LIVE_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.live)
+    # Files with live tests first: at the end no process waits for a long one (`--no-loadscope-reorder`).
+    live_files = {item.path for item in items if item.get_closest_marker("live")}
+    items.sort(key=lambda item: item.path not in live_files)
 
 
 @pytest.fixture(autouse=True)

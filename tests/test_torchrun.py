@@ -321,7 +321,7 @@ def test_a_start_that_failed_is_kept_and_the_next_one_reported(tmp_path: Path) -
     code, stdout, stderr = ended(
         torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path
     )
-    assert (code, stdout.count(" ends ")) == (0, 2)
+    assert (code, stdout.count(" ends ")) == (0, 2), stderr
     assert stderr.count("diagnose: a rank failed, and all ranks are restarted.") == 1
     assert stderr.count("diagnose: analysing") == 1
     assert all(
@@ -348,7 +348,7 @@ def test_what_a_start_recorded_in_full_is_not_recorded_again(tmp_path: Path) -> 
     code, stdout, stderr = ended(
         torchrun(tmp_path, "-m", "diagnose", *options, *script, restarts=1), tmp_path
     )
-    assert (code, stdout.count(" ends ")) == (0, 2)
+    assert (code, stdout.count(" ends ")) == (0, 2), stderr
     assert stderr.count("diagnose: everything was recorded before the ranks were restarted") == 1
     assert [path.name for path in tmp_path.glob("here*")] == ["here"]
     assert any(
