@@ -30,6 +30,7 @@ from .inspection import (
 from .marks import Observer
 from .places import NOWHERE, Place, Places
 from .same_inputs import SameInputs
+from .sequences import Sequences
 from .tensors import tensors_in
 
 _TYPES_AT_MOST = 10
@@ -46,6 +47,7 @@ class CallCounts(Observer):
         self.autocast = self.anomaly_mode = False
         self.feeding = Feeding()
         self._same_inputs = SameInputs()
+        self._sequences = Sequences()
         self.graphs = GraphUse(places)
         self.forget()
         self._models: dict[int, tuple[weakref.ref[nn.Module], Place]] = {}
@@ -58,6 +60,7 @@ class CallCounts(Observer):
         self._forwards = self._with_grad = self._inference = self._training = self._backwards = 0
         self.feeding.forget()
         self._same_inputs.forget()
+        self._sequences.forget()
         self.graphs.forget()
         self._shapes: Counter[tuple[int, tuple[int, ...]]] = Counter()  # of the first tensor given, by model
         self._elements = 0  # given since they were taken last
@@ -80,7 +83,9 @@ class CallCounts(Observer):
             with contextlib.suppress(Exception):  # a kind of tensor that does not tell its size
                 self._elements += sum(tensor.numel() for tensor in given)
             with contextlib.suppress(Exception):  # inference tensors have no version
-                self._same_inputs.call(id(module), given, self._places.nearest(frame))
+                place = self._places.nearest(frame)
+                self._sequences.call(id(module), given, place)
+                self._same_inputs.call(id(module), given, place)
         watch = self.graphs.watched(module, frame)
         return self._closer_look(module, watch) if self.look_closely and not compiler_in_use() else watch
 
@@ -120,6 +125,7 @@ class CallCounts(Observer):
         """The marks are about to be installed: of the calls before nothing is known."""
         self._elements = 0
         self._same_inputs.begin()
+        self._sequences.begin()
 
     def taken_elements(self) -> int:
         """How many elements the tensors had that models with parameters were given since this was last
@@ -155,6 +161,7 @@ class CallCounts(Observer):
             if len(shape_counts) == 1
             else None,
             "same_inputs": self._same_inputs.facts(),
+            "sequences": self._sequences.facts(),
         }
 
     def optimizers(self) -> list[Any]:

@@ -1,0 +1,157 @@
+"""Sequences that models are given (`diagnose.run.child.sequences`): padding, and growing ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from diagnose.measure.areas.input import feeding_loader
+from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
+from diagnose.measure.areas.user_code import PLACE
+from diagnose.measure.measured import (
+    NO_FACTS,
+    NO_STEPS,
+    NOT_RECORDED,
+    FactPlace,
+    Measured,
+    Missing,
+    Value,
+    fact_selector,
+    known,
+    metric,
+)
+from diagnose.measure.selection import Selection
+from diagnose.measure.view import Intervals, Rows
+from diagnose.measure.work import in_rows
+from diagnose.trace.intervals import intersect, union
+
+GROWS_BY_A_HABIT = 0.5  # of a line's calls
+GROWN_AT_LEAST = 8  # calls
+# what is left of a call of torch's for one position: 4 to 12 µs on two cores of an EPYC (linear, layer norm)
+CALL_NS = 10_000
+ON_GPU = Missing("what a shorter sequence saves on a GPU is not known from the host")
+
+
+def _sequences(measured: Measured, what: str) -> list[dict[str, Any]] | Missing:
+    if not measured.recording.facts:
+        return NO_FACTS
+    found = (measured.recording.facts.get("forward") or {}).get("sequences")
+    return NOT_RECORDED if found is None else list(found[what])
+
+
+def _padded(measured: Measured) -> dict[str, Any] | Missing:
+    """Of the line that gives the most batches."""
+    found = _sequences(measured, "padded")
+    if isinstance(found, Missing):
+        return found
+    most: dict[str, Any] | None = max(found, key=lambda line: line["batches"], default=None)
+    return most or Missing("no model was given batches of sequences")
+
+
+@metric("sequence_length", "count", "Length of the sequences that the model is given, padding counted")
+def _sequence_length(measured: Measured) -> Value | Missing:
+    return float(known(_padded(measured))["length"])
+
+
+@metric("sequence_longest", "count", "Length of the longest sequence of a batch without padding, on average")
+def _sequence_longest(measured: Measured) -> Value | Missing:
+    return float(known(_padded(measured))["longest"])
+
+
+@metric("sequence_filled_share", "share", "Share of the positions in the model's batches that hold data")
+def _sequence_filled_share(measured: Measured) -> Value | Missing:
+    return float(known(_padded(measured))["filled"])
+
+
+@metric("padding_left", "share", "Share of forward and backward left without padding that all rows share")
+def _padding_left(measured: Measured) -> Value | Missing:
+    """What runs on large tensors gets shorter with them; dispatching does not. On a GPU kernels do."""
+    padded, view = known(_padded(measured)), measured.timeline
+    part = padded["longest"] / padded["length"]
+    if view is None or view.has_device:
+        return float(part)
+    whole_ms = _model_ms(measured)
+    fixed_ms = measured.timeline_ms(in_rows(view, dispatch_time(view), "forward", "backward"))
+    fixed = min(1.0, fixed_ms / whole_ms) if whole_ms > 0 else 1.0
+    return float(fixed + (1 - fixed) * part)
+
+
+@metric("padding_gain_share", "share", "Share of the step saved without padding that all rows share")
+def _padding_gain_share(measured: Measured) -> Value | Missing:
+    left = measured.needed("padding_left")
+    return _model_ms(measured) * (1 - left) / measured.number("step_ms")
+
+
+def _model_ms(measured: Measured) -> float:
+    on_device = measured.timeline is not None and measured.timeline.has_device
+    return sum(measured.row_ms(row) for row in (("compute",) if on_device else ("forward", "backward")))
+
+
+@fact_selector("padded_batches", "forward and backward of batches that are padded in all rows")
+def _padded_batches(measured: Measured) -> list[FactPlace] | Missing:
+    """At the line that makes the loader where one feeds the steps, else where the model is called."""
+    padded, loader = _padded(measured), feeding_loader(measured)
+    if isinstance(padded, Missing):
+        return padded
+    place = padded if isinstance(loader, Missing) or not loader.get("file") else loader
+    return [FactPlace(place["file"], place["line"], place["function"], 1.0, _model_ms(measured))]
+
+
+@fact_selector("growing_calls", "model calls that are given the same sequence again, longer by one")
+def _growing_calls(measured: Measured) -> list[FactPlace] | Missing:
+    found, view = _sequences(measured, "longer"), measured.timeline
+    if isinstance(found, Missing) or view is None:
+        return found if isinstance(found, Missing) else NO_STEPS
+    if view.has_device:
+        return ON_GPU
+    habits = [
+        line for line in found if line["share"] >= GROWS_BY_A_HABIT and line["count"] >= GROWN_AT_LEAST
+    ]
+    return [
+        FactPlace(
+            line["file"],
+            line["line"],
+            line["function"],
+            line["share"] * len(rows) / view.step_count,
+            line["share"] * measured.timeline_ms(view.host_intervals(rows)),
+        )
+        for line in habits
+        if len(rows := _forwards_at(view, line))
+    ]
+
+
+@metric("growing_calls_left", "share", "Share of these calls left if each is given the new position only")
+def _growing_calls_left(measured: Measured) -> Value | Missing:
+    """Dispatch, and a call's fixed part of each operator that takes longer."""
+    found, view = known(_sequences(measured, "longer")), measured.timeline
+    if view is None:
+        return NO_STEPS
+    rows = np.concatenate([_forwards_at(view, line) for line in found] or [np.array([], int)])
+    within = view.host_intervals(rows)
+    whole_ns = int((within[:, 1] - within[:, 0]).sum())
+    if not whole_ns:
+        return Missing("no such call was seen")
+    dispatch = intersect(dispatch_time(view), union(within))
+    left_ns = int((dispatch[:, 1] - dispatch[:, 0]).sum()) + CALL_NS * len(_large_in(view, within))
+    return min(1.0, left_ns / whole_ns)
+
+
+@metric("growing_calls_gain_share", "share", "Share of the step saved if each is given the new position only")
+def _growing_calls_gain_share(measured: Measured) -> Value | Missing:
+    return measured.needed("growing_calls_share") * (1 - measured.needed("growing_calls_left"))
+
+
+def _forwards_at(view: Selection, line: dict[str, Any]) -> Rows:
+    forwards = view.named(view.marked("forward") & view.on_training_thread)
+    places = view.host[PLACE].iloc[forwards]
+    return forwards[((places["file"] == line["file"]) & (places["line"] == line["line"])).to_numpy()]
+
+
+def _large_in(view: Selection, within: Intervals) -> Rows:
+    """Outermost operators in there that take longer than dispatching one."""
+    start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
+    ops = view.outermost_ops(np.flatnonzero((view.kind == "op") & view.on_training_thread & (dur >= SMALL_NS)))
+    ops = np.unique(ops)
+    at = np.searchsorted(within[:, 0], start[ops], side="right") - 1
+    return ops[(at >= 0) & (start[ops] < within[np.maximum(at, 0), 1])]

@@ -1,0 +1,147 @@
+"""What the sequences that models are given tell: padding that all rows of a batch share, and the same
+sequence given again, longer by one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from .guard import attempt
+from .places import Place
+
+# Batches are kept until all is recorded, for looking at them is work of its own.
+_BATCHES_AT_MOST, _BYTES_AT_MOST = 8, 1_000_000  # of a model at a line; of a batch
+_KEEPERS_AT_MOST = 4
+_ROWS_AT_LEAST, _LENGTH_AT_LEAST = 4, 16
+_LINES_AT_MOST = 20
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+class _Padding(NamedTuple):
+    """Of a batch. ``length``: of its sequences; ``longest``: without what is padding in all rows; ``filled``:
+    share of what is no padding at all.
+    """
+
+    length: int
+    longest: int
+    filled: float
+
+
+class Sequences:
+    """Sees the tensors that each call of a model is given."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, Shapes] = {}  # by model
+        self.forget()
+
+    def forget(self) -> None:
+        """Start counting again."""
+        self._calls: Counter[Place] = Counter()
+        self._longer: Counter[Place] = Counter()
+        self._lengths: Counter[Place] = Counter()  # of the longer ones, summed up
+        self._batches: dict[tuple[int, Place], list[Tensor]] = {}  # by model
+
+    def begin(self) -> None:
+        """Calls were missed, or weights change: what comes is compared with none before."""
+        self._last.clear()
+
+    def call(self, model: int, tensors: list[Tensor], place: Place) -> None:
+        """Before a call of the model (its id)."""
+        shapes = tuple(tuple(tensor.shape) for tensor in tensors)
+        length = _longer_by_one(self._last.get(model, ()), shapes)
+        self._last[model] = shapes
+        self._calls[place] += 1
+        self._longer[place] += length > 0
+        self._lengths[place] += length
+        sequences = next(filter(_is_batch_of_sequences, tensors), None)
+        if sequences is None or ((model, place) not in self._batches and len(self._batches) >= _KEEPERS_AT_MOST):
+            return
+        kept = self._batches.setdefault((model, place), [])
+        if len(kept) < _BATCHES_AT_MOST:
+            kept.append(sequences)
+
+    def facts(self) -> dict[str, Any]:
+        """``longer``: lines whose calls give a model what the call before gave, longer by one, ``length`` on
+        average. ``padded``: lines that give it batches of sequences; all are means over batches.
+        """
+        return {
+            "longer": [
+                {
+                    **place._asdict(),
+                    "count": count,
+                    "share": count / self._calls[place],
+                    "length": self._lengths[place] / count,
+                }
+                for place, count in self._longer.most_common(_LINES_AT_MOST)
+                if count
+            ],
+            "padded": [
+                {**place._asdict(), **padded}
+                for (_, place), batches in self._batches.items()
+                if (padded := attempt("looking for padding", _Batches(batches).padding, None))
+            ],
+        }
+
+
+class _Batches(NamedTuple):
+    """That a line gives a model."""
+
+    kept: list[Tensor]
+
+    def padding(self) -> dict[str, float] | None:
+        """None where it cannot be told."""
+        found = [padding for batch in self.kept if (padding := _padding(batch))]
+        if len(found) < 2:
+            return None
+        means = {name: sum(values) / len(found) for name, *values in zip(_Padding._fields, *found, strict=True)}
+        return {"batches": len(found), **means}
+
+
+def _longer_by_one(before: Shapes, now: Shapes) -> int:
+    """The new length; 0 unless that is all that has changed."""
+    if [len(shape) for shape in before] != [len(shape) for shape in now]:
+        return 0
+    changes = {
+        sizes
+        for old, new in zip(before, now, strict=True)
+        for sizes in zip(old, new, strict=True)
+        if sizes[0] != sizes[1]
+    }
+    old_length, new_length = changes.pop() if len(changes) == 1 else (0, 0)
+    return new_length if old_length and new_length == old_length + 1 else 0
+
+
+def _is_batch_of_sequences(tensor: Tensor) -> bool:
+    """Of ids, or of rows of numbers: rows and lengths in either order, and the numbers last."""
+    is_ids = tensor.dim() == 2 and tensor.dtype in (torch.int64, torch.int32)
+    is_rows = tensor.dim() == 3 and tensor.is_floating_point()
+    size = tensor.numel() * tensor.element_size()
+    return (is_ids or is_rows) and size <= _BYTES_AT_MOST and min(tensor.shape[:2]) >= _ROWS_AT_LEAST
+
+
+def _padding(batch: Tensor) -> _Padding | None:
+    """In the order, and at the end, where all rows share most of it; None where all are short."""
+    with torch.no_grad():
+        by_rows = batch.detach(), batch.detach().transpose(0, 1)
+        found = [
+            _padding_before(rows.flip(1) if at_end else rows)
+            for rows in by_rows
+            for at_end in (True, False)
+            if rows.shape[1] >= _LENGTH_AT_LEAST
+        ]
+    return min(found, key=lambda padding: padding.longest / padding.length, default=None)
+
+
+def _padding_before(rows: Tensor) -> _Padding:
+    """Ids like the first, or numbers that are all zero, before anything else; as many in all rows are no
+    padding.
+    """
+    is_fill = rows == rows[0, 0] if rows.dim() == 2 else (rows == 0).all(2)
+    padding = is_fill.int().cumprod(1).sum(1)
+    least, most, length = int(padding.min()), int(padding.max()), rows.shape[1]
+    return _Padding(length, length - least * (least < most), 1 - float(padding.float().mean()) / length)

@@ -1,0 +1,115 @@
+"""What the sequences that a model is given tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from diagnose.run.child.places import Place
+from diagnose.run.child.sequences import Sequences
+
+LINE, OTHER = Place("/job/train.py", 20, "main"), Place("/job/train.py", 30, "main")
+
+
+def longer(*shapes: tuple[int, ...]) -> list[dict[str, Any]]:
+    sequences = Sequences()
+    for shape in shapes:
+        sequences.call(1, [torch.zeros(shape)], LINE)
+    return [
+        {name: one[name] for name in ("line", "count", "share", "length")}
+        for one in sequences.facts()["longer"]
+    ]
+
+
+def padded(*batches: torch.Tensor) -> list[tuple[float, float, float]]:
+    sequences = Sequences()
+    for batch in batches:
+        sequences.call(1, [batch], LINE)
+    return [(one["length"], one["longest"], one["filled"]) for one in sequences.facts()["padded"]]
+
+
+def rows_of(*lengths: int, width: int, fill: int = 0) -> torch.Tensor:
+    batch = torch.full((len(lengths), width), fill)
+    for row, length in enumerate(lengths):
+        batch[row, :length] = torch.arange(7, 7 + length)
+    return batch
+
+
+def test_three_of_five_calls_give_a_sequence_longer_by_one() -> None:
+    """Lengths 4, 5, 6, then a new one of 3, and 4: three of five are longer, 5 on average."""
+    assert longer((1, 4), (1, 5), (1, 6), (1, 3), (1, 4)) == [
+        {"line": 20, "count": 3, "share": 0.6, "length": 5.0}
+    ]
+
+
+def test_a_mask_grows_with_its_ids_and_the_length_may_come_first() -> None:
+    sequences = Sequences()
+    for length in (4, 5, 6):
+        sequences.call(1, [torch.zeros(length, 2), torch.zeros(length, length)], LINE)
+    assert [one["count"] for one in sequences.facts()["longer"]] == [2]
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((1, 1), (1, 1), (1, 1)),  # a token at a time
+        ((1, 4), (1, 6), (1, 8)),
+        ((4, 4), (5, 3), (6, 4)),
+        ((8, 4), (8, 4, 1), (8, 5)),
+    ],
+)
+def test_nothing_else_counts(shapes: tuple[tuple[int, ...], ...]) -> None:
+    assert longer(*shapes) == []
+
+
+def test_what_is_trained_on_between_is_another_sequence() -> None:
+    sequences = Sequences()
+    for length in (4, 5, 6):
+        sequences.call(1, [torch.zeros(8, length)], LINE)
+        sequences.begin()
+    assert sequences.facts()["longer"] == []
+
+
+def test_padding_that_all_rows_share_counts() -> None:
+    """Longest 10 and 20 of 40, on average 15; filled are (5 + 10 + 4 + 8) / 160 and (20 + 10 + 5 + 1) / 160."""
+    first, second = rows_of(5, 10, 4, 8, width=40), rows_of(20, 10, 5, 1, width=40)
+    assert padded(first, second) == [(40.0, 15.0, pytest.approx((27 + 36) / 320))]
+
+
+@pytest.mark.parametrize("kind", ["at the beginning", "lengths first", "rows of numbers", "another id"])
+def test_wherever_the_padding_is(kind: str) -> None:
+    batch = rows_of(5, 10, 4, 8, width=40, fill=3 if kind == "another id" else 0)
+    if kind == "at the beginning":
+        batch = batch.flip(1)
+    if kind == "lengths first":
+        batch = batch.t()
+    if kind == "rows of numbers":
+        batch = batch.unsqueeze(2).float().expand(-1, -1, 6)
+    assert [(length, longest) for length, longest, _ in padded(batch, batch.clone())] == [(40.0, 10.0)]
+
+
+def test_no_padding_is_none() -> None:
+    """Full rows; padded to the longest of the batch; the same columns in all rows; too short; once only."""
+    full, to_longest = rows_of(40, 40, 40, 40, width=40), rows_of(40, 10, 5, 7, width=40)
+    constant = rows_of(30, 30, 30, 30, width=40)
+    assert [found[:2] for found in padded(full, full)] == [(40.0, 40.0)]
+    assert [found[:2] for found in padded(to_longest, to_longest)] == [(40.0, 40.0)]
+    assert [found[:2] for found in padded(constant, constant)] == [(40.0, 40.0)]
+    short = rows_of(5, 10, 4, 8, width=15)
+    assert padded(short, short) == []
+    assert padded(rows_of(5, 10, 4, 8, width=40)) == []
+
+
+def test_pictures_and_tables_are_no_sequences() -> None:
+    assert padded(torch.zeros(8, 40), torch.zeros(8, 40)) == []
+    assert padded(torch.zeros(8, 3, 40, 40), torch.zeros(8, 3, 40, 40)) == []
+
+
+def test_a_few_batches_are_kept() -> None:
+    sequences = Sequences()
+    for _ in range(20):
+        sequences.call(1, [rows_of(5, 10, 4, 8, width=40)], LINE)
+    sequences.call(1, [torch.zeros(4, 300_000, dtype=torch.int64)], OTHER)
+    assert [one["batches"] for one in sequences.facts()["padded"]] == [8]
