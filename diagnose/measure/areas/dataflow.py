@@ -1,5 +1,5 @@
-"""What the dataflow of one step says (`diagnose.run.child.dataflow`): calls that could be one, and values
-that are computed again.
+"""What the dataflow of one step says (`diagnose.run.child.dataflow`): calls that could be one, values
+that are computed again, and results that nobody reads.
 """
 
 from __future__ import annotations
@@ -128,6 +128,15 @@ def _forwards_need_each_other(measured: Measured) -> Value | Missing:
 
 @fact_selector("values_again", "calls that are given exactly what an earlier one in the step was given")
 def _values_again(measured: Measured) -> list[FactPlace] | Missing:
+    return _parts_of_torch(measured, "again")
+
+
+@fact_selector("unread_results", "computing numbers that nothing in the step reads")
+def _unread_results(measured: Measured) -> list[FactPlace] | Missing:
+    return _parts_of_torch(measured, "unread")
+
+
+def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
     """As large a part of what torch takes as they took of all calls in the one step that was looked at; and
     of its backward the part that they are of the calls that need gradients.
     """
@@ -136,9 +145,11 @@ def _values_again(measured: Measured) -> list[FactPlace] | Missing:
         return known if isinstance(known, Missing) else NO_STEPS
     if view.has_device:
         return NOT_ON_A_GPU
+    if what not in known:
+        return NOT_RECORDED
     torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
     found = []
-    for line in known["again"]:
+    for line in known[what]:
         backward_ns = known["backward_ns"] * line["trained_ns"] / max(known["trained_ns"], 1)
         share = min(1.0, (line["ns"] + backward_ns) / max(known["calls_ns"], 1))
         place = (line["file"], line["line"], line["function"])

@@ -181,7 +181,7 @@ def _kept_each_step(view: Selection) -> Rows:
 def _after_a_read(view: Selection) -> np.ndarray:
     """Which calls come right after one on the same line that reads a number: `losses.append(x.item())`."""
     reads = category_matches(view.calls["callee"].array, NUMBER)
-    place = view.calls[["file", "line"]].astype(str).agg(":".join, axis=1).to_numpy()
+    place = view.calls.groupby(["file", "line"], observed=True).ngroup().to_numpy()
     before = np.zeros(len(reads), bool)
     order = np.argsort(view.calls["start_ns"].to_numpy(), kind="stable")
     before[order[1:]] = reads[order[:-1]] & (place[order[1:]] == place[order[:-1]])

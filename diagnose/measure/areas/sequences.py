@@ -51,12 +51,12 @@ def _padded(measured: Measured) -> dict[str, Any] | Missing:
 
 @metric("sequence_length", "count", "Length of the sequences that the model is given, padding counted")
 def _sequence_length(measured: Measured) -> Value | Missing:
-    return float(known(_padded(measured))["length"])
+    return round(known(_padded(measured))["length"])
 
 
 @metric("sequence_longest", "count", "Length of the longest sequence of a batch without padding, on average")
 def _sequence_longest(measured: Measured) -> Value | Missing:
-    return float(known(_padded(measured))["longest"])
+    return round(known(_padded(measured))["longest"])
 
 
 @metric("sequence_filled_share", "share", "Share of the positions in the model's batches that hold data")
@@ -64,23 +64,19 @@ def _sequence_filled_share(measured: Measured) -> Value | Missing:
     return float(known(_padded(measured))["filled"])
 
 
-@metric("padding_left", "share", "Share of forward and backward left without padding that all rows share")
+@metric("padding_left", "share", "Share of the time spent on padding that is there without it, too")
 def _padding_left(measured: Measured) -> Value | Missing:
-    """What runs on large tensors gets shorter with them; dispatching does not. On a GPU kernels do."""
-    padded, view = known(_padded(measured)), measured.timeline
-    part = padded["longest"] / padded["length"]
+    """Kernels on large tensors get shorter with them; dispatching does not, unless a GPU hides it."""
+    view, whole_ms = measured.timeline, _model_ms(measured)
     if view is None or view.has_device:
-        return float(part)
-    whole_ms = _model_ms(measured)
+        return 0.0
     fixed_ms = measured.timeline_ms(in_rows(view, dispatch_time(view), "forward", "backward"))
-    fixed = min(1.0, fixed_ms / whole_ms) if whole_ms > 0 else 1.0
-    return float(fixed + (1 - fixed) * part)
+    return min(1.0, fixed_ms / whole_ms) if whole_ms > 0 else 1.0
 
 
 @metric("padding_gain_share", "share", "Share of the step saved without padding that all rows share")
 def _padding_gain_share(measured: Measured) -> Value | Missing:
-    left = measured.needed("padding_left")
-    return _model_ms(measured) * (1 - left) / measured.number("step_ms")
+    return measured.needed("padded_batches_share") * (1 - measured.needed("padding_left"))
 
 
 def _model_ms(measured: Measured) -> float:
@@ -88,14 +84,17 @@ def _model_ms(measured: Measured) -> float:
     return sum(measured.row_ms(row) for row in (("compute",) if on_device else ("forward", "backward")))
 
 
-@fact_selector("padded_batches", "forward and backward of batches that are padded in all rows")
+@fact_selector("padded_batches", "forward and backward of positions that are padding in all rows of a batch")
 def _padded_batches(measured: Measured) -> list[FactPlace] | Missing:
-    """At the line that makes the loader where one feeds the steps, else where the model is called."""
+    """At the line that makes the loader where one feeds the steps, else where the model is called. Each
+    position is taken to cost the same: attention costs more.
+    """
     padded, loader = _padded(measured), feeding_loader(measured)
     if isinstance(padded, Missing):
         return padded
     place = padded if isinstance(loader, Missing) or not loader.get("file") else loader
-    return [FactPlace(place["file"], place["line"], place["function"], 1.0, _model_ms(measured))]
+    padding_ms = _model_ms(measured) * (1 - padded["longest"] / padded["length"])
+    return [FactPlace(place["file"], place["line"], place["function"], 1.0, padding_ms)]
 
 
 @fact_selector("growing_calls", "model calls that are given the same sequence again, longer by one")

@@ -1,8 +1,8 @@
 """What the script's calls of torch depend on, for one step once all is recorded.
 
 A mode of torch's sees each call with the tensors that it is given and gives. Two things are told from that:
-calls that one line makes again and again though none needs the result of another (`at_once`), and calls that
-ask for what an earlier one has computed (`again`).
+calls that one line makes again and again though none needs the result of another (`at_once`), calls that ask
+for what an earlier one has computed (`again`), and calls of whose result little is read (`unread`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .accelerator import is_capturing
 from .guard import attempt, guarded
 from .inspection import compiler_in_use
 from .places import Place, Places
+from .unread import Reads
 from .values import Call, Values, tensors_of
 
 _ROUNDS_AT_LEAST = 8
@@ -94,6 +95,8 @@ class _Step:
     around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
     again: dict[Place, _Sum] = field(default_factory=dict)
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
+    reads: Reads = field(default_factory=Reads)
+    made: list[tuple[Place, int, int]] = field(default_factory=list)  # a call's line, ns, trained ns
 
 
 class Dataflow(TorchFunctionMode):
@@ -172,7 +175,10 @@ class Dataflow(TorchFunctionMode):
         if site is not None:
             self._add(call, site, results[0], ns)
             bits |= self._bit(call, site, results[0], ns)
+            self._step.made.append((site.place, ns, ns if results[0].requires_grad else 0))
         self._values.given_back(call, results, bits)
+        numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
+        self._step.reads.call(len(self._step.made) - 1, call.name if site else "", call.numbers, numbered)
 
     def _add(self, call: Call, site: _Site, result: Tensor, ns: int) -> None:
         trained_ns = ns if result.requires_grad else 0
@@ -223,10 +229,18 @@ class Dataflow(TorchFunctionMode):
             frame = frame.f_back
         return _Site(tuple(path), tuple(frames)) if frames else None
 
+    def _unread(self) -> dict[Place, _Sum]:
+        found: dict[Place, _Sum] = {}
+        for index, share in self._step.reads.unread():
+            place, ns, trained_ns = self._step.made[index]
+            found.setdefault(place, _Sum()).add(round(ns * share), round(trained_ns * share))
+        return found
+
     def _told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
         ``rounds``; ``around``: all calls under a line, and those of such loops; ``again``: by the line that
-        asks for values that are there.
+        asks for values that are there; ``unread``: of calls, as much of their time as of their result is not
+        read.
         """
         step = self._step
         at_once: dict[Place, _Sum] = {}
@@ -255,16 +269,16 @@ class Dataflow(TorchFunctionMode):
                 {**place._asdict(), "ns": ns, "independent_ns": independent[place]}
                 for place, ns in step.around.most_common(_LINES_AT_MOST)
             ],
-            "again": [
-                {
-                    **place._asdict(),
-                    "call_count": calls.call_count,
-                    "ns": calls.ns,
-                    "trained_ns": calls.trained_ns,
-                }
-                for place, calls in _costliest(step.again)
-            ],
+            "again": _listed(step.again),
+            "unread": _listed(self._unread()),
         }
+
+
+def _listed(sums: dict[Place, _Sum]) -> list[dict[str, Any]]:
+    return [
+        {**place._asdict(), "call_count": calls.call_count, "ns": calls.ns, "trained_ns": calls.trained_ns}
+        for place, calls in _costliest(sums)
+    ]
 
 
 def _costliest(sums: dict[Place, _Sum]) -> list[tuple[Place, _Sum]]:

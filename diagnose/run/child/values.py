@@ -101,7 +101,7 @@ class Values:
 class Call:
     """A call before it is made, for what it is given may be written to.
 
-    ``given``: its tensors; ``bits``: what they depend on; ``fixed``: the numbers of those that were not made
+    ``given``: its tensors; ``numbers``: of their values; ``bits``: what they depend on; ``fixed``: the numbers of those that were not made
     by a call seen. ``number``: of its value; ``asked``: of what it asks for, the same for all gradients that
     one pass through a graph gives.
     """
@@ -116,6 +116,7 @@ class Call:
         self.bits = values.host_bits if self.name in _FROM_HOST else 0
         for value in of_given:
             self.bits |= value.bits
+        self.numbers = [value.number for value in of_given]
         self.fixed = tuple(value.number for value in of_given if not value.made)
         self.is_of_this_step = not of_given or of_given[0].made
         self.computes = bool(of_given) and self.name != "__get__"

@@ -44,7 +44,7 @@ def train(rank, world_size, meeting):
         if rank == 1 and KIND == "computes":
             end = time.perf_counter() + 4 * ITEM_S
             while time.perf_counter() < end:
-                pass
+                sum(range(5000))
         optimizer.zero_grad()
         model(batch).square().mean().backward()
         optimizer.step()
