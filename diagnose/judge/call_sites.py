@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -78,14 +80,19 @@ def _lines_of_calls(name: str, path: Path | None) -> list[int]:
     source = path.read_bytes()
     if name.encode() not in source:
         return []
-    import libcst  # slow to import, and most reports need none of it
-    from libcst import matchers
-    from libcst.metadata import MetadataWrapper, PositionProvider
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the user's strings
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested too deeply
+            return []
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return sorted({call.lineno for call in calls if _called(call) == name})
 
-    try:
-        module = MetadataWrapper(libcst.parse_module(source))
-    except (libcst.ParserSyntaxError, UnicodeDecodeError, RecursionError):
-        return []
-    positions = module.resolve(PositionProvider)
-    called = matchers.Call(func=matchers.Name(name) | matchers.Attribute(attr=matchers.Name(name)))
-    return sorted({positions[call].start.line for call in matchers.findall(module.module, called)})
+
+def _called(call: ast.Call) -> str | None:
+    """`f` of `f()` and of `a.f()`."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return str(name)
+    return None

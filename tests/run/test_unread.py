@@ -45,7 +45,9 @@ def test_with_gradients_and_through_calls_that_keep_each_number() -> None:
     assert unread_of(step) == {"logits = HEAD(X)": 1, "scaled = logits / 2.0": 1}
 
 
-@pytest.mark.parametrize("how", ["all later", "over all", "in parts", "kept", "a half and more", "written to"])
+@pytest.mark.parametrize(
+    "how", ["all later", "over all", "in parts", "kept", "a half and more", "written to"]
+)
 def test_what_is_read_elsewhere_is_read(how: str) -> None:
     def step() -> object:
         logits = HEAD(X)

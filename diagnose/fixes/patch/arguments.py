@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import libcst as cst
-from libcst import matchers
 
-from diagnose.fixes.patch.script import NoPatch
+from diagnose.fixes.patch.script import NoPatch, nodes_in
 
 UNKNOWN: Final = object()  # the value of an expression
 NOT_GIVEN: Final = object()
@@ -151,7 +150,7 @@ def _removed(args: Sequence[cst.Arg], index: int) -> list[cst.Arg]:
         left[index - 1] = before.with_changes(
             comma=gone.comma, whitespace_after_arg=gone.whitespace_after_arg
         )
-    elif index == len(left) and not matchers.findall(between, matchers.Comment()):
+    elif index == len(left) and not any(nodes_in(between, cst.Comment)):
         left[index - 1] = before.with_changes(
             comma=_bare(gone.comma), whitespace_after_arg=_bare(gone.whitespace_after_arg)
         )

@@ -104,9 +104,7 @@ def _growing_calls(measured: Measured) -> list[FactPlace] | Missing:
         return found if isinstance(found, Missing) else NO_STEPS
     if view.has_device:
         return ON_GPU
-    habits = [
-        line for line in found if line["share"] >= GROWS_BY_A_HABIT and line["count"] >= GROWN_AT_LEAST
-    ]
+    habits = [line for line in found if line["share"] >= GROWS_BY_A_HABIT and line["count"] >= GROWN_AT_LEAST]
     return [
         FactPlace(
             line["file"],
@@ -150,7 +148,9 @@ def _forwards_at(view: Selection, line: dict[str, Any]) -> Rows:
 def _large_in(view: Selection, within: Intervals) -> Rows:
     """Outermost operators in there that take longer than dispatching one."""
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
-    ops = view.outermost_ops(np.flatnonzero((view.kind == "op") & view.on_training_thread & (dur >= SMALL_NS)))
+    ops = view.outermost_ops(
+        np.flatnonzero((view.kind == "op") & view.on_training_thread & (dur >= SMALL_NS))
+    )
     ops = np.unique(ops)
     at = np.searchsorted(within[:, 0], start[ops], side="right") - 1
     return ops[(at >= 0) & (start[ops] < within[np.maximum(at, 0), 1])]

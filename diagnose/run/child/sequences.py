@@ -59,7 +59,9 @@ class Sequences:
         self._longer[place] += length > 0
         self._lengths[place] += length
         sequences = next(filter(_is_batch_of_sequences, tensors), None)
-        if sequences is None or ((model, place) not in self._batches and len(self._batches) >= _KEEPERS_AT_MOST):
+        if sequences is None or (
+            (model, place) not in self._batches and len(self._batches) >= _KEEPERS_AT_MOST
+        ):
             return
         kept = self._batches.setdefault((model, place), [])
         if len(kept) < _BATCHES_AT_MOST:
@@ -98,7 +100,9 @@ class _Batches(NamedTuple):
         found = [padding for batch in self.kept if (padding := _padding(batch))]
         if len(found) < 2:
             return None
-        means = {name: sum(values) / len(found) for name, *values in zip(_Padding._fields, *found, strict=True)}
+        means = {
+            name: sum(values) / len(found) for name, *values in zip(_Padding._fields, *found, strict=True)
+        }
         return {"batches": len(found), **means}
 
 
