@@ -148,9 +148,7 @@ def _forwards_at(view: Selection, line: dict[str, Any]) -> Rows:
 def _large_in(view: Selection, within: Intervals) -> Rows:
     """Outermost operators in there that take longer than dispatching one."""
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
-    ops = view.outermost_ops(
-        np.flatnonzero((view.kind == "op") & view.on_training_thread & (dur >= SMALL_NS))
-    )
-    ops = np.unique(ops)
+    large = (view.kind == "op") & view.on_training_thread & (dur >= SMALL_NS)
+    ops = np.unique(view.outermost_ops(np.flatnonzero(large)))
     at = np.searchsorted(within[:, 0], start[ops], side="right") - 1
     return ops[(at >= 0) & (start[ops] < within[np.maximum(at, 0), 1])]

@@ -59,13 +59,11 @@ class Sequences:
         self._longer[place] += length > 0
         self._lengths[place] += length
         sequences = next(filter(_is_batch_of_sequences, tensors), None)
-        if sequences is None or (
-            (model, place) not in self._batches and len(self._batches) >= _KEEPERS_AT_MOST
-        ):
-            return
-        kept = self._batches.setdefault((model, place), [])
-        if len(kept) < _BATCHES_AT_MOST:
-            kept.append(sequences)
+        key = model, place
+        if sequences is not None and (key in self._batches or len(self._batches) < _KEEPERS_AT_MOST):
+            kept = self._batches.setdefault(key, [])
+            if len(kept) < _BATCHES_AT_MOST:
+                kept.append(sequences)
 
     def facts(self) -> dict[str, Any]:
         """``longer``: lines whose calls give a model what the call before gave, longer by one, ``length`` on
@@ -100,10 +98,8 @@ class _Batches(NamedTuple):
         found = [padding for batch in self.kept if (padding := _padding(batch))]
         if len(found) < 2:
             return None
-        means = {
-            name: sum(values) / len(found) for name, *values in zip(_Padding._fields, *found, strict=True)
-        }
-        return {"batches": len(found), **means}
+        columns = zip(_Padding._fields, zip(*found, strict=True), strict=True)
+        return {"batches": len(found), **{name: sum(values) / len(found) for name, values in columns}}
 
 
 def _longer_by_one(before: Shapes, now: Shapes) -> int:

@@ -49,9 +49,7 @@ class Reads:
     """What the calls of a step read. Values go by their numbers (`diagnose.run.child.values`)."""
 
     def __init__(self) -> None:
-        self._uses: dict[
-            int, list[_Results | None]
-        ] = {}  # what a call makes of what it reads; None: reads all
+        self._uses: dict[int, list[_Results | None]] = {}  # what a call makes of it; None: it reads all
         self._sizes: dict[int, int] = {}
         self._made: list[tuple[int, int]] = []  # value, index of the call that made it
 

@@ -101,9 +101,9 @@ class Values:
 class Call:
     """A call before it is made, for what it is given may be written to.
 
-    ``given``: its tensors; ``numbers``: of their values; ``bits``: what they depend on; ``fixed``: the numbers of those that were not made
-    by a call seen. ``number``: of its value; ``asked``: of what it asks for, the same for all gradients that
-    one pass through a graph gives.
+    ``given``: its tensors; ``numbers``: of their values; ``bits``: what they depend on; ``fixed``: the
+    numbers of those that were not made by a call seen. ``number``: of its value; ``asked``: of what it asks
+    for, the same for all gradients that one pass through a graph gives.
     """
 
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
