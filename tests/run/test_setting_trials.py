@@ -21,6 +21,7 @@ from diagnose.run.child.setting_trials import SettingTrials
 @pytest.fixture(autouse=True)
 def settings_as_they_were() -> Iterator[None]:
     threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # of several, one would be tried
     yield
     torch.set_num_threads(threads)
     torch.set_anomaly_enabled(False)
@@ -107,8 +108,22 @@ def test_threads_that_nobody_has_set_are_not_tried(
     trials = trials_of(calls, may_round=True)
     assert trials.begin()
     trials.end()
-    torch.set_num_threads(2)  # as many as there are cores
-    assert not trials_of(calls, may_round=True, threads_set=True).begin()
+    assert [fact["setting"] for fact in trials.facts] == ["threads"]
+
+
+def test_of_several_threads_one_is_tried(calls: CallCounts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never more than the script has set, which are as many as there are cores."""
+    monkeypatch.setattr("diagnose.run.child.setting_trials.usable_cores", lambda: 2)
+    torch.set_num_threads(2)
+    assert not trials_of(calls, threads_set=True).begin()
+    trials, seen, over = trials_of(calls, may_round=True, threads_set=True), [], False
+    assert trials.begin()
+    while not over:
+        seen.append((torch._C.get_num_threads(), torch.get_num_threads()))
+        over = trials.step()
+    assert seen[:6] == [(2, 2), (1, 2), (1, 2), (2, 2), (2, 2), (1, 2)]
+    assert [(fact["setting"], fact["value"]) for fact in trials.facts] == [("one_thread", 1)]
+    assert torch.get_num_threads() == torch._C.get_num_threads() == 2
 
 
 def test_threads_that_the_script_sets_meanwhile_hold_afterwards(

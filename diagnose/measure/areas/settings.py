@@ -68,15 +68,17 @@ def _nan_checks_ms(measured: Measured) -> float | None:
     return measured.timeline_ms(view.host_intervals(asked[by_engine])) if by_engine.any() else None
 
 
-def _mode(name: str, setting: str, meaning: str) -> None:
-    """A selector of a setting: the line that switches it, and what it was found to cost."""
+def _mode(name: str, setting: str, meaning: str, tried: str = "") -> None:
+    """A selector of a setting: the line that switches it, and what it was found to cost when that was
+    ``tried``.
+    """
 
     def places(measured: Measured) -> list[FactPlace] | Missing:
         facts = measured.recording.facts
         if not facts:
             return NO_FACTS
         place = (facts.get("modes") or {}).get(setting) or {"file": "", "line": -1, "function": ""}
-        cost_ms = tried_ms(measured, setting)
+        cost_ms = tried_ms(measured, tried or setting)
         if cost_ms is None and setting == "anomaly_mode":
             cost_ms = _nan_checks_ms(measured)
         return [FactPlace(**place, count_per_step=1.0, ms_per_step=cost_ms)]
@@ -87,6 +89,13 @@ def _mode(name: str, setting: str, meaning: str) -> None:
 _mode("anomaly_detection", "anomaly_mode", "autograd's anomaly detection")
 _mode("deterministic_mode", "deterministic", "deterministic algorithms")
 _mode("thread_setting", "threads", "the number of threads")
+_mode("several_threads", "threads", "computing with several threads", tried="one_thread")
+
+
+@metric("one_thread_gain_share", "share", "Share of the step that a single thread saves, as tried in this run")
+def _one_thread_gain_share(measured: Measured) -> Value | Missing:
+    share = tried_share(measured, "one_thread")
+    return 0.0 if share is ONLY_NOISE else share
 
 
 @metric(

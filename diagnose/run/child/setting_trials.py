@@ -5,8 +5,8 @@ fused updates, without gradients, in turns.
 No recording tells what such a setting costs: it slows everything a little, or what comes in its place takes
 time as well. Results stay what they are, but for the last digits that another number of threads and fused
 updates may change; so these are tried only where the script is stopped afterwards. Only what is in use is
-tried: anomaly detection that is on, a number of threads that the script or its environment has set, updates
-that are not fused, graphs that nobody uses.
+tried: anomaly detection that is on, fewer threads than there are cores (all, where somebody has set them),
+several threads (one), updates that are not fused, graphs that nobody uses.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class SettingTrials:
         self._dataflow = dataflow
         self._settings: list[_Setting] = [_AnomalyOff(calls), _NoGradients(calls, place_for)]
         if may_round_otherwise:
-            self._settings += [_Threads(threads_set), FusedUpdate(calls.optimizers, place_for)]
+            self._settings += [_AllCores(threads_set), _OneThread(), FusedUpdate(calls.optimizers, place_for)]
         self._waiting: list[_Setting] = []
         self._trial: _Trial | Dataflow | None = None
         self._until_ns = self._step_ns = 0
@@ -232,32 +232,29 @@ class _AnomalyOff:
 
 
 class _Threads:
-    """As many threads as there are cores, on a machine whose processor computes the steps, where somebody
-    has set fewer. What the script sets meanwhile holds afterwards.
+    """Another number of threads, where the processor computes the steps. What the script sets meanwhile holds
+    afterwards.
     """
 
-    name = "threads"
+    name = ""
     clock = staticmethod(perf_counter_ns)
 
-    def __init__(self, threads_set: Callable[[], bool]) -> None:
-        self._threads_set = threads_set
+    def __init__(self) -> None:
         self._patches = Patches()
         self._changed = False
 
-    def value(self) -> int | None:
-        cores = usable_cores()
-        is_set = self._threads_set() or any(os.environ.get(name) for name in _THREAD_VARIABLES)
-        return cores if is_set and torch.get_num_threads() < cores and not accelerator.devices() else None
+    def _count(self) -> int:
+        raise NotImplementedError
 
     def begin(self) -> None:
         self._in_force = torch.get_num_threads
-        self._as_is, self._cores = self._in_force(), usable_cores()
+        self._as_is, self._tried = self._in_force(), self._count()
         self._patches.replace(torch, "set_num_threads", self._remembering(torch.set_num_threads))
         self._patches.replace(torch, "get_num_threads", lambda: self._as_is)
 
     def change(self) -> None:
         self._changed = True
-        torch._C.set_num_threads(self._cores)
+        torch._C.set_num_threads(self._tried)
 
     def change_back(self) -> None:
         self._changed = False
@@ -272,9 +269,39 @@ class _Threads:
             original(count)  # which raises where that is no number
             self._as_is = self._in_force()
             if self._changed:
-                torch._C.set_num_threads(self._cores)
+                torch._C.set_num_threads(self._tried)
 
         return set_num_threads
+
+
+class _AllCores(_Threads):
+    """As many as there are cores, where somebody has set fewer."""
+
+    name = "threads"
+
+    def __init__(self, threads_set: Callable[[], bool]) -> None:
+        super().__init__()
+        self._threads_set = threads_set
+
+    def _count(self) -> int:
+        return usable_cores()
+
+    def value(self) -> int | None:
+        is_set = self._threads_set() or any(os.environ.get(name) for name in _THREAD_VARIABLES)
+        fewer = torch.get_num_threads() < self._count()
+        return self._count() if is_set and fewer and not accelerator.devices() else None
+
+
+class _OneThread(_Threads):
+    """One, where there are several: small operators are not worth splitting."""
+
+    name = "one_thread"
+
+    def _count(self) -> int:
+        return 1
+
+    def value(self) -> int | None:
+        return 1 if torch.get_num_threads() > 1 and not accelerator.devices() else None
 
 
 class _NoGradients:
