@@ -224,3 +224,22 @@ def test_a_mode_of_the_scripts_own_stays_on_top() -> None:
         assert not flow.facts["at_once"]
     flow.end()
     assert torch.overrides._get_current_function_mode() is None
+
+
+# ---- checks of distributions
+
+
+def test_checks_of_a_distribution_count_at_the_line_that_asks_for_them() -> None:
+    """Those of its parameters, and those of the value whose probability is asked for."""
+    logits = torch.randn(8, 3)
+
+    def step() -> None:
+        policy = torch.distributions.Categorical(logits=logits)
+        policy.log_prob(policy.sample()).sum()
+        torch.distributions.Normal(logits, 1.0, validate_args=False).log_prob(logits).sum()
+
+    checked = {text_of(one) for one in seen(step)["checks"]}
+    assert checked == {
+        "policy = torch.distributions.Categorical(logits=logits)",
+        "policy.log_prob(policy.sample()).sum()",
+    }

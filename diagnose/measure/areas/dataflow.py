@@ -136,6 +136,11 @@ def _unread_results(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "unread")
 
 
+@fact_selector("distribution_checks", "checking what torch.distributions is given")
+def _distribution_checks(measured: Measured) -> list[FactPlace] | Missing:
+    return _parts_of_torch(measured, "checks")
+
+
 def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
     """As large a part of what torch takes as they took of all calls in the one step that was looked at; and
     of its backward the part that they are of the calls that need gradients.

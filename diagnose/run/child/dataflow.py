@@ -2,7 +2,8 @@
 
 A mode of torch's sees each call with the tensors that it is given and gives. Two things are told from that:
 calls that one line makes again and again though none needs the result of another (`at_once`), calls that ask
-for what an earlier one has computed (`again`), and calls of whose result little is read (`unread`).
+for what an earlier one has computed (`again`), calls of whose result little is read (`unread`), and those by
+which `torch.distributions` checks what it is given (`checks`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter_ns
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -31,16 +32,19 @@ _CALLS_AT_MOST = 50_000
 _GROUPS_AT_MOST = 4_000
 _LINES_AT_MOST = 50
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
+_DISTRIBUTIONS = os.path.join("torch", "distributions", "")
+_CHECKS = {"check", "_validate_sample"}  # functions there; and what Distribution.__init__ does
 _LOADER, _OPTIMIZERS = os.path.join("utils", "data", "dataloader.py"), os.path.join("torch", "optim", "")
 
 
 class _Site(NamedTuple):
     """Where a call was made: by which instructions, from the innermost line of the user's on inwards; and the
-    user's frames as (code, instruction, line), innermost first.
+    user's frames as (code, instruction, line), innermost first. ``checks``: a distribution's arguments.
     """
 
     path: tuple[int, ...]
     frames: tuple[tuple[int, int, Place], ...]
+    checks: bool
 
     @property
     def place(self) -> Place:
@@ -94,6 +98,7 @@ class _Step:
     lines: Counter[Place] = field(default_factory=Counter)  # ns of the calls that a line makes itself
     around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
     again: dict[Place, _Sum] = field(default_factory=dict)
+    checks: dict[Place, _Sum] = field(default_factory=dict)
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
     reads: Reads = field(default_factory=Reads)
     made: list[tuple[Place, int, int]] = field(default_factory=list)  # a call's line, ns, trained ns
@@ -186,6 +191,8 @@ class Dataflow(TorchFunctionMode):
         self._step.lines[site.place] += ns
         for place in site.around:
             self._step.around[place] += ns
+        if site.checks:
+            self._step.checks.setdefault(site.place, _Sum()).add(ns, trained_ns)
         is_view = result._base is not None and call.asked == call.number
         first = self._sites.setdefault(call.asked, site)
         if first is not site and call.computes and not is_view:
@@ -217,17 +224,19 @@ class Dataflow(TorchFunctionMode):
         frame: FrameType | None = _caller()
         path: list[int] = []
         frames: list[tuple[int, int, Place]] = []
+        checks = False
         while frame is not None:
             code = frame.f_code
             file = self._places.user_file(code.co_filename)
             if not frames:
                 path += (id(code), frame.f_lasti)
+                checks = checks or _checks_arguments(code)
             if file:
                 frames.append((id(code), frame.f_lasti, Place(file, frame.f_lineno or -1, code.co_name)))
             elif _OPTIMIZERS in code.co_filename or code.co_filename.endswith(_LOADER):
                 return None
             frame = frame.f_back
-        return _Site(tuple(path), tuple(frames)) if frames else None
+        return _Site(tuple(path), tuple(frames), checks) if frames else None
 
     def _unread(self) -> dict[Place, _Sum]:
         found: dict[Place, _Sum] = {}
@@ -271,6 +280,7 @@ class Dataflow(TorchFunctionMode):
             ],
             "again": _listed(step.again),
             "unread": _listed(self._unread()),
+            "checks": _listed(step.checks),
         }
 
 
@@ -291,6 +301,14 @@ def _caller() -> FrameType | None:
     while frame is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back
     return frame
+
+
+def _checks_arguments(code: CodeType) -> bool:
+    """Whether that is a distribution's function that looks whether values are allowed."""
+    if _DISTRIBUTIONS not in code.co_filename:
+        return False
+    of_base = code.co_name == "__init__" and code.co_filename.endswith("distribution.py")
+    return of_base or code.co_name in _CHECKS
 
 
 def _apart(site: _Site, first: _Site) -> Place:
