@@ -451,6 +451,19 @@ def _iterable_copies(measured: Measured) -> Value | Missing:
     return 1 if shared_out else max(1, int(loader["num_workers"]))
 
 
+@metric(
+    "ranks_with_same_data", "count", "Ranks whose loaders go through the whole dataset each (1: none does)"
+)
+def _ranks_with_same_data(measured: Measured) -> Value | Missing:
+    """Only where torch's own samplers draw from a dataset that is no `Subset`: a script may share out itself."""
+    loader, ranks = feeding_loader(measured), measured.needed("ddp_rank_count")
+    if isinstance(loader, Missing):
+        return loader
+    draws_all = loader.get("sampler") in ("RandomSampler", "SequentialSampler") and not loader.get("iterable")
+    shared_out = loader.get("distributed_sampler") or loader.get("dataset") == "Subset"
+    return int(ranks) if draws_all and not shared_out else 1
+
+
 @fact_selector("loader_made", "the call that makes the loader of the steps")
 def _loader_made(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)

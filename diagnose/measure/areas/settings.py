@@ -92,7 +92,9 @@ _mode("thread_setting", "threads", "the number of threads")
 _mode("several_threads", "threads", "computing with several threads", tried="one_thread")
 
 
-@metric("one_thread_gain_share", "share", "Share of the step that a single thread saves, as tried in this run")
+@metric(
+    "one_thread_gain_share", "share", "Share of the step that a single thread saves, as tried in this run"
+)
 def _one_thread_gain_share(measured: Measured) -> Value | Missing:
     share = tried_share(measured, "one_thread")
     return 0.0 if share is ONLY_NOISE else share

@@ -36,6 +36,7 @@ _VARIABLE_PREFIXES = (
 _VARIABLES = ("LD_PRELOAD", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TOKENIZERS_PARALLELISM")
 # what decides how threads run and memory is allocated
 _DRIVER = "/sys/module/nvidia/version"
+_DEVICES = "/dev/nvidia[0-9]*"
 _QUOTA = "/sys/fs/cgroup/cpu.max"  # microseconds of processor time in each period
 _NAMES = (
     "gomp",
@@ -136,6 +137,11 @@ def _driver_version() -> str | None:
         return None
 
 
+def _nvidia_devices() -> int:
+    """Those that this process, or its container, is given."""
+    return len(glob.glob(_DEVICES))
+
+
 def _libraries() -> list[str] | None:
     """Those of `_LIBRARIES` that are loaded, without version and ending."""
     try:
@@ -156,6 +162,8 @@ _FACTS: dict[str, Callable[[], Any]] = {
     "gpu_capability": _capability,
     "gpu_memory_bytes": lambda: _gpu("total_memory"),
     "driver_version": _driver_version,
+    "nvidia_device_count": _nvidia_devices,
+    "torch_gpu_build": lambda: bool(torch.version.cuda or torch.version.hip or torch.version.xpu),
     "cpu_core_count": usable_cores,
     "machine_core_count": os.cpu_count,
     "memory_available_bytes": _available_memory_bytes,
