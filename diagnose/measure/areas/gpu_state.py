@@ -128,10 +128,10 @@ def _gpu_sharing(measured: Measured) -> list[FactPlace] | Missing:
 fact_metric("gpu_available", "yes/no", "torch sees a GPU")
 
 
-@metric("gpus_without_torch", "count", "NVIDIA GPUs of this machine while torch was built for the CPU only")
-def _gpus_without_torch(measured: Measured) -> Value | Missing:
+@metric("gpu_without_torch", "yes/no", "There is an NVIDIA GPU, and torch was built for the CPU only")
+def _gpu_without_torch(measured: Measured) -> Value | Missing:
     built, count = known(measured.fact("torch_gpu_build")), known(measured.fact("nvidia_device_count"))
-    return 0 if built else int(count)
+    return not built and count > 0
 
 
 def gpu_bytes(measured: Measured) -> int:

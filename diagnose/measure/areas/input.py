@@ -451,11 +451,9 @@ def _iterable_copies(measured: Measured) -> Value | Missing:
     return 1 if shared_out else max(1, int(loader["num_workers"]))
 
 
-@metric(
-    "ranks_with_same_data", "count", "Ranks whose loaders go through the whole dataset each (1: none does)"
-)
+@metric("ranks_with_same_data", "count", "Ranks whose loaders each go through the whole dataset")
 def _ranks_with_same_data(measured: Measured) -> Value | Missing:
-    """Only where torch's own samplers draw from a dataset that is no `Subset`: a script may share out itself."""
+    """1 unless torch's own samplers draw from a dataset that is no `Subset`: scripts may share out."""
     loader, ranks = feeding_loader(measured), measured.needed("ddp_rank_count")
     if isinstance(loader, Missing):
         return loader

@@ -93,7 +93,7 @@ _mode("several_threads", "threads", "computing with several threads", tried="one
 
 
 @metric(
-    "one_thread_gain_share", "share", "Share of the step that a single thread saves, as tried in this run"
+    "one_thread_gain_share", "share", "Share of the step that one thread alone saves, as tried in this run"
 )
 def _one_thread_gain_share(measured: Measured) -> Value | Missing:
     share = tried_share(measured, "one_thread")
