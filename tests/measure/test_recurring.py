@@ -9,7 +9,7 @@ import pytest
 
 from diagnose.compare.noise import Run
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.areas.recurring import kind_of
+from diagnose.measure.areas.recurring import kind_of, set_to
 from diagnose.measure.metrics import Measured, Missing
 from diagnose.measure.periods import mean_of_periods, period_of, spread, whole_periods
 from diagnose.measure.processor import Stretches
@@ -175,3 +175,20 @@ def test_a_run_in_periods_is_not_noisy() -> None:
     run = Run.__new__(Run)
     run.__dict__["steps_ms"] = np.array([3.0, 60.0] * 10)
     assert run.spread_ms == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "number"),
+    [
+        ("preview", 'ap.add_argument("--preview", type=int, default=20)', 20),
+        ("log_every", 'ap.add_argument("--log-every", type=int, help="steps",\n    default=50)', 50),
+        ("save_every", "class Config:\n    save_every: int = 200", 200),
+        ("SAVE", "SAVE = 1000", 1000),
+        ("eval_every", 'cfg = {"eval_every": 25}', 25),
+        ("every", "run(every=10)", 10),
+        ("every", "save_every = 10", None),
+        ("every", "every = args.every", None),
+    ],
+)
+def test_the_number_that_a_name_stands_for(name: str, text: str, number: int | None) -> None:
+    assert set_to(name, text) == number

@@ -167,3 +167,22 @@ def test_rounds_grow_where_the_full_one_is_long() -> None:
     *short, last = schedule.rounds(full, None, 2_000_000)
     assert [sum(counts(one).values()) for one in short] == [7, 42, 252]
     assert last is full
+
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("steps_ms", "awaited"),
+    [
+        ([10] * 30, False),
+        ([10] * 20 + [300] + [10] * 9, True),  # 290 of 590 ms
+        ([10] * 10 + [300] + [10] * 19 + [300], False),  # it has come back
+        ([10] * 10 + [150, 160, 10] + [10] * 17, True),  # two in a row are one occasion
+        ([10] * 20 + [300] + [10] * 400, False),  # 290 ms are 6 % of 4.5 s by now
+        ([10] * 15 + [29] + [10] * 4, False),  # less than three times as long
+        ([10] * 1000 + [3000], False),  # ten seconds are over
+    ],
+)
+def test_plain_steps_go_on_until_a_long_one_comes_back(steps_ms: list[int], awaited: bool) -> None:
+    assert schedule.awaits_another([ms * MS for ms in steps_ms]) is awaited

@@ -124,9 +124,18 @@ def _by_condition(work: Recurring, sources: Sources) -> int | None:
         indent = _indent(line)
         if re.match(r"\s*(for|while|def|class)\b", line):
             return None
-        if found := re.match(r"\s*(?:el)?if\b[^#]*%\s*(\d+)", line):
-            return int(found[1]) or None
+        if found := re.match(r"\s*(?:el)?if\b[^#]*%\s*([\w.]+)", line):
+            modulus = found[1].rpartition(".")[2]
+            return (int(modulus) if modulus.isdecimal() else set_to(modulus, "\n".join(text))) or None
     return None
+
+
+def set_to(name: str, text: str) -> int | None:
+    """The number that the file gives a name: as an option's default, a keyword's, or by an assignment."""
+    option = rf"--{name.replace('_', '[-_]')}['\"][^)]*?\bdefault\s*=\s*(\d+)\b"
+    assigned = rf"\b{name}['\"]?\s*(?::\s*int\s*)?[=:]\s*(\d+)\b"
+    found = re.search(option, text, re.DOTALL) or re.search(assigned, text)
+    return int(found[1]) if found else None
 
 
 def _indent(line: str) -> int:

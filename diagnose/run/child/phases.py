@@ -48,6 +48,7 @@ _TEXTS = {
     "detail": "recording source lines",
 }
 _FIRST_LOOK = "taking a first look, in case the script ends soon"  # the short round
+_AGAIN = "timing plain steps, until a long one comes back"
 _TRYING = "trying settings"
 _WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
 _a_profiler_runs = torch.autograd._profiler_enabled
@@ -92,6 +93,7 @@ class Phases:
         self._device_ticks = DeviceTicks()
         self._tick_devices: Callable[[], None] | None = None  # in a plain phase where a device is in use
         self._calibrated = self._after_session = self._plain_first = False
+        self._awaited = False  # something in the plain steps, to come back
         self._early = ""  # the phase that is recorded while the script warms up
         self._early_from = self._early_until = 0  # ticks
         # the tick and the time from which the phase's end is considered
@@ -361,7 +363,19 @@ class Phases:
             return True
         budget, steps = self._rounds[0][self._name], (number - self._first_tick) // self._period
         used_up = now_ns >= self._next_ns and budget.used_up(steps, now_ns - self._tick_ns[0])
+        used_up = used_up and not (self._name == "plain" and budget.least_ns and self._awaits_another())
         return self._coordinator.ends(self._clock, self._name, self._period, lambda: used_up)
+
+    def _awaits_another(self) -> bool:
+        """Ranks that train together do not: each would wait for something else."""
+        begins = self._tick_ns[:: self._period]
+        awaits = self._coordinator.alone and schedule.awaits_another(
+            [end - begin for begin, end in itertools.pairwise(begins)]
+        )
+        if awaits and not self._awaited:
+            self._awaited = True
+            self._coordinator.announce(Stage(_AGAIN))
+        return awaits
 
     @property
     def _was_cut(self) -> bool:

@@ -36,6 +36,8 @@ _FIRST_LOOK = {"plain": 1, "timeline": 2, "detail": 1}  # of a script on a GPU t
 _TO_SHORT_TIMELINE = 9
 _GROWTH = 6  # times the steps of the round before, as long as the full one is twice that
 _NEVER_NS = 1 << 62
+_LONG = 3  # times the median step
+_WORTH = 0.08  # of the time: what recurring work has to take for a rule to name it
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,18 @@ def settled(step_ns: Sequence[int], elapsed_ns: int, *, timed: bool = True) -> b
     return (
         max(last) <= _SETTLED_SPREAD * min(last) or len(step_ns) >= WARMUP_STEPS or elapsed_ns >= _WARMUP_NS
     )
+
+
+def awaits_another(step_ns: Sequence[int]) -> bool:
+    """Whether one step, or several in a row, were so long that what they did would matter if it came back:
+    then plain steps go on until it does, or until it matters no more, and ten seconds at most.
+    """
+    median = sorted(step_ns)[len(step_ns) // 2]
+    is_long = [ns > _LONG * median for ns in step_ns]
+    occasions = sum(now and not before for before, now in zip([False, *is_long], is_long, strict=False))
+    extra_ns = sum(ns - median for ns, long in zip(step_ns, is_long, strict=True) if long)
+    elapsed_ns = sum(step_ns)
+    return occasions == 1 and extra_ns >= _WORTH * elapsed_ns and elapsed_ns < _PHASE_NS
 
 
 def period(sources: Sequence[object]) -> int:
