@@ -18,12 +18,15 @@ LINES = HERE.read_text().splitlines()
 HEAD, X = nn.Linear(16, 500), torch.randn(4, 10, 16)
 
 
-def unread_of(step: Callable[[], object]) -> dict[str, int]:
+def unread_of(step: Callable[[], object], then: Callable[[], object] | None = None) -> dict[str, int]:
     """By the line's text: how many calls have results that are mostly not read."""
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     assert flow.begin()
     step()
-    flow.step()
+    assert not flow.step()
+    if then is not None:
+        then()
+    assert flow.step()
     assert flow.facts is not None
     return {LINES[line["line"] - 1].strip(): line["call_count"] for line in flow.facts["unread"]}
 
@@ -88,3 +91,14 @@ def test_scores_of_all_items_of_which_some_are_picked() -> None:
         scores.gather(1, wanted).sum()
 
     assert list(unread_of(step)) == ["scores = users @ items.t()"]
+
+
+def test_what_the_next_step_reads_is_read() -> None:
+    """A step that ends with the model's call: the next one picks, or reads all."""
+    kept = []
+
+    def step() -> None:
+        kept.append(HEAD(X))
+
+    assert unread_of(step, lambda: kept[-1][:, -1].sum()) == {"kept.append(HEAD(X))": 1}
+    assert unread_of(step, lambda: (kept[-1][:, -1].sum(), kept[-1].sum())) == {}

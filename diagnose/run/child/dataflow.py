@@ -1,4 +1,5 @@
-"""What the script's calls of torch depend on, for one step once all is recorded.
+"""What the script's calls of torch depend on, for one step once all is recorded; and what the next one reads
+of it, for a step may end between a model's call and the use of its result.
 
 A mode of torch's sees each call with the tensors that it is given and gives. Two things are told from that:
 calls that one line makes again and again though none needs the result of another (`at_once`), calls that ask
@@ -100,18 +101,19 @@ class _Step:
     again: dict[Place, _Sum] = field(default_factory=dict)
     checks: dict[Place, _Sum] = field(default_factory=dict)
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
-    reads: Reads = field(default_factory=Reads)
-    made: list[tuple[Place, int, int]] = field(default_factory=list)  # a call's line, ns, trained ns
 
 
 class Dataflow(TorchFunctionMode):
-    """`begin` at the end of a step, `step` at the end of the next one."""
+    """`begin` at the end of a step, then `step` at the end of each until it returns True."""
 
     def __init__(self, places: Places) -> None:
         super().__init__()
         self._places = places
         self.facts: dict[str, Any] | None = None
         self._entered = self._looks = False
+        self._first_calls: int | None = None  # how many calls the first step made; None while it goes on
+        self._reads = Reads()
+        self._made: list[tuple[Place, int, int]] = []  # of each call its line, ns, and ns if it is trained
 
     def begin(self) -> bool:
         """Whether the next step is looked at: no compiled one, for which a mode makes another program."""
@@ -124,8 +126,15 @@ class Dataflow(TorchFunctionMode):
         return True
 
     def step(self) -> bool:
-        """The step has ended; True, for one is enough."""
-        self.facts = attempt("looking at the dataflow", self._told, None)
+        """A step has ended. Whether it was the second one."""
+        if self._first_calls is None:
+            self.facts = attempt("looking at the dataflow", self._told, None)
+            self._first_calls, self._calls, self._step = len(self._made), 0, _Step()
+            self._segment += 1
+            return self.facts is None
+        if self.facts is not None:
+            # as much of a call's time as of its result is not read
+            self.facts["unread"] = attempt("looking at what is read", self._unread, [])
         self.end()
         return True
 
@@ -145,6 +154,8 @@ class Dataflow(TorchFunctionMode):
         self._bits: dict[tuple[tuple[int, ...], int], list[int]] = {}  # of groups, by path and segment
         self._calls = self._group_count = self._segment = 0
         self._step = _Step()
+        self._first_calls = None
+        self._reads, self._made = Reads(), []
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
@@ -180,10 +191,10 @@ class Dataflow(TorchFunctionMode):
         if site is not None:
             self._add(call, site, results[0], ns)
             bits |= self._bit(call, site, results[0], ns)
-            self._step.made.append((site.place, ns, ns if results[0].requires_grad else 0))
+            self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
         self._values.given_back(call, results, bits)
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
-        self._step.reads.call(len(self._step.made) - 1, call.name if site else "", call.numbers, numbered)
+        self._reads.call(len(self._made) - 1, call.name if site else "", call.numbers, numbered)
 
     def _add(self, call: Call, site: _Site, result: Tensor, ns: int) -> None:
         trained_ns = ns if result.requires_grad else 0
@@ -238,18 +249,19 @@ class Dataflow(TorchFunctionMode):
             frame = frame.f_back
         return _Site(tuple(path), tuple(frames), checks) if frames else None
 
-    def _unread(self) -> dict[Place, _Sum]:
+    def _unread(self) -> list[dict[str, Any]]:
+        """Of calls of the first step."""
         found: dict[Place, _Sum] = {}
-        for index, share in self._step.reads.unread():
-            place, ns, trained_ns = self._step.made[index]
-            found.setdefault(place, _Sum()).add(round(ns * share), round(trained_ns * share))
-        return found
+        for index, share in self._reads.unread():
+            place, ns, trained_ns = self._made[index]
+            if index < (self._first_calls or 0):
+                found.setdefault(place, _Sum()).add(round(ns * share), round(trained_ns * share))
+        return _listed(found)
 
     def _told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
         ``rounds``; ``around``: all calls under a line, and those of such loops; ``again``: by the line that
-        asks for values that are there; ``unread``: of calls, as much of their time as of their result is not
-        read.
+        asks for values that are there.
         """
         step = self._step
         at_once: dict[Place, _Sum] = {}
@@ -279,7 +291,6 @@ class Dataflow(TorchFunctionMode):
                 for place, ns in step.around.most_common(_LINES_AT_MOST)
             ],
             "again": _listed(step.again),
-            "unread": _listed(self._unread()),
             "checks": _listed(step.checks),
         }
 
