@@ -8,6 +8,8 @@ import pandas as pd
 from diagnose.measure.areas.user_code import PLACE
 from diagnose.measure.measured import (
     NO_CALLS_SEEN,
+    NO_STEPS,
+    NOT_RECORDED,
     FactPlace,
     Measured,
     Missing,
@@ -96,6 +98,26 @@ def _untrained_backward(measured: Measured) -> list[FactPlace] | Missing:
         )
         for line, rows in by_line.items()
     ]
+
+
+@fact_selector(
+    "cleared_backward", "the backward for gradients that are cleared before an optimizer uses them"
+)
+def _cleared_backward(measured: Measured) -> list[FactPlace] | Missing:
+    """Of the calls of the model whose gradients these are."""
+    told, view = measured.recording.facts.get("cleared_gradients"), measured.timeline
+    if told is None or view is None:
+        return NOT_RECORDED if view is not None else NO_STEPS
+    forwards = view.named(view.marked("forward") & view.on_training_thread)
+    places = view.host[PLACE].iloc[forwards]
+    found = []
+    for line in told:
+        rows = forwards[((places["file"] == line["file"]) & (places["line"] == line["line"])).to_numpy()]
+        wasted = line["wasted_count"] / (line["wasted_count"] + line["useful_count"])
+        ms = measured.timeline_ms(_backward_of(view, view.host_intervals(rows))) * wasted
+        place = (line["file"], line["line"], line["function"])
+        found.append(FactPlace(*place, wasted * len(rows) / view.step_count, ms))
+    return found
 
 
 def _backward_of(view: Selection, spans: Intervals) -> Intervals:

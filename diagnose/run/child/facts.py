@@ -47,7 +47,7 @@ class Facts:
         """`place_for(kind)`: see `Marks`."""
         self.places = places
         self.calls = CallCounts(places)
-        self.zero_grads, self.uploads = ZeroGrads(places), Uploads(places)
+        self.zero_grads, self.uploads = ZeroGrads(places, self.calls.graphs.cleared), Uploads(places)
         self.plain = PlainPhase(place_for, places)
         self.own_profiler_share = 0.0
         self.profiler_costs: dict[str, int] | None = None  # see `measured_costs`
@@ -140,6 +140,7 @@ class Facts:
             "accelerator": lambda: accelerator.facts(self._parameters_on(models, optimizers)),
             "modes": self._modes.facts,
             "graphs": self.calls.graphs.facts,
+            "cleared_gradients": self.calls.graphs.cleared.facts,
         }
         facts = {name: attempt(f"reading the fact {name}", reader, None) for name, reader in read.items()}
         facts["optimizers"] = _of_each(

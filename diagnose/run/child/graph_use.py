@@ -1,4 +1,5 @@
-"""Whether the graphs that forwards build for autograd are ever used: by the line that calls the model.
+"""Whether the graphs that forwards build for autograd are ever used, and whether their gradients are: by the
+line that calls the model.
 
 A hook on the first node of each graph tells when a backward runs through it; the hook dies with the graph.
 """
@@ -13,6 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from .cleared import Cleared
 from .guard import guarded
 from .inspection import compiler_in_use
 from .places import Place, Places
@@ -27,6 +29,7 @@ class GraphUse:
 
     def __init__(self, places: Places) -> None:
         self._places = places
+        self.cleared = Cleared()
         self.forget()
 
     def forget(self) -> None:
@@ -34,6 +37,7 @@ class GraphUse:
         self._built: Counter[Place] = Counter()
         self._graphs: list[weakref.ref[_Graph]] = []  # that lived when last seen
         self._used: Counter[Place] = Counter()
+        self.cleared.forget()
 
     def watched(self, module: nn.Module, frame: FrameType) -> _Watch | None:
         """A context for the call; None where nothing is built, or may be hooked."""
@@ -62,8 +66,10 @@ class GraphUse:
         ]
 
     @guarded("watching what is built for autograd")
-    def built(self, place: Place, output: Any) -> None:
-        graph = _Graph(self, place)
+    def built(self, model: nn.Module, place: Place, given: Any, output: Any) -> None:
+        # what is given may be trained through the model: then its backward is needed, whoever clears what
+        is_end = not any(tensor.requires_grad for tensor in tensors_in(given))
+        graph = _Graph(self, place, weakref.ref(model) if is_end else None)
         nodes = [
             tensor.grad_fn
             for tensor, _ in zip(tensors_in((output,)), range(_OUTPUTS_AT_MOST), strict=False)
@@ -75,8 +81,12 @@ class GraphUse:
             self._built[place] += 1
             self._graphs.append(weakref.ref(graph))
 
-    def used(self, place: Place) -> None:
+    @guarded("watching what a backward runs through")
+    def used(self, place: Place, known: weakref.ref[nn.Module] | None) -> None:
         self._used[place] += 1
+        model = known() if known is not None else None
+        if model is not None:
+            self.cleared.went_backward(model, place)
 
     def _kept(self) -> Counter[Place]:
         self._graphs = [
@@ -88,15 +98,15 @@ class GraphUse:
 class _Graph:
     """Lives as long as the hooks on the nodes of its forward's outputs do."""
 
-    def __init__(self, uses: GraphUse, place: Place) -> None:
-        self.place, self._uses = place, uses
+    def __init__(self, uses: GraphUse, place: Place, model: weakref.ref[nn.Module] | None) -> None:
+        self.place, self._uses, self._model = place, uses, model
         self.is_used = False
 
     def use(self, gradients: Any) -> None:
         """A backward runs through the graph."""
         if not self.is_used:
             self.is_used = True
-            self._uses.used(self.place)
+            self._uses.used(self.place, self._model)
 
 
 class _Watch:
@@ -106,12 +116,12 @@ class _Watch:
         self._uses, self._module, self._place = uses, module, place
 
     def __enter__(self) -> None:
-        self._hook = self._module.register_forward_hook(self._called)
+        self._hook = self._module.register_forward_hook(self._called, with_kwargs=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._hook.remove()
 
-    def _called(self, module: nn.Module, args: Any, output: Any) -> None:
-        self._uses.built(self._place, output)
+    def _called(self, module: nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> None:
+        self._uses.built(module, self._place, (*args, *kwargs.values()), output)

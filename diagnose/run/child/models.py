@@ -120,6 +120,7 @@ class CallCounts(Observer):
         known = self._optimizers.get(id(optimizer))
         if known is None or known() is not optimizer:
             self._optimizers[id(optimizer)] = weakref.ref(optimizer)
+        self.graphs.cleared.steps(optimizer)
 
     def begin(self) -> None:
         """The marks are about to be installed: of the calls before nothing is known."""

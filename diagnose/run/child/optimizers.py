@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import Optimizer
 
+from .cleared import Cleared
 from .guard import guarded
 from .patching import Patches
 from .places import NOWHERE, Place, Places
@@ -42,8 +43,8 @@ def _state_bytes(optimizer: Optimizer) -> int | None:
 class ZeroGrads:
     """Counts, while a profiler of ours records, the calls of `zero_grad` of optimizers and modules."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, places: Places, cleared: Cleared) -> None:
+        self._places, self._cleared = places, cleared
         self._counts = {True: 0, False: 0}  # by `set_to_none`
         self._place = NOWHERE
         self._patches = Patches()
@@ -70,6 +71,7 @@ class ZeroGrads:
     def _counting(self, original: Callable[..., None]) -> Callable[..., None]:
         def zero_grad(owner: Any, /, *args: Any, **kwargs: Any) -> None:
             self._count(args, kwargs, sys._getframe(1))
+            self._cleared.clears(owner)
             original(owner, *args, **kwargs)
 
         return zero_grad

@@ -1,0 +1,81 @@
+"""Gradients that are cleared before an optimizer uses them: by the line that calls the model they belong to.
+
+A loss of one model that hangs on another one gives that one's parameters gradients too. If the next thing to
+happen to those is `zero_grad`, the backward through that model was for nothing.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from torch import nn
+
+from .guard import guarded
+from .places import Place
+
+_PROBES = 3  # parameters of a model whose gradients are looked at
+
+
+class Cleared:
+    """Told what happens while marks are installed."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start counting again."""
+        self._waiting: dict[int, list[Place]] = {}  # calls that a backward ran through since, by model
+        self._models: dict[int, weakref.ref[nn.Module]] = {}
+        self._used_by_step: dict[int, tuple[Any, ...]] = {}  # gradients as the last step of theirs found them
+        self._wasted: Counter[Place] = Counter()
+        self._useful: Counter[Place] = Counter()
+
+    def went_backward(self, model: nn.Module, place: Place) -> None:
+        """Through a call of the model that was given nothing which is trained."""
+        self._models[id(model)] = weakref.ref(model)
+        self._waiting.setdefault(id(model), []).append(place)
+
+    @guarded("watching whose gradients are used")
+    def steps(self, optimizer: Any) -> None:
+        """The optimizer is about to step."""
+        for model in self._models_with(
+            parameter for group in optimizer.param_groups for parameter in group["params"]
+        ):
+            self._useful.update(self._waiting.pop(id(model), []))
+            self._used_by_step[id(model)] = _gradients(model)
+
+    @guarded("watching whose gradients are cleared")
+    def clears(self, owner: Any) -> None:
+        """`zero_grad` of an optimizer or a module is about to run."""
+        groups = (
+            owner.param_groups if hasattr(owner, "param_groups") else [{"params": list(owner.parameters())}]
+        )
+        for model in self._models_with(parameter for group in groups for parameter in group["params"]):
+            calls, before = self._waiting.pop(id(model), []), self._used_by_step.get(id(model))
+            if before is not None and before != _gradients(model):
+                self._wasted.update(calls)
+
+    def facts(self) -> list[dict[str, Any]]:
+        return [
+            {**place._asdict(), "wasted_count": count, "useful_count": self._useful[place]}
+            for place, count in self._wasted.items()
+        ]
+
+    def _models_with(self, parameters: Iterable[Any]) -> list[nn.Module]:
+        """Those with a trained parameter among these."""
+        theirs = {id(parameter) for parameter in parameters}
+        models = [model for known in self._models.values() if (model := known()) is not None]
+        return [
+            model
+            for model in models
+            if any(id(parameter) in theirs for parameter in model.parameters() if parameter.requires_grad)
+        ]
+
+
+def _gradients(model: nn.Module) -> tuple[Any, ...]:
+    """Which they are and how often they were written to, of some."""
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None][:_PROBES]
+    return tuple((id(gradient), gradient._version) for gradient in gradients)

@@ -1,0 +1,108 @@
+"""Gradients that are cleared before they are used: of small models trained here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from diagnose.run.child.graph_use import GraphUse
+from diagnose.run.child.places import Places
+
+HERE = Path(__file__)
+LINES = HERE.read_text().splitlines()
+
+
+class Job:
+    """A generator and a discriminator, their optimizers, and what is told of them."""
+
+    def __init__(self) -> None:
+        self.uses = GraphUse(Places(str(HERE.parent), str(HERE.parent)))
+        self.g, self.d = nn.Linear(2, 4), nn.Linear(4, 1)
+        self.optimizers = {id(net): torch.optim.SGD(net.parameters(), 0.1) for net in (self.g, self.d)}
+
+    def call(self, net: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        with self.uses.watched(net, sys._getframe(1)) or nullcontext():
+            return net(x)  # type: ignore[no-any-return]
+
+    def step(self, net: nn.Module) -> None:
+        self.uses.cleared.steps(self.optimizers[id(net)])
+        self.optimizers[id(net)].step()
+
+    def clear(self, owner: Any) -> None:
+        owner = self.optimizers.get(id(owner), owner)
+        self.uses.cleared.clears(owner)
+        owner.zero_grad()
+
+    def told(self) -> dict[str, tuple[int, int]]:
+        """By the line's text: calls whose backward was for nothing, and those whose was not."""
+        return {
+            LINES[one["line"] - 1].strip(): (one["wasted_count"], one["useful_count"])
+            for one in self.uses.cleared.facts()
+        }
+
+
+def rounds(job: Job, one_round: Callable[[], None]) -> dict[str, tuple[int, int]]:
+    for _ in range(4):
+        one_round()
+    return job.told()
+
+
+def test_a_generator_that_is_not_detached_goes_backward_for_nothing() -> None:
+    """In the first round nothing is known of gradients before: three of four."""
+    job = Job()
+
+    def one_round() -> None:
+        job.clear(job.d)
+        fake = job.call(job.g, torch.randn(3, 2))
+        (job.call(job.d, torch.randn(3, 4)).mean() - job.call(job.d, fake).mean()).backward()
+        job.step(job.d)
+        job.clear(job.g)
+        image = job.call(job.g, torch.randn(3, 2))
+        job.call(job.d, image).mean().backward()
+        job.step(job.g)
+
+    assert rounds(job, one_round) == {"fake = job.call(job.g, torch.randn(3, 2))": (3, 0)}
+
+
+@pytest.mark.parametrize(
+    "how", ["detached", "accumulated", "cleared after the step", "cleared by the module"]
+)
+def test_what_is_used_is_not_for_nothing(how: str) -> None:
+    job = Job()
+
+    def one_round() -> None:
+        if how != "cleared after the step":
+            job.clear(job.g if how == "cleared by the module" else job.optimizers[id(job.g)])
+        for _ in range(3 if how == "accumulated" else 1):
+            job.call(job.g, torch.randn(3, 2)).mean().backward()
+        if how == "detached":
+            job.clear(job.d)
+            fake = job.call(job.g, torch.randn(3, 2)).detach()
+            job.call(job.d, fake).mean().backward()
+            job.step(job.d)
+        job.step(job.g)
+        if how == "cleared after the step":
+            job.clear(job.g)
+
+    assert rounds(job, one_round) == {}
+
+
+def test_gradients_of_inputs_alone_leave_those_of_weights_as_they_are() -> None:
+    """As of an energy that is sampled from: the weights' gradients are those of the last step."""
+    job = Job()
+
+    def one_round() -> None:
+        x = torch.randn(3, 2)
+        torch.autograd.grad(job.call(job.g, x).sum(), job.g.weight)
+        job.clear(job.g)
+        job.call(job.g, x).mean().backward()
+        job.step(job.g)
+
+    assert rounds(job, one_round) == {}
