@@ -100,9 +100,7 @@ def _untrained_backward(measured: Measured) -> list[FactPlace] | Missing:
     ]
 
 
-@fact_selector(
-    "cleared_backward", "the backward for gradients that are cleared before an optimizer uses them"
-)
+@fact_selector("cleared_backward", "the backward for gradients that are cleared before they are used")
 def _cleared_backward(measured: Measured) -> list[FactPlace] | Missing:
     """Of the calls of the model whose gradients these are."""
     told, view = measured.recording.facts.get("cleared_gradients"), measured.timeline

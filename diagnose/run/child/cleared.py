@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from torch import nn
@@ -41,19 +40,14 @@ class Cleared:
     @guarded("watching whose gradients are used")
     def steps(self, optimizer: Any) -> None:
         """The optimizer is about to step."""
-        for model in self._models_with(
-            parameter for group in optimizer.param_groups for parameter in group["params"]
-        ):
+        for model in self._models_with(optimizer):
             self._useful.update(self._waiting.pop(id(model), []))
             self._used_by_step[id(model)] = _gradients(model)
 
     @guarded("watching whose gradients are cleared")
     def clears(self, owner: Any) -> None:
         """`zero_grad` of an optimizer or a module is about to run."""
-        groups = (
-            owner.param_groups if hasattr(owner, "param_groups") else [{"params": list(owner.parameters())}]
-        )
-        for model in self._models_with(parameter for group in groups for parameter in group["params"]):
+        for model in self._models_with(owner):
             calls, before = self._waiting.pop(id(model), []), self._used_by_step.get(id(model))
             if before is not None and before != _gradients(model):
                 self._wasted.update(calls)
@@ -64,9 +58,10 @@ class Cleared:
             for place, count in self._wasted.items()
         ]
 
-    def _models_with(self, parameters: Iterable[Any]) -> list[nn.Module]:
-        """Those with a trained parameter among these."""
-        theirs = {id(parameter) for parameter in parameters}
+    def _models_with(self, owner: Any) -> list[nn.Module]:
+        """Those that have a trained parameter in common with an optimizer or a module."""
+        groups = getattr(owner, "param_groups", None) or [{"params": owner.parameters()}]
+        theirs = {id(parameter) for group in groups for parameter in group["params"]}
         models = [model for known in self._models.values() if (model := known()) is not None]
         return [
             model
