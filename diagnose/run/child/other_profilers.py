@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import torch
 from torch.autograd import profiler as autograd_profiler
 
-from .guard import guarded
+from .guard import attempt, guarded
 from .patching import Patches
 
 
@@ -62,7 +62,9 @@ class OtherProfilers:
             if self._silence(profiler):
                 return None
             self._notice(profiler)
-            with self._around_start():
+            with ExitStack() as around:
+                what = "taking our wrappers away while a profiler starts"
+                attempt(what, lambda: around.enter_context(self._around_start()), None)
                 return start(profiler)
 
         def __exit__(profiler: Any, *error: Any) -> Any:
