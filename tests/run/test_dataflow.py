@@ -245,3 +245,19 @@ def test_checks_of_a_distribution_count_at_the_line_that_asks_for_them() -> None
         "policy = torch.distributions.Categorical(logits=logits)",
         "policy.log_prob(policy.sample()).sum()",
     }
+
+
+def test_what_is_computed_again_is_told_by_the_line_that_computes_it_too() -> None:
+    adjacency = torch.rand(5, 5)
+
+    def normalised() -> torch.Tensor:
+        return adjacency / adjacency.sum(1)
+
+    def step() -> None:
+        first = normalised()
+        second = normalised()
+        (first + second).sum()
+
+    told = seen(step)
+    assert [text_of(one) for one in told["again"]] == ["second = normalised()"]
+    assert [text_of(one) for one in told["computed_again"]] == ["return adjacency / adjacency.sum(1)"]

@@ -20,9 +20,11 @@ from diagnose.measure.measured import (
     Missing,
     Value,
     fact_selector,
+    known,
     metric,
 )
 from diagnose.measure.selection import Selection
+from diagnose.measure.sources import Sources
 from diagnose.measure.view import NO_ROWS, Rows
 
 # ms that a call on a small tensor takes whatever its size, forward and backward with Python between them:
@@ -32,6 +34,7 @@ FIXED_MS = 0.015
 ROW_BACKWARD = r"\b(Select|Slice|Index|Narrow|Unbind)Backward\d"
 
 
+MOST_LINES = 3  # named in a text
 TORCH_ROWS = ("forward", "backward", "optimizer", "operators")  # of the ledger
 NOT_ON_A_GPU = Missing("what a call costs on a GPU is not known from the host")
 
@@ -47,15 +50,15 @@ def _dataflow(measured: Measured) -> dict[str, Any] | Missing:
 
 
 def _loops(measured: Measured) -> list[_Loop] | Missing:
-    known, view = _dataflow(measured), measured.detail
-    if isinstance(known, Missing):
-        return known
+    told, view = _dataflow(measured), measured.detail
+    if isinstance(told, Missing):
+        return told
     if view is None:
         return NO_CALLS_SEEN
     backward = backward_of_lines(view)
     return [
         loop
-        for line in known["at_once"]
+        for line in told["at_once"]
         if (loop := _loop(measured, view, line, backward.get((line["file"], line["line"]), NO_ROWS)))
     ]
 
@@ -116,12 +119,12 @@ def _calls_at_once_gain_share(measured: Measured) -> Value | Missing:
 )
 def _forwards_need_each_other(measured: Measured) -> Value | Missing:
     """By the lines that call it; not where that was not recorded."""
-    known, view = _dataflow(measured), measured.timeline
-    if isinstance(known, Missing) or view is None:
+    told, view = _dataflow(measured), measured.timeline
+    if isinstance(told, Missing) or view is None:
         return False
     called = places_of(view, view.named(view.marked("forward") & view.on_training_thread))
     lines = {(place.file, place.line) for place in called}
-    under = [line for line in known.get("around", []) if (line["file"], line["line"]) in lines]
+    under = [line for line in told.get("around", []) if (line["file"], line["line"]) in lines]
     independent_ns = sum(line["independent_ns"] for line in under)
     return 2 * independent_ns < sum(line["ns"] for line in under)
 
@@ -129,6 +132,16 @@ def _forwards_need_each_other(measured: Measured) -> Value | Missing:
 @fact_selector("values_again", "calls that are given exactly what an earlier one in the step was given")
 def _values_again(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "again")
+
+
+@metric("values_again_at", "", "Lines that compute them, costliest first")
+def _values_again_at(measured: Measured) -> Value | Missing:
+    """Up to three, which often are in a function that several others call."""
+    lines = known(_dataflow(measured)).get("computed_again")
+    if not lines:
+        return NOT_RECORDED
+    shown = Sources(measured.recording).shown
+    return ", ".join(f"{shown(line['file'])}:{line['line']}" for line in lines[:MOST_LINES])
 
 
 @fact_selector("unread_results", "computing numbers that nothing in the step reads")
@@ -145,18 +158,18 @@ def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
     """As large a part of what torch takes as they took of all calls in the one step that was looked at; and
     of its backward the part that they are of the calls that need gradients.
     """
-    known, view = _dataflow(measured), measured.timeline
-    if isinstance(known, Missing) or view is None:
-        return known if isinstance(known, Missing) else NO_STEPS
+    told, view = _dataflow(measured), measured.timeline
+    if isinstance(told, Missing) or view is None:
+        return told if isinstance(told, Missing) else NO_STEPS
     if view.has_device:
         return NOT_ON_A_GPU
-    if what not in known:
+    if what not in told:
         return NOT_RECORDED
     torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
     found = []
-    for line in known[what]:
-        backward_ns = known["backward_ns"] * line["trained_ns"] / max(known["trained_ns"], 1)
-        share = min(1.0, (line["ns"] + backward_ns) / max(known["calls_ns"], 1))
+    for line in told[what]:
+        backward_ns = told["backward_ns"] * line["trained_ns"] / max(told["trained_ns"], 1)
+        share = min(1.0, (line["ns"] + backward_ns) / max(told["calls_ns"], 1))
         place = (line["file"], line["line"], line["function"])
         found.append(FactPlace(*place, float(line["call_count"]), share * torch_ms))
     return found

@@ -99,6 +99,7 @@ class _Step:
     lines: Counter[Place] = field(default_factory=Counter)  # ns of the calls that a line makes itself
     around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
     again: dict[Place, _Sum] = field(default_factory=dict)
+    computed_again: Counter[Place] = field(default_factory=Counter)  # ns, by the line that computes
     checks: dict[Place, _Sum] = field(default_factory=dict)
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
 
@@ -208,6 +209,7 @@ class Dataflow(TorchFunctionMode):
         first = self._sites.setdefault(call.asked, site)
         if first is not site and call.computes and not is_view:
             self._step.again.setdefault(_apart(site, first), _Sum()).add(ns, trained_ns)
+            self._step.computed_again[site.place] += ns
 
     def _bit(self, call: Call, site: _Site, result: Tensor, ns: int) -> int:
         """The bit of the group that the call belongs to: of those at the same instructions that depend on as
@@ -261,7 +263,7 @@ class Dataflow(TorchFunctionMode):
     def _told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
         ``rounds``; ``around``: all calls under a line, and those of such loops; ``again``: by the line that
-        asks for values that are there.
+        asks for values that are there; ``computed_again``: the same calls by the line that makes them.
         """
         step = self._step
         at_once: dict[Place, _Sum] = {}
@@ -291,6 +293,9 @@ class Dataflow(TorchFunctionMode):
                 for place, ns in step.around.most_common(_LINES_AT_MOST)
             ],
             "again": _listed(step.again),
+            "computed_again": [
+                {**place._asdict(), "ns": ns} for place, ns in step.computed_again.most_common(_LINES_AT_MOST)
+            ],
             "checks": _listed(step.checks),
         }
 
