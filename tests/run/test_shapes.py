@@ -18,7 +18,7 @@ Run = Callable[..., Recorded]
 @pytest.mark.parametrize(
     ("script", "clock", "ticks_per_step", "backwards"),
     [
-        (("plain", "60"), "optimizer", 1, (1, 1)),
+        (("plain", "150"), "optimizer", 1, (1, 1)),
         (("gan",), "optimizer", 2, (2, 2)),
         (("lbfgs",), "optimizer", 1, (1.5, 7)),
         (("lbfgs", "30", "3"), "backward", 1, (1, 1)),
@@ -30,8 +30,8 @@ Run = Callable[..., Recorded]
         (("compiled",), "optimizer", 1, (1, 1)),
         (("compiled_inference",), "forward", 1, (0, 0)),
         (("workers", "fork", "4"), "optimizer", 1, (1, 1)),
-        (("ending", "exit7", "60"), "optimizer", 1, (1, 1)),
-        (("children", "spawn", "60"), "optimizer", 1, (1, 1)),
+        (("ending", "exit7", "150"), "optimizer", 1, (1, 1)),
+        (("children", "spawn", "150"), "optimizer", 1, (1, 1)),
     ],
     ids=str,
 )

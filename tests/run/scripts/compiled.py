@@ -29,7 +29,7 @@ class Net(nn.Module):
 model = Net()
 compiled = torch.compile(model, backend=counting)
 optimizer = torch.optim.Adam(model.parameters())
-for number in range(60):
+for number in range(120):
     loss = compiled(torch.randn(4 if number % 2 else 6, 8)).square().mean()
     loss.backward()
     optimizer.step()

@@ -15,7 +15,7 @@ def counting(graph, inputs):
 
 model = torch.compile(nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1)), backend=counting)
 with torch.no_grad():
-    for _ in range(60):
+    for _ in range(120):
         out = model(torch.randn(4, 8)).to(torch.float32)
         out.sum().item()
 print(len(graphs), torch._dynamo.utils.counters["frames"]["total"])

@@ -22,6 +22,6 @@ def closure():
     return loss
 
 
-for _ in range(int(sys.argv[2]) if sys.argv[1:] else 60):
+for _ in range(int(sys.argv[2]) if sys.argv[1:] else 120):
     loss = optimizer.step(closure)
 print(f"{loss.item():.9f}")

@@ -8,7 +8,7 @@ torch.manual_seed(0)
 
 model = nn.Linear(8, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-for number in range(90):
+for number in range(150):
     optimizer.zero_grad()
     loss = model(torch.randn(16, 8)).square().mean()
     loss.backward()
