@@ -261,3 +261,20 @@ def test_what_is_computed_again_is_told_by_the_line_that_computes_it_too() -> No
     told = seen(step)
     assert [text_of(one) for one in told["again"]] == ["second = normalised()"]
     assert [text_of(one) for one in told["computed_again"]] == ["return adjacency / adjacency.sum(1)"]
+
+
+# ---- products of nearly empty matrices
+
+
+def test_a_dense_product_of_an_adjacency() -> None:
+    adjacency, features = torch.eye(100), torch.randn(100, 64, requires_grad=True)
+
+    def step() -> None:
+        hidden = adjacency @ features
+        hidden = hidden @ torch.randn(64, 64)
+
+    (product,) = seen(step)["sparse"]
+    assert (text_of(product), product["call_count"]) == ("hidden = adjacency @ features", 1)
+    # 1 % is filled: 0.05 + 8 * 0.01
+    assert product["left_ns"] == pytest.approx(0.13 * product["ns"], abs=1)
+    assert product["trained_ns"] == product["ns"]

@@ -154,6 +154,32 @@ def _distribution_checks(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "checks")
 
 
+@fact_selector("sparse_products", "dense products of matrices that are almost all zeros")
+def _sparse_products(measured: Measured) -> list[FactPlace] | Missing:
+    return _parts_of_torch(measured, "sparse")
+
+
+@metric("sparse_products_left", "share", "Share of the time of these products that is left with sparse ones")
+def _sparse_products_left(measured: Measured) -> Value | Missing:
+    products = _sparse_products(measured)
+    if isinstance(products, Missing):
+        return products
+    shares = [line["left_ns"] / max(line["ns"], 1) for line in known(_dataflow(measured))["sparse"]]
+    whole_ms = sum(place.ms_per_step or 0.0 for place in products)
+    left_ms = sum((place.ms_per_step or 0.0) * share for place, share in zip(products, shares, strict=True))
+    return min(1.0, left_ms / whole_ms) if whole_ms else Missing("no such product was seen")
+
+
+@metric("sparse_products_gain_share", "share", "Share of the step that sparse products save")
+def _sparse_products_gain_share(measured: Measured) -> Value | Missing:
+    products = _sparse_products(measured)
+    if isinstance(products, Missing):
+        return products
+    whole_ms = sum(place.ms_per_step or 0.0 for place in products)
+    left = measured.number("sparse_products_left") if whole_ms else 1.0
+    return whole_ms * (1 - left) / measured.number("step_ms")
+
+
 def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
     """As large a part of what torch takes as they took of all calls in the one step that was looked at; and
     of its backward the part that they are of the calls that need gradients.

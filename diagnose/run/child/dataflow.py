@@ -1,10 +1,10 @@
 """What the script's calls of torch depend on, for one step once all is recorded; and what the next one reads
 of it, for a step may end between a model's call and the use of its result.
 
-A mode of torch's sees each call with the tensors that it is given and gives. Two things are told from that:
-calls that one line makes again and again though none needs the result of another (`at_once`), calls that ask
-for what an earlier one has computed (`again`), calls of whose result little is read (`unread`), and those by
-which `torch.distributions` checks what it is given (`checks`).
+A mode of torch's sees each call with the tensors that it is given and gives. From that is told: calls that one
+line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
+earlier one has computed (`again`), calls of whose result little is read (`unread`), products of nearly empty
+matrices (`sparse`), and calls by which `torch.distributions` checks what it is given (`checks`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .inspection import compiler_in_use
 from .places import Place, Places
 from .unread import Reads
 from .values import Call, Values, tensors_of
+from .zeros import left_if_sparse
 
 _ROUNDS_AT_LEAST = 8
 _CALLS_AT_MOST = 50_000
@@ -101,6 +102,8 @@ class _Step:
     again: dict[Place, _Sum] = field(default_factory=dict)
     computed_again: Counter[Place] = field(default_factory=Counter)  # ns, by the line that computes
     checks: dict[Place, _Sum] = field(default_factory=dict)
+    sparse: dict[Place, _Sum] = field(default_factory=dict)  # products of nearly empty matrices
+    sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
 
 
@@ -191,6 +194,7 @@ class Dataflow(TorchFunctionMode):
         bits = call.bits
         if site is not None:
             self._add(call, site, results[0], ns)
+            self._add_product(call, site.place, results[0], ns)
             bits |= self._bit(call, site, results[0], ns)
             self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
         self._values.given_back(call, results, bits)
@@ -210,6 +214,12 @@ class Dataflow(TorchFunctionMode):
         if first is not site and call.computes and not is_view:
             self._step.again.setdefault(_apart(site, first), _Sum()).add(ns, trained_ns)
             self._step.computed_again[site.place] += ns
+
+    def _add_product(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
+        left = left_if_sparse(call.name, call.given)
+        if left is not None:
+            self._step.sparse.setdefault(place, _Sum()).add(ns, ns if result.requires_grad else 0)
+            self._step.sparse_left[place] += round(left * ns)
 
     def _bit(self, call: Call, site: _Site, result: Tensor, ns: int) -> int:
         """The bit of the group that the call belongs to: of those at the same instructions that depend on as
@@ -297,6 +307,10 @@ class Dataflow(TorchFunctionMode):
                 {**place._asdict(), "ns": ns} for place, ns in step.computed_again.most_common(_LINES_AT_MOST)
             ],
             "checks": _listed(step.checks),
+            "sparse": [
+                {**line, "left_ns": step.sparse_left[Place(line["file"], line["line"], line["function"])]}
+                for line in _listed(step.sparse)
+            ],
         }
 
 

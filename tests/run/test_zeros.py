@@ -1,0 +1,47 @@
+"""Which products read a matrix that is almost all zeros."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from diagnose.run.child.zeros import left_if_sparse
+
+DENSE = torch.randn(100, 8)
+
+
+def filled(ones: int, *shape: int) -> Tensor:
+    matrix = torch.zeros(shape)
+    matrix.view(-1)[:ones] = 1.0
+    return matrix
+
+
+def test_the_share_that_is_left_follows_the_filled_share() -> None:
+    # 50 of 10,000 numbers are filled: 0.05 + 8 * 0.005
+    assert left_if_sparse("matmul", [filled(50, 100, 100), DENSE]) == pytest.approx(0.09)
+    assert left_if_sparse("mm", [torch.randn(8, 100), filled(100, 100, 100)]) == pytest.approx(0.13)
+
+
+def test_one_hot_rows_of_a_batch() -> None:
+    one_hot = functional.one_hot(torch.arange(50).view(5, 10), 200).float()
+    assert left_if_sparse("linear", [one_hot, nn.Parameter(torch.randn(16, 200))]) == pytest.approx(0.09)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("mul", [filled(50, 100, 100), filled(50, 100, 100)]),
+        ("matmul", [filled(500, 100, 100), DENSE]),  # 5 %
+        ("matmul", [filled(0, 100, 100), DENSE]),  # a first state
+        ("matmul", [filled(5, 20, 20), torch.randn(20, 8)]),  # small
+        ("matmul", [nn.Parameter(filled(50, 100, 100)), DENSE]),
+        ("matmul", [nn.Parameter(filled(50, 100, 100)).t(), DENSE]),
+        ("matmul", [filled(50, 100, 100).to_sparse(), DENSE]),
+        ("matmul", [filled(50, 2, 100, 100), torch.randn(2, 100, 8)]),  # attention, batches of graphs
+        ("matmul", [filled(50, 100, 100)]),
+    ],
+)
+def test_other_calls_and_other_matrices(name: str, given: list[Tensor]) -> None:
+    assert left_if_sparse(name, given) is None
