@@ -68,6 +68,34 @@ def test_attention_costs_forward_and_backward_and_its_forward_is_blamed() -> Non
     ) == [60_000]  # type: ignore[union-attr]
 
 
+# `weights.softmax(-1) @ self.value(x)`: the projection runs between the softmax and the multiplication
+VALUES_COMPUTED_LATE = """
+main 0   1000 step ProfilerStep#1
+main 10  40   op   aten::bmm {"Input Dims": [[8, 64, 16], [8, 16, 64]]}
+main 60  40   op   aten::_softmax {"Input Dims": [[8, 64, 64], [], []]}
+main 100 90   op   aten::linear
+main 110 70   op   aten::mm
+main 190 50   op   aten::bmm {"Input Dims": [[8, 64, 64], [8, 64, 16]]}
+main 250 700  mark backward@9
+main 300 100  op   autograd::engine::evaluate_function: BmmBackward0
+main 300 100  op   aten::bmm
+main 400 80   op   autograd::engine::evaluate_function: MmBackward0
+main 400 40   op   aten::mm
+main 440 40   op   aten::mm
+main 500 100  op   autograd::engine::evaluate_function: SoftmaxBackward0
+main 500 100  op   aten::_softmax_backward_data {"Input Dims": [[8, 64, 64], [8, 64, 64], [], []]}
+main 600 100  op   autograd::engine::evaluate_function: BmmBackward0
+main 600 100  op   aten::bmm {"Input Dims": [[8, 64, 64], [8, 64, 16]]}
+"""
+
+
+def test_attention_whose_values_are_projected_behind_the_softmax() -> None:
+    # 40 + 40 + 50 in the forward and three times 100 in the backward, without the projections
+    assert measured_case({"timeline": VALUES_COMPUTED_LATE}).metric(
+        "written_out_attention_ms"
+    ) == pytest.approx(0.430)
+
+
 def test_float64_costs_everywhere_and_its_forward_is_blamed() -> None:
     types = '{"Input Dims": [[4, 4], [4, 4]], "Input type": ["double", "double"]}'
     text = f"""

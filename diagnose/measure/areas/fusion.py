@@ -17,6 +17,9 @@ SOFTMAX = r"^aten::_softmax(_backward_data)?$"
 LAYER_OP = (
     r"^aten::(mm|addmm|cudnn_convolution|mkldnn_convolution|native_layer_norm|native_batch_norm|embedding)$"
 )
+# of the values, which many compute between the softmax and the multiplication behind it
+PROJECTION, PROJECTIONS_AT_MOST = r"^aten::(mm|addmm)$", 2
+LINEAR = r"^aten::(linear|mm|addmm)$|\b(Mm|Addmm)Backward0$"
 FUSED_ATTENTION = r"scaled_dot_product|flash_attn|efficient_attention"
 # without those that gather and scatter by an index: how they read is what takes their time
 POINTWISE_KERNEL = r"(?i)(?<!index_)elementwise_kernel|vectorized_elementwise|unrolled_elementwise"
@@ -34,18 +37,35 @@ def _attentions(view: Selection) -> tuple[Rows, Rows, Rows]:
     softmax, multiply = view.name_matches(SOFTMAX), view.name_matches(BATCHED_MATMUL)
     steps = view.named((softmax | multiply | view.name_matches(LAYER_OP)) & (view.kind == "op"))
     steps = steps[np.lexsort((steps, view.host["tid"].to_numpy()[steps]))]
+    here = np.flatnonzero(softmax[steps])
     if len(steps) < 3:
         return steps[:0], steps[:0], steps[:0]
-    before, here, behind = steps[:-2], steps[1:-1], steps[2:]
+    backward = view.host["backward"].to_numpy()[steps[here]]
+    projects = view.name_matches(PROJECTION)[steps]
+    before = steps[_passing(projects, here, -1, backward)]
+    behind = steps[_passing(projects, here, 1, ~backward)]
+    adjacent = (steps[np.maximum(here - 1, 0)] == before) & (
+        steps[np.minimum(here + 1, len(steps) - 1)] == behind
+    )
+    here = steps[here]
     tid, first, second = view.host["tid"].to_numpy(), *_input_sizes(view.host["shapes"].array)
     same = (tid[before] == tid[here]) & (tid[here] == tid[behind])
     # What the softmax takes is as large as what it gives, and that is one of
     # the two things multiplied behind it.
-    fits = (first[here] < 0) | (first[here] == first[behind]) | (first[here] == second[behind])
+    fits = (first[here] == first[behind]) | (first[here] == second[behind]) | ((first[here] < 0) & adjacent)
     written_out = ~inside(view, here, view.name_matches(FUSED_ATTENTION))
     several = _several_queries(view.host["shapes"].array)[here]
-    found = softmax[here] & multiply[before] & multiply[behind] & same & fits & written_out & several
+    found = multiply[before] & multiply[behind] & same & fits & written_out & several
     return here[found], before[found], behind[found]
+
+
+def _passing(passed: np.ndarray, positions: np.ndarray, direction: int, may_pass: np.ndarray) -> np.ndarray:
+    """The positions next to these in that direction, behind up to two that are `passed` where one `may_pass`."""
+    found = positions + direction
+    for _ in range(PROJECTIONS_AT_MOST):
+        inner = np.clip(found, 0, len(passed) - 1)
+        found = np.where(may_pass & passed[inner], inner + direction, found)
+    return np.clip(found, 0, len(passed) - 1)
 
 
 def _several_queries(shapes: pd.Categorical) -> np.ndarray:
@@ -73,7 +93,7 @@ def _two_sizes(shapes: str) -> tuple[int, int]:
 
 def _attention_time(view: Selection, rows: Rows) -> Intervals:
     """The work from the multiplication before each softmax to the one behind it,
-    both included, in forward and backward.
+    both included, in forward and backward; without projections in between.
     """
     if not len(rows):  # the backward of a fused call may be written out where its forward is not
         return NO_INTERVALS
@@ -88,7 +108,8 @@ def _attention_time(view: Selection, rows: Rows) -> Intervals:
         np.add.at(depth, last[here] + 1, -1)
         mine = ops[tid[ops] == thread]
         covered.append(mine[np.cumsum(depth)[mine] > 0])
-    return work_time(view, np.concatenate(covered))
+    between = np.concatenate(covered)
+    return work_time(view, between[~inside(view, between, view.name_matches(LINEAR))])
 
 
 @selector(
