@@ -60,7 +60,7 @@ def _attentions(view: Selection) -> tuple[Rows, Rows, Rows]:
 
 
 def _passing(passed: np.ndarray, positions: np.ndarray, direction: int, may_pass: np.ndarray) -> np.ndarray:
-    """The positions next to these in that direction, behind up to two that are `passed` where one `may_pass`."""
+    """The positions next to these in that direction, without up to two that are `passed` where one may."""
     found = positions + direction
     for _ in range(PROJECTIONS_AT_MOST):
         inner = np.clip(found, 0, len(passed) - 1)

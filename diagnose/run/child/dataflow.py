@@ -1,8 +1,8 @@
 """What the script's calls of torch depend on, for one step once all is recorded; and what the next one reads
 of it, for a step may end between a model's call and the use of its result.
 
-A mode of torch's sees each call with the tensors that it is given and gives. From that is told: calls that one
-line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
+A mode of torch's sees each call with the tensors that it is given and gives. From that is told: calls that
+one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
 earlier one has computed (`again`), calls of whose result little is read (`unread`), products of nearly empty
 matrices (`sparse`), and calls by which `torch.distributions` checks what it is given (`checks`).
 """

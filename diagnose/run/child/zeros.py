@@ -8,14 +8,14 @@ from torch import Tensor
 _PRODUCTS = {"matmul", "mm", "__matmul__", "__rmatmul__", "linear", "addmm", "einsum"}
 _NUMBERS_AT_LEAST = 4096
 _FILLED_AT_MOST = 0.03
-# A product of rows kept as CSR took 0.01 plus 3 to 9 times the filled share of the dense one's time: six shapes
-# of 64 × 5000 × 32 to 2708 × 2708 × 64, 0.05 to 5 % filled, on one core of an EPYC (torch 2.13).
+# A product of rows kept as CSR took 0.01 plus 3 to 9 times the filled share of the dense one's time: six
+# shapes from 64 × 5000 × 32 to 2708 × 2708 × 64, 0.05 to 5 % filled, one core of an EPYC, torch 2.13.
 _FIXED, _PER_FILLED = 0.05, 8.0
 
 
 def left_if_sparse(name: str, given: list[Tensor]) -> float | None:
-    """The share of a product's time that is left if its emptiest matrix is kept sparse; None for another call,
-    or where no matrix is nearly empty. Weights may be zero at first, and so may states: neither counts.
+    """The share of a product's time that is left if its emptiest matrix is kept sparse; None for another
+    call, or where no matrix is nearly empty. Weights may be zero at first, and so may states: neither counts.
     """
     if name not in _PRODUCTS or len(given) < 2 or min(tensor.dim() for tensor in given) > 2:
         return None
