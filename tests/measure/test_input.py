@@ -46,6 +46,13 @@ def test_an_epochs_start_is_spread_over_its_steps() -> None:
     )
 
 
+def test_so_is_the_end_of_its_workers() -> None:
+    # (110 - 10) ms to start and 40 to end, in 50 steps
+    loader = {"num_workers": 2, "iterator_start_ms": [900, 100, 110, 120], "batches_per_epoch": 50}
+    ended = measured(loader | {"iterator_end_ms": [30, 40, 50]}, plain_ms=[10] * 4, fetch_ms=[10] * 4)
+    assert ended.metric("epoch_starts_ms") == pytest.approx(2.8)
+
+
 def test_one_epoch_says_nothing_about_the_next() -> None:
     one = measured({"num_workers": 2, "iterator_start_ms": [900], "batches_per_epoch": 50}, plain_ms=[10] * 4)
     assert isinstance(one.metric("epoch_starts_ms"), Missing)

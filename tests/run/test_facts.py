@@ -137,6 +137,7 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
         "batch_tensor_count": 1,
         "batch_bytes": 128,  # 8 samples of 4 floats
         "draws_random": False,
+        "iterator_end_ms": [],
     }
 
 
@@ -153,6 +154,13 @@ def test_an_iterable_dataset_in_workers(run_script: Run, how: str, asks: bool) -
         None,
     )
     assert len(loader["iterator_start_ms"]) >= 3  # the workers persist, the epochs count all the same
+    assert loader["iterator_end_ms"] == []
+
+
+def test_how_long_ending_the_workers_of_an_epoch_takes(run_script: Run) -> None:
+    (loader,) = run_script("workers", "fork", "4").facts["loaders"]
+    assert len(loader["iterator_end_ms"]) >= 3
+    assert all(0.1 < end < 10_000 for end in loader["iterator_end_ms"])
 
 
 def test_what_the_model_is_given_and_made_of(habits: Recorded, run_script: Run) -> None:

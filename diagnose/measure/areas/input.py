@@ -348,7 +348,7 @@ def _prefetch_factor(measured: Measured) -> Value | Missing:
 
 @fact_selector(
     "epoch_starts",
-    "starting the workers of each epoch, beyond one ordinary fetch, spread over the epoch's steps",
+    "starting and ending the workers of each epoch, beyond one ordinary fetch, spread over its steps",
 )
 def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     loader = feeding_loader(measured)
@@ -362,10 +362,16 @@ def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
     fetch_ms = measured.number("fetch_ms")
     beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
     cost_ms = max(
-        beyond_ms / epoch_steps,
+        (beyond_ms + end_of_workers_ms(loader)) / epoch_steps,
         _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(epoch_steps)),
     )
     return [FactPlace(*loop_line(measured), 1 / epoch_steps, cost_ms)]
+
+
+def end_of_workers_ms(loader: dict[str, Any]) -> float:
+    """What ending its workers takes at each end of an epoch; 0 if that was not recorded."""
+    ends_ms = loader.get("iterator_end_ms")
+    return float(np.median(ends_ms)) if ends_ms else 0.0
 
 
 @metric("epoch_step_count", "steps", "Steps per epoch, where a second epoch started during the recording")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.measure.areas.input import feeding_loader
+from diagnose.measure.areas.input import end_of_workers_ms, feeding_loader
 from diagnose.measure.epochs import epoch_begins
 from diagnose.measure.measured import FactPlace, Measured, Missing, fact_selector, known
 
@@ -24,7 +24,7 @@ def _restarted(measured: Measured) -> Iterator[tuple[dict[str, Any], float]]:
 
 
 @fact_selector(
-    "other_loader_starts", "starting workers of loaders that do not feed the steps, until the first batch"
+    "other_loader_starts", "starting and ending workers of loaders beside the one that feeds the steps"
 )
 def _other_loader_starts(measured: Measured) -> list[FactPlace] | Missing:
     """Without the first start of each, which persistent workers pay too."""
@@ -34,7 +34,7 @@ def _other_loader_starts(measured: Measured) -> list[FactPlace] | Missing:
             int(loader["line"]),
             loader["function"],
             1 / steps,
-            float(np.median(loader["iterator_start_ms"][1:])) / steps,
+            (float(np.median(loader["iterator_start_ms"][1:])) + end_of_workers_ms(loader)) / steps,
         )
         for loader, steps in _restarted(measured)
         if len(loader.get("iterator_start_ms") or []) > 1

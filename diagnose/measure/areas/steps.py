@@ -252,12 +252,14 @@ def _epoch_end_ms(measured: Measured) -> Value | Missing:
 
 
 @fact_selector(
-    "epoch_ends", "the end of each epoch without the start of workers, spread over the epoch's steps"
+    "epoch_ends", "the end of each epoch but for starting and ending workers, spread over the epoch's steps"
 )
 def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
     per_epoch = measured.needed("epoch_step_count")
-    start_ms = measured.number("epoch_starts_ms")
-    cost_ms = max(0.0, measured.needed("epoch_end_ms") / per_epoch - (start_ms if start_ms > 0 else 0.0))
+    of_workers_ms = np.nansum(
+        [measured.number(f"{name}_ms") for name in ("epoch_starts", "other_loader_starts")]
+    )
+    cost_ms = max(0.0, measured.needed("epoch_end_ms") / per_epoch - float(of_workers_ms))
     works = works_at_epoch_ends(measured)
     lines = [(*work.calls[0][:3], work.ms_per_occasion / per_epoch) for work in works]
     known_ms = sum(ms for *_, ms in lines)

@@ -1,5 +1,5 @@
-"""The loaders: how they are set up, what their first batch is, and how long each iterator took to bring
-it.
+"""The loaders: how they are set up, what their first batch is, how long each iterator took to bring it, and
+how long to end its workers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Loaders:
         self._iterated: dict[
             Any, dict[str, Any]
         ] = {}  # by where it was made and its settings: one line can make several
-        self._iterators: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._iterators: weakref.WeakKeyDictionary[Any, dict[str, Any]] = (
+            weakref.WeakKeyDictionary()
+        )  # records
         self._patches = Patches()
 
     def install(self) -> None:
@@ -48,6 +50,10 @@ class Loaders:
         self._patches.replace(DataLoader, "__init__", self._noticing_loader(DataLoader.__init__))
         self._patches.replace(iterator, "__init__", self._noticing_iterator(iterator.__init__))
         self._patches.replace(DataLoader, "__iter__", self._timing_start(DataLoader.__iter__))
+        with_workers = dataloader._MultiProcessingDataLoaderIter
+        self._patches.replace(
+            with_workers, "_shutdown_workers", self._timing_end(with_workers._shutdown_workers)
+        )
 
     def remove(self) -> None:
         self._patches.restore()
@@ -92,8 +98,9 @@ class Loaders:
     def _noticing_iterator(self, original: Callable[..., None]) -> Callable[..., None]:
         def __init__(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
             with contextlib.suppress(Exception):  # loaders that are only like torch's
-                self._feeding.introduce(iterator, self._key_of(loader))
-                self._iterators.add(iterator)
+                key = self._key_of(loader)
+                self._feeding.introduce(iterator, key)
+                self._iterators[iterator] = self._iterated[key]
             original(iterator, loader, *args, **kwargs)
 
         return __init__
@@ -108,6 +115,22 @@ class Loaders:
             return iterator
 
         return __iter__
+
+    def _timing_end(self, original: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(original)
+        def _shutdown_workers(iterator: Any) -> None:
+            begin = perf_counter_ns()
+            original(iterator)
+            with contextlib.suppress(Exception):
+                self._ended(iterator, (perf_counter_ns() - begin) / 1e6)
+
+        return _shutdown_workers
+
+    def _ended(self, iterator: Any, took_ms: float) -> None:
+        """Its workers have ended; what is called again when the iterator is deleted takes no time."""
+        ends_ms = self._iterators.pop(iterator)["iterator_end_ms"]
+        if len(ends_ms) < _EPOCHS_AT_MOST:
+            ends_ms.append(took_ms)
 
     def _key_of(self, loader: Any) -> tuple[Any, ...]:
         """Of its record, which there is from then on."""
@@ -124,6 +147,7 @@ class Loaders:
             "draws_random": None,
             "iterator_start_ms": [],
             "iterator_start_ns": [],
+            "iterator_end_ms": [],
         }
         self._iterated.setdefault(key, {**place._asdict(), **observed, **settings})
         return key
