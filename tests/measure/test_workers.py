@@ -97,6 +97,18 @@ def test_what_workers_take_beyond_loading_on_the_spot() -> None:
     assert measured_case({**STEP, **worked, **facts}).metric("worker_loss_share") == pytest.approx(0.0)
 
 
+def test_workers_also_take_what_they_work_on_cores_that_the_step_computes_on() -> None:
+    # 40 ms of waiting, and 10 ms of loading on cores that all compute, for batches of 10 ms; or 50 ms of loading,
+    # which slow 60 ms of computing by half of it at most
+    used = {"facts": step(1.6, num_workers=2).recording.facts}
+    brief, long = ({"fetch_ms": [ms] * 3, "fetch_cpu_ms": [ms] * 3} for ms in (10, 50))
+    assert measured_case({**STEP, **brief, **used}).metric("worker_loss_share") == pytest.approx(0.4)
+    assert measured_case({**STEP, **long, **used}).metric("worker_loss_share") == pytest.approx(0.2)
+    # nothing on a machine with free cores
+    free = {"facts": step(1.6, cores=8, num_workers=2).recording.facts}
+    assert measured_case({**STEP, **brief, **free}).metric("worker_loss_share") == pytest.approx(0.3)
+
+
 def test_workers_of_an_older_recording_work_no_more_than_the_machine_did_for_them() -> None:
     # One worker fetches all the time. Of two cores 0.6 worked, 0.4 of it for the script's own process.
     facts = step(0.4, others=0.2, num_workers=1).recording.facts

@@ -14,6 +14,7 @@ PACK_MS, PACK_TENSOR_MS, PACK_MB_MS = 0.2, 0.1, 1.0
 # taking a sample from memory and collating it, ms, and copying its bytes
 STORED_ITEM_MS, COPIED_MB_MS = 0.003, 0.06
 BYTES_PER_MB = 1e6
+SLOWED_AT_MOST = 0.5  # of the computing there is: workers make it twice as long at most (decision 79)
 LEAST_CORES = 1.0  # however many programs run: the system shares the cores out among them
 
 
@@ -109,11 +110,22 @@ def _loading_on_the_spot_ms(measured: Measured) -> Value | Missing:
 @metric(
     "worker_loss_share",
     "share",
-    "Share of the step that waiting for workers takes beyond loading on the spot",
+    "Share of the step that waiting for workers and their use of busy cores take beyond loading on the spot",
 )
 def _worker_loss_share(measured: Measured) -> Value | Missing:
-    steady_ms = measured.needed("steady_wait_share") * measured.needed("step_ms")
-    return (steady_ms - measured.needed("loading_on_the_spot_ms")) / measured.needed("step_ms")
+    step_ms = measured.needed("step_ms")
+    steady_ms = measured.needed("steady_wait_share") * step_ms
+    slowed_ms = min(_work_on_busy_cores_ms(measured), (step_ms - steady_ms) * SLOWED_AT_MOST)
+    return (steady_ms + slowed_ms - measured.needed("loading_on_the_spot_ms")) / step_ms
+
+
+def _work_on_busy_cores_ms(measured: Measured) -> float:
+    """What workers do of loading and packing while every core computes the step: a core that they take then
+    is missing. 0 where that is not known.
+    """
+    parallel = measured.number("parallel_share")
+    work_ms = fetch_cpu_ms(measured) + packing_ms(measured) * measured.fetches_per_step
+    return parallel * work_ms if parallel > 0 and measured.needed("loader_worker_count") else 0.0
 
 
 # ---- samples that are the same in every epoch
