@@ -231,9 +231,13 @@ def test_a_mode_of_the_scripts_own_stays_on_top() -> None:
 # ---- checks of distributions
 
 
-def test_checks_of_a_distribution_count_at_the_line_that_asks_for_them() -> None:
+def test_checks_of_a_distribution_count_at_the_line_that_asks_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Those of its parameters, and those of the value whose probability is asked for."""
     logits = torch.randn(8, 3)
+    # torch.compile switches them off in the whole process
+    monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", True)
 
     def step() -> None:
         policy = torch.distributions.Categorical(logits=logits)
