@@ -11,6 +11,7 @@ import string
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -185,11 +186,14 @@ def _files_in(folder: Path) -> list[Path]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return _parsed(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise DiagnoseError(f"{path} cannot be read", saw=str(error)) from error
     except tomllib.TOMLDecodeError as error:
         raise DiagnoseError(f"{path} is not valid TOML", saw=str(error)) from error
+
+
+_parsed = lru_cache(maxsize=1024)(tomllib.loads)  # a text is parsed once, however many traces are judged
 
 
 def _add_events(data: Mapping[str, Any], where: str, taken: set[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.errors import UsageError
+from diagnose.run.job import heartbeat
 from diagnose.run.job.folder import JobFolder, common_folder, recorded_before
 from diagnose.run.job.heartbeat import begin, close, end, is_last
 from diagnose.run.job.peers import Peers
@@ -101,8 +102,11 @@ def test_ranks_that_are_started_anew_do_not_write_over_what_they_recorded_before
     assert (third.out, third.before) == (tmp_path / "out-3", (str(tmp_path / "out"), str(tmp_path / "out-2")))
 
 
-def test_machines_that_are_started_anew_come_to_the_next_folder(tmp_path: Path) -> None:
+def test_machines_that_are_started_anew_come_to_the_next_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only the torchrun of the machine whose rank has failed counts it as a restart."""
+    monkeypatch.setattr(heartbeat, "_SILENCE_S", 1.0)  # the second machine is waited for that long
     machines = on_machine(0), on_machine(1)
     for job in both(*machines, Path("out")):
         recorded(job)
@@ -111,7 +115,10 @@ def test_machines_that_are_started_anew_come_to_the_next_folder(tmp_path: Path) 
     assert [one.before for one in second] == [(str(tmp_path / "out"),)] * 2
 
 
-def test_another_job_by_the_same_name_is_no_start_anew(tmp_path: Path) -> None:
+def test_another_job_by_the_same_name_is_no_start_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeat, "_SILENCE_S", 1.0)
     for job in both(on_machine(0), on_machine(1)):
         recorded(job)
     tomorrow = both(*(replace(on_machine(node), agent="vm 9 9.9") for node in (0, 1)))
