@@ -10,6 +10,7 @@ from diagnose.document import model
 from diagnose.measure.measured import Measured
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import KernelTotal, kernel_totals, operator_totals
+from diagnose.measure.view import NO_ROWS, Rows
 from diagnose.predict.retiming import roofline_shares
 
 KNOWN_SHARE = 0.95  # of a row's time; with less of it known, its share of the roofline is not
@@ -31,12 +32,17 @@ def operator_rows(measured: Measured) -> list[model.Operator]:
 
 def kernel_rows(measured: Measured) -> list[model.Kernel]:
     view, step_ms = measured.timeline, measured.number("step_ms")
-    return [_kernel(row, view, step_ms) for row in kernel_totals(measured)] if view is not None else []
+    if view is None:
+        return []
+    totals = kernel_totals(measured)
+    rows = np.concatenate([NO_ROWS, *(total.rows for total in totals if total.label.kind == "kernel")])
+    rooflines = _Rooflines(view, rows)
+    return [_kernel(total, rooflines, step_ms) for total in totals]
 
 
-def _kernel(total: KernelTotal, view: Selection, step_ms: float) -> model.Kernel:
+def _kernel(total: KernelTotal, rooflines: _Rooflines, step_ms: float) -> model.Kernel:
     kind, name, named_format, tensor_cores = total.label
-    roofline_share, computed_format = _roofline(view, total) if kind == "kernel" else (None, None)
+    roofline_share, computed_format = rooflines.of(total.rows) if kind == "kernel" else (None, None)
     return model.Kernel(
         name=name,
         kind=kind,
@@ -50,12 +56,22 @@ def _kernel(total: KernelTotal, view: Selection, step_ms: float) -> model.Kernel
     )
 
 
-def _roofline(view: Selection, total: KernelTotal) -> tuple[float | None, str | None]:
-    """The row's share of the roofline, and the format of most of its operators; None where not known."""
-    shares, formats = roofline_shares(view, total.rows)
-    dur_ns = view.device["dur_ns"].to_numpy()[total.rows]
-    known = ~np.isnan(shares)
-    enough = known.any() and dur_ns[known].sum() >= KNOWN_SHARE * dur_ns.sum() > 0
-    share = float(np.average(shares[known], weights=dur_ns[known])) if enough else None
-    usual = Counter(filter(None, formats.tolist())).most_common(1)
-    return share, usual[0][0] if usual else None
+class _Rooflines:
+    """Of these rows of the device's table."""
+
+    def __init__(self, view: Selection, rows: Rows) -> None:
+        self._dur_ns = view.device["dur_ns"].to_numpy()
+        self._shares = np.full(len(view.device), np.nan)
+        self._formats = np.full(len(view.device), "", object)
+        self._shares[rows], self._formats[rows] = roofline_shares(view, rows)
+
+    def of(self, rows: Rows) -> tuple[float | None, str | None]:
+        """The share of the roofline that these reach, and the format of most of their operators; None where
+        not known.
+        """
+        shares, dur_ns = self._shares[rows], self._dur_ns[rows]
+        known = ~np.isnan(shares)
+        enough = known.any() and dur_ns[known].sum() >= KNOWN_SHARE * dur_ns.sum() > 0
+        share = float(np.average(shares[known], weights=dur_ns[known])) if enough else None
+        usual = Counter(filter(None, self._formats[rows].tolist())).most_common(1)
+        return share, usual[0][0] if usual else None

@@ -104,8 +104,9 @@ def _collectives(view: View) -> Collectives:
     op, names = view.device["op"].to_numpy()[rows], view.device["name"].array
     kind = _spread([kind_of(name) for name in of["name"]], is_told, "other")
     guessed = np.zeros(len(rows), bool)
+    parent, host_names = view.host["parent"].to_numpy(), view.host["name"].array
     for row in np.flatnonzero(kind == "other"):
-        by_operator = _operator_kind(view, int(op[row]))
+        by_operator = _operator_kind(parent, host_names, int(op[row]))
         kind[row], guessed[row] = by_operator or kind_of(names[rows[row]]), not by_operator
     bytes_in = _spread(of["in_bytes"].tolist(), is_told, -1).astype(np.int64)
     return Collectives(
@@ -149,9 +150,8 @@ def message_bytes(kind: str, bytes_in: np.ndarray, size: np.ndarray) -> np.ndarr
     return bytes_in * np.maximum(size, 1) if kind == "all_gather" else bytes_in
 
 
-def _operator_kind(view: View, row: int) -> str:
+def _operator_kind(parent: np.ndarray, names: Any, row: int) -> str:
     """By the operator that launched it or one of those around; empty if none says."""
-    parent, names = view.host["parent"].to_numpy(), view.host["name"].array
     while row >= 0:
         if re.match(OPERATOR, names[row]):
             return kind_of(names[row])

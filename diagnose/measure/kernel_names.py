@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 LONGEST = 72  # characters of a short name
 KEPT_END = 24  # of a longer one: Triton's names end in their number
@@ -81,6 +82,7 @@ def short_name(name: str) -> str:
     return _cut(head)
 
 
+@lru_cache(maxsize=4096)
 def number_format(name: str) -> str | None:
     """The format that a kernel of that name computes in, the smallest where it reads several; None where
     the name does not tell.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -208,6 +209,24 @@ def lies_in(times: np.ndarray, span: Intervals) -> np.ndarray:
 
 def category_matches(values: pd.Categorical, pattern: str) -> np.ndarray:
     """Which of the values match the regular expression (tested once per distinct value)."""
-    found = map(re.compile(pattern).search, values.categories.tolist())
-    matching = np.array([one is not None for one in found] + [False])
-    return matching[values.codes]  # code -1, no value, is the last: False
+    return _matching(_Categories(values.categories), pattern)[values.codes]
+
+
+@dataclass(frozen=True, eq=False)
+class _Categories:
+    """Equal if they are the same object."""
+
+    index: pd.Index[Any]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Categories) and self.index is other.index
+
+    def __hash__(self) -> int:
+        return id(self.index)
+
+
+@functools.lru_cache(maxsize=256)
+def _matching(categories: _Categories, pattern: str) -> np.ndarray:
+    """Of each category, and False for the code -1, which stands for no value."""
+    found = map(re.compile(pattern).search, categories.index.tolist())
+    return np.array([match is not None for match in found] + [False])

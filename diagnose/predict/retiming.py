@@ -77,8 +77,10 @@ def works_of(view: Selection, calls: Rows) -> dict[int, Work]:
     outputs = convolution_outputs((str(view.name[row]), str(shapes[row])) for row in backward)
     works: dict[tuple[int, ...], Work | None] = {}
     known = {}
-    for call in calls[calls >= 0].tolist():
-        kind = tuple(int(texts.codes[call]) for texts in (view.name, shapes, dtypes))
+    calls = calls[calls >= 0]
+    codes = [texts.codes[calls].tolist() for texts in (view.name, shapes, dtypes)]
+    for call, *kind_codes in zip(calls.tolist(), *codes, strict=True):
+        kind = tuple(kind_codes)
         if kind not in works:
             works[kind] = _work(view, call, outputs)
         if (work := works[kind]) is not None:

@@ -79,6 +79,8 @@ def _kinds(measured: Measured) -> Iterator[tuple[Recurring, str]]:
     """The works that are no part of taking a batch, with their kinds. What every step of the detail phase
     does is none: in plain steps it took long by chance.
     """
+    if not measured.recurring:
+        return
     sources, loop = Sources(measured.recording), loop_line(measured)
     usual = lines_of_every_step(measured.detail) if measured.detail is not None else set()
     for work in measured.recurring:
