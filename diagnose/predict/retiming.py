@@ -12,8 +12,8 @@ from diagnose.predict.roofline import Peaks, peaks_of, retimed_ns, roofline_ns
 
 
 def gpu_peaks(view: Selection) -> Peaks | None:
-    """The limits of the busiest GPU; None if its name or its peaks are not known."""
-    for device in view.trace.info.get("deviceProperties") or []:
+    """The limits of the busiest GPU; None without one, or if its name or its peaks are not known."""
+    for device in (view.trace.info.get("deviceProperties") or []) if len(view.devices) else []:
         if (
             isinstance(device, dict)
             and device.get("id", 0) == view.devices[0]
