@@ -32,6 +32,7 @@ SELDOM = 0.5
 # of what a step is longer by, that the looks at its works tell of: else something else made it long, and what
 # is short in other steps was merely seen more often
 EXPLAINED = 0.5
+LONG_ALONE = 3  # times a usual step: works that take so long are not seen there by chance
 FEWEST_WITHOUT = 3  # steps without such work, to tell how long a step is without it
 OFTEN = 0.25  # of the distance from one occasion to the next: how much distances may differ in a regular work
 
@@ -171,7 +172,7 @@ def _with_costs(
     between_ns: float,
 ) -> Iterator[Recurring]:
     """What a step takes beyond those without such work, shared by the looks at each; by the looks alone where
-    every step has some.
+    every step has some, and where something else makes it long as well.
     """
     count = np.zeros((len(groups), len(plain.wall_ns)))
     for number, (_, rows) in enumerate(groups):
@@ -183,16 +184,19 @@ def _with_costs(
         np.maximum(ns - np.median(ns[without]), 0.0) if compared else seen * between_ns
         for ns in (plain.wall_ns, plain.lengths_ns)
     )
-    explained = seen * between_ns >= EXPLAINED * longer_ns
+    seen_ns = seen * between_ns
+    explains = seen_ns >= EXPLAINED * longer_ns
+    is_work = explains | (seen_ns >= LONG_ALONE * float(np.median(plain.lengths_ns)))
     for number, (depth, rows) in enumerate(groups):
-        its_steps = np.flatnonzero((count[number] > 0) & explained)
-        its_rows = rows[explained[step[rows]]]
+        its_steps = np.flatnonzero((count[number] > 0) & is_work)
+        its_rows = rows[is_work[step[rows]]]
         if len(its_rows) < FEWEST_LOOKS:
             continue
         its_count = count[number, its_steps]
         cost_ns = its_count * between_ns
         if np.median(its_count) >= ENOUGH_LOOKS:
-            cost_ns = beyond_ns[its_steps] * its_count / seen[its_steps]
+            by_length_ns = beyond_ns[its_steps] * its_count / seen[its_steps]
+            cost_ns = np.where(explains[its_steps], by_length_ns, cost_ns)
         of_work = [stacks[one] for one in stack[its_rows]]
         yield Recurring(_costliest(of_work, depth), Counter(of_work), its_steps, cost_ns / 1e6)
 

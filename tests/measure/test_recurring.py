@@ -29,14 +29,16 @@ TRAIN = [["train.py", 20, "<module>", "torch/_tensor.py: backward"]]
 SAVE = [["train.py", 31, "<module>", "torch/serialization.py: save"]]
 
 
-def looked_at(plain_ms: list[float], lines: dict[int, list[list[Any]]], **facts: Any) -> Measured:
+def looked_at(
+    plain_ms: list[float], lines: dict[int, list[list[Any]]], rest_ms: float = 10, **facts: Any
+) -> Measured:
     """A look a ms, at the end of each: at ``lines`` of that step until its last 10 ms, then at training."""
     stacks = [TRAIN, EVALUATE, SAVE]
     ns, stack, begin = [], [], 0.0
     for number, length in enumerate(plain_ms):
         for ms in range(1, int(length)):
             ns.append(int((begin + ms) * MS))
-            stack.append(stacks.index(lines[number]) if number in lines and ms <= length - 10 else 0)
+            stack.append(stacks.index(lines[number]) if number in lines and ms <= length - rest_ms else 0)
         begin += length
     samples = {"ns": ns, "stack": stack, "stacks": stacks}
     return measured_case(
@@ -55,6 +57,20 @@ def test_an_evaluation_every_tenth_step() -> None:
     assert one.metric("recurring_evaluations_interval") == 10
     assert one.metric("plain_step_ms") == pytest.approx(10)
     assert one.metric("slow_steps_ms") == 0  # nothing is left to explain
+
+
+def test_an_evaluation_in_steps_that_are_long_by_something_else_as_well() -> None:
+    # 80 of 240 ms: more than three usual steps, so no chance, and no more than was seen of it
+    lengths = [240.0 if number in (10, 20) else 10.0 for number in range(30)]
+    one = looked_at(lengths, {10: EVALUATE, 20: EVALUATE}, rest_ms=160)
+    (work,) = one.recurring
+    assert (work.calls[0].line, work.steps.tolist()) == (30, [10, 20])
+    assert work.ms == pytest.approx([80, 80], rel=0.1)
+
+
+def test_a_line_seen_by_chance_in_a_long_step_is_no_work() -> None:
+    lengths = [240.0 if number in (10, 20) else 10.0 for number in range(30)]
+    assert looked_at(lengths, {10: EVALUATE, 20: EVALUATE}, rest_ms=220).recurring == []
 
 
 def test_two_works_of_the_same_steps_share_what_those_take() -> None:
