@@ -15,6 +15,7 @@ PACK_MS, PACK_TENSOR_MS, PACK_MB_MS = 0.2, 0.1, 1.0
 STORED_ITEM_MS, COPIED_MB_MS = 0.003, 0.06
 BYTES_PER_MB = 1e6
 SLOWED_AT_MOST = 0.5  # of the computing there is: workers make it twice as long at most (decision 79)
+LOSS_THAT_COUNTS = 0.1  # of the step: as the rule for workers that are not needed has it
 LEAST_CORES = 1.0  # however many programs run: the system shares the cores out among them
 
 
@@ -117,6 +118,12 @@ def _worker_loss_share(measured: Measured) -> Value | Missing:
     steady_ms = measured.needed("steady_wait_share") * step_ms
     slowed_ms = min(_work_on_busy_cores_ms(measured), (step_ms - steady_ms) * SLOWED_AT_MOST)
     return (steady_ms + slowed_ms - measured.needed("loading_on_the_spot_ms")) / step_ms
+
+
+@metric("workers_pay", "yes/no", "Workers are not known to take more than loading on the spot")
+def _workers_pay(measured: Measured) -> Value | Missing:
+    loss = measured.metric("worker_loss_share")
+    return isinstance(loss, Missing) or float(loss) < LOSS_THAT_COUNTS
 
 
 def _work_on_busy_cores_ms(measured: Measured) -> float:
