@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from diagnose.judge.float64_calls import called, calls_to_float64
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.sources import Sources
 
+FLOAT64 = "float64"  # not a function's name: every call that makes 64-bit floats
 MOST = 5  # more calls of one name than that point nowhere
 LARGEST_BYTES = 1_000_000  # a source file beyond that was not written by a person
 
@@ -75,24 +77,25 @@ def _own_files(measured: Measured) -> set[str]:
 
 
 def _lines_of_calls(name: str, path: Path | None) -> list[int]:
-    if path is None or path.stat().st_size > LARGEST_BYTES:
+    tree = _parsed(path, name) if path is not None else None
+    if tree is None:
         return []
+    if name == FLOAT64:
+        return sorted({call.lineno for call in calls_to_float64(tree)})
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return sorted({call.lineno for call in calls if called(call) == name})
+
+
+def _parsed(path: Path, name: str) -> ast.Module | None:
+    """None for a file that holds no such call, or that Python does not understand."""
+    if path.stat().st_size > LARGEST_BYTES:
+        return None
     source = path.read_bytes()
-    if name.encode() not in source:
-        return []
+    if name != FLOAT64 and name.encode() not in source:
+        return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the user's strings
         try:
-            tree = ast.parse(source)
+            return ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # nested too deeply
-            return []
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return sorted({call.lineno for call in calls if _called(call) == name})
-
-
-def _called(call: ast.Call) -> str | None:
-    """`f` of `f()` and of `a.f()`."""
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return str(name)
-    return None
+            return None

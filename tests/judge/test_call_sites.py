@@ -57,6 +57,21 @@ def test_of_many_calls_only_the_blamed_ones_are_named(tmp_path: Path) -> None:
     assert call_sites("to", measured, [CallSite("/job/train.py", 3)]) == [CallSite("/job/train.py", 3)]
 
 
+def test_calls_that_make_64_bit_floats(tmp_path: Path) -> None:
+    told = "x = torch.from_numpy(a)\nmodel = Net().double()\ny = torch.zeros(3, dtype=torch.float64)\n"
+    assert call_sites("float64", measured_script(tmp_path, told), []) == [
+        CallSite("/job/train.py", 2),
+        CallSite("/job/train.py", 3),
+    ]
+    by_default = "torch.set_default_dtype(torch.double)\nx = torch.rand(3)\n"
+    assert call_sites("float64", measured_script(tmp_path, by_default), []) == [CallSite("/job/train.py", 1)]
+
+
+def test_without_a_word_of_it_those_that_keep_what_numpy_made(tmp_path: Path) -> None:
+    source = "x = torch.from_numpy(a)\ny = torch.from_numpy(b).float()\nz = torch.as_tensor(c, dtype=torch.float32)\n"
+    assert call_sites("float64", measured_script(tmp_path, source), []) == [CallSite("/job/train.py", 1)]
+
+
 def test_a_script_that_does_not_parse_or_is_gone_has_no_call_sites(tmp_path: Path) -> None:
     assert call_sites("DataLoader", measured_script(tmp_path, "DataLoader(((\n"), []) == []
     measured = measured_script(tmp_path, SCRIPT)
