@@ -8,7 +8,7 @@ line of that kind is where the work is called.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -84,10 +84,9 @@ class Recurring:
 def recurring_work(recording: Recording, plain: Stretches) -> list[Recurring]:
     """All there is, costliest first; ``plain``: the plain steps."""
     looks = _looks(recording)
-    phase = recording.phase("plain")
-    if not looks or phase is None:
+    borders = _borders(recording)
+    if not looks or borders is None:
         return []
-    borders = np.asarray(phase["tick_ns"][:: recording.ticks_per_step], np.int64)
     step = np.searchsorted(borders, looks.ns, side="right") - 1
     inside = (step >= 0) & (step < min(len(borders) - 1, len(plain.wall_ns)))
     if inside.sum() < FEWEST_LOOKS:
@@ -98,6 +97,22 @@ def recurring_work(recording: Recording, plain: Stretches) -> list[Recurring]:
     between_ns = (borders[-1] - borders[0]) / len(step)
     found = _with_costs(groups, looks.stacks, stack, step, plain, float(between_ns))
     return sorted(found, key=lambda work: -float(work.ms.sum()))
+
+
+def seen_share(recording: Recording, lines: Collection[tuple[str, int]]) -> float:
+    """Share of the plain steps in which a look saw one of these lines (file, line); 0 where nobody looked."""
+    looks, borders = _looks(recording), _borders(recording)
+    if not looks or borders is None or len(borders) < 2:
+        return 0.0
+    there = [any(line[:2] in lines for line in stack) for stack in looks.stacks]
+    step = np.searchsorted(borders, looks.ns[np.array(there, bool)[looks.stack]], side="right") - 1
+    return len(np.unique(step[(step >= 0) & (step < len(borders) - 1)])) / (len(borders) - 1)
+
+
+def _borders(recording: Recording) -> np.ndarray | None:
+    """When the plain steps begin and the last one ends, ns."""
+    phase = recording.phase("plain")
+    return None if phase is None else np.asarray(phase["tick_ns"][:: recording.ticks_per_step], np.int64)
 
 
 class _Looks(NamedTuple):

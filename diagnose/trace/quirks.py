@@ -113,7 +113,7 @@ FRAME = re.compile(r"(?P<file>.+?)\((?P<line>\d+)\): (?P<function>.+)$", re.DOTA
 # sys.path entry it was imported from.
 LIBRARY_PATH = re.compile(
     r"site-packages/|dist-packages/|(^|/)lib(64)?/python\d|^<|/torch/(nn|utils|optim|autograd|_dynamo|profiler)/"
-    r"|(^|/)torchinductor_|(^|/)(flashinfer|sglang|vllm)/"
+    r"|(^|/)diagnose/run/child/|(^|/)torchinductor_|(^|/)(flashinfer|sglang|vllm)/"
 )
 LIBRARY_ROOT = re.compile(
     r"torch|torch(vision|audio|text|ao|metrics|rec|_geometric|_xla)|functorch|numpy|scipy|pandas|sklearn|PIL|cv2|matplotlib|tqdm|"

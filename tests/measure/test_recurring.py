@@ -13,7 +13,7 @@ from diagnose.measure.areas.recurring import kind_of, set_to
 from diagnose.measure.metrics import Measured, Missing
 from diagnose.measure.periods import mean_of_periods, period_of, spread, whole_periods
 from diagnose.measure.processor import Stretches
-from diagnose.measure.recurring import is_in_few_steps
+from diagnose.measure.recurring import is_in_few_steps, seen_share
 from diagnose.measure.typical import typical
 
 MS = 1_000_000
@@ -66,6 +66,14 @@ def test_an_evaluation_in_steps_that_are_long_by_something_else_as_well() -> Non
     (work,) = one.recurring
     assert (work.calls[0].line, work.steps.tolist()) == (30, [10, 20])
     assert work.ms == pytest.approx([80, 80], rel=0.1)
+
+
+def test_a_line_is_seen_in_the_steps_that_looks_found_it_in() -> None:
+    lengths = [40 if number % 10 == 5 else 10 for number in range(30)]
+    recording = looked_at(lengths, {5: EVALUATE, 15: EVALUATE, 25: EVALUATE}).recording
+    assert seen_share(recording, {("train.py", 12)}) == pytest.approx(0.1)
+    assert seen_share(recording, {("train.py", 20)}) == 1.0
+    assert seen_share(recording, {("train.py", 99)}) == 0.0
 
 
 def test_a_line_seen_by_chance_in_a_long_step_is_no_work() -> None:

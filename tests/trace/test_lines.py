@@ -55,6 +55,7 @@ def test_mark_names(name: str, mark: Mark | None) -> None:
         ("threading.py(973): _bootstrap", Place()),
         ("transformers/models/bert/modeling_bert.py(10): forward", Place()),
         ("<frozen os>(680): __getitem__", Place()),
+        ("/home/u/diagnose/diagnose/run/child/guard.py(20): call", Place()),  # ours, from a checkout
         ("<built-in method add of type object at 0x7f>", Place()),
         ("nn.Module: Linear_0", Place()),
         ("train.py(99999999999999999999): main", Place()),

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.measured import NO_SHAPES, NO_STEPS, FactPlace, Measured, Missing, Value, metric
+from diagnose.measure.recurring import seen_share
 from diagnose.measure.selection import SELECTORS, Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, category_matches, once, started_in
 from diagnose.trace.intervals import covered_before, intersect, total
@@ -100,7 +101,8 @@ def steps_of(view: Selection, start_ns: np.ndarray) -> np.ndarray:
 
 def _steps_share(name: str) -> Callable[[Measured], Value | Missing]:
     """Twenty calls at an epoch's end are no habit of every step: it is the steps that count. Of steps that
-    come in periods, one in each period is a habit.
+    come in periods, one in each period is a habit. Where looks at the plain steps, which are many more, saw
+    the lines in a larger share of them, it is that.
     """
 
     def value(measured: Measured) -> Value | Missing:
@@ -109,9 +111,11 @@ def _steps_share(name: str) -> Callable[[Measured], Value | Missing]:
         if view is None or isinstance(unknown, Missing):
             return unknown if isinstance(unknown, Missing) else NO_STEPS
         table = view.calls if chosen.table == "calls" else view.host
-        steps = np.unique(steps_of(view, table["start_ns"].to_numpy()[measured.rows(chosen)]))
+        called = table.iloc[measured.rows(chosen)]
+        steps = np.unique(steps_of(view, called["start_ns"].to_numpy()))
         period = measured.plain_steps.period if measured.plain_steps is not None else 1
-        return min(1.0, len(steps) * period / view.step_count)
+        lines = {(str(file), int(line)) for file, line in zip(called["file"], called["line"], strict=True)}
+        return max(min(1.0, len(steps) * period / view.step_count), seen_share(measured.recording, lines))
 
     return value
 
