@@ -119,7 +119,10 @@ def leading(document: Document) -> Lead | None:
 
 
 def _is_more(lead: Lead, first: Finding, document: Document) -> bool:
-    """Whether a lead says more than the plan, whose first fix is this."""
+    """Whether a lead says more than the plan, whose first fix is this; not of the line that this is about."""
+    blamed = next(iter(first.culprits), None)
+    if blamed is not None and (lead.kind, lead.name) == ("line", f"{blamed.file}:{blamed.line}"):
+        return False
     if (first.share or 0.0) < lead.share / FAR_MORE:
         return True
     most_ms = lead.ms if lead.headroom_ms is None else lead.headroom_ms

@@ -94,6 +94,18 @@ def test_a_fix_that_is_about_far_less_does_not_lead() -> None:
     assert leading(document) is not None
 
 
+def test_the_line_that_the_first_fix_is_about_does_not_lead() -> None:
+    """However small the fix takes the line to be: two sentences about one line are one too many."""
+    document = documents.sick()
+    document.findings[0].share = 0.05
+    blamed = document.findings[0].culprits[0]
+    line = spender(f"{blamed.file}:{blamed.line}", 5, 12.3, 5)
+    line.kind = "line"
+    document.account = [RowAccount(row="python", spenders=[line])]
+    document.ledger.append(ledger_row("python", "Python", "", 5, 5 / 12.3))
+    assert leading(document) is None
+
+
 def test_a_lead_gains_no_more_than_it_takes() -> None:
     """Without it the step loses work of the GPU too (35 ms): told of 15 ms that would contradict itself, and
     15 of 15 ms would say the same twice.

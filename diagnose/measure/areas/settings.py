@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from diagnose.measure.areas.dataflow import TORCH_ROWS
 from diagnose.measure.measured import (
     NO_FACTS,
     NO_STEPS,
@@ -96,8 +97,18 @@ _mode("several_threads", "threads", "computing with several threads", tried="one
     "one_thread_gain_share", "share", "Share of the step that one thread alone saves, as tried in this run"
 )
 def _one_thread_gain_share(measured: Measured) -> Value | Missing:
-    share = tried_share(measured, "one_thread")
+    share = _share_of_computing(measured, "one_thread")
     return 0.0 if share is ONLY_NOISE else share
+
+
+def _share_of_computing(measured: Measured, setting: str) -> float | Missing:
+    """What was tried of a setting of torch's own work, which gains no more than this work takes: more is
+    chance, as where a step sleeps until its time is over and so makes up for what the one before lost.
+    """
+    share = tried_share(measured, setting)
+    torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
+    is_more = not isinstance(share, Missing) and share * measured.number("step_ms") > torch_ms
+    return ONLY_NOISE if is_more else share
 
 
 @metric(
@@ -109,7 +120,7 @@ def _more_threads_share(measured: Measured) -> Value | Missing:
     threads, cores = measured.needed("thread_count"), measured.needed("cpu_core_count")
     if threads >= cores:
         return 0.0
-    share = tried_share(measured, "threads")
+    share = _share_of_computing(measured, "threads")
     if share is ONLY_NOISE:
         return 0.0
     if not isinstance(share, Missing):
