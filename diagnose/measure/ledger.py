@@ -48,6 +48,8 @@ TURN_NS, QUEUED_NS = 10_000, 10_000
 USUAL_TURN_NS = 1_500  # between kernels that were queued, in recordings of various GPUs
 # of the overhead category: the host waits in a launch, because it is as far ahead as it can be
 QUEUE_FULL = r"^Command Buffer Full$"
+# in which torch's operators run, of a ledger without GPU events
+TORCH_ROWS = ("forward", "backward", "optimizer", "operators")
 # of a ledger with GPU events; its other rows are idle time
 BUSY_ROWS = ("compute", "exposed_communication", "exposed_copies")
 # in which the host is not what holds the GPU up: it runs, or does not run what it was given

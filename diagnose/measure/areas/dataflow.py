@@ -10,6 +10,7 @@ import numpy as np
 
 from diagnose.measure.areas.operators import dispatched_work
 from diagnose.measure.areas.user_code import places_of
+from diagnose.measure.ledger import TORCH_ROWS
 from diagnose.measure.lines import backward_of_lines
 from diagnose.measure.measured import (
     NO_CALLS_SEEN,
@@ -35,7 +36,6 @@ ROW_BACKWARD = r"\b(Select|Slice|Index|Narrow|Unbind)Backward\d"
 
 
 MOST_LINES = 3  # named in a text
-TORCH_ROWS = ("forward", "backward", "optimizer", "operators")  # of the ledger
 NOT_ON_A_GPU = Missing("what a call costs on a GPU is not known from the host")
 
 

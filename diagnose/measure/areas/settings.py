@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diagnose.measure.areas.dataflow import TORCH_ROWS
+from diagnose.measure.ledger import TORCH_ROWS
 from diagnose.measure.measured import (
     NO_FACTS,
     NO_STEPS,
