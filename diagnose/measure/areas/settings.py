@@ -105,7 +105,9 @@ def _share_of_computing(measured: Measured, setting: str) -> float | Missing:
     """What was tried of a setting of torch's own work, which gains no more than this work takes: more is
     chance, as where a step sleeps until its time is over and so makes up for what the one before lost.
     """
-    share = tried_share(measured, setting)
+    share, view = tried_share(measured, setting), measured.timeline
+    if view is None or view.has_device:
+        return share
     torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
     is_more = not isinstance(share, Missing) and share * measured.number("step_ms") > torch_ms
     return ONLY_NOISE if is_more else share
