@@ -8,7 +8,7 @@ import numpy as np
 
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
-from diagnose.measure.areas.user_code import PLACE
+from diagnose.measure.areas.user_code import PLACE, places_of
 from diagnose.measure.measured import (
     NO_FACTS,
     NO_STEPS,
@@ -41,11 +41,17 @@ def _sequences(measured: Measured, what: str) -> list[dict[str, Any]] | Missing:
 
 
 def _padded(measured: Measured) -> dict[str, Any] | Missing:
-    """Of the line that gives the most batches."""
-    found = _sequences(measured, "padded")
+    """Of the line that calls the model most often in the recorded steps; else the one that gives the most
+    batches, for an evaluation may have run between the steps.
+    """
+    found, view = _sequences(measured, "padded"), measured.timeline
     if isinstance(found, Missing):
         return found
-    most: dict[str, Any] | None = max(found, key=lambda line: line["batches"], default=None)
+    forwards = [] if view is None else places_of(view, view.named(view.marked("forward")))
+    calls = {(place.file, place.line): place.count_per_step for place in forwards}
+    most: dict[str, Any] | None = max(
+        found, key=lambda line: (calls.get((line["file"], line["line"]), 0.0), line["batches"]), default=None
+    )
     return most or Missing("no model was given batches of sequences")
 
 

@@ -1,0 +1,35 @@
+"""What a run's sequences tell of its steps, worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diagnose.judge.timelines import measured_case
+
+STEPS = """
+main  0    1000  step  ProfilerStep#1
+main  0    400   mark  forward@20
+main  0    390   op    aten::mm
+"""
+
+
+def line(number: int, longest: float) -> dict[str, Any]:
+    return {
+        "file": "/job/train.py",
+        "line": number,
+        "function": "main",
+        "batches": 8,
+        "length": 40.0,
+        "longest": longest,
+        "filled": 0.2,
+    }
+
+
+@pytest.mark.parametrize("lines", [(106, 20), (20, 106)])
+def test_padding_is_told_of_the_line_that_the_steps_call_the_model_at(lines: tuple[int, int]) -> None:
+    """Not of an evaluation's, which ran between the steps."""
+    padded = [line(number, 30.0 if number == 20 else 10.0) for number in lines]
+    facts = {"forward": {"sequences": {"longer": [], "padded": padded}}}
+    assert measured_case({"timeline": STEPS, "facts": facts}).metric("sequence_longest") == 30
