@@ -121,14 +121,14 @@ def with_backward(view: Selection, rows: Rows) -> Rows:
     return np.concatenate([rows, returned])
 
 
-def _both_ways(view: Selection, rows: Rows) -> Intervals:
+def both_ways(view: Selection, rows: Rows) -> Intervals:
     return dispatched_work(view, with_backward(view, rows))
 
 
 @selector(
     "hand_written",
     "functions written out in small operators that torch has as one, with their backward",
-    attributed=_both_ways,
+    attributed=both_ways,
 )
 def _hand_written(view: Selection) -> Rows:
     return np.sort(np.concatenate([NO_ROWS, *(found.rows for found in _written_out(view))]))
@@ -214,7 +214,7 @@ def _holds(shapes: list[tuple[int, ...]], wanted: tuple[int, ...]) -> bool:
     "one_hot_products",
     "one-hot rows that are multiplied with a table or with probabilities, with the backward of that",
     needs="shapes",
-    attributed=_both_ways,
+    attributed=both_ways,
 )
 def _one_hot_products(view: Selection) -> Rows:
     return np.unique(np.concatenate(_one_hots(view)))
