@@ -31,6 +31,7 @@ BENCHMARKS = {
     "hooks": "what the recorder costs the script it watches",
     "overhead": "what the profiler costs a recorded event",
     "trace": "what reading and judging a trace costs",
+    "trace-budget": "which stage of it takes how long, held against the last entry",
     "replay": "what predicting costs",
     "fleet": "what `fleet` costs a rank, from 8 to 256 synthetic ranks",
     "twins": "what each disease costs: sick and healthy scripts in turns, without the recorder",
