@@ -59,5 +59,6 @@ class Scaling:
         # only here: other scripts are not to pay for it
         return register_optimizer_step_post_hook(self._optimizer_stepped)
 
+    @guarded("counting the steps of an optimizer")
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self._optimizer_steps += 1
