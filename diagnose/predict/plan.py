@@ -21,6 +21,7 @@ HIGH_SHARE, MEDIUM_SHARE = (0.20, 0.08)
 # of a gain: predictions are not known better than to a tenth, so what differs by less is
 # the same, and what is left is nothing
 LITTLE = 0.1
+SAME = 0.5  # of its gain, that is left after another fix: with less both were about the same
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ def _as_alternative(
     assessed: Assessed, plan: list[Assessed], prediction: Prediction, noise_ms: float
 ) -> Assessed:
     """A minor finding that gains more than noise by itself, but nothing after the fix of a plan's
-    row about the same row of the ledger.
+    row about the same row of the ledger: no more than the noise, and less than half of what it gains alone.
     """
     alone_ms = _gain_ms(assessed.change, [], prediction) if assessed.change is not None else 0.0
     if assessed.group != "minor" or assessed.change is None or alone_ms < noise_ms:
@@ -201,7 +202,8 @@ def _as_alternative(
     for row in plan:
         if row.group != "plan" or row.change is None or row.finding.row != assessed.finding.row:
             continue
-        if _gain_ms(assessed.change, [row.change], prediction) < max(noise_ms, LITTLE * alone_ms):
+        then_ms = _gain_ms(assessed.change, [row.change], prediction)
+        if then_ms < max(noise_ms, LITTLE * alone_ms) and then_ms < SAME * alone_ms:
             return replace(assessed, group="alternative", alternative_to=row.finding.rule.id)
     return assessed
 

@@ -96,6 +96,17 @@ def test_findings_that_gain_nothing_at_all_are_minor(monkeypatch: pytest.MonkeyP
     assert [one.group for one in all_of(fired(HIDES, 40), fired(CURES, 40))] == ["minor", "minor"]
 
 
+@pytest.mark.parametrize(("then_ms", "group"), [(0.7, "minor"), (0.5, "alternative")])
+def test_what_still_gains_most_of_its_own_is_no_alternative(
+    monkeypatch: pytest.MonkeyPatch, then_ms: float, group: str
+) -> None:
+    """1.2 ms by itself, and then less than the noise of 1 ms: only where that is less than half is it another
+    way to the same.
+    """
+    monkeypatch.setattr("diagnose.predict.plan._gain_ms", lambda _, made, __: then_ms if made else 1.2)
+    assert [one.group for one in all_of(fired(HIDES, 40), fired(CURES, 40))] == ["plan", group]
+
+
 def test_other_findings_keep_the_order_of_their_savings() -> None:
     assert order(fired(HIDES, 40), fired(ELSEWHERE, 20)) == [HIDES.id, "elsewhere"]
     assert order(fired(ELSEWHERE, 18), fired(CURES, 21)) == ["cure", "elsewhere"]
