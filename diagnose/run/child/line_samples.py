@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
-from .guard import note
+from .guard import guarded
 from .places import Places, library_path
 
 _INTERVAL_S = 0.004
@@ -53,14 +53,13 @@ class LineSamples:
             }
         }
 
+    @guarded("looking at the lines of plain steps")
     def _look_on(self) -> None:
         try:
             interval = _INTERVAL_S
             while not self._stopped.acquire(timeout=interval):
                 self._look()
                 interval = _INTERVAL_S * 2 ** (len(self._ns) // _LOOKS)
-        except Exception as error:
-            note("looking at the lines of plain steps", error)
         finally:
             self._looking.release()
 
