@@ -20,17 +20,29 @@ PYTHON = "python"
 
 
 GOOD_PART = 0.25  # of a finding's time, from which a line stands for it
+MOST_OF_IT = 0.5  # from which the lines of one function do
 
 
 def place(finding: Finding) -> Culprit | CallSite | None:
-    """The line to look at: the costliest to blame, if it takes a good part of the finding's time, else
-    the one call to change; None if there is no such line.
+    """The line to look at: the costliest to blame, if it takes a good part of the finding's time or its
+    function most of it, else the one call to change; None if there is no such line.
     """
     first, sites = next(iter(finding.culprits), None), finding.fix.call_sites
     whole_ms = finding.ms_per_step or 0.0
     if first is not None and (not first.ms_per_step or first.ms_per_step >= GOOD_PART * whole_ms):
         return first
+    if first is not None and _of_function_ms(finding, first) >= MOST_OF_IT * whole_ms:
+        return first
     return sites[0] if len(sites) == 1 else None
+
+
+def _of_function_ms(finding: Finding, culprit: Culprit) -> float:
+    """What the lines take that stand in the same function as this one."""
+    return sum(
+        other.ms_per_step or 0.0
+        for other in finding.culprits
+        if (other.file, other.function) == (culprit.file, culprit.function)
+    )
 
 
 def in_group(document: Document, group: Group) -> list[Finding]:

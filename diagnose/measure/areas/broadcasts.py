@@ -12,7 +12,7 @@ from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows
 from diagnose.measure.work import outermost
 
-PAIRS_OP, WITHIN_OP = r"^aten::(sub|mul)$", r"^aten::(pow|square|abs|mul)$"
+PAIRS_OP, WITHIN_OP = r"^aten::(sub|mul)$", r"^aten::(pow|square|mul)$"
 SUMS_OP = r"^aten::(sum|mean|norm|linalg_vector_norm)$"
 NAMED_BY_LIBRARIES = r"^(?!aten::)"
 VIEWS = r"^aten::(unsqueeze|squeeze|view|reshape|expand|transpose|permute|t|slice|select|contiguous|detach)$"
@@ -31,15 +31,16 @@ def _summed_pairs(view: Selection) -> Rows:
     own = (view.kind == "op") & view.on_training_thread & ~view.host["backward"].to_numpy()
     rows = outermost(view, own & ~view.name_matches(NAMED_BY_LIBRARIES))
     rows = rows[~view.name_matches(VIEWS)[rows]]
-    makes, within, sums = (view.name_matches(pattern) for pattern in (PAIRS_OP, WITHIN_OP, SUMS_OP))
+    makes, sums, goes_on = (view.name_matches(pattern) for pattern in (PAIRS_OP, SUMS_OP, WITHIN_OP))
     shapes, found = view.host["shapes"].array, []
     for at in np.flatnonzero(makes[rows]).tolist():
         pairs = _of_pairs([shape_of(shape) for shape in input_shapes(shapes[rows[at]])[:2]])
-        behind = rows[at + 1 : at + 1 + BEHIND].tolist() if pairs else []
-        chain = [row for row in behind if (within[row] or sums[row]) and _first(shapes[row]) == pairs]
-        last = next((number for number, row in enumerate(chain) if sums[row]), None)
-        if last is not None:
-            found += [rows[at], *chain[: last + 1]]
+        for number, row in enumerate(rows[at + 1 : at + 1 + BEHIND].tolist() if pairs else []):
+            if _first(shapes[row]) != pairs or not (sums[row] or goes_on[row]):
+                break
+            if sums[row]:
+                found += rows[at : at + 2 + number].tolist()
+                break
     return np.unique(np.array(found, np.int64)) if found else NO_ROWS
 
 

@@ -30,6 +30,7 @@ ONE_ACTIVATION = re.compile(
 )
 ROW = "aten::select"
 CELL_OPS = ("aten::matmul", "aten::mm", "aten::cat")  # of MIXING, what a written-out cell may call
+JOIN = "aten::cat"
 WRITTEN = ("aten::copy_", "aten::fill_")
 
 
@@ -63,9 +64,13 @@ def _body(view: Selection, loop: Rows) -> Body:
         for at, name in enumerate(names[:-1])
         if name == ROW and names[at + 1] not in WRITTEN and len(shapes[at])
     ]
-    layers = [at for at, name in enumerate(names) if LAYER.match(name) and len(shapes[at])]
+    given = [
+        (at, shape)
+        for at, name in enumerate(names)
+        for shape in (_joined(texts[at]) if name == JOIN else shapes[at][:1] if LAYER.match(name) else ())
+    ]
     fed = sum(
-        any(_is_row(shapes[layer][0], shapes[at][0]) for layer in layers if layer > at)
+        any(_is_row(shape, shapes[at][0]) for later, shape in given if later > at)
         for at in read[:MIN_REPEATS]
     )
     mixed = any(
@@ -74,6 +79,12 @@ def _body(view: Selection, loop: Rows) -> Body:
         for name, given in zip(names, shapes, strict=True)
     )
     return Body(Counter(names), 2 * fed > MIN_REPEATS, not mixed)
+
+
+def _joined(text: str) -> list[Shape]:
+    """The shapes of what is joined, as the row with the state before one layer is given both."""
+    tensors = next(iter(input_shapes(text)), None)
+    return [shape_of(shape) for shape in tensors] if isinstance(tensors, list) else []
 
 
 def _is_row(given: Shape, whole: Shape) -> bool:
