@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import re
 import string
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from diagnose.errors import DiagnoseError, known_name
 from diagnose.fixes import all as fixes
 from diagnose.judge.own import own_folders
+from diagnose.judge.parsed import KEPT, parsed_files
 from diagnose.judge.terms import SEVERITIES, Op, Safety, Scope, Severity, Status
 from diagnose.measure.areas.user_code import CallTime
 from diagnose.measure.ledger import TITLES
@@ -166,14 +165,16 @@ def load_rules(*folders: Path) -> dict[str, Rule]:
     Raises DiagnoseError for a file that is wrong, naming the file and the nearest valid name, and for two
     rules of one id.
     """
-    files = [path for folder in folders or (rules_folder(), *own_folders()) for path in _files_in(folder)]
+    bundled = rules_folder()
     data: dict[str, dict[str, Any]] = {}
     selectors: set[str] = set()
-    for path in files:
-        if path.stem in data:
-            raise DiagnoseError(f"two rules are called {path.stem}", do=f"choose another id for {path}")
-        data[path.stem] = _read(path)
-        _add_events(data[path.stem], path.stem, selectors)
+    for folder in folders or (bundled, *own_folders()):
+        of_folder = parsed_files(_files_in(folder), KEPT if folder == bundled else None)
+        for path, table in of_folder.items():
+            if path.stem in data:
+                raise DiagnoseError(f"two rules are called {path.stem}", do=f"choose another id for {path}")
+            data[path.stem] = table
+            _add_events(table, path.stem, selectors)
     rules = {rule_id: parse_rule(table, rule_id) for rule_id, table in data.items()}
     for rule in rules.values():
         known_name(rule.refines, [WHOLE_STEP, *TITLES, *rules], f"{rule.id}: refines")
@@ -182,18 +183,6 @@ def load_rules(*folders: Path) -> dict[str, Rule]:
 
 def _files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.toml") if not path.name.endswith(".cases.toml"))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return _parsed(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DiagnoseError(f"{path} cannot be read", saw=str(error)) from error
-    except tomllib.TOMLDecodeError as error:
-        raise DiagnoseError(f"{path} is not valid TOML", saw=str(error)) from error
-
-
-_parsed = lru_cache(maxsize=1024)(tomllib.loads)  # a text is parsed once, however many traces are judged
 
 
 def _add_events(data: Mapping[str, Any], where: str, taken: set[str]) -> None:
