@@ -1,5 +1,5 @@
-"""TOML files as data. The bundled rules are parsed once per installation, as Python does with its own modules:
-what came of it is kept beside this module's bytecode, and holds for the text that it was made from.
+"""TOML files as data. The bundled rules are parsed once per installation, as Python does with modules: what
+came of it is kept beside this module's bytecode, and holds for the text that it was made from.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
 import tomllib
 from collections.abc import Iterable
 from functools import lru_cache
@@ -29,16 +30,16 @@ def parsed_files(paths: Iterable[Path], kept: Path | None = None) -> dict[Path, 
     """
     known = _kept_in(kept) if kept is not None else {}
     texts = {path: _text_of(path) for path in paths}
-    digests = {
-        path: hashlib.blake2b(text.encode(), digest_size=16).hexdigest() for path, text in texts.items()
-    }
+    digests = {path: _digest(text) for path, text in texts.items()}
     data = {path: known.get(digests[path]) or _loaded(path, text) for path, text in texts.items()}
-    if kept is not None and not known.keys() >= set(digests.values()):
-        with contextlib.suppress(
-            OSError, msgspec.EncodeError
-        ):  # an installation that is not to be written to
+    if kept is not None and not sys.dont_write_bytecode and not known.keys() >= set(digests.values()):
+        with contextlib.suppress(OSError, msgspec.EncodeError):  # others may have installed it
             _keep({digests[path]: data[path] for path in data}, kept)
     return data
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _text_of(path: Path) -> str:

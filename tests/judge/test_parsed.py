@@ -12,6 +12,11 @@ from diagnose.judge import parsed
 from diagnose.judge.parsed import parsed_files
 
 
+@pytest.fixture(autouse=True)
+def _bytecode_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+
+
 @pytest.fixture
 def texts_parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Those that tomllib was given."""
@@ -55,5 +60,5 @@ def test_a_place_that_cannot_be_written_to_is_left_alone(tmp_path: Path) -> None
 
 def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("value = ")
-    with pytest.raises(DiagnoseError, match="bad.toml is not valid TOML"):
+    with pytest.raises(DiagnoseError, match=r"bad\.toml is not valid TOML"):
         parsed_files([tmp_path / "bad.toml"])
