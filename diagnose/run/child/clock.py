@@ -269,6 +269,7 @@ def _module_of(model: Any) -> torch.nn.Module | None:
     return owner if isinstance(owner, torch.nn.Module) else None
 
 
+@guarded("standing in for a hook")
 def _no_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
     return None
 
