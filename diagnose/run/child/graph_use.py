@@ -102,6 +102,7 @@ class _Graph:
         self.place, self._uses, self._model = place, uses, model
         self.is_used = False
 
+    @guarded("watching what a backward runs through")
     def use(self, gradients: Any) -> None:
         """A backward runs through the graph."""
         if not self.is_used:
@@ -115,13 +116,16 @@ class _Watch:
     def __init__(self, uses: GraphUse, module: nn.Module, place: Place) -> None:
         self._uses, self._module, self._place = uses, module, place
 
+    @guarded("watching what a model is given")
     def __enter__(self) -> None:
         self._hook = self._module.register_forward_hook(self._called, with_kwargs=True)
 
+    @guarded("watching what a model is given")
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._hook.remove()
 
+    @guarded("watching what a model is given")
     def _called(self, module: nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> None:
         self._uses.built(module, self._place, (*args, *kwargs.values()), output)
