@@ -10,6 +10,8 @@ import weakref
 from collections import Counter
 from typing import Any
 
+from .guard import guarded
+
 # of the ticks that the steadiest loader brings batches in: one that brings some
 # in more of them feeds the steps, too
 FEEDS = 0.5
@@ -65,9 +67,11 @@ class Arrival:
     def __init__(self, came: Counter[object], loader: object) -> None:
         self._came, self._loader = came, loader
 
+    @guarded("counting batches")
     def __enter__(self) -> None:
         return None
 
+    @guarded("counting batches")
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self._came[self._loader] += 1
