@@ -151,6 +151,15 @@ def test_where_nothing_was_recorded_at_once_a_first_look_comes_before_a_short_ro
         )
 
 
+def test_a_short_round_holds_no_more_steps_of_a_phase_than_the_full_one() -> None:
+    """22 steps left of the 23 that are asked for; else its plain steps would count in place of the full
+    round's.
+    """
+    short, full = schedule.rounds(budgets(4), 22, 1_000_000)
+    assert counts(full) == {"plain": 10, "parts": 8, "timeline": 4, "detail": 1}
+    assert counts(short) == {"plain": 10, "parts": 3, "timeline": 4, "detail": 1}
+
+
 def test_a_first_look_is_no_longer_than_what_is_asked_for() -> None:
     assert counts(schedule.rounds(budgets(1), None, 100_000_000, unrecorded=True)[0]) == {
         "plain": 1,

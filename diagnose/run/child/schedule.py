@@ -124,7 +124,7 @@ def rounds(full: Round, steps_left: int | None, step_ns: int, *, unrecorded: boo
     sizes = [max(_FEWEST_LEFT, _UNKNOWN_LEFT if steps_left is None else steps_left)]
     while 2 * _GROWTH * sizes[-1] <= steps:
         sizes.append(_GROWTH * sizes[-1])
-    shorter = [_short_round(full, size) for size in sizes]
+    shorter = [_short_round(full, size, step_ns) for size in sizes]
     if unrecorded and (steps_left is None or steps_left < _TO_SHORT_TIMELINE):
         counts = {name: min(count, full[name].steps) for name, count in _FIRST_LOOK.items()}
         shorter.insert(
@@ -140,11 +140,12 @@ def warm_up_steps(first: Round) -> int:
     return 1 if first["timeline"].cold else _SHORT_WARMUP_STEPS
 
 
-def _short_round(full: Round, steps: int) -> Round:
-    """Of so many steps in all."""
+def _short_round(full: Round, steps: int, step_ns: int) -> Round:
+    """Of so many steps in all, unless a phase would have more than in the full round."""
     counts = {"parts": steps // 7, "timeline": max(2, steps // 5), "detail": steps // 7}
     counts = {name: min(count, full[name].steps) for name, count in counts.items()}
-    return _shortened(full, counts | {"plain": steps - sum(counts.values())})
+    plain = min(steps - sum(counts.values()), full["plain"].expected_steps(step_ns))
+    return _shortened(full, counts | {"plain": plain})
 
 
 def _shortened(full: Round, counts: dict[str, int]) -> Round:
