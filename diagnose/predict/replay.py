@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, lies_in
-from diagnose.predict.graph import NEVER, SLOTS, Graph
+from diagnose.predict.graph import NEVER, Graph
+from diagnose.predict.stretches import Clockwork
 from diagnose.trace.intervals import union
 
 Pace = tuple[Intervals, float]
@@ -52,23 +53,16 @@ class Replay:
         self._event_ns = np.append(durations_ns, 0).astype(np.float64)  # the last is that of no event
         self._paces = paces
         edges = graph.edges
-        filled = np.full((len(graph), SLOTS), -1)
-        filled[edges.target, np.arange(len(edges)) - np.searchsorted(edges.target, edges.target)] = np.arange(
-            len(edges)
-        )
         # the ends of all lanes: the slowest makes the steady step
         self._tails = np.unique(edges.source[edges.carried])
-        # a node with fewer edges has its first one again
-        self._slots = np.where(filled < 0, filled[:, :1], filled)
-        distance = edges.target - edges.source + np.where(edges.carried, len(graph), 0)
-        self._distances = [(-distance[slot]).tolist() for slot in self._slots.T]
+        self._clockwork = Clockwork(graph)
 
     def error(self) -> float:
         """How far the replayed recording ends from the recorded one, on the host or on both lanes,
         whichever is more; 0-1 of the steps.
         """
         graph = self.graph
-        times = np.array(self._times(self._delays((), ()), graph.before_ns, 1))
+        times = self._clockwork.times(self._delays((), ()), graph.before_ns, 1)[0]
         replayed, recorded = (
             np.append(values[graph.ends], values.max()) for values in (times, graph.recorded_ns)
         )
@@ -97,11 +91,11 @@ class Replay:
             return self._same_rounds_ns(self.once_ns, edits)
         before = np.full(len(self.graph), NEVER)
         before[self.graph.ends] = 0.0
-        return np.array(self._times(self._delays(edits, self._paces), before, ROUNDS)).reshape(ROUNDS, -1)
+        return self._clockwork.times(self._delays(edits, self._paces), before, ROUNDS)
 
     def _same_rounds_ns(self, recorded_ns: float, edits: Sequence[Edit]) -> np.ndarray:
         """Rounds that begin as the recording does, each where the one before is over on all lanes."""
-        times = np.array(self._times(self._delays(edits, self._paces), self.graph.before_ns, 1))
+        times = self._clockwork.times(self._delays(edits, self._paces), self.graph.before_ns, 1)[0]
         length_ns = max(0.0, recorded_ns + times.max() - self.graph.recorded_ns.max())
         return np.asarray(times + length_ns * np.arange(ROUNDS)[:, None])
 
@@ -115,24 +109,6 @@ class Replay:
     def clock(self, lane: int, edits: Sequence[Edit] = ()) -> Callable[[np.ndarray], np.ndarray]:
         """From recorded moments of a thread to how far its work has come then with the edits made, ns."""
         return _clock(self._paces, [(edit.host, edit.host_ratio) for edit in edits if edit.lane == lane])
-
-    def _times(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> list[float]:
-        """When each node happens, ns, round after round; the first is that of
-        ``before_ns`` unless there is only one.
-        """
-        times: list[float] = before_ns.tolist()
-        first, second, third = self._distances
-        by_slot = [delays[slot].tolist() for slot in self._slots.T]
-        for _ in range(rounds):
-            for a, delay_a, b, delay_b, c, delay_c in zip(
-                first, by_slot[0], second, by_slot[1], third, by_slot[2], strict=True
-            ):
-                latest, other = times[a] + delay_a, times[b] + delay_b
-                if other > latest:
-                    latest = other
-                other = times[c] + delay_c
-                times.append(other if other > latest else latest)
-        return times[len(before_ns) :]
 
     def _delays(self, edits: Sequence[Edit], paces: Sequence[Pace]) -> np.ndarray:
         """What each edge takes, ns; `NEVER` where it no longer holds."""
