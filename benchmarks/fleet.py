@@ -31,7 +31,7 @@ from diagnose.fleet.fleet import analyse_fleet, job_of_futures
 from diagnose.fleet.recordings import fleet_ranks
 from diagnose.fleet.tasks import Ranks, Reading, analysed, packed_summary
 from diagnose.measure.job import Job
-from diagnose.pipeline import written
+from diagnose.pipeline import with_commands, write_files
 from diagnose.ranks.load import RankSource
 from diagnose.ranks.summary import RankSummary
 
@@ -212,7 +212,7 @@ def _summary_lines(paths: Sequence[Path], ranks: int, collectives: int) -> Itera
     yield f"peak of each worker: {_peaks(peaks_mb)} MB, of which before {_peaks(before_mb)} MB"
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        written(document, picture, Path(folder), Path(folder))
+        write_files(with_commands(document, Path(folder), Path(folder)), picture, Path(folder), Path(folder))
         sizes = ", ".join(
             f"{name} {(Path(folder) / name).stat().st_size / 1e6:.1f} MB"
             for name in ("report.json", "report.html")

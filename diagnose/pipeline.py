@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -97,24 +97,36 @@ class Analysis:
         )
 
 
-def report(source: Source | Sequence[Source], out: Path, **reading: Any) -> Document:
+def report(
+    source: Source | Sequence[Source],
+    out: Path,
+    tell: Callable[[Document], None] | None = None,
+    **reading: Any,
+) -> Document:
     """Analyse a run folder, a trace file, its URL, or the traces of one job, write all reports into
     `out`, and return the result document.
 
-    ``reading`` are options of `diagnose.trace.reader.read_trace`. Raises as `analysis_of` does, and OSError.
+    ``tell`` gets the document before the files are made, which can take as long again. ``reading`` are
+    options of `diagnose.trace.reader.read_trace`. Raises as `analysis_of` does, and OSError.
     """
     analysis = analysis_of(source, **reading)
-    document = written(analysis.document, analysis.picture, analysis.source, out)
-    with suppress(TraceUnreadable):  # the report says how the file is damaged
-        analysis.write_annotated(out / ANNOTATED)
+    document = with_commands(analysis.document, analysis.source, out)
+    try:
+        if tell is not None:
+            tell(document)
+    finally:  # whoever reads what is told may be gone
+        write_files(document, analysis.picture, analysis.source, out)
+        with suppress(TraceUnreadable):  # the report says how the file is damaged
+            analysis.write_annotated(out / ANNOTATED)
     return document
 
 
-def written(document: Document, picture: dict[str, Any], source: Source, out: Path) -> Document:
-    """Write what can be made of the two documents into `out`, the patch included, and return
-    the result document. Raises OSError.
-    """
-    document = replace(with_patch(document, out), written=written_into(out, source, document))
+def with_commands(document: Document, source: Source, out: Path) -> Document:
+    """The document with what to type next; writes the patch into `out`. Raises OSError."""
+    return replace(with_patch(document, out), written=written_into(out, source, document))
+
+
+def write_files(document: Document, picture: dict[str, Any], source: Source, out: Path) -> None:
+    """Write what can be made of the two documents into `out`. Raises OSError."""
     write_reports(document, picture, source, out)
     write_picture(picture, out / PICTURE)
-    return document

@@ -69,7 +69,7 @@ def _report_into(out: Path, options: argparse.Namespace) -> Document:
     from diagnose.fleet.cluster import cluster
     from diagnose.fleet.fleet import analyse_fleet
     from diagnose.fleet.recordings import fleet_ranks
-    from diagnose.pipeline import written
+    from diagnose.pipeline import with_commands, write_files
     from diagnose.report.console import stderr_console
     from diagnose.report.progress import Progress
     from diagnose.report.terminal import print_summary
@@ -87,8 +87,11 @@ def _report_into(out: Path, options: argparse.Namespace) -> Document:
         fleet = analyse_fleet(client, ranks, summaries, reading_limits(options), _told(say, len(ranks)))
     # not the trace as their source: it stays where it is
     with writing(out, "name another folder: --out"):
-        document = written(fleet.document, fleet.picture, out, out)
-    print_summary(document, out, stderr_console(quiet=options.quiet))
+        document = with_commands(fleet.document, out, out)
+        try:
+            print_summary(document, out, stderr_console(quiet=options.quiet))
+        finally:
+            write_files(document, fleet.picture, out, out)
     return document
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,7 +100,7 @@ def fresh_folder(folder: Path) -> Path:
 def report_into(
     source: Source | Sequence[Path], out: Path, options: argparse.Namespace, *, brief: str = ""
 ) -> Document:
-    """Analyse, write every report into `out`, print the summary; the result document.
+    """Analyse, print the summary, write every report into `out`; the result document.
 
     `brief`: which of several, whose summary is short.
     """
@@ -112,10 +112,14 @@ def report_into(
     if brief:
         Progress(quiet=options.quiet)(f"analysing {brief}")
     recorded = source if isinstance(source, (str, Path)) else source[0].parent
-    with writing(out, _elsewhere(shown(recorded))), reading_progress(quiet=options.quiet) as progress:
-        document = report(source, out, **reading_limits(options), progress=progress)
-    (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
-    return document
+    with writing(out, _elsewhere(shown(recorded))), ExitStack() as while_reading:
+        progress = while_reading.enter_context(reading_progress(quiet=options.quiet))
+
+        def tell(document: Document) -> None:
+            while_reading.close()
+            (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
+
+        return report(source, out, tell, **reading_limits(options), progress=progress)
 
 
 @contextmanager

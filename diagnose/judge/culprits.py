@@ -58,26 +58,28 @@ def _from_events(measured: Measured, selector: Selector, ms_per_step: float) -> 
     if view is None or not len(rows):
         return ()
     events = _places(view, selector, rows)
-    by_step = events.pivot_table(
-        values="dur_ns", index=LINE, columns="step", aggfunc="sum", observed=True, sort=False, fill_value=0
-    )
-    known = np.asarray(by_step.index.get_level_values("line") >= 0)
-    cost_ns = _usual_ns(by_step.to_numpy(), view.step_count)
+    lines = events.groupby(LINE, sort=False, observed=True)
+    line, (_, step) = lines.ngroup().to_numpy(), np.unique(events["step"].to_numpy(), return_inverse=True)
+    by_step = np.zeros((lines.ngroups, int(step.max()) + 1), np.int64)
+    np.add.at(by_step, (line, step), events["dur_ns"].to_numpy())
+    places = events.iloc[np.unique(line, return_index=True)[1]]
+    known = places["line"].to_numpy() >= 0
+    cost_ns = _usual_ns(by_step, view.step_count)
     if not cost_ns[known].any():  # of few steps only
-        cost_ns = by_step.to_numpy().sum(axis=1)
-    calls = events.groupby(LINE, sort=False, observed=True).size()
+        cost_ns = by_step.sum(axis=1)
+    calls = np.bincount(line)
     costliest = [row for row in np.argsort(-cost_ns, kind="stable") if known[row] and cost_ns[row] > 0]
     return tuple(
         Culprit(
-            str(file),
-            int(line),
-            str(function),
-            int(calls[file, line, function, via]) / view.step_count,
+            str(place["file"]),
+            int(place["line"]),
+            str(place["function"]),
+            int(calls[row]) / view.step_count,
             ms_per_step * float(cost_ns[row] / cost_ns.sum()),
-            str(via),
+            str(place["via"]),
         )
         for row in costliest[:MOST]
-        for file, line, function, via in [by_step.index[row]]
+        for place in [places.iloc[row]]
     )
 
 

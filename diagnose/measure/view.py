@@ -228,5 +228,10 @@ class _Categories:
 @functools.lru_cache(maxsize=256)
 def _matching(categories: _Categories, pattern: str) -> np.ndarray:
     """Of each category, and False for the code -1, which stands for no value."""
-    found = map(re.compile(pattern).search, categories.index.tolist())
+    found = map(re.compile(pattern).search, _texts(categories))
     return np.array([match is not None for match in found] + [False])
+
+
+@functools.lru_cache(maxsize=8)
+def _texts(categories: _Categories) -> list[str]:
+    return categories.index.tolist()

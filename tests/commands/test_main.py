@@ -24,6 +24,7 @@ from diagnose.commands import verify as verifying
 from diagnose.commands.table import COMMANDS
 from diagnose.document.stored import to_json
 from diagnose.errors import DiagnoseError, TraceUnreadable, UsageError
+from diagnose.report import terminal
 from diagnose.run import launch as launching
 from diagnose.run.settings import RunOutcome, Settings, Target
 from diagnose.run.stage import Stage
@@ -195,11 +196,12 @@ def analysed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """
     answers: dict[str, Any] = {"*": documents.sick()}
 
-    def report(source: Path, out: Path, **reading: object) -> dict[str, Any]:
+    def report(source: Path, out: Path, tell: Callable[[Any], None], **reading: object) -> dict[str, Any]:
         answers["reading"] = reading
         answer = answers.get(source.name, answers["*"])
         if isinstance(answer, Exception):
             raise answer
+        tell(answer)
         out.mkdir(exist_ok=True)
         (out / "report.json").write_text(to_json(answer), encoding="utf-8", errors="replace")
         return answer
@@ -551,6 +553,24 @@ def test_a_trace_above_the_memory_limit_is_refused_alone_in_a_folder_and_noted_i
         encoding="utf-8"
     )
     assert cli.main(["--memory-limit", "1G", str(rank / "t.json.gz")]) == 0
+
+
+@pytest.mark.parametrize("is_heard", [True, False])
+def test_the_summary_comes_before_the_files_which_come_whoever_hears_it(
+    is_heard: bool, work_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there_when_told: list[set[str]] = []
+
+    def print_summary(document: Any, out: Path, console: Any) -> None:
+        there_when_told.append({path.name for path in out.iterdir()})
+        if not is_heard:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(terminal, "print_summary", print_summary)
+    (work_folder / "t.json.gz").write_bytes(trace())
+    cli.main(["--out", "out", "t.json.gz"])
+    assert there_when_told == [set()]
+    assert {"report.html", "report.md", "report.json", "tb"} <= {path.name for path in Path("out").iterdir()}
 
 
 def test_a_run_folder_whose_trace_is_gone_still_gets_a_report(work_folder: Path) -> None:
