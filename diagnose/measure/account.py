@@ -8,6 +8,7 @@ the user's lines that make calls then in the detail phase; without one it is nam
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,44 @@ def _mostly(pieces: pd.DataFrame, whole_ns: int) -> Any:
 # ---- the host
 
 
+@dataclass(frozen=True)
+class _Thread:
+    """What a thread does: times of its own (ns), sorted and disjoint, and the event whose each is."""
+
+    owner: Rows
+    own: Intervals
+
+    @classmethod
+    def of(cls, owner: Rows, own: Intervals) -> _Thread:
+        """Of times in any order; events may overlap without one enclosing the other."""
+        order = np.argsort(own[:, 0], kind="stable")
+        owner, own = owner[order], own[order]
+        own[1:, 0] = np.maximum(own[1:, 0], np.maximum.accumulate(own[:, 1])[:-1])
+        lasting = own[:, 1] > own[:, 0]
+        return cls(owner[lasting], own[lasting])
+
+    @cached_property
+    def busy(self) -> Intervals:
+        """When it does anything."""
+        return union(self.own)
+
+    def spent_in(self, intervals: Intervals) -> tuple[Rows, np.ndarray]:
+        """The events whose own times lie in the intervals, again for each such time; and its part there,
+        ns.
+        """
+        first = np.searchsorted(self.own[:, 1], intervals[:, 0], side="right")
+        behind = np.searchsorted(self.own[:, 0], intervals[:, 1], side="left")
+        some = first < behind
+        depth = np.zeros(len(self.own) + 1, np.int64)
+        np.add.at(depth, first[some], 1)
+        np.add.at(depth, behind[some], -1)
+        touched = np.flatnonzero(np.cumsum(depth)[:-1] > 0)
+        return self.owner[touched], _inside(intervals, self.own[touched])
+
+
+_NO_THREAD = _Thread(NO_ROWS, NO_INTERVALS)
+
+
 class _HostTime:
     """What the threads do that train or launch; time by the innermost event."""
 
@@ -179,17 +218,24 @@ class _HostTime:
         start = view.host["start_ns"].to_numpy()
         caller = nearest(counts, around(view), around(view)[rows])
         owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), rows, caller)
-        order = np.lexsort((own[:, 0], self.tid[owner]))
-        owner, own = owner[order], own[order]
-        lane = self.tid[owner]
-        for thread in np.unique(lane):  # events may overlap without one enclosing the other
-            mine = np.flatnonzero(lane == thread)
-            reach = np.maximum.accumulate(own[mine, 1])[:-1]
-            own[mine[1:], 0] = np.maximum(own[mine[1:], 0], reach)
         lasting = own[:, 1] > own[:, 0]
-        self.owner, self.own, self.lane = owner[lasting], own[lasting], lane[lasting]
-        steps_ns = _inside(view.host_span, self.own)
-        self.names = names(view, np.bincount(self.owner, steps_ns, minlength=len(view.host)))
+        owner, own = owner[lasting], own[lasting]
+        lane = self.tid[owner]
+        self.threads = {
+            int(thread): _Thread.of(owner[mine], own[mine])
+            for thread in np.unique(lane)
+            for mine in [lane == thread]
+        }
+        weight_ns = np.zeros(len(view.host))
+        for thread in self.threads.values():
+            owner, ns = thread.spent_in(view.host_span)
+            weight_ns += np.bincount(owner, ns, minlength=len(view.host))
+        self.names = names(view, weight_ns)
+
+    @property
+    def main(self) -> _Thread:
+        """The training thread."""
+        return self.threads.get(self.view.trace.training_thread, _NO_THREAD)
 
     def pieces(self, row: str, intervals: Intervals) -> pd.DataFrame:
         """Of the times of a row: ``key`` of who spends them, what is ``inside``, ``ns``."""
@@ -202,15 +248,13 @@ class _HostTime:
         for thread in np.unique(lane[lane != main]).tolist():
             mine = intervals[lane == thread]
             frames.append(self._spent(thread, mine))
-            left.append(subtract(mine, self.own[self.lane == thread]))
+            left.append(subtract(mine, self.threads[thread].busy) if thread in self.threads else mine)
         rest = union(np.concatenate(left))
         frames += [self._spent(main, rest), self._between(self.gaps(rest))]
         return pd.concat(frames, ignore_index=True)
 
     def _spent(self, thread: int, intervals: Intervals) -> pd.DataFrame:
-        mine = np.flatnonzero(self.lane == thread)
-        ns = _inside(intervals, self.own[mine])
-        return self._of(self.owner[mine[ns > 0]], ns[ns > 0])
+        return self._of(*self.threads.get(thread, _NO_THREAD).spent_in(intervals))
 
     def _of(self, events: Rows, ns: np.ndarray) -> pd.DataFrame:
         """Times of these events (-1 for none)."""
@@ -225,13 +269,12 @@ class _HostTime:
 
     def gaps(self, intervals: Intervals) -> Intervals:
         """The part of these times in which nothing of the training thread runs."""
-        return subtract(intervals, self.own[self.lane == self.view.trace.training_thread])
+        return subtract(intervals, self.main.busy)
 
     def _before(self, times: np.ndarray) -> Rows:
         """The number of the name of what the training thread did last before each time; -1 if nothing."""
-        mine = np.flatnonzero(self.lane == self.view.trace.training_thread)
-        at = np.searchsorted(self.own[mine, 0], times, side="right") - 1
-        return np.asarray(np.append(self.names.of[self.owner[mine]], UNNAMED)[at])
+        at = np.searchsorted(self.main.own[:, 0], times, side="right") - 1
+        return np.asarray(np.append(self.names.of[self.main.owner], UNNAMED)[at])
 
     def _following(self, intervals: Intervals) -> Rows:
         """The call that launches what the busiest device runs after each time; -1 where there is none."""
@@ -245,9 +288,10 @@ class _HostTime:
     def spender(self, key: int, pieces: pd.DataFrame, ns: int) -> Spender:
         if key < UNNAMED:
             return self._gap(-2 - key, ns)
-        mine = self.names.of[self.owner] == key
         lanes = {
-            int(lane): union(self.own[mine & (self.lane == lane)]) for lane in np.unique(self.lane[mine])
+            number: union(thread.own[mine])
+            for number, thread in self.threads.items()
+            if (mine := self.names.of[thread.owner] == key).any()
         }
         of = np.flatnonzero((self.names.of == key) & self.view.in_steps)
         outer = around(self.view)[of]

@@ -95,11 +95,11 @@ def names(view: Selection, weight_ns: np.ndarray) -> Names:
     of = np.full(len(view.host), -1, np.int64)
     place = np.full(len(view.host), -1, np.int64)
     for position, (kind, numbers, _, always) in enumerate(levels):
-        known = numbers >= 0
-        weights = with_backward if kind in _PLACES else weight_ns
-        claims = np.bincount(numbers[known], weights[known], minlength=int(numbers.max(initial=-1)) + 1)
-        telling = known & (always | (np.append(claims, 0.0)[numbers] <= MOST_TOLD * whole))
-        chosen = telling & (of < 0)
+        chosen = (numbers >= 0) & (of < 0)
+        if not always:
+            weights = with_backward if kind in _PLACES else weight_ns
+            claims = np.bincount(numbers + 1, weights)[1:]
+            chosen &= np.append(claims <= MOST_TOLD * whole, False)[numbers]
         of[chosen] = numbers[chosen] * 2 * len(levels) + position
         if kind in _PLACES and not always:
             place = np.where(chosen, of, place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,8 @@ from diagnose.trace.schema import Trace
 
 Rows = np.ndarray  # positions in a table, int64
 Intervals = np.ndarray  # int64 ns, shape (n, 2)
+
+LAST_CHARACTER = "\U0010ffff"
 
 Found = TypeVar("Found")
 
@@ -92,6 +95,11 @@ class View:
         return self.host["name"].array
 
     @cached_property
+    def _name_codes(self) -> np.ndarray:
+        """As positions, which arrays are looked up by: said once instead of for every pattern."""
+        return self.name.codes.astype(np.intp)
+
+    @cached_property
     def on_training_thread(self) -> np.ndarray:
         return self.host["tid"].to_numpy() == self.trace.training_thread
 
@@ -119,7 +127,7 @@ class View:
         Not to be changed.
         """
         if pattern not in self._matches:
-            self._matches[pattern] = category_matches(self.name, pattern)
+            self._matches[pattern] = _matching(_Categories(self.name.categories), pattern)[self._name_codes]
             self._matches[pattern].flags.writeable = False
         return self._matches[pattern]
 
@@ -228,10 +236,28 @@ class _Categories:
 @functools.lru_cache(maxsize=256)
 def _matching(categories: _Categories, pattern: str) -> np.ndarray:
     """Of each category, and False for the code -1, which stands for no value."""
-    found = map(re.compile(pattern).search, _texts(categories))
-    return np.array([match is not None for match in found] + [False])
+    texts, position = _sorted_texts(categories)
+    prefix, search = _prefix(pattern), re.compile(pattern).search
+    first, last = bisect_left(texts, prefix), bisect_right(texts, prefix + LAST_CHARACTER)
+    found = np.zeros(len(texts) + 1, bool)
+    found[position[first:last]] = [search(text) is not None for text in texts[first:last]]
+    return found
 
 
 @functools.lru_cache(maxsize=8)
-def _texts(categories: _Categories) -> list[str]:
-    return categories.index.tolist()
+def _sorted_texts(categories: _Categories) -> tuple[list[str], np.ndarray]:
+    """And where each stands among the categories."""
+    texts: list[str] = categories.index.tolist()
+    position = sorted(range(len(texts)), key=texts.__getitem__)
+    return [texts[place] for place in position], np.array(position, np.intp)
+
+
+def _prefix(pattern: str) -> str:
+    """What every text that matches begins with, as far as it is plain to see."""
+    plain, depth = re.sub(r"\\.|\[\^?\]?[^\]]*\]", "", pattern), 0  # without escapes and classes
+    for character in plain:
+        depth += (character == "(") - (character == ")")
+        if character == "|" and not depth:
+            return ""
+    literal = re.match(r"\^([\w:]+)(?![?*{])", pattern)
+    return literal[1] if literal else ""
