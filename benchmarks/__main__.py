@@ -32,6 +32,7 @@ BENCHMARKS = {
     "overhead": "what the profiler costs a recorded event",
     "trace": "what reading and judging a trace costs",
     "trace-budget": "which stage of it takes how long, held against the last entry",
+    "run-budget": "where the time of a run goes, from the command to the prompt",
     "replay": "what predicting costs",
     "fleet": "what `fleet` costs a rank, from 8 to 256 synthetic ranks",
     "twins": "what each disease costs: sick and healthy scripts in turns, without the recorder",
