@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from diagnose.measure.areas.user_code import short_callee
 from diagnose.measure.selection import Selection
@@ -168,9 +169,13 @@ def _lines(view: Selection) -> tuple[np.ndarray, Callable[[int], Name]]:
     host = view.host
     known = host["line"].to_numpy() >= 0
     table = host.loc[known, ["file", "line", "function"]]
+    line = table["line"].to_numpy().astype(np.int64)
+    place = table["file"].array.codes.astype(np.int64) * (int(line.max(initial=0)) + 1) + line
     numbers = np.full(len(host), -1, np.int64)
-    numbers[known] = table.groupby(["file", "line"], observed=True, sort=False).ngroup().to_numpy()
-    first = np.unique(numbers[known], return_index=True)[1]
+    mine, places = pd.factorize(place)
+    numbers[known] = mine
+    first = np.zeros(len(places), np.int64)
+    first[mine[::-1]] = np.arange(len(mine))[::-1]  # of several rows the first one stays
 
     def name(number: int) -> Name:
         row = table.iloc[first[number]]

@@ -52,6 +52,7 @@ class Prediction:
     def __init__(self, measured: Measured) -> None:
         self.measured = measured
         self._events: dict[str, Events] = {}
+        self._replays: dict[tuple[int, int], Replay] = {}  # by begin and end of the steps, ns
         self._left: dict[tuple[str, tuple[str, str]], tuple[np.ndarray, np.ndarray]] = {}
         self._steady: dict[
             tuple[int, ...], tuple[list[Change], list[Edit], float]
@@ -201,13 +202,14 @@ class Prediction:
         begin_ns, end_ns = int(self._windows[first, 0]), int(self._windows[last, 1])
         steady = self._replay_of(begin_ns, end_ns, last - first + 1)
         once = self._view.step_count == 1 and abs(steady.step_ns() / self._view.step_ns - 1) > LARGEST_ERROR
-        return Replay(
-            steady.graph, steady.durations_ns, self._paces(), once_ns=self._view.step_ns if once else None
-        )
+        return steady.paced(self._paces(), self._view.step_ns if once else None)
 
     def _replay_of(self, begin_ns: int, end_ns: int, step_count: int) -> Replay:
-        graph = recorded_graph(self._view, self._lanes, begin_ns, end_ns, step_count)
-        return Replay(graph, self._view.device["dur_ns"].to_numpy())
+        """Found once: of few steps the one that is checked is the one that is replayed."""
+        if (begin_ns, end_ns) not in self._replays:
+            graph = recorded_graph(self._view, self._lanes, begin_ns, end_ns, step_count)
+            self._replays[begin_ns, end_ns] = Replay(graph, self._view.device["dur_ns"].to_numpy())
+        return self._replays[begin_ns, end_ns]
 
     @property
     def replayed_windows(self) -> Intervals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -56,6 +57,12 @@ class Replay:
         # the ends of all lanes: the slowest makes the steady step
         self._tails = np.unique(edges.source[edges.carried])
         self._clockwork = Clockwork(graph)
+
+    def paced(self, paces: Sequence[Pace], once_ns: float | None) -> Replay:
+        """Of the same graph, with other paces."""
+        paced = copy.copy(self)
+        paced._paces, paced.once_ns = paces, once_ns
+        return paced
 
     def error(self) -> float:
         """How far the replayed recording ends from the recorded one, on the host or on both lanes,
