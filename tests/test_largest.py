@@ -40,6 +40,8 @@ def test_all_files_are_written(tmp_path):
     report(FILES[-1], tmp_path)
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {
+        "brief.json",
+        "brief.md",
         "report.json",
         "report.md",
         "report.html",

@@ -33,6 +33,14 @@ def _json(documents: Sequence[Document], fail_on: Severity | None) -> str:
     return "\n".join(map(to_json, documents))
 
 
+def _brief(documents: Sequence[Document], fail_on: Severity | None) -> str:
+    """What a coding agent needs to act, a document a line."""
+    from diagnose.document.stored import to_json
+    from diagnose.report.brief import brief
+
+    return "\n".join(to_json(brief(document)) for document in documents)
+
+
 def _github(documents: Sequence[Document], fail_on: Severity | None) -> str:
     """An annotation for each finding of the plan."""
     from diagnose.report.github import workflow_commands
@@ -47,7 +55,12 @@ def _sarif(documents: Sequence[Document], fail_on: Severity | None) -> str:
     return to_json(sarif(documents, fail_on)) if documents else ""
 
 
-FORMATS = {"json": Format(_json), "github": Format(_github), "sarif": Format(_sarif, together=True)}
+FORMATS = {
+    "json": Format(_json),
+    "brief": Format(_brief),
+    "github": Format(_github),
+    "sarif": Format(_sarif, together=True),
+}
 
 
 class Output:

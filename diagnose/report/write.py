@@ -10,6 +10,7 @@ from typing import Any
 from diagnose.document.model import Document, Written
 from diagnose.document.queries import PYTHON
 from diagnose.document.stored import REPORT, to_json, write_text
+from diagnose.report import brief
 from diagnose.report.markdown import markdown
 from diagnose.report.page import page
 from diagnose.report.tensorboard import write_tensorboard
@@ -17,13 +18,15 @@ from diagnose.trace.source import Source, is_url
 
 
 def write_reports(document: Document, picture: dict[str, Any], source: Source, out: Path) -> None:
-    """Write report.json, report.md, report.html and tb/ into `out`; `source` is a
-    run folder, a trace file or its URL.
+    """Write report.json, report.md, report.html, the brief and tb/ into `out`; `source` is a run folder, a
+    trace file or its URL.
 
     Raises OSError, UsageError.
     """
     out.mkdir(parents=True, exist_ok=True)
     write_text(to_json(document, indent=1), out / REPORT)
+    write_text(to_json(brief.brief(document), indent=1), out / brief.JSON_FILE)
+    write_text(brief.markdown(document), out / brief.MARKDOWN_FILE)
     write_text(markdown(document), out / "report.md")
     write_text(page(document, picture), out / "report.html")
     write_tensorboard(document, picture, source, out)

@@ -26,6 +26,8 @@ def test_a_folder_of_ranks_becomes_one_report(tmp_path: Path, capsys: pytest.Cap
     assert said.err.startswith("diagnose: reading 4 ranks on 2 workers … http://127.0.0.1:")
     assert "rank3.json" in (out / "report.md").read_text(encoding="utf-8")
     assert {path.name for path in out.iterdir()} == {
+        "brief.json",
+        "brief.md",
         "picture.json.gz",
         "report.html",
         "report.json",

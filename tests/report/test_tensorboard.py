@@ -129,6 +129,8 @@ def test_neither_torch_nor_tensorflow_is_imported(tmp_path: Path) -> None:
     )
     assert (done.stdout, done.stderr, done.returncode) == ("[]\n", "", 0)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "brief.json",
+        "brief.md",
         "report.html",
         "report.json",
         "report.md",
