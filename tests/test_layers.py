@@ -29,6 +29,7 @@ ORDER = [
     "pipeline",
     "fleet",
     "in_process",
+    "agents",
     "commands",
     "__main__",
 ]

@@ -101,7 +101,7 @@ def add_format_options(parser: Parser, formats: tuple[str, ...], meaning: str) -
 
 
 def add_report_formats(parser: Parser) -> None:
-    add_format_options(parser, REPORT_FORMATS, f"the result on stdout as well: {', '.join(report.FORMATS)}")
+    add_format_options(parser, REPORT_FORMATS, f"also on stdout: {', '.join(report.FORMATS)}")
 
 
 def add_out_option(parser: Parser) -> None:

@@ -32,8 +32,7 @@ from diagnose.trace.source import is_url, shown
 USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\
 Find what slows a PyTorch script, at which line, and what a fix gains.
-TARGET is a script, a module (-m), a trace file or its URL, a folder of traces, or a run to analyse again.
-Options come before a script. Everything after it belongs to the script.
+TARGET is a script or module (-m), a trace file or its URL, a folder of traces, or a run to analyse again.
 """
 _EPILOG = """\
 commands, in place of TARGET; COMMAND --help shows more (a script of that name is ./COMMAND):

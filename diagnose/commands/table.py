@@ -14,6 +14,7 @@ COMMANDS = {
     "compare": "show what changed from one run to another",
     "whatif": "predict how long a step takes with changes made",
     "fleet": "find the late rank among thousands, on a Dask cluster",
+    "mcp": "serve coding agents (Model Context Protocol)",
     "rules": "list the rules, explain one, start your own",
     "metrics": "list the metrics",
     "accuracy": "list predicted savings beside those that `verify` measured",

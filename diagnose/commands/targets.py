@@ -38,6 +38,9 @@ _OTHER_LANGUAGES = {
     "Rscript",
 }
 _LONGEST_SCRIPT = 2**24  # bytes
+# what a report puts beside each other, and the copy of the trace that it is of
+_OF_A_REPORT = ("report.json", "brief.json", "picture.json.gz", "annotated.trace.json.gz")
+_KEPT_TRACE = Path("tb", "trace")
 
 
 def kind_of(target: str, *, module: bool = False, commands: Iterable[str] = ()) -> Kind:
@@ -84,8 +87,15 @@ def _contents(folder: Path) -> str:
 
 
 def traces_in(folder: Path) -> list[Path]:
-    """The folder's trace files by their names, sorted."""
-    return sorted(path for path in folder.iterdir() if path.name.endswith(TRACE_SUFFIXES) and path.is_file())
+    """The folder's trace files by their names, sorted. Of a report on a trace the trace that it keeps for
+    TensorBoard.
+    """
+    found = sorted(path for path in folder.iterdir() if path.name.endswith(TRACE_SUFFIXES) and path.is_file())
+    if not (folder / _OF_A_REPORT[0]).is_file():
+        return found
+    kept = folder / _KEPT_TRACE
+    of_others = [path for path in found if path.name not in _OF_A_REPORT]
+    return of_others or (traces_in(kept) if kept.is_dir() else [])
 
 
 def _kind_of_file(path: Path, target: str) -> Kind:

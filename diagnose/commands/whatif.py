@@ -48,8 +48,9 @@ exit codes: 0 answered, 1 nothing can be predicted from this recording, 2 wrong 
 def run(options: argparse.Namespace) -> int:
     """Answer on stdout what the steps of a recording would take with changes made."""
     target = _target(options)
-    ranks = kind_of(target) == "traces"  # a folder with a trace for each rank of one job
-    sources: list[Source] = [*traces_in(Path(target))] if ranks else [_recording(target)]
+    in_folder = traces_in(Path(target)) if kind_of(target) == "traces" else []
+    ranks = len(in_folder) > 1  # a trace for each rank of one job
+    sources: list[Source] = [*in_folder] or [_recording(target)]
     from diagnose.measure.measured import Measured
     from diagnose.measure.recording import load_recording
     from diagnose.predict.prediction import Prediction

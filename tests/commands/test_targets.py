@@ -225,3 +225,23 @@ def test_nothing_is_run_and_one_message_says_what_to_do(
         "  do:  Name the script that was profiled: python -m diagnose YOUR_SCRIPT.py",
     ]
     assert not Path("diagnosis").exists()
+
+
+def test_what_a_report_holds_is_no_trace_but_the_one_it_keeps(work_folder: Path) -> None:
+    kept = Path("report", "tb", "trace", "rank0.pt.trace.json.gz")
+    kept.parent.mkdir(parents=True)
+    for name in ("report.json", "brief.json", "picture.json.gz", "annotated.trace.json.gz"):
+        Path("report", name).touch()
+    with pytest.raises(UsageError, match="no traces in this folder"):
+        targets.kind_of("report")
+    kept.touch()
+    assert targets.kind_of("report") == "traces"
+    assert targets.traces_in(Path("report")) == [kept]
+    Path("report", "another.json").touch()
+    assert targets.traces_in(Path("report")) == [Path("report", "another.json")]
+
+
+def test_without_a_report_beside_it_any_json_may_be_a_trace(work_folder: Path) -> None:
+    Path("traces").mkdir()
+    Path("traces", "brief.json").touch()
+    assert targets.traces_in(Path("traces")) == [Path("traces", "brief.json")]
