@@ -333,6 +333,20 @@ def test_times_stay_as_recorded_where_nothing_was_delayed_or_others_are_waited_f
     assert in_own_time(trace, samples.iloc[:0], phase, alone=True).own_time is None
 
 
+@pytest.mark.parametrize(
+    ("threads", "lost_ms", "disturbed"), [(2, 3, True), (2, 1, False), (1, 3, False)], ids=str
+)
+def test_delays_of_an_operators_threads_are_waited_for_and_cannot_be_left_out(
+    threads: int, lost_ms: int, disturbed: bool
+) -> None:
+    """Each step of 10 loses so many, and its parts were timed: with 3 of 10 the other thread lost as much."""
+    ends = [0, 10, 20, 30, 40]
+    samples = table(*((T, at, at - lost_ms * step, lost_ms * step, -1) for step, at in enumerate(ends)))
+    measured = recording(samples, ends, **BUSY | {"thread_count": threads}, plain_usage=TAKEN)
+    measured.__dict__["parts"] = object()
+    assert measured.metric("disturbed") is disturbed
+
+
 # ---- the metrics
 
 

@@ -29,6 +29,9 @@ OTHERS_SHARE = 0.25
 # of a core for each thread: with less, a thread waits for another one's core often
 # enough to slow those that wait for it
 ROOM = 0.75
+# of the plain steps' time; with that much, and two threads, steps without their delays were seen 1.7 to 20
+# times as long as on a quiet machine (docs/decisions.md, 109)
+MUCH_DELAYED = 0.2
 
 fact_metric("cpu_core_count", "count", "Number of CPU cores that this script may use")
 fact_metric("thread_count", "count", "Number of threads that torch uses for one operator")
@@ -135,19 +138,21 @@ def _disturbed(measured: Measured) -> Value | Missing:
 
 
 def _is_left_out(measured: Measured) -> bool:
-    """Whether the steps' delays are known and nothing but the script's own threads was delayed in
-    them, some steps or parts not at all.
+    """Whether the steps' delays are known and nothing but the training thread was delayed in them, some
+    steps or parts not at all.
     """
-    steps = measured.plain_steps
+    steps, delayed = measured.plain_steps, measured.metric("delayed_share")
     if (
         steps is None
-        or isinstance(measured.metric("delayed_share"), Missing)
+        or isinstance(delayed, Missing)
         or measured.has_gpu
         or not measured.recording.trains_alone
     ):
         return False
+    # while one of an operator's threads has no core, the others wait for it and look busy
+    in_vain = measured.number("thread_count") > 1 and float(delayed) >= MUCH_DELAYED
     return not measured.number("loader_worker_count") > 0 and (
-        not steps.delayed or measured.parts is not None
+        not steps.delayed or (measured.parts is not None and not in_vain)
     )
 
 
