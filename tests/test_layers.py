@@ -29,6 +29,7 @@ ORDER = [
     "pipeline",
     "fleet",
     "in_process",
+    "integrations",
     "agents",
     "commands",
     "__main__",

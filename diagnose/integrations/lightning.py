@@ -21,8 +21,8 @@ else:  # the same under its older name
 
 
 class DiagnoseCallback(Callback):
-    """``options``: those of `diagnose.integrations.window.Window`; every rank records itself, rank 0 writes the
-    report. ``window``: has `document` and `report`.
+    """``options``: those of `diagnose.integrations.window.Window`; every rank records itself, rank 0 writes
+    the report. ``window``: has `document` and `report`.
     """
 
     def __init__(self, **options: Any) -> None:

@@ -16,9 +16,9 @@ from transformers import TrainerCallback
 from diagnose.integrations.window import Window
 
 
-class DiagnoseCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not installed everywhere
-    """``options``: those of `diagnose.integrations.window.Window`; every rank records itself, rank 0 writes the
-    report. ``window``: has `document` and `report`.
+class DiagnoseCallback(TrainerCallback):
+    """``options``: those of `diagnose.integrations.window.Window`; every rank records itself, rank 0 writes
+    the report. ``window``: has `document` and `report`.
     """
 
     def __init__(self, **options: Any) -> None:

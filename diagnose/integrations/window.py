@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Window:
-    """Records from the step ``start`` on (the first is 0): `before_step` and `after_step` around each, `close`
-    at the end. Steps end where `python -m diagnose` would see them end, with the optimizer's.
+    """Records from the step ``start`` on (the first is 0): `before_step` and `after_step` around each,
+    `close` at the end. Steps end where `python -m diagnose` would see them end, with the optimizer's.
 
     Nothing is ever raised while the training runs: what fails is said on stderr.
     """
