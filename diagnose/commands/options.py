@@ -97,11 +97,11 @@ def add_format_options(parser: Parser, formats: tuple[str, ...], meaning: str) -
     """What programs read on stdout."""
     parser.formats = formats
     parser.add_argument("--format", choices=FORMATS, default="text", metavar="FORMAT", help=meaning)
-    parser.add_argument("--json", action="store_true", help="short for --format json")
+    parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)  # short for --format json
 
 
 def add_report_formats(parser: Parser) -> None:
-    add_format_options(parser, REPORT_FORMATS, f"also on stdout: {', '.join(report.FORMATS)}")
+    add_format_options(parser, REPORT_FORMATS, f"also on stdout: {', '.join(report.FORMATS)}; --json")
 
 
 def add_out_option(parser: Parser) -> None:

@@ -11,6 +11,7 @@ from diagnose.commands.options import Parser
 # The name, and what `--help` says of it.
 COMMANDS = {
     "verify": "try the fixes of a run on its script, and measure what each gains",
+    "ab": "measure whether one commit is slower than another",
     "compare": "show what changed from one run to another",
     "whatif": "predict how long a step takes with changes made",
     "fleet": "find the late rank among thousands, on a Dask cluster",

@@ -134,9 +134,16 @@ class TrialRunner:
         return planned
 
     def compare_arms(
-        self, before: Arm, after: Arm, precision: float, deadline: Deadline, label: str
+        self,
+        before: Arm,
+        after: Arm,
+        precision: float,
+        deadline: Deadline,
+        label: str,
+        names: tuple[str, str] = ("as it is", "with the fix"),
     ) -> Outcome | None:
         """Goes on where an earlier one of the same arms stopped; None if there was no time for two pairs.
+        ``names``: of the arms, for people.
 
         Raises RunFailed, Interrupted.
         """
@@ -151,7 +158,7 @@ class TrialRunner:
             try:
                 self._need_time(deadline, before, after)
                 for name in ORDER[len(pairs) % 2]:
-                    words = f"{label}: pair {len(pairs) + 1}, {'as it is' if name == 'A' else 'with the fix'}"
+                    words = f"{label}: pair {len(pairs) + 1}, {names[name == 'B']}"
                     pair[name] = self._run(arms[name], key, f"{name}{len(pairs)}", words, deadline)
             except OutOfTime:
                 break

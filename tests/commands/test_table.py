@@ -25,6 +25,8 @@ REFUSED = {
     ("verify", "--out"): "the run's own folder",
     ("compare", "--out"): "> FILE",
     ("whatif", "--out"): "> FILE",
+    ("ab", "--out"): "> FILE",
+    ("ab", "--memory-limit"): "reads no trace",
     ("mcp", "--out"): "leave the option out",
     ("mcp", "--memory-limit"): "leave the option out",
     **{(name, "--out"): "> FILE" for name in ("rules", "metrics", "accuracy")},
