@@ -175,6 +175,19 @@ def test_lines_around_know_how_much_below_them_is_independent() -> None:
     assert around["state = alone(torch.tanh, state)"] == 0
 
 
+def test_samples_of_several_shapes_are_independent_though_no_one_call_takes_them() -> None:
+    model, rows = nn.Linear(3, 2), torch.rand(ROUNDS, 4, 3)
+
+    def step() -> None:
+        for k in range(ROUNDS):
+            alone(model, rows[k, : 1 + k % 3] + 1)
+
+    told = seen(step)
+    around = {text_of(one): one["independent_ns"] / one["ns"] for one in told["around"]}
+    assert around["alone(model, rows[k, : 1 + k % 3] + 1)"] == pytest.approx(1)
+    assert told["at_once"] == []
+
+
 def alone(function: Callable[[torch.Tensor], torch.Tensor], given: torch.Tensor) -> torch.Tensor:
     return function(given)
 

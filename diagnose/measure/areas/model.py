@@ -100,6 +100,12 @@ def _forward_shape_count(measured: Measured) -> Value | Missing:
     return _of_forwards(measured, "shape_count")
 
 
+@metric("forwards_per_shape", "count", "Model calls that were seen for each shape of its input")
+def _forwards_per_shape(measured: Measured) -> Value | Missing:
+    calls, shapes = (known(_of_forwards(measured, key)) for key in ("count", "shape_count"))
+    return calls / max(1.0, shapes)
+
+
 @metric("forwards_per_backward", "count", "Number of outermost model calls per backward")
 def _forwards_per_backward(measured: Measured) -> Value | Missing:
     forwards, backwards = (

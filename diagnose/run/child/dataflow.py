@@ -70,12 +70,14 @@ class _Group:
     shape: tuple[int, ...]
     count: int = 0
     ns: int = 0
-    alike: bool = True
+    same_weights: bool = True
+    same_shape: bool = True
     varied: bool = False
 
     @property
     def is_loop(self) -> bool:
-        return self.alike and self.varied and self.count >= _ROUNDS_AT_LEAST
+        """The same is done with one thing after the other."""
+        return self.same_weights and self.varied and self.count >= _ROUNDS_AT_LEAST
 
 
 @dataclass
@@ -238,7 +240,8 @@ class Dataflow(TorchFunctionMode):
         group = self._step.groups.setdefault(key, _Group(bits[depth], site, call.number, call.fixed, shape))
         group.count += 1
         group.ns += ns
-        group.alike &= group.fixed == call.fixed and group.shape == shape
+        group.same_weights &= group.fixed == call.fixed
+        group.same_shape &= group.shape == shape
         group.varied |= call.number != group.number
         return 1 << group.bit
 
@@ -280,8 +283,9 @@ class Dataflow(TorchFunctionMode):
         rounds, independent = Counter[Place](), Counter[Place]()
         for group in (group for group in step.groups.values() if group.is_loop):
             place = group.site.place
-            at_once.setdefault(place, _Sum()).add(group.ns, 0, group.count)
-            rounds[place] = max(rounds[place], group.count)
+            if group.same_shape:
+                at_once.setdefault(place, _Sum()).add(group.ns, 0, group.count)
+                rounds[place] = max(rounds[place], group.count)
             for around in group.site.around:
                 independent[around] += group.ns
         return {
