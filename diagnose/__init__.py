@@ -15,6 +15,8 @@ def __getattr__(name):
     """
     if name == "record":
         return __import__("diagnose.in_process", fromlist=["record"]).record
+    if name == "load_ipython_extension":  # %load_ext diagnose
+        return __import__("diagnose.integrations.jupyter", fromlist=[name]).load_ipython_extension
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from diagnose.errors import UsageError
 from diagnose.run.child.cells import is_cell
@@ -53,13 +53,22 @@ def record(
     the time; `device`: what to record. In a process group all ranks that call this record into the folder of
     rank 0, which writes the report. Raises UsageError.
     """
+    settings = block_settings(steps, plain_steps, stacks=stacks, device=device)
+    return Recorder(Path(out) if out is not None else None, settings, sys._getframe(1).f_code.co_filename)
+
+
+def block_settings(
+    steps: int | None, plain_steps: int | None, *, stacks: bool = True, device: str = "auto"
+) -> Settings:
+    """Of a block: the program goes on. Raises UsageError."""
     for name, value in (("steps", steps), ("plain_steps", plain_steps)):
         if value is not None and (not isinstance(value, int) or value < 1):
             raise UsageError(f"{name} must be a whole number from 1 on", saw=repr(value))
     if device not in ("auto", "cpu", "cuda"):
         raise UsageError("device must be auto, cpu or cuda", saw=repr(device))
-    settings = Settings(steps=steps, plain_steps=plain_steps, stacks=stacks, device=device, keep_going=True)
-    return Recorder(Path(out) if out is not None else None, settings, sys._getframe(1).f_code.co_filename)
+    return Settings(
+        steps=steps, plain_steps=plain_steps, stacks=stacks, device=cast(Device, device), keep_going=True
+    )
 
 
 class Recorder:

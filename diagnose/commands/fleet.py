@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from diagnose.commands.options import (
     Parser,
-    add_fail_on,
     add_out_option,
+    add_output_options,
     add_reading_options,
-    add_report_formats,
     positive_number,
     reading_limits,
 )
@@ -158,6 +157,5 @@ def parser() -> Parser:
         help="a folder or URL that every worker can write summaries to (default FOLDER/summaries)",
     )
     add_reading_options(parser)
-    add_report_formats(parser)
-    add_fail_on(parser)
+    add_output_options(parser)
     return parser

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from diagnose.errors import UsageError
+from diagnose.integrations.trackers import TRACKERS
 from diagnose.judge.terms import SEVERITIES
 from diagnose.report import formats as report
 from diagnose.report.formats import TEXT
@@ -36,7 +37,7 @@ class Parser(argparse.ArgumentParser):
         )
         self.command = command
         self.formats: tuple[str, ...] = ()
-        add = self.add_argument_group("for every command").add_argument
+        add = self.add_argument_group().add_argument
         add("--quiet", action="store_true", help="say nothing but errors and the result")
         add("--debug", action="store_true", help="show tracebacks of diagnose itself")
 
@@ -100,8 +101,18 @@ def add_format_options(parser: Parser, formats: tuple[str, ...], meaning: str) -
     parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)  # short for --format json
 
 
-def add_report_formats(parser: Parser) -> None:
+def add_output_options(parser: Parser) -> None:
+    """Where a report goes beside its folder, and what a finding does to the exit code."""
     add_format_options(parser, REPORT_FORMATS, f"also on stdout: {', '.join(report.FORMATS)}; --json")
+    parser.add_argument(
+        "--track", choices=TRACKERS, metavar="TRACKER", help=f"also into {', '.join(TRACKERS)}"
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=SEVERITIES,
+        metavar="SEVERITY",
+        help="exit with 4 for a finding of at least low, medium, high",
+    )
 
 
 def add_out_option(parser: Parser) -> None:
@@ -134,15 +145,6 @@ def add_rules_option(parser: Parser) -> None:
 
 def reading_limits(options: argparse.Namespace) -> dict[str, Any]:
     return {"memory_limit": options.memory_limit, "trusted": options.trusted}
-
-
-def add_fail_on(parser: Parser) -> None:
-    parser.add_argument(
-        "--fail-on",
-        choices=SEVERITIES,
-        metavar="SEVERITY",
-        help="exit with 4 for a finding of at least low, medium, high",
-    )
 
 
 # ---- values of options

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from diagnose.commands.options import reading_limits
 from diagnose.errors import DiagnoseError, UsageError
+from diagnose.integrations.trackers import send
 from diagnose.run.child.writing import is_full
 from diagnose.run.record import numbered
 from diagnose.trace.source import Source, shown
@@ -124,7 +125,7 @@ def report_into(
 
 @contextmanager
 def open_output(options: argparse.Namespace, *, after_script: bool = False) -> Iterator[Output]:
-    """Where result documents go that programs read."""
+    """Where result documents go that programs read; at the end the tracker gets them, too."""
     from diagnose.report.formats import Output
 
     output = Output(options.format, options.fail_on, after_script=after_script)
@@ -132,6 +133,9 @@ def open_output(options: argparse.Namespace, *, after_script: bool = False) -> I
         yield output
     finally:
         output.close()
+    for document in output.added if options.track else ():
+        send(document, options.track)
+        say(f"the report is in {options.track}", options)
 
 
 def say(text: str, options: argparse.Namespace) -> None:

@@ -11,10 +11,9 @@ from pathlib import Path
 from diagnose import __version__
 from diagnose.commands.options import (
     Parser,
-    add_fail_on,
     add_out_option,
+    add_output_options,
     add_reading_options,
-    add_report_formats,
     add_rules_option,
     positive_number,
 )
@@ -96,8 +95,7 @@ def parser() -> Parser:
         help="then try each fix and measure (see `verify --help`)",
     )
     add_verify_options(parser, shown=False)
-    add_report_formats(parser)
-    add_fail_on(parser)
+    add_output_options(parser)
     add("--version", action="version", version=f"diagnose {__version__}")
     return parser
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from diagnose.commands.newest import newest_run
 from diagnose.commands.options import (
     Parser,
-    add_fail_on,
+    add_output_options,
     add_reading_options,
-    add_report_formats,
     add_rules_option,
     reading_limits,
 )
-from diagnose.commands.outputs import writing
+from diagnose.commands.outputs import open_output, writing
+from diagnose.document.queries import exit_code
 from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
 from diagnose.run.settings import FEWEST_STEPS, Target
 
@@ -89,11 +89,17 @@ def verify_recorded(folder: Path, options: argparse.Namespace) -> int:
 
 def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = False) -> int:
     """Try the fixes of the run's plan, write its reports anew, say what came of it; the exit code."""
+    with open_output(options, after_script=after_script) as output:
+        document, ended_early = _verified(folder, options)
+        output.add(document)
+    return EXIT_INTERRUPTED if ended_early else exit_code(document, options.fail_on)
+
+
+def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool]:
+    """The run's document with what was measured; whether that was ended early."""
     began_s = time.monotonic()
-    from diagnose.document.queries import exit_code
     from diagnose.pipeline import analyse, report
     from diagnose.report.console import stderr_console
-    from diagnose.report.formats import Output
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.verify.candidates import by_hand, candidates
@@ -104,7 +110,6 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
     facts = facts_of(folder)
     _check_machines(record, facts, folder)
     limits = reading_limits(options)
-    output = Output(options.format, options.fail_on, after_script=after_script)
     document = analyse(folder, **limits)
     chosen: list[Candidate] = [by_hand(fix) for fix in options.by_hand]
     if options.only or not chosen:
@@ -115,9 +120,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
     if all(candidate.why_not for candidate in chosen):
         if not options.quiet:
             _say_nothing_to_try(chosen)
-        output.add(document)
-        output.close()
-        return exit_code(document, options.fail_on)
+        return document, False
     before = document.verification.tried if document.verification and not options.fresh else []
     analysis_s = time.monotonic() - began_s
     deadline = Deadline.after(options.budget - 2 * analysis_s)  # to write the report takes about as long
@@ -140,9 +143,7 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
     print_verification(document, folder, stderr_console(quiet=options.quiet))
     if options.apply and not verification.interrupted:
         _apply(document)
-    output.add(document)
-    output.close()
-    return EXIT_INTERRUPTED if verification.interrupted else exit_code(document, options.fail_on)
+    return document, verification.interrupted
 
 
 def _apply(document: Document) -> None:
@@ -344,6 +345,5 @@ def parser() -> Parser:
     add_reading_options(parser)
     add_rules_option(parser)
     parser.refuse("--out", "the results go into the run's own folder: leave the option out")
-    add_report_formats(parser)
-    add_fail_on(parser)
+    add_output_options(parser)
     return parser

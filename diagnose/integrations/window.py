@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diagnose.errors import UsageError
-from diagnose.in_process import Device, Recorder
-from diagnose.run.settings import Settings
+from diagnose.in_process import Device, Recorder, block_settings
 
 if TYPE_CHECKING:
     from diagnose.document.model import Document
@@ -34,16 +33,9 @@ class Window:
         device: Device = "auto",
     ) -> None:
         """``out`` and the rest: as of `diagnose.record`. Raises UsageError."""
-        for name, value in (("steps", steps), ("plain_steps", plain_steps)):
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise UsageError(f"{name} must be a whole number from 1 on", saw=repr(value))
         if not isinstance(start, int) or start < 0:
             raise UsageError("start must be a whole number from 0 on", saw=repr(start))
-        if device not in ("auto", "cpu", "cuda"):
-            raise UsageError("device must be auto, cpu or cuda", saw=repr(device))
-        settings = Settings(
-            steps=steps, plain_steps=plain_steps, stacks=stacks, device=device, keep_going=True
-        )
+        settings = block_settings(steps, plain_steps, stacks=stacks, device=device)
         self._start = start
         self._recorder = Recorder(Path(out) if out is not None else None, settings, _program())
         self._is_open = self._is_over = False

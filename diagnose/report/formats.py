@@ -73,8 +73,10 @@ class Output:
         self._format, self._fail_on = FORMATS.get(wanted), fail_on
         self._lead = "\n" if after_script else ""
         self._kept: list[Document] = []
+        self.added: list[Document] = []
 
     def add(self, document: Document) -> None:
+        self.added.append(document)
         self._kept.append(document)
         if self._format is not None and not self._format.together:
             self._print()

@@ -4,6 +4,8 @@ nothing that could end a command early.
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,23 @@ def test_there_is_a_line_for_each_finding_of_the_plan_and_none_without() -> None
         "::warning file=train.py,line=1,title=Use autocast",  # no line is known: the script's first
     ]
     assert workflow_commands(documents.healthy()) == ""
+
+
+def test_the_problem_matcher_of_the_documentation_reads_them() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
+    tasks = json.loads(page.partition(".vscode/tasks.json")[2].partition("```json\n")[2].partition("```")[0])
+    pattern = tasks["tasks"][0]["problemMatcher"]["pattern"]
+    document = at_home(documents.two_fixes())
+    document.findings[0].fix.title = "100 %: a,\r\nb"
+    found = [
+        re.fullmatch(pattern["regexp"], line)
+        for line in workflow_commands(document, root=Path("/repo")).splitlines()
+    ]
+    assert [one and one.group(pattern["severity"], pattern["file"], pattern["line"]) for one in found] == [
+        ("warning", "train.py", "41"),
+        ("warning", "train.py", "1"),
+    ]
+    assert found[0] and found[0][pattern["message"]].startswith("Input loading without workers")
 
 
 def test_marks_that_commands_are_made_of_are_escaped() -> None:
