@@ -22,6 +22,7 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.names import Name, around, inside, names, step_ranges
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import counted_once
+from diagnose.measure.traced_lines import with_own_times
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
 from diagnose.trace.intervals import covered_before, subtract, total, union
 from diagnose.trace.nesting import nearest
@@ -125,7 +126,9 @@ def _one(same: list[Spender]) -> Spender:
 def _lines_in_gaps(
     measured: Measured, row: str, host: _HostTime, intervals: Intervals, pieces: pd.DataFrame
 ) -> list[Spender]:
-    """The user's lines that make calls while no event of the training thread runs, by the detail phase."""
+    """The user's lines that run while no event of the training thread does, by the detail phase, and where
+    lines were timed by that.
+    """
     detail = measured.detail
     gaps_ns = int(pieces["ns"][pieces["key"] < UNNAMED].sum())
     if detail is None or not len(detail.calls) or not gaps_ns:
@@ -134,6 +137,9 @@ def _lines_in_gaps(
     within = subtract(
         detail.ledger.rows.get(row, NO_INTERVALS), detail.host_intervals(np.flatnonzero(recorded))
     )
+    lines = line_times(detail, np.flatnonzero(detail.calls_in_steps), within)
+    if row == "python":
+        lines = with_own_times(lines, measured)
     gaps = host.gaps(intervals)
     return [
         Spender(
@@ -144,7 +150,7 @@ def _lines_in_gaps(
             {host.view.trace.training_thread: gaps},
             host_share=min(1.0, line.share),
         )
-        for line in line_times(detail, np.flatnonzero(detail.calls_in_steps), within)
+        for line in lines
     ]
 
 

@@ -6,7 +6,7 @@ lines, they are not stopwatch readings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ import pandas as pd
 from diagnose.measure.measured import Measured
 from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection
+from diagnose.measure.traced_lines import own_times
 from diagnose.measure.view import NO_ROWS, Rows
 
 MOST = 20
@@ -37,10 +38,24 @@ class LineCost:
 
 
 def line_costs(measured: Measured) -> list[LineCost]:
-    """Lines of the user's code by self time, costliest first; empty if no detail phase was recorded."""
+    """Lines of the user's code by self time, costliest first; empty if no detail phase was recorded.
+
+    Where lines were timed by themselves, their own time is that.
+    """
     detail = measured.detail
     if detail is None or not len(detail.calls):
         return []
+    costs, timed = {(cost.file, cost.line): cost for cost in _of_calls(measured, detail)}, own_times(measured)
+    for (file, line), own in timed.items():
+        known = costs.get((file, line)) or LineCost(
+            file, line, own.function, 0.0, 0.0, 0.0, own.count_per_step, False
+        )
+        costs[file, line] = replace(known, self_ms=own.ms, total_ms=max(known.total_ms, own.ms))
+    shown = (cost for place, cost in costs.items() if place in timed or not timed)
+    return sorted(shown, key=lambda cost: -cost.self_ms)[:MOST]
+
+
+def _of_calls(measured: Measured, detail: Selection) -> list[LineCost]:
     calls = detail.calls[detail.calls_in_steps]
     costliest = sorted(_sums(calls).items(), key=lambda item: -item[1][0])[:MOST]
     rows = calls.groupby(["file", "line", "function"], observed=True).indices
@@ -60,7 +75,7 @@ def line_costs(measured: Measured) -> list[LineCost]:
                 (file, line) in parts,
             )
         )
-    return sorted(costs, key=lambda cost: -cost.self_ms)
+    return costs
 
 
 def backward_of_lines(view: Selection) -> dict[tuple[str, int], Rows]:

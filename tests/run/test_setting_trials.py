@@ -39,7 +39,6 @@ def no_threads_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-NO_DATAFLOW: Any = SimpleNamespace(begin=lambda: False)
 HOOKS = SimpleNamespace(step_ended=None)  # what the step clock calls when an optimizer has stepped
 
 
@@ -49,7 +48,7 @@ def trials_of(
     return SettingTrials(
         calls,
         lambda kind: (HOOKS, kind) if kind == "step_ended" else (owner, "__call__"),
-        dataflow=NO_DATAFLOW,
+        looks=(),
         threads_set=lambda: threads_set,
         may_round_otherwise=may_round,
     )

@@ -2,7 +2,8 @@
 Python that is left.
 
 A line's time is that of all it calls. Where one line inside it does nearly all of that, this line is meant;
-where several share it, the line that calls them.
+where several share it, the line that calls them. What a line does without a call is known where lines were
+timed by themselves (`diagnose.measure.traced_lines`).
 """
 
 from __future__ import annotations
@@ -31,13 +32,16 @@ from diagnose.measure.measured import (
     metric,
 )
 from diagnose.measure.selection import Selection
-from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, once, started_in
+from diagnose.measure.traced_lines import Line, own_times, python_ms
+from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, category_matches, once, started_in
 from diagnose.trace.intervals import covered_before, subtract, total, union
 from diagnose.trace.nesting import innermost
 
 # of the ledger, in which a line beside the model can spend time: on the training thread, or while a GPU idles
 ROWS = ("python", "operators", "copies", "launch_bound", "host_work")
 LEAST = 0.05  # of the step: the rules' own threshold
+NO_CALL = "its own arithmetic and indexing"  # what takes the time of a line that calls nothing
+OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose lines are timed by themselves
 NEARLY_ALL = 0.8  # of a line's time: a line inside that takes more is what is meant
 # a part of the step by its nature: other rules are about it
 OF_A_PART = r"^torch/(optim|amp|nn/utils/clip_grad)\b"
@@ -81,7 +85,9 @@ def _other_python(measured: Measured) -> list[FactPlace] | Missing:
         return []
     known = view.clipped(view.calls, np.concatenate([NO_ROWS, *(rows for _, rows in lines)]))
     left = subtract(_own_time(view, "python"), known)
-    left_ms = total(left) / whole * measured.row_ms("python")
+    quiet_ms = without_calls_ms(measured)
+    told_ms = sum(quiet_ms.get((line.file, line.line), 0.0) for line, _ in lines)
+    left_ms = max(0.0, total(left) / whole * measured.row_ms("python") - told_ms)
     named = [
         replace(line, share=line.typical_share).place(left_ms)
         for line in line_times(view, _own_calls(view), left)
@@ -118,12 +124,60 @@ def _found(measured: Measured, view: Selection) -> list[tuple[LineTime, Rows]]:
     tops = rows[~np.append(own, False)[around[rows]]]
     found = _costliest(view, tops, cost_ms, whole_ms)
     # a line that several others call may cost more than each of them
-    inside = np.concatenate([NO_ROWS, *(calls for _, calls in found)])
-    left = rows[~started_in(view.calls.iloc[rows], view.clipped(view.calls, inside))]
+    left = rows[~started_in(view.calls.iloc[rows], _inside(view, found))]
     nested = around >= 0
     self_ms = cost_ms - np.bincount(around[nested], cost_ms[nested], minlength=len(cost_ms))
     found += _costly(view, left, self_ms, whole_ms)
+    found = _with_what_no_call_is(found, measured, view)
     return sorted(found, key=lambda one: -one[0].share)
+
+
+def _inside(view: Selection, found: list[tuple[LineTime, Rows]]) -> Intervals:
+    """While one of these lines' calls runs."""
+    return view.clipped(view.calls, np.concatenate([NO_ROWS, *(calls for _, calls in found)]))
+
+
+def _with_what_no_call_is(
+    found: list[tuple[LineTime, Rows]], measured: Measured, view: Selection
+) -> list[tuple[LineTime, Rows]]:
+    """These lines with the Python that they spend in no call, and others that spend `LEAST` of the step so,
+    unless they stand in functions that these lines call.
+    """
+    whole_ms, quiet_ms = measured.number("step_ms"), without_calls_ms(measured)
+    longer = [
+        (_longer(line, quiet_ms.pop((line.file, line.line), 0.0) / whole_ms), calls) for line, calls in found
+    ]
+    calls = view.calls[view.calls_in_steps]
+    inside = started_in(calls, _inside(view, found))
+    callees = calls["callee"].astype(str)
+    called_inside = set(callees[inside]) - set(callees[~inside])
+    for (file, number), ms in quiet_ms.items():
+        time = own_times(measured)[file, number]
+        is_inside = f"{file}: {time.function}" in called_inside
+        if ms >= LEAST * whole_ms and time.ms == time.beside_ms and not is_inside:
+            share = ms / whole_ms
+            line = LineTime(file, number, time.function, time.count_per_step, share, share, NO_CALL)
+            longer.append((line, NO_ROWS))
+    return longer
+
+
+def _longer(line: LineTime, share: float) -> LineTime:
+    return replace(line, share=line.share + share, typical_share=line.typical_share + share)
+
+
+def without_calls_ms(measured: Measured) -> dict[Line, float]:
+    """Of each line the Python of a plain step that no call of a library takes; empty where lines were not
+    timed.
+    """
+    view, own_ms = measured.detail, python_ms(measured)
+    if view is None or not own_ms:
+        return {}
+    row_ms = measured.row_ms("python")
+    python = view.ledger.rows.get("python", NO_INTERVALS)
+    of_libraries = ~category_matches(view.calls["callee"].array, OWN_FUNCTION)
+    in_calls = line_times(view, np.flatnonzero(view.calls_in_steps & of_libraries), python)
+    of_calls = {(line.file, line.line): line.share * row_ms for line in in_calls}
+    return {line: ms - of_calls.get(line, 0.0) for line, ms in own_ms.items() if ms > of_calls.get(line, 0.0)}
 
 
 def _costliest(

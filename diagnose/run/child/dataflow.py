@@ -112,6 +112,8 @@ class _Step:
 class Dataflow(TorchFunctionMode):
     """`begin` at the end of a step, then `step` at the end of each until it returns True."""
 
+    what = "looking at the dataflow"
+
     def __init__(self, places: Places) -> None:
         super().__init__()
         self._places = places
@@ -134,7 +136,7 @@ class Dataflow(TorchFunctionMode):
     def step(self) -> bool:
         """A step has ended. Whether it was the second one."""
         if self._first_calls is None:
-            self.facts = attempt("looking at the dataflow", self._told, None)
+            self.facts = attempt(self.what, self._told, None)
             self._first_calls, self._calls, self._step = len(self._made), 0, _Step()
             self._segment += 1
             return self.facts is None

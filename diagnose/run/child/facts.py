@@ -20,6 +20,7 @@ from .dataflow import Dataflow
 from .distributed import Distributed
 from .fetch import FetchLog
 from .guard import attempt
+from .line_clock import LineClock
 from .loaders import Loaders
 from .machine import environment
 from .memory_errors import gpu_out_of_memory_count
@@ -57,7 +58,7 @@ class Facts:
         self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
         self._modes = Modes(places)
         self.trials: list[dict[str, Any]] = []  # see `SettingTrials`
-        self.dataflow = Dataflow(places)
+        self.line_clock, self.dataflow = LineClock(places), Dataflow(places)
         self._frozen: dict[str, Any] | None = None
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
         self.untrained = Untrained(
@@ -103,6 +104,7 @@ class Facts:
         self._fetches.write()
         later = {
             "setting_trials": self.trials,
+            "line_times": self.line_clock.facts,
             "dataflow": self.dataflow.facts,
             "memory_error": self.memory_error,
         }

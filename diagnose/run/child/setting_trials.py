@@ -1,6 +1,6 @@
-"""Once everything is recorded: a step whose dataflow is looked at, and what a step takes with a setting
-changed: a few steps as they are and a few with anomaly detection off, with another number of threads, with
-fused updates, without gradients, in turns.
+"""Once everything is recorded: steps in which the script's lines are timed, one whose dataflow is looked at,
+and what a step takes with a setting changed: a few steps as they are and a few with anomaly detection off,
+with another number of threads, with fused updates, without gradients, in turns.
 
 No recording tells what such a setting costs: it slows everything a little, or what comes in its place takes
 time as well. Results stay what they are, but for the last digits that another number of threads and fused
@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns, thread_time_ns
 from typing import Any, Protocol
 
 import torch
 
 from . import accelerator
-from .dataflow import Dataflow
 from .fused_trial import FusedUpdate
 from .guard import attempt, note
 from .machine import usable_cores
@@ -33,6 +32,20 @@ _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 4, 16
 _ENOUGH_NS = 3 * SECOND // 2  # of one trial with enough pairs
 _TOO_LONG_NS = 5 * SECOND  # of all trials together: somebody waits
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Look(Protocol):
+    """At some steps, from a border between two on: told of the end of each until it has seen enough."""
+
+    what: str
+
+    def begin(self) -> bool:
+        """Whether there is anything to look at."""
+
+    def step(self) -> bool:
+        """Whether this was the last one."""
+
+    def end(self) -> None: ...
 
 
 class _Setting(Protocol):
@@ -61,19 +74,20 @@ class SettingTrials:
         calls: CallCounts,
         place_for: Callable[[str], tuple[Any, str]],
         *,
-        dataflow: Dataflow,
+        looks: Sequence[Look],
         threads_set: Callable[[], bool],
         may_round_otherwise: bool,
     ) -> None:
-        """`dataflow` looks at the first step; `threads_set()`: whether the script has called
+        """`looks` come first, one after the other; `threads_set()`: whether the script has called
         `torch.set_num_threads`.
         """
-        self._dataflow = dataflow
+        self._looks = looks
         self._settings: list[_Setting] = [_AnomalyOff(calls), _NoGradients(calls, place_for)]
         if may_round_otherwise:
             self._settings += [_AllCores(threads_set), _OneThread(), FusedUpdate(calls.optimizers, place_for)]
+        self._looks_to_come: list[Look] = []
         self._waiting: list[_Setting] = []
-        self._trial: _Trial | Dataflow | None = None
+        self._trial: _Trial | Look | None = None
         self._until_ns = self._step_ns = 0
         self.facts: list[dict[str, Any]] = []
 
@@ -84,11 +98,9 @@ class SettingTrials:
     def begin(self, step_ns: int = 0) -> bool:
         """Whether there is anything to try, with steps of about that length."""
         self._waiting = list(self._settings)
+        self._looks_to_come = list(self._looks) if step_ns < _TOO_LONG_NS else []
         self._until_ns, self._step_ns = perf_counter_ns() + _TOO_LONG_NS, step_ns
-        if step_ns < _TOO_LONG_NS and attempt("looking at the dataflow", self._dataflow.begin, False):
-            self._trial = self._dataflow
-        else:
-            self._next()
+        self._next()
         return self.running
 
     def step(self) -> bool:
@@ -106,10 +118,14 @@ class SettingTrials:
 
     def end(self) -> None:
         """Harmless when repeated."""
-        self._waiting = []
+        self._waiting, self._looks_to_come = [], []
         self._keep()
 
     def _next(self) -> None:
+        while self._looks_to_come and self._trial is None:
+            look = self._looks_to_come.pop(0)
+            if attempt(look.what, look.begin, False):
+                self._trial, self._until_ns = look, perf_counter_ns() + _TOO_LONG_NS
         while self._waiting and self._trial is None:
             setting = self._waiting.pop(0)
             if perf_counter_ns() + 2 * (_PAIRS_AT_LEAST + 1) * self._step_ns > self._until_ns:

@@ -1,0 +1,323 @@
+"""How long each of the script's lines runs, for a few steps once all is recorded.
+
+A profiler sees calls. A line that makes none, as arithmetic on numbers or arrays of NumPy, is in no
+recording, and one that makes thousands of cheap calls is in it with what recording them costs. CPython
+itself tells where each line begins (`sys.settrace`); the time from there to the next line is the line's own,
+with all that it calls but the script's own functions, whose lines are told by themselves.
+
+What being told costs is measured at the begin, and written down for the analysis to take off. Nothing is
+traced where somebody else does already, as a debugger, nor where torch compiles.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from time import perf_counter_ns
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch.optim.optimizer import Optimizer
+from torch.utils.data import dataloader
+
+from .guard import note
+from .inspection import compiler_in_use
+from .places import OWN_FOLDER, Places
+
+_STEPS_AT_LEAST, _STEPS_AT_MOST = 2, 50
+_ENOUGH_NS, _TOO_LONG_NS = 250_000_000, 5_000_000_000
+_LINES_AT_MOST = 1_000
+_ROUNDS = 2_000  # of a loop that tells what being told costs
+
+OURS = "ours"  # a tick, as if it were a part of the step
+# ns, how often it began, how many functions of libraries it called
+_Line = list[int]
+_Trace = Callable[[FrameType, str, Any], Any]
+
+
+class LineClock:
+    """`begin` at a border between two steps, `step` at the end of each until it returns True; `end` at any
+    time. `facts` are there then.
+    """
+
+    what = "timing the script's lines"
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self.facts: dict[str, Any] | None = None
+        self._tracer: _Tracer | None = None
+        self._costs = (0.0, 0.0)
+
+    def begin(self) -> bool:
+        """Whether there is anything to do."""
+        if sys.gettrace() is not None or compiler_in_use():
+            return False
+        self._costs = _costs()
+        self._steps = 0
+        frame, hook = _way_here()
+        self._tracer = _Tracer(self._places.user_file, {**_parts(), **({hook: OURS} if hook else {})})
+        self._tracer.start(frame)
+        self._began_ns = perf_counter_ns()
+        return True
+
+    def step(self) -> bool:
+        """A step has ended. Whether it was the last one."""
+        self._steps += 1
+        elapsed_ns = perf_counter_ns() - self._began_ns
+        enough = self._steps >= _STEPS_AT_LEAST and elapsed_ns >= _ENOUGH_NS
+        cut = self._tracer is None or self._tracer.stopped
+        return enough or cut or self._steps >= _STEPS_AT_MOST or elapsed_ns >= _TOO_LONG_NS
+
+    def end(self) -> None:
+        tracer, self._tracer = self._tracer, None
+        if tracer is None:
+            return
+        tracer.stop()
+        if self._steps and not tracer.failed:
+            self.facts = self._told(tracer)
+
+    def _told(self, tracer: _Tracer) -> dict[str, Any]:
+        """Of all the steps, ns. ``part``: forward, backward, optimizer or next, in which the line ran."""
+        event_ns, call_ns = self._costs
+        script = (item for item in tracer.lines.items() if item[0][2] != OURS)
+        lines = sorted(script, key=lambda item: -item[1][0])[:_LINES_AT_MOST]
+        return {
+            "steps": self._steps,
+            "elsewhere_ns": tracer.elsewhere[0],
+            "event_ns": event_ns,
+            "library_call_ns": call_ns,
+            "lines": [
+                {
+                    "file": self._places.user_file(code.co_filename),
+                    "line": number,
+                    "function": code.co_name,
+                    "part": part,
+                    "ns": line[0],
+                    "count": line[1],
+                    "library_calls": line[2],
+                }
+                for (code, number, part), line in lines
+            ],
+        }
+
+
+class _Tracer:
+    """`sys.settrace`'s functions. Their own time counts for no line."""
+
+    def __init__(self, user_file: Callable[[str], str], parts: dict[CodeType, str]) -> None:
+        self.lines: dict[tuple[CodeType, int, str], _Line] = {}
+        self.elsewhere: _Line = [0, 0, 0]
+        self.failed = self.stopped = False
+        self._is_user: dict[CodeType, bool] = {}
+        self._user_file, self._parts = user_file, parts
+        self._part, self._outer = "", ""
+        self._current, self._since = self.elsewhere, 0
+        self._until = 0
+        self._traced: list[FrameType] = []
+
+    def start(self, frame: FrameType | None) -> None:
+        """From the next line on that the script's functions around this frame come to."""
+        while frame is not None:
+            if self._of_user(frame.f_code) and frame.f_trace is None:
+                frame.f_trace = self._line
+                self._traced.append(frame)
+            frame = frame.f_back
+        if self._traced:
+            self._current = self._line_of(self._traced[0])
+        self.stopped = False
+        sys.settrace(self._call)
+        self._since = perf_counter_ns()
+        self._until = self._since + _TOO_LONG_NS
+
+    def stop(self) -> None:
+        sys.settrace(None)
+        self.stopped = True
+        for frame in self._traced:
+            frame.f_trace = None
+        self._traced.clear()
+
+    def _call(self, frame: FrameType, event: str, arg: Any) -> _Trace | None:
+        """A function is called, or a generator goes on."""
+        if self.stopped:  # by another thread
+            sys.settrace(None)
+            return None
+        code = frame.f_code
+        if self._is_user.get(code):
+            return self._enter(frame)
+        self._current[2] += 1
+        part = self._parts.get(code, "")
+        if part and (not self._part or part == OURS):
+            frame.f_trace_lines = False
+            self._outer = self._part
+            return self._border(frame, part)
+        return None if code in self._is_user else self._meet(frame)
+
+    def _meet(self, frame: FrameType) -> _Trace | None:
+        """A function that was not met before."""
+        now = perf_counter_ns()
+        self._current[0] += now - self._since
+        try:
+            is_user = self._of_user(frame.f_code)
+        except Exception as error:
+            self._fail(error)
+            return None
+        self._since = perf_counter_ns()
+        return self._enter(frame) if is_user else None
+
+    def _enter(self, frame: FrameType) -> _Trace | None:
+        now = perf_counter_ns()
+        current = self._current
+        current[0] += now - self._since
+        current[1] += 1
+        try:
+            self._current = self._line_of(frame)
+        except Exception as error:
+            self._fail(error)
+            return None
+        self._since = perf_counter_ns()
+        return self._line
+
+    def _line(self, frame: FrameType, event: str, arg: Any) -> _Trace | None:
+        """A line of the script begins, or one of its functions ends."""
+        now = perf_counter_ns()
+        current = self._current
+        current[0] += now - self._since
+        current[1] += 1
+        if self.stopped or now > self._until:
+            self.stop()
+            return None
+        try:
+            self._current = self._line_of(frame) if event != "return" else self._around(frame.f_back)
+        except Exception as error:
+            self._fail(error)
+            return None
+        self._since = perf_counter_ns()
+        return self._line
+
+    def _in_part(self, frame: FrameType, event: str, arg: Any) -> _Trace | None:
+        """In the function that a part of the step is; only its end is of interest."""
+        if event != "return":
+            return self._in_part
+        part, self._outer = self._outer, ""
+        return self._border(frame, part)
+
+    def _border(self, frame: FrameType, part: str) -> _Trace | None:
+        """A part begins or ends, on a line of the script that goes on."""
+        now = perf_counter_ns()
+        self._current[0] += now - self._since
+        self._part = part
+        try:
+            self._current = self._around(frame.f_back)
+        except Exception as error:
+            self._fail(error)
+            return None
+        self._since = perf_counter_ns()
+        return self._in_part
+
+    def _around(self, frame: FrameType | None) -> _Line:
+        """The line of the script that goes on when a function has ended."""
+        while frame is not None:
+            if self._of_user(frame.f_code):
+                return self._line_of(frame)
+            frame = frame.f_back
+        return self.elsewhere
+
+    def _line_of(self, frame: FrameType) -> _Line:
+        key = (frame.f_code, frame.f_lineno or -1, self._part)
+        line = self.lines.get(key)
+        if line is None:
+            line = self.lines[key] = [0, 0, 0]
+        return line
+
+    def _of_user(self, code: CodeType) -> bool:
+        known = self._is_user.get(code)
+        if known is None:
+            known = self._is_user[code] = bool(self._user_file(code.co_filename))
+        return known
+
+    def _fail(self, error: Exception) -> None:
+        self.failed = True
+        note(LineClock.what, error)
+        self.stop()
+
+
+def _way_here() -> tuple[FrameType | None, CodeType | None]:
+    """The frame that called us, and the outermost function of ours that it called, in which all ticks are."""
+    frame: FrameType | None = sys._getframe()
+    hook = None
+    while frame is not None and frame.f_code.co_filename.startswith(OWN_FOLDER):
+        hook, frame = frame.f_code, frame.f_back
+    return frame, hook
+
+
+def _parts() -> dict[CodeType, str]:
+    """The functions of torch that a part of the step is, outermost."""
+    step = next(
+        constant
+        for constant in Optimizer.profile_hook_step.__code__.co_consts
+        if isinstance(constant, CodeType) and constant.co_name == "wrapper"
+    )
+    call = getattr(torch.nn.Module, "_wrapped_call_impl", torch.nn.Module._call_impl)
+    return {
+        call.__code__: "forward",
+        torch.autograd.backward.__code__: "backward",
+        step: "optimizer",
+        dataloader._BaseDataLoaderIter.__next__.__code__: "next",
+    }
+
+
+# ---- what being told costs
+
+
+def _costs() -> tuple[float, float]:
+    """ns that a line which begins takes longer, and one more function of a library that is called."""
+    plain_ns, plain_calls_ns = _shortest_ns(_lines), _shortest_ns(_calls)
+    tracer = _Tracer(lambda name: "mine", {})
+    tracer._is_user = {_lines.__code__: True, _calls.__code__: True, _library.__code__: False}
+    told = [_told_ns(tracer, function) for function in (_lines, _calls)]
+    event_ns = max(0.0, (told[0] - plain_ns) / (2 * _ROUNDS))
+    call_ns = max(0.0, (told[1] - plain_calls_ns) / _ROUNDS - 2 * event_ns)
+    return event_ns, call_ns
+
+
+def _told_ns(tracer: _Tracer, function: Callable[[], None]) -> int:
+    shortest = 0
+    for _ in range(3):
+        tracer.lines.clear()
+        tracer.start(None)
+        function()
+        tracer.stop()
+        took = sum(line[0] for line in tracer.lines.values())
+        shortest = min(shortest or took, took)
+    return shortest
+
+
+def _shortest_ns(function: Callable[[], None]) -> int:
+    times = []
+    for _ in range(3):
+        began_ns = perf_counter_ns()
+        function()
+        times.append(perf_counter_ns() - began_ns)
+    return min(times)
+
+
+# Lines and functions as long as most are: while CPython traces, each of their instructions takes longer.
+
+
+def _lines() -> None:
+    total = 0.0
+    for number in range(_ROUNDS):
+        total += number * 0.5
+
+
+def _calls() -> None:
+    for number in range(_ROUNDS):
+        _library(number)
+
+
+def _library(number: int, *more: int, scale: float = 2.0) -> float:
+    names = {"number": number, "scale": scale}
+    if more or number < 0:
+        names.clear()
+    return names["number"] * names["scale"]

@@ -1,0 +1,122 @@
+"""Lines timed by themselves, on a step of 1000 µs worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from diagnose.judge.timelines import measured_case
+from diagnose.measure.account import account
+from diagnose.measure.lines import line_costs
+from diagnose.measure.measured import FACT_SELECTORS, Measured
+from diagnose.measure.traced_lines import _adding_up_to, own_times
+
+# 600 µs of forward at line 9, 400 µs of Python: line 41 calls something for 100 of them.
+STEP = """
+main  0    1000  step  ProfilerStep#1
+main  0    600   mark  forward@9
+main  10   580   op    aten::mm
+"""
+CALLS = "600  100  41  a.py: f\n0  600  9  torch/nn/modules/module.py: _wrapped_call_impl"
+
+
+def line(number: int, us: float, part: str = "", count: int = 1, library_calls: int = 0) -> dict[str, Any]:
+    return {
+        "file": "/job/train.py",
+        "line": number,
+        "function": "main",
+        "part": part,
+        "ns": us * 1000,
+        "count": count,
+        "library_calls": library_calls,
+    }
+
+
+def timed(*lines: dict[str, Any], event_ns: float = 0, library_call_ns: float = 0) -> Measured:
+    told = {"steps": 1, "event_ns": event_ns, "library_call_ns": library_call_ns, "lines": list(lines)}
+    return measured_case({"timeline": STEP, "calls": CALLS, "facts": {"line_times": told}})
+
+
+def us(one: Measured) -> dict[int, float]:
+    return {number: round(own.ms * 1000, 3) for (_, number), own in own_times(one).items()}
+
+
+def costs(name: str, one: Measured) -> dict[int, float]:
+    """Line → µs per step."""
+    places = FACT_SELECTORS[name].places(one)
+    return {place.line: round((place.ms_per_step or 0.0) * 1000, 3) for place in places}  # type: ignore[union-attr]
+
+
+LINES = (line(9, 600, "forward"), line(41, 100), line(44, 260), line(45, 40))
+
+
+def test_a_line_that_calls_nothing_is_named_with_what_it_takes() -> None:
+    one = timed(*LINES)
+    assert costs("own_lines", one) == {41: 100, 44: 260}  # 45 takes less than 5 %
+    assert costs("other_python", one) == {-1: 40}
+    assert one.metric("own_line_share") == pytest.approx(0.26)
+    assert one.metric("own_lines_callee") == "its own arithmetic and indexing"
+
+
+def test_a_line_that_takes_longer_than_its_calls_has_all_of_it() -> None:
+    # Line 41 calls for 100 µs, and takes 300: 200 more in the result's release and arithmetic.
+    assert costs("own_lines", timed(line(9, 600, "forward"), line(41, 300), line(44, 100))) == {
+        41: 300,
+        44: 100,
+    }
+
+
+def test_the_account_of_python_is_by_line() -> None:
+    (python,) = (row for row in account(timed(*LINES)) if row.row == "python")
+    spent = {spender.name.line: spender.ns for spender in python.spenders}
+    assert spent == {41: 100_000, 44: 260_000, 45: 40_000}
+
+
+def test_the_table_of_lines_has_them() -> None:
+    table = {
+        cost.line: (round(cost.self_ms, 6), round(cost.total_ms, 6)) for cost in line_costs(timed(*LINES))
+    }
+    assert table == {9: (0.6, 0.6), 41: (0.1, 0.1), 44: (0.26, 0.26), 45: (0.04, 0.04)}
+
+
+def test_what_being_told_cost_comes_off() -> None:
+    # 1,000 × 0.1 µs of line 44, and 10 × 1 µs of line 41
+    one = timed(
+        line(9, 600, "forward"),
+        line(41, 110, count=0, library_calls=10),
+        line(44, 400, count=1000),
+        event_ns=100,
+        library_call_ns=1000,
+    )
+    assert us(one) == {9: 600, 41: 100, 44: 300}
+
+
+def test_a_part_takes_what_the_ledger_says_and_the_rest_what_is_left() -> None:
+    # The forward took three times as long while it was traced.
+    assert us(timed(line(9, 1800, "forward"), line(41, 100), line(44, 300))) == {9: 600, 41: 100, 44: 300}
+
+
+def test_what_is_too_long_comes_off_the_lines_that_were_slowed() -> None:
+    assert _adding_up_to(6.0, np.array([4.0, 4.0]), np.array([1.0, 0.0])).tolist() == [2, 4]
+    # no more than half of it, then all in proportion
+    assert _adding_up_to(3.0, np.array([4.0, 4.0]), np.array([1.0, 0.0])).tolist() == [1, 2]
+
+
+def test_lines_in_a_function_that_a_line_calls_are_that_lines() -> None:
+    told = {
+        "steps": 1,
+        "event_ns": 0,
+        "library_call_ns": 0,
+        "lines": [line(9, 600, "forward"), line(41, 10), {**line(70, 390), "function": "score"}],
+    }
+    calls = CALLS.replace("600  100  41  a.py: f", "600  390  41  /job/train.py: score")
+    one = measured_case({"timeline": STEP, "calls": calls, "facts": {"line_times": told}})
+    assert costs("own_lines", one) == {41: 400}
+
+
+def test_without_times_all_is_as_it_was() -> None:
+    one = measured_case({"timeline": STEP, "calls": CALLS})
+    assert own_times(one) == {}
+    assert costs("own_lines", one) == {41: 100}

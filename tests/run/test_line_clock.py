@@ -1,0 +1,163 @@
+"""How long lines run, told by CPython itself."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from diagnose.run.child import guard
+from diagnose.run.child.line_clock import LineClock
+from diagnose.run.child.places import Places
+
+HERE = str(Path(__file__).parent)
+_net = torch.nn.Linear(2, 2)
+_optimizer = torch.optim.SGD(_net.parameters(), lr=0.1)
+
+
+def _doubles(count: int) -> Iterator[int]:
+    for number in range(count):
+        time.sleep(0.001)
+        yield 2 * number
+
+
+def _step() -> None:
+    time.sleep(0.006)
+    total = 0.0
+    for number in range(20_000):
+        total += number * 0.5
+    for _ in _doubles(3):
+        time.sleep(0.002)
+    _net(torch.ones(2)).sum().backward()
+    _optimizer.step()
+
+
+def told(step: Callable[[], None] = _step, count: int = 3, clock: LineClock | None = None) -> dict[str, Any]:
+    clock = clock or LineClock(Places(HERE, HERE))
+    assert clock.begin()
+    try:
+        for _ in range(count):
+            step()
+            clock.step()
+    finally:
+        clock.end()
+    assert clock.facts is not None
+    return clock.facts
+
+
+def by_line(facts: dict[str, Any]) -> dict[tuple[str, int], dict[str, Any]]:
+    """By function and line within it."""
+    starts = {function.__name__: function.__code__.co_firstlineno for function in (_step, _doubles)}
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for line in facts["lines"]:
+        if line["function"] in starts and not line["part"]:
+            found[line["function"], line["line"] - starts[line["function"]]] = line
+    return found
+
+
+def ms(line: dict[str, Any], facts: dict[str, Any]) -> float:
+    cost_ns = line["count"] * facts["event_ns"] + line["library_calls"] * facts["library_call_ns"]
+    return float(line["ns"] - cost_ns) / 1e6 / facts["steps"]
+
+
+def test_each_line_has_the_time_until_the_next_one() -> None:
+    _step()  # what is imported on first use is no line's time
+    facts = told()
+    lines = by_line(facts)
+    assert facts["steps"] == 3
+    # sleeps last at least as long as they are asked to; on a busy machine longer
+    assert 6 <= ms(lines["_step", 1], facts) < 30
+    assert 3 <= ms(lines["_doubles", 2], facts) < 30  # thrice a step, in a generator that is gone on with
+    assert 6 <= ms(lines["_step", 6], facts) < 60
+    assert [lines["_step", line]["count"] / 3 for line in (1, 4, 6)] == [1, 20_000, 3]
+
+
+def test_arithmetic_is_seen_though_it_calls_nothing() -> None:
+    began = time.perf_counter()
+    total = 0.0
+    for number in range(20_000):
+        total += number * 0.5
+    plain_ms = (time.perf_counter() - began) * 1e3
+    facts = told()
+    lines = by_line(facts)
+    found_ms = ms(lines["_step", 3], facts) + ms(lines["_step", 4], facts)
+    assert 0.2 * plain_ms < found_ms < 5 * plain_ms
+    raw_ms = (lines["_step", 3]["ns"] + lines["_step", 4]["ns"]) / 1e6 / 3
+    assert raw_ms > found_ms  # being told so often takes longer than the work
+
+
+def test_parts_of_the_step_are_apart() -> None:
+    times: dict[str, int] = defaultdict(int)
+    for line in told()["lines"]:
+        times[line["part"]] += line["ns"]
+    assert set(times) == {"", "forward", "backward", "optimizer"}
+    assert all(times.values())
+
+
+def test_nothing_is_left_of_it() -> None:
+    told()
+    frame: Any = sys._getframe()
+    assert sys.gettrace() is None
+    while frame is not None:
+        assert frame.f_trace is None
+        frame = frame.f_back
+    gc.collect()
+
+
+def test_a_debugger_is_left_alone() -> None:
+    def theirs(*_: Any) -> None: ...
+
+    sys.settrace(theirs)
+    try:
+        clock = LineClock(Places(HERE, HERE))
+        assert not clock.begin()
+        assert sys.gettrace() is theirs
+    finally:
+        sys.settrace(None)
+    clock.end()
+    assert clock.facts is None
+
+
+def test_the_scripts_exceptions_are_its_own() -> None:
+    def fails() -> None:
+        with pytest.raises(KeyError, match="theirs"):
+            raise KeyError("theirs")
+
+    assert told(fails)["lines"]
+    assert sys.gettrace() is None
+
+
+def test_a_failure_of_ours_ends_it_and_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_failures", {})
+    places = Places(HERE, HERE)
+    clock = LineClock(places)
+    assert clock.begin()
+    monkeypatch.setattr(places, "user_file", lambda _: 1 / 0)
+    assert clock._tracer is not None
+    monkeypatch.setattr(clock._tracer, "_user_file", lambda _: 1 / 0)
+    _step()
+    clock.step()
+    assert sys.gettrace() is None
+    clock.end()
+    assert clock.facts is None
+    assert any("timing the script's lines" in note.lower() for note in guard.notes())
+
+
+def test_it_can_be_ended_from_another_thread() -> None:
+    clock = LineClock(Places(HERE, HERE))
+    assert clock.begin()
+    _step()
+    clock.step()
+    ending = threading.Thread(target=clock.end)
+    ending.start()
+    ending.join()
+    _step()
+    assert sys.gettrace() is None and clock.facts is not None
