@@ -25,7 +25,7 @@ from .guard import note
 from .inspection import compiler_in_use
 from .places import OWN_FOLDER, Places
 
-_STEPS_AT_LEAST, _STEPS_AT_MOST = 2, 50
+_STEPS_AT_LEAST, _STEPS_AT_MOST = 2, 12
 _ENOUGH_NS, _TOO_LONG_NS = 250_000_000, 5_000_000_000
 _LINES_AT_MOST = 1_000
 _ROUNDS = 2_000  # of a loop that tells what being told costs
