@@ -26,6 +26,8 @@ BENCHMARKS = {
     "rows": "how near the rows of the ledger are to a timer",
     "gpu-queue": "what is said of steps of a simulated GPU with a launch queue",
     "verdicts": "how often the verdicts of `verify` are wrong, by simulation",
+    "duels": "how often `ab` is wrong between real commits",
+    "agent": "what an agent gets done with the tools of `mcp` alone",
     "repeats": "how often `compare` sees a change between runs of one script",
     # costs
     "hooks": "what the recorder costs the script it watches",
