@@ -25,6 +25,7 @@ ORDER = [
     "document",
     "verify",
     "compare",
+    "snapshot",
     "report",
     "pipeline",
     "fleet",

@@ -14,6 +14,7 @@ COMMANDS = {
     "ab": "measure whether one commit is slower than another",
     "compare": "show what changed from one run to another",
     "whatif": "predict how long a step takes with changes made",
+    "memory": "tell what fills a GPU's memory, by a snapshot of it",
     "fleet": "find the late rank among thousands, on a Dask cluster",
     "mcp": "serve coding agents (Model Context Protocol)",
     "rules": "list the rules, explain one, start your own",

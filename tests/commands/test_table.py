@@ -27,6 +27,7 @@ REFUSED = {
     ("whatif", "--out"): "> FILE",
     ("ab", "--out"): "> FILE",
     ("ab", "--memory-limit"): "reads no trace",
+    ("memory", "--out"): "> FILE",
     ("mcp", "--out"): "leave the option out",
     ("mcp", "--memory-limit"): "leave the option out",
     **{(name, "--out"): "> FILE" for name in ("rules", "metrics", "accuracy")},
