@@ -1,7 +1,8 @@
 # `make demo` and `make test` need nothing but Python and this folder.
 #
 #   make demo         the environment, then a report on a bundled slow script
-#   make test         the environment, the linters, all tests
+#   make test         the environment, the linters, the tests
+#   make test-long    the tests that take long, and whose subject others test too
 #   make test-quick   the linters, and the tests that start no script and no browser
 #   make lint         ruff and mypy only
 #   make docs         the pages made from data: docs/tables.md, docs/coverage.md, docs/report.schema.json, rules/README.md, …
@@ -19,13 +20,16 @@ BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-quick lint docs bench gpu gpu-wheels gpu-page
+.PHONY: demo test test-long test-quick lint docs bench gpu gpu-wheels gpu-page
 
 demo: $(ENVIRONMENT)
 	$(BIN)/python -m diagnose sample_traces/input-wait/sick.py
 
 test: lint
 	$(PYTEST)
+
+test-long: $(ENVIRONMENT)
+	$(PYTEST) -m long
 
 test-quick: lint
 	$(PYTEST) -m 'not live'

@@ -390,6 +390,7 @@ def test_every_mistake_is_in_the_script_and_every_rule_exists(study):
 
 
 @pytest.mark.live
+@pytest.mark.long
 def test_a_case_study_from_end_to_end(tmp_path, monkeypatch):
     """On a CPU and in seconds: the numbers mean nothing, but every task leaves
     what the next one and the study need.

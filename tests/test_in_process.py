@@ -577,6 +577,7 @@ def _loop_file(folder: Path) -> str:
     return "import json, os, sys\n"
 
 
+@pytest.mark.long
 def test_the_top_finding_is_that_of_a_launched_run(tmp_path: Path) -> None:
     source = SAMPLE.read_text().replace("STEPS = 150", "STEPS = 80")
     (tmp_path / "launched.py").write_text(source)

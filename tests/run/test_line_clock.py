@@ -161,3 +161,41 @@ def test_it_can_be_ended_from_another_thread() -> None:
     ending.join()
     _step()
     assert sys.gettrace() is None and clock.facts is not None
+
+
+def test_a_generator_that_was_traced_leaves_a_later_debugger_alone() -> None:
+    clock = LineClock(Places(HERE, HERE))
+    assert clock.begin()
+    numbers = _doubles(3)
+    assert next(numbers) == 0  # it waits while the clock ends
+    clock.step()
+    clock.end()
+
+    def theirs(*_: Any) -> Any:
+        return theirs
+
+    sys.settrace(theirs)
+    try:
+        assert list(numbers) == [2, 4]
+        assert sys.gettrace() is theirs
+    finally:
+        sys.settrace(None)
+
+
+def test_ending_it_from_a_thread_that_is_debugged_leaves_that_alone() -> None:
+    clock, seen = LineClock(Places(HERE, HERE)), []
+    assert clock.begin()
+
+    def theirs(*_: Any) -> None: ...
+
+    def ends() -> None:
+        sys.settrace(theirs)
+        clock.end()
+        seen.append(sys.gettrace())
+        sys.settrace(None)
+
+    ending = threading.Thread(target=ends)
+    ending.start()
+    ending.join()
+    _step()
+    assert seen == [theirs] and sys.gettrace() is None

@@ -77,7 +77,9 @@ def record(run: Path, start: str, kind: str, ranks: int) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("start", "ranks"), [("torchrun", 2), ("spawn", 2)])
+@pytest.mark.parametrize(
+    ("start", "ranks"), [pytest.param("torchrun", 2, marks=pytest.mark.long), ("spawn", 2)]
+)
 def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start: str, ranks: int) -> None:
     """Rank 1 waits 32 ms for its batch in a step of some 80, and no other rank does: a worker
     fetches it beside the 45 ms of work.
@@ -158,6 +160,7 @@ def test_ranks_that_hang_are_ended(tmp_path: Path) -> None:
     assert_no_process_left(tmp_path)
 
 
+@pytest.mark.long
 def test_a_rank_that_is_slow_by_itself_is_for_people_to_mend(tmp_path: Path) -> None:
     run = tmp_path / "run"
     record(run, "spawn", "computes", 2)

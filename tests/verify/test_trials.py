@@ -67,6 +67,7 @@ def test_a_run_that_is_ended_by_its_time_limit_is_not_waited_for(
     assert left["ended"] == "timeout" and left["wall_s"] < 60
 
 
+@pytest.mark.long
 def test_random_items_differ_between_processes_unless_batches_are_seeded(tmp_path: Path) -> None:
     before, again, after = (
         trial(tmp_path / str(number), "random", *specs) for number, specs in enumerate(((), (), (WORKERS,)))

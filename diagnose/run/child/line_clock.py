@@ -5,14 +5,17 @@ recording, and one that makes thousands of cheap calls is in it with what record
 itself tells where each line begins (`sys.settrace`); the time from there to the next line is the line's own,
 with all that it calls but the script's own functions, whose lines are told by themselves.
 
-What being told costs is measured at the begin, and written down for the analysis to take off. Nothing is
+What being told costs is measured between the steps, while the machine is as busy as in them, and written down
+for the analysis to take off. Nothing is
 traced where somebody else does already, as a debugger, nor where torch compiles.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
 from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
@@ -28,7 +31,7 @@ from .places import OWN_FOLDER, Places
 _STEPS_AT_LEAST, _STEPS_AT_MOST = 2, 12
 _ENOUGH_NS, _TOO_LONG_NS = 250_000_000, 5_000_000_000
 _LINES_AT_MOST = 1_000
-_ROUNDS = 2_000  # of a loop that tells what being told costs
+_ROUNDS = 300  # of a loop that tells what being told costs
 
 OURS = "ours"  # a tick, as if it were a part of the step
 # ns, how often it began, how many functions of libraries it called
@@ -47,14 +50,13 @@ class LineClock:
         self._places = places
         self.facts: dict[str, Any] | None = None
         self._tracer: _Tracer | None = None
-        self._costs = (0.0, 0.0)
+        self._costs: list[tuple[float, float]] = []
 
     def begin(self) -> bool:
         """Whether there is anything to do."""
         if sys.gettrace() is not None or compiler_in_use():
             return False
-        self._costs = _costs()
-        self._steps = 0
+        self._steps, self._costs = 0, [_costs()]
         frame, hook = _way_here()
         self._tracer = _Tracer(self._places.user_file, {**_parts(), **({hook: OURS} if hook else {})})
         self._tracer.start(frame)
@@ -64,6 +66,9 @@ class LineClock:
     def step(self) -> bool:
         """A step has ended. Whether it was the last one."""
         self._steps += 1
+        if self._tracer is not None and not self._tracer.stopped:
+            with self._tracer.paused():
+                self._costs.append(_costs())
         elapsed_ns = perf_counter_ns() - self._began_ns
         enough = self._steps >= _STEPS_AT_LEAST and elapsed_ns >= _ENOUGH_NS
         cut = self._tracer is None or self._tracer.stopped
@@ -79,7 +84,7 @@ class LineClock:
 
     def _told(self, tracer: _Tracer) -> dict[str, Any]:
         """Of all the steps, ns. ``part``: forward, backward, optimizer or next, in which the line ran."""
-        event_ns, call_ns = self._costs
+        event_ns, call_ns = (median(costs) for costs in zip(*self._costs, strict=True))
         script = (item for item in tracer.lines.items() if item[0][2] != OURS)
         lines = sorted(script, key=lambda item: -item[1][0])[:_LINES_AT_MOST]
         return {
@@ -130,17 +135,34 @@ class _Tracer:
         self._since = perf_counter_ns()
         self._until = self._since + _TOO_LONG_NS
 
-    def stop(self) -> None:
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """In the thread that is traced."""
         sys.settrace(None)
+        self._current[0] += perf_counter_ns() - self._since
+        try:
+            yield
+        finally:
+            sys.settrace(self._call)
+            self._since = perf_counter_ns()
+
+    def stop(self) -> None:
+        """From any thread; that which is traced notices it at its next call."""
+        self._leave()
         self.stopped = True
         for frame in self._traced:
             frame.f_trace = None
         self._traced.clear()
 
+    def _leave(self) -> None:
+        """In a thread that somebody else traces by now nothing is changed."""
+        if sys.gettrace() == self._call:
+            sys.settrace(None)
+
     def _call(self, frame: FrameType, event: str, arg: Any) -> _Trace | None:
         """A function is called, or a generator goes on."""
-        if self.stopped:  # by another thread
-            sys.settrace(None)
+        if self.stopped:
+            self._leave()
             return None
         code = frame.f_code
         if self._is_user.get(code):
@@ -181,10 +203,14 @@ class _Tracer:
     def _line(self, frame: FrameType, event: str, arg: Any) -> _Trace | None:
         """A line of the script begins, or one of its functions ends."""
         now = perf_counter_ns()
+        if self.stopped:  # a generator that was left waiting goes on
+            self._leave()
+            frame.f_trace = None
+            return None
         current = self._current
         current[0] += now - self._since
         current[1] += 1
-        if self.stopped or now > self._until:
+        if now > self._until:
             self.stop()
             return None
         try:
@@ -272,34 +298,25 @@ def _parts() -> dict[CodeType, str]:
 
 def _costs() -> tuple[float, float]:
     """ns that a line which begins takes longer, and one more function of a library that is called."""
-    plain_ns, plain_calls_ns = _shortest_ns(_lines), _shortest_ns(_calls)
     tracer = _Tracer(lambda name: "mine", {})
     tracer._is_user = {_lines.__code__: True, _calls.__code__: True, _library.__code__: False}
-    told = [_told_ns(tracer, function) for function in (_lines, _calls)]
-    event_ns = max(0.0, (told[0] - plain_ns) / (2 * _ROUNDS))
-    call_ns = max(0.0, (told[1] - plain_calls_ns) / _ROUNDS - 2 * event_ns)
-    return event_ns, call_ns
+    lines_ns, calls_ns = (_told_ns(tracer, function) - _plain_ns(function) for function in (_lines, _calls))
+    event_ns = max(0.0, lines_ns / (2 * _ROUNDS))
+    return event_ns, max(0.0, calls_ns / _ROUNDS - 2 * event_ns)
 
 
 def _told_ns(tracer: _Tracer, function: Callable[[], None]) -> int:
-    shortest = 0
-    for _ in range(3):
-        tracer.lines.clear()
-        tracer.start(None)
-        function()
-        tracer.stop()
-        took = sum(line[0] for line in tracer.lines.values())
-        shortest = min(shortest or took, took)
-    return shortest
+    tracer.lines.clear()
+    tracer.start(None)
+    function()
+    tracer.stop()
+    return sum(line[0] for line in tracer.lines.values())
 
 
-def _shortest_ns(function: Callable[[], None]) -> int:
-    times = []
-    for _ in range(3):
-        began_ns = perf_counter_ns()
-        function()
-        times.append(perf_counter_ns() - began_ns)
-    return min(times)
+def _plain_ns(function: Callable[[], None]) -> int:
+    began_ns = perf_counter_ns()
+    function()
+    return perf_counter_ns() - began_ns
 
 
 # Lines and functions as long as most are: while CPython traces, each of their instructions takes longer.
