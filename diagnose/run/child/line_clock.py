@@ -34,8 +34,12 @@ _LINES_AT_MOST = 1_000
 _ROUNDS = 300  # of a loop that tells what being told costs
 
 OURS = "ours"  # a tick, as if it were a part of the step
-# ns, how often it began, how many functions of libraries it called
+# ns, how often it began, how many functions of libraries it called; then each of the times it took long, ns
 _Line = list[int]
+_HEAD = 3
+_LONG_NS = 1_000_000  # a pause, where the same line is far shorter mostly: somebody else had the core
+_PAUSE = 4  # times as long as the rest
+_RARE = 4  # one of so many
 _Trace = Callable[[FrameType, str, Any], Any]
 
 
@@ -86,7 +90,7 @@ class LineClock:
         """Of all the steps, ns. ``part``: forward, backward, optimizer or next, in which the line ran."""
         event_ns, call_ns = (median(costs) for costs in zip(*self._costs, strict=True))
         script = (item for item in tracer.lines.items() if item[0][2] != OURS)
-        lines = sorted(script, key=lambda item: -item[1][0])[:_LINES_AT_MOST]
+        lines = sorted(script, key=lambda item: -_typical_ns(item[1]))[:_LINES_AT_MOST]
         return {
             "steps": self._steps,
             "elsewhere_ns": tracer.elsewhere[0],
@@ -98,13 +102,26 @@ class LineClock:
                     "line": number,
                     "function": code.co_name,
                     "part": part,
-                    "ns": line[0],
+                    "ns": _typical_ns(line),
                     "count": line[1],
                     "library_calls": line[2],
                 }
                 for (code, number, part), line in lines
             ],
         }
+
+
+def _typical_ns(line: _Line) -> int:
+    """What it took; pauses are as long as the rest is on average."""
+    ns, count, long = line[0], line[1], line[_HEAD:]
+    rest = count - len(long)
+    if not long or not rest:
+        return ns + sum(long)
+    pauses = [one for one in long if one > _PAUSE * ns / rest]
+    if len(pauses) * _RARE > count:
+        return ns + sum(long)
+    others = ns + sum(long) - sum(pauses)
+    return round(others * count / (count - len(pauses)))
 
 
 class _Tracer:
@@ -208,7 +225,11 @@ class _Tracer:
             frame.f_trace = None
             return None
         current = self._current
-        current[0] += now - self._since
+        took = now - self._since
+        if took < _LONG_NS:
+            current[0] += took
+        else:
+            current.append(took)
         current[1] += 1
         if now > self._until:
             self.stop()
