@@ -22,7 +22,7 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.names import Name, around, inside, names, step_ranges
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import counted_once
-from diagnose.measure.traced_lines import with_own_times
+from diagnose.measure.traced_lines import python_lines
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
 from diagnose.trace.intervals import covered_before, subtract, total, union
 from diagnose.trace.nesting import nearest
@@ -139,7 +139,7 @@ def _lines_in_gaps(
     )
     lines = line_times(detail, np.flatnonzero(detail.calls_in_steps), within)
     if row == "python":
-        lines = with_own_times(lines, measured)
+        lines = python_lines(lines, measured)
     gaps = host.gaps(intervals)
     return [
         Spender(

@@ -26,18 +26,22 @@ _ROWS = {"forward": "forward", "backward": "backward", "optimizer": "optimizer",
 # rows of the ledger that lie in a part of the step, in which a line's time is not counted as its Python
 _OF_PARTS = ("python", *_ROWS.values())
 
+NO_CALL = "its own arithmetic and indexing"  # what takes the time of a line that calls nothing
+
 Line = tuple[str, int]  # file, number
 
 
 @dataclass(frozen=True)
 class OwnTime:
-    """Of a line of the script, ms a plain step: ``ms`` in all, ``beside_ms`` of it outside forward, backward,
-    optimizer and loader; what its own functions take, which it may call, is in neither.
+    """Of a line of the script, ms a plain step: ``ms`` in all, of it ``beside_ms`` outside forward, backward,
+    optimizer and loader, ``loading_ms`` in the loader; what its own functions take, which it may call, is in
+    none.
     """
 
     function: str
     ms: float
     beside_ms: float
+    loading_ms: float
     count_per_step: float
 
 
@@ -78,12 +82,13 @@ def _by_line(lines: list[dict[str, Any]], ms: np.ndarray, count: np.ndarray) -> 
     rows: dict[Line, list[int]] = defaultdict(list)
     for number, line in enumerate(lines):
         rows[line["file"], line["line"]].append(number)
-    beside = np.array([line["part"] == "" for line in lines])
+    beside, loading = (np.array([line["part"] == part for line in lines]) for part in ("", "next"))
     return {
         place: OwnTime(
             _function([lines[row]["function"] for row in found]),
             float(ms[found].sum()),
             float(ms[found][beside[found]].sum()),
+            float(ms[found][loading[found]].sum()),
             float(count[found].max()),
         )
         for place, found in rows.items()
@@ -121,21 +126,32 @@ def _python_ms(measured: Measured, view: Selection) -> dict[Line, float]:
     return {line: ms * pace for line, ms in left.items()}
 
 
-def with_own_times(lines: list[LineTime], measured: Measured) -> list[LineTime]:
+def python_lines(lines: list[LineTime], measured: Measured) -> list[LineTime]:
     """The lines of Python beside the model, with shares of it by their own time; as they are where lines were
     not timed.
     """
     own_ms = python_ms(measured)
-    whole_ms = max(measured.row_ms("python"), sum(own_ms.values()))
+    return _shared(lines, own_ms, max(measured.row_ms("python"), sum(own_ms.values())), own_times(measured))
+
+
+def loading_lines(lines: list[LineTime], measured: Measured) -> list[LineTime]:
+    """The lines of a fetch in the main process, likewise. The loop that asks for batches is none of them."""
+    times = own_times(measured)
+    own_ms = {line: own.loading_ms for line, own in times.items() if own.loading_ms and not own.beside_ms}
+    return _shared(lines, own_ms, sum(own.loading_ms for own in times.values()), times)
+
+
+def _shared(
+    lines: list[LineTime], own_ms: dict[Line, float], whole_ms: float, times: dict[Line, OwnTime]
+) -> list[LineTime]:
     if not own_ms or not whole_ms:
         return lines
     by_line = {(line.file, line.line): line for line in lines}
-    times = own_times(measured)
     found = []
     for place, ms in own_ms.items():
         share = ms / whole_ms
         line = by_line.get(place) or LineTime(
-            *place, times[place].function, times[place].count_per_step, 0.0, 0.0, ""
+            *place, times[place].function, times[place].count_per_step, 0.0, 0.0, NO_CALL
         )
         found.append(replace(line, share=share, typical_share=share))
     return sorted((line for line in found if line.share > 0), key=lambda line: -line.share)

@@ -120,3 +120,30 @@ def test_without_times_all_is_as_it_was() -> None:
     one = measured_case({"timeline": STEP, "calls": CALLS})
     assert own_times(one) == {}
     assert costs("own_lines", one) == {41: 100}
+
+
+def test_a_fetch_is_by_the_lines_of_the_data_set() -> None:
+    """400 µs of loading: 300 on line 70, 60 on line 71 and 40 in the loader, which the loop's line asks."""
+    step = """
+main  0    1000  step  ProfilerStep#1
+main  0    400   mark  next@8
+main  400  590   mark  forward@9
+main  410  570   op    aten::mm
+"""
+    told = {
+        "steps": 1,
+        "event_ns": 0,
+        "library_call_ns": 0,
+        "lines": [
+            line(8, 10),
+            line(8, 40, "next"),
+            line(70, 300, "next"),
+            line(71, 60, "next"),
+            line(9, 590, "forward"),
+        ],
+    }
+    calls = "0  400  8  torch/utils/data/dataloader.py: __next__\n10  90  71  numpy/lib.py: clip"
+    one = measured_case({"timeline": step, "calls": calls, "facts": {"line_times": told}})
+    assert costs("slow_item_line", one) == {70: 300}
+    assert one.metric("slow_item_fetch_share") == pytest.approx(0.75)
+    assert one.metric("slow_item_callee") == "its own arithmetic and indexing"

@@ -21,6 +21,7 @@ from diagnose.measure.measured import (
     metric,
 )
 from diagnose.measure.selection import Selection, ledger_row, selector
+from diagnose.measure.traced_lines import loading_lines
 from diagnose.measure.view import Rows, category_matches, started_in
 from diagnose.trace.intervals import total
 
@@ -44,7 +45,8 @@ def _fetch_lines(measured: Measured, pattern: str = "") -> list[LineTime] | Miss
     inside = view.calls_in_steps & started_in(view.calls, fetching)
     if pattern:
         inside &= category_matches(view.calls["callee"].array, pattern)
-    return line_times(view, np.flatnonzero(inside), fetching)
+    lines = line_times(view, np.flatnonzero(inside), fetching)
+    return lines if pattern else loading_lines(lines, measured)
 
 
 def _slow_item(measured: Measured) -> list[LineTime]:

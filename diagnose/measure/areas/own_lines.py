@@ -32,7 +32,7 @@ from diagnose.measure.measured import (
     metric,
 )
 from diagnose.measure.selection import Selection
-from diagnose.measure.traced_lines import Line, own_times, python_ms
+from diagnose.measure.traced_lines import NO_CALL, Line, own_times, python_ms
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, category_matches, once, started_in
 from diagnose.trace.intervals import covered_before, subtract, total, union
 from diagnose.trace.nesting import innermost
@@ -40,7 +40,6 @@ from diagnose.trace.nesting import innermost
 # of the ledger, in which a line beside the model can spend time: on the training thread, or while a GPU idles
 ROWS = ("python", "operators", "copies", "launch_bound", "host_work")
 LEAST = 0.05  # of the step: the rules' own threshold
-NO_CALL = "its own arithmetic and indexing"  # what takes the time of a line that calls nothing
 OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose lines are timed by themselves
 NEARLY_ALL = 0.8  # of a line's time: a line inside that takes more is what is meant
 # a part of the step by its nature: other rules are about it
