@@ -68,6 +68,19 @@ def test_a_line_that_takes_longer_than_its_calls_has_all_of_it() -> None:
     }
 
 
+def test_a_line_that_another_rule_is_about_is_that_rules() -> None:
+    """Line 41 sleeps: for 100 µs in the recorded step, for 300 while lines were timed."""
+    told = {
+        "steps": 1,
+        "event_ns": 0,
+        "library_call_ns": 0,
+        "lines": [line(9, 600, "forward"), line(41, 400)],
+    }
+    calls = CALLS.replace("a.py: f", "<built-in function sleep>")
+    one = measured_case({"timeline": STEP, "calls": calls, "facts": {"line_times": told}})
+    assert costs("own_lines", one) == {}
+
+
 def test_the_account_of_python_is_by_line() -> None:
     (python,) = (row for row in account(timed(*LINES)) if row.row == "python")
     spent = {spender.name.line: spender.ns for spender in python.spenders}

@@ -166,11 +166,14 @@ def _longer(line: LineTime, share: float) -> LineTime:
 
 def without_calls_ms(measured: Measured) -> dict[Line, float]:
     """Of each line the Python of a plain step that no call of a library takes; empty where lines were not
-    timed.
+    timed. Lines with a call that another rule is about are that rule's.
     """
     view, own_ms = measured.detail, python_ms(measured)
     if view is None or not own_ms:
         return {}
+    of_other_rules = view.calls[category_matches(view.calls["callee"].array, _specific())]
+    told = set(zip(of_other_rules["file"].astype(str), of_other_rules["line"].tolist(), strict=True))
+    own_ms = {line: ms for line, ms in own_ms.items() if line not in told}
     row_ms = measured.row_ms("python")
     python = view.ledger.rows.get("python", NO_INTERVALS)
     of_libraries = ~category_matches(view.calls["callee"].array, OWN_FUNCTION)
@@ -230,11 +233,15 @@ def _own_time(view: Selection, row: str) -> Intervals:
 def _explained(view: Selection) -> Intervals:
     marks = (view.kind == "mark") & ~view.marked("tick") & view.on_training_thread
     trained = view.outermost_ops(_trained(view))
-    specific = "|".join([f"(?:{calls.pattern})" for calls in CALLS.values()] + [OF_A_PART])
-    calls = view.clipped(view.calls, calls_to(view, specific))
+    calls = view.clipped(view.calls, calls_to(view, _specific()))
     return union(
         np.concatenate([view.host_intervals(np.flatnonzero(marks)), view.host_intervals(trained), calls])
     )
+
+
+def _specific() -> str:
+    """Callees that other rules are about."""
+    return "|".join([f"(?:{calls.pattern})" for calls in CALLS.values()] + [OF_A_PART])
 
 
 def _trained(view: Selection) -> Rows:
