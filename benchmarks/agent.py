@@ -48,7 +48,7 @@ class Work:
 
     @property
     def solved(self) -> bool:
-        return bool(self.made) and self.compared.lstrip("*").startswith("Faster")
+        return bool(self.made) and self.compared.lstrip("*").startswith("B is faster")
 
 
 async def ask(client: Client, work: Work, tool: str, **arguments: Any) -> Any:

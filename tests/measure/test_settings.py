@@ -61,6 +61,21 @@ def test_threads_that_gain_nothing_gain_0_and_no_estimate_says_otherwise() -> No
     assert tried([5.0] * 6, "threads", **two).metric("more_threads_share") == pytest.approx(1 - 5 / 10.125)
 
 
+@pytest.mark.parametrize(("plain_ms", "gain"), [(8.0, 1 - 5 / 10.125), (7.0, 0.0)])
+def test_a_number_of_threads_that_was_tried_beside_busy_programs_tells_nothing(
+    plain_ms: float, gain: float
+) -> None:
+    """Steps as they are took 10.125 ms then: more than 1.3 × 7, and less than 1.3 × 8."""
+    trial = {"setting": "one_thread", "value": 1, "as_is_ms": AS_IS, "changed_ms": [5.0] * 6}
+    timeline = (
+        "main  0  10000  step  ProfilerStep#1\nmain  0  9900  mark  forward@30\nmain  0  9900  op  aten::mm"
+    )
+    measured = measured_case(
+        {"timeline": timeline, "facts": {"setting_trials": [trial]}, "plain_ms": [plain_ms] * 8}
+    )
+    assert measured.metric("one_thread_gain_share") == pytest.approx(gain)
+
+
 def test_gradients_are_blamed_on_the_line_that_calls_the_model() -> None:
     measured = tried([5.0] * 6, "gradients")
     assert measured.metric("unused_gradients_ms") == pytest.approx(10 * (1 - 5 / 10.125))

@@ -25,6 +25,9 @@ PAIRS_AT_LEAST = 4  # of a step as it is and one with the setting changed
 # What disturbs a step makes it longer, never shorter: the shorter steps of each kind are compared.
 QUANTILE = 0.25
 SURE = 2.0  # standard deviations by which Mann and Whitney's statistic must exceed that of mere noise
+# × the plain step, from which steps as they are were disturbed while a number of threads was tried: beside
+# other programs several threads wait for each other, and one does not
+DISTURBED = 1.3
 # where nothing was tried: the loader or other programs easily take fewer idle cores
 SPARE_CORES = 3
 # where nothing was tried: short operators are not split among threads, or gain nothing from it
@@ -41,6 +44,16 @@ def tried_share(measured: Measured, setting: str) -> float | Missing:
             gain = float(1 - np.quantile(changed, QUANTILE) / np.quantile(as_is, QUANTILE))
             return gain if _is_shorter(changed, as_is) and gain > 0 else ONLY_NOISE
     return NOT_TRIED
+
+
+def _was_disturbed(measured: Measured, setting: str) -> bool:
+    """Whether steps as they are took far longer while it was tried than the plain ones."""
+    plain_ms = measured.metric("plain_step_ms")
+    trials = measured.recording.facts.get("setting_trials") or []
+    as_is = next((trial["as_is_ms"] for trial in trials if trial["setting"] == setting), None)
+    if isinstance(plain_ms, Missing) or not as_is:
+        return False
+    return bool(np.quantile(as_is, QUANTILE) > DISTURBED * float(plain_ms))
 
 
 def _is_shorter(changed: np.ndarray, as_is: np.ndarray) -> bool:
@@ -106,6 +119,8 @@ def _share_of_computing(measured: Measured, setting: str) -> float | Missing:
     chance, as where a step sleeps until its time is over and so makes up for what the one before lost.
     """
     share, view = tried_share(measured, setting), measured.timeline
+    if _was_disturbed(measured, setting):
+        return ONLY_NOISE
     if view is None or view.has_device:
         return share
     torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
