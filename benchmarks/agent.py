@@ -3,9 +3,9 @@
     python -m benchmarks agent [SAMPLE …] [--budget SECONDS] [--write]
 
 A script stands in for the agent, with the SDK's own client: it asks `diagnose` for a script, has `verify`
-measure the first fix that a diff is there for, makes the change in the file if that is faster, and asks
-again, three times at most. In the end `compare` says what all of it gained. Solved: at least one fix was
-measured to be faster and made, and the script then takes less. With ``--write`` it goes into docs/agent.md.
+measure the first fix that a tool can make, makes the change in the file if that is faster and a diff is
+there, and asks again, three times at most. In the end `compare` says what all of it gained. Solved: at least
+one fix was measured to be faster and made, and the script then takes less. With ``--write`` it goes into docs/agent.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Work:
 
     sample: str
     made: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)  # not faster
+    refused: list[str] = field(default_factory=list)  # not faster, or without a diff
     steps: list[str] = field(default_factory=list)
     read: int = 0
     seconds: float = 0.0
@@ -76,7 +76,7 @@ async def solve(sample: str, budget_s: int) -> Work:
                     (
                         fix
                         for fix in told.get("fixes", [])
-                        if fix.get("change") and fix["rule"] not in (*work.made, *work.refused)
+                        if fix["results"] != "manual" and fix["rule"] not in (*work.made, *work.refused)
                     ),
                     None,
                 )
@@ -91,14 +91,11 @@ async def solve(sample: str, budget_s: int) -> Work:
                     budget_s=budget_s,
                     allow_numerics=fix["results"] == "numerics",
                 )
-                verdict = next(
-                    (one.get("verdict") for one in measured.get("fixes", []) if one["rule"] == fix["rule"]),
-                    None,
-                )
-                if verdict != "faster":
+                found = next((one for one in measured.get("fixes", []) if one["rule"] == fix["rule"]), {})
+                if found.get("verdict") != "faster" or not found.get("change"):
                     work.refused.append(fix["rule"])
                     continue
-                script.write_text(changed(script.read_text(), fix["change"]))
+                script.write_text(changed(script.read_text(), found["change"]))
                 work.made.append(fix["rule"])
                 told = await ask(client, work, "diagnose", target="train.py")
             if work.made:
@@ -145,10 +142,10 @@ def page_of(works: Sequence[Work]) -> str:
             [
                 "# What an agent gets done with the tools alone",
                 f"Written by `python -m benchmarks agent --write`, on {in_words(machine())}.",
-                "Bundled slow scripts, mended with the tools of `diagnose mcp`: the first fix with a diff is "
-                "measured by `verify`, and made if it is faster.",
+                "Bundled slow scripts, mended with the tools of `diagnose mcp`: the first fix that a tool can "
+                "make is measured by `verify`, and its diff applied if it is faster.",
                 table(
-                    ["sample", "made", "not faster", "compared at the end", "tokens read", "s"], rows
+                    ["sample", "made", "not made", "compared at the end", "tokens read", "s"], rows
                 ).strip(),
                 f"Solved: {sum(work.solved for work in works)} of {len(works)}. "
                 f"Tokens are counted as {CHARACTERS_PER_TOKEN} characters each.",
