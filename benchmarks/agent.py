@@ -5,7 +5,8 @@
 A script stands in for the agent, with the SDK's own client: it asks `diagnose` for a script, has `verify`
 measure the first fix that a tool can make, makes the change in the file if that is faster and a diff is
 there, and asks again, three times at most. In the end `compare` says what all of it gained. Solved: at least
-one fix was measured to be faster and made, and the script then takes less. With ``--write`` it goes into docs/agent.md.
+one fix was measured to be faster and made, and the script then takes less. With ``--write`` it goes into
+docs/agent.md.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ async def solve(sample: str, budget_s: int) -> Work:
                     budget_s=budget_s,
                     allow_numerics=fix["results"] == "numerics",
                 )
-                found = next((one for one in measured.get("fixes", []) if one["rule"] == fix["rule"]), {})
+                found: dict[str, Any] = next(
+                    (one for one in measured.get("fixes", []) if one["rule"] == fix["rule"]), {}
+                )
                 if found.get("verdict") != "faster" or not found.get("change"):
                     work.refused.append(fix["rule"])
                     continue
@@ -142,8 +145,8 @@ def page_of(works: Sequence[Work]) -> str:
             [
                 "# What an agent gets done with the tools alone",
                 f"Written by `python -m benchmarks agent --write`, on {in_words(machine())}.",
-                "Bundled slow scripts, mended with the tools of `diagnose mcp`: the first fix that a tool can "
-                "make is measured by `verify`, and its diff applied if it is faster.",
+                "Bundled slow scripts, mended with the tools of `diagnose mcp`: the first fix that a tool "
+                "can make is measured by `verify`, and its diff applied if it is faster.",
                 table(
                     ["sample", "made", "not made", "compared at the end", "tokens read", "s"], rows
                 ).strip(),
