@@ -18,6 +18,8 @@ PYTHON ?= python3
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
+# what pip compiles one file after the other is compiled afterwards, on all cores
+INSTALL := $(BIN)/python -m pip install -q --no-compile -c constraints.txt
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-long test-quick lint docs bench gpu gpu-wheels gpu-page
@@ -61,6 +63,7 @@ gpu-page: $(ENVIRONMENT)
 # torch without CUDA: from wherever pip is set up to look, else from PyTorch's own index.
 $(ENVIRONMENT): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q -c constraints.txt torch || $(BIN)/python -m pip install -q -c constraints.txt torch --index-url $(TORCH_INDEX)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
+	$(INSTALL) torch || $(INSTALL) torch --index-url $(TORCH_INDEX)
+	$(INSTALL) -e '.[dev]'
+	$(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null || true
 	touch $@

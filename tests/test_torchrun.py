@@ -160,7 +160,10 @@ def test_the_script_is_stopped_when_all_is_recorded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("how", "said"),
-    [("raises", "Rank 1 failed with exit code 1."), ("is-killed", "Rank 1 was killed, by SIGKILL,")],
+    [
+        pytest.param("raises", "Rank 1 failed with exit code 1.", marks=pytest.mark.long),
+        ("is-killed", "Rank 1 was killed, by SIGKILL,"),
+    ],
 )
 def test_a_rank_that_is_lost_ends_the_job_and_is_told(tmp_path: Path, how: str, said: str) -> None:
     options = (
@@ -211,7 +214,7 @@ def test_a_rank_that_torchrun_ends_writes_what_it_records(tmp_path: Path) -> Non
     assert "Rank 1 failed with exit code 1." in notes_of(tmp_path / "here")
 
 
-@pytest.mark.parametrize("out", [("--out", "shared"), ()])
+@pytest.mark.parametrize("out", [("--out", "shared"), pytest.param((), marks=pytest.mark.long)])
 def test_machines_record_into_one_folder_and_one_reports(tmp_path: Path, out: tuple[str, ...]) -> None:
     ranks = 2 if out else 1
     options = (
@@ -315,6 +318,7 @@ def test_machines_without_a_common_file_system_report_their_own_ranks(tmp_path: 
     assert not any("holds nothing of rank" in note for note in notes_of(runs["rank0"]))
 
 
+@pytest.mark.long
 def test_a_start_that_failed_is_kept_and_the_next_one_reported(tmp_path: Path) -> None:
     script = (RANKS, "launched", "2", "fails-first", "60")
     options = ("--device", "cpu", "--plain-steps", "1000", "--no-stacks", "--keep-going", "--out", "here")
@@ -331,6 +335,7 @@ def test_a_start_that_failed_is_kept_and_the_next_one_reported(tmp_path: Path) -
     assert any(note.startswith("The ranks were restarted, and") for note in notes_of(tmp_path / "here-2"))
 
 
+@pytest.mark.long
 def test_what_a_start_recorded_in_full_is_not_recorded_again(tmp_path: Path) -> None:
     script = (RANKS, "launched", "2", "fails-first", "60")
     options = (
@@ -357,6 +362,7 @@ def test_what_a_start_recorded_in_full_is_not_recorded_again(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.long
 def test_accelerate_launch(tmp_path: Path) -> None:
     """Which starts several ranks by torchrun only if it is told that there are GPUs;
     the script says that it wants none.

@@ -36,7 +36,15 @@ def learned(printed: str) -> str:
     return next(line for line in printed.splitlines() if line.startswith("trained "))
 
 
-@pytest.mark.parametrize("framework", ["accelerate", "ignite", "lightning", "transformers"])
+@pytest.mark.parametrize(
+    "framework",
+    [
+        pytest.param("accelerate", marks=pytest.mark.long),
+        pytest.param("ignite", marks=pytest.mark.long),
+        "lightning",
+        "transformers",
+    ],
+)
 def test_what_a_trainer_learns_is_the_same_recorded_or_not(framework: str, tmp_path: Path) -> None:
     script = str(trainer(framework))
     plain = learned(run(tmp_path, script, "80"))

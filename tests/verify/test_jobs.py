@@ -77,9 +77,8 @@ def record(run: Path, start: str, kind: str, ranks: int) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("start", "ranks"), [pytest.param("torchrun", 2, marks=pytest.mark.long), ("spawn", 2)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("start", "ranks"), [("torchrun", 2), ("spawn", 2)])
 def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start: str, ranks: int) -> None:
     """Rank 1 waits 32 ms for its batch in a step of some 80, and no other rank does: a worker
     fetches it beside the 45 ms of work.
@@ -139,7 +138,7 @@ def test_what_a_trial_of_ranks_leaves(tmp_path: Path) -> None:
     ("kind", "start", "said"),
     [
         ("raises", "torchrun", "rank 1 ended with exit code 1: ValueError: the script's own error"),
-        ("is-killed", "torchrun", "rank 1 was killed by SIGKILL"),
+        pytest.param("is-killed", "torchrun", "rank 1 was killed by SIGKILL", marks=pytest.mark.long),
         ("raises", "spawn", "ValueError: the script's own error"),
     ],
 )

@@ -121,6 +121,7 @@ def test_real_pairs_are_run_with_the_fix_in_hold_and_kept(tmp_path: Path) -> Non
     assert kept is not None and kept.comparison == outcome.comparison
 
 
+@pytest.mark.long
 def test_an_interrupted_verification_goes_on_from_there(tmp_path: Path) -> None:
     run = tmp_path / "run"
     recording = [
