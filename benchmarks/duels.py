@@ -4,27 +4,32 @@
 
 A repository is made with a small training whose step is a number of equal matrix products; commits after
 the first only change a comment, or make the products 3 to 10 % more. N duels of each kind are fought by the
-command itself. With ``--write`` what came out goes into docs/duels.md.
+command itself. With ``--write`` each is added to benchmarks/duels.jsonl, which only grows, and docs/duels.md
+is made of all of them: those on a quiet machine apart from those beside other programs.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import psutil
 
 from benchmarks import ROOT
 from benchmarks.machine import in_words, machine
 from benchmarks.options import parser
 from benchmarks.tables import table
 
-PAGE = ROOT / "docs" / "duels.md"
+PAGE, KEPT = ROOT / "docs" / "duels.md", ROOT / "benchmarks" / "duels.jsonl"
 COUNT, BUDGET_S = 40, 90
+QUIET = 0.1  # of the cores, used by other programs
 PLANTED = (3, 4, 5, 6, 7, 8, 9, 10)  # per cent
 SCRIPT = """\
 import torch
@@ -48,7 +53,9 @@ PRODUCTS = 100
 
 @dataclass(frozen=True)
 class Duel:
-    """``planted``: per cent; ``decision``: of `ab`, or `failed`; ``change``, ``low``, ``high``: per cent."""
+    """``planted``: per cent; ``decision``: of `ab`, or `failed`; ``change``, ``low``, ``high``: per cent;
+    ``others``: the share of all cores that other programs used meanwhile.
+    """
 
     planted: int
     decision: str
@@ -57,6 +64,8 @@ class Duel:
     high: float
     pairs: int
     seconds: float
+    budget_s: int
+    others: float
 
 
 def git(folder: Path, *words: str) -> None:
@@ -87,23 +96,34 @@ def fought(folder: Path, planted: int, number: int, budget_s: int) -> Duel:
         "--",
         "train.py",
     ]
-    began = time.monotonic()
+    began, busy, ours = time.monotonic(), _busy_s(), _ours_s()
     done = subprocess.run(
         [sys.executable, "-m", "diagnose", *words], cwd=folder, capture_output=True, text=True
     )
     seconds = time.monotonic() - began
+    others = (_busy_s() - busy - (_ours_s() - ours)) / (seconds * (psutil.cpu_count() or 1))
     if not done.stdout.strip():
         print(done.stderr, file=sys.stderr)
-        return Duel(planted, "failed", 0.0, 0.0, 0.0, 0, seconds)
+        return Duel(planted, "failed", 0.0, 0.0, 0.0, 0, seconds, budget_s, others)
     held = json.loads(done.stdout)
     change = held["comparison"]
     change_pc, low, high = (100 * change[name] for name in ("change", "low", "high"))
-    return Duel(planted, held["decision"], change_pc, low, high, change["pairs"], seconds)
+    return Duel(planted, held["decision"], change_pc, low, high, change["pairs"], seconds, budget_s, others)
 
 
-def page_of(duels: Sequence[Duel], budget_s: int) -> str:
-    equal = [duel for duel in duels if not duel.planted]
-    slower = [duel for duel in duels if duel.planted]
+def _busy_s() -> float:
+    """Of all cores together, since the machine began."""
+    times = psutil.cpu_times()
+    return sum(times[:8]) - times.idle - times.iowait
+
+
+def _ours_s() -> float:
+    """Of the commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _table(duels: Sequence[Duel]) -> str:
     rows = [
         (
             f"+{planted} %" if planted else "none",
@@ -118,31 +138,48 @@ def page_of(duels: Sequence[Duel], budget_s: int) -> str:
         for planted in (0, *PLANTED)
         if (those := [duel for duel in duels if duel.planted == planted])
     ]
+    head = [
+        "planted",
+        "duels",
+        "slower",
+        "not slower",
+        "cannot tell",
+        "failed",
+        "interval holds it",
+        "s each",
+    ]
+    return table(head, rows).strip()
+
+
+def _summary(duels: Sequence[Duel]) -> str:
+    equal, slower = ([duel for duel in duels if bool(duel.planted) is planted] for planted in (False, True))
     false, found = (sum(duel.decision == "slower" for duel in those) for those in (equal, slower))
-    return (
-        "\n\n".join(
-            [
-                "# Commits held against each other",
-                f"Written by `python -m benchmarks duels --write`, on {in_words(machine())}.",
-                f"Each duel is `diagnose ab` between two real commits, with {budget_s} s for each.",
-                table(
-                    [
-                        "planted",
-                        "duels",
-                        "slower",
-                        "not slower",
-                        "cannot tell",
-                        "interval holds it",
-                        "s each",
-                    ],
-                    rows,
-                ).strip(),
-                f"False alarms: {false} of {len(equal)}. Found: {found} of {len(slower)} planted. "
-                "What cannot be told is neither a pass nor a failure.",
-            ]
-        )
-        + "\n"
-    )
+    return f"False alarms: {false} of {len(equal)}. Found: {found} of {len(slower)} planted."
+
+
+def page_of(duels: Sequence[Duel]) -> str:
+    kinds = {
+        f"On a quiet machine (other programs use less than {QUIET:.0%} of the cores)": [
+            duel for duel in duels if duel.others < QUIET
+        ],
+        "Beside other programs": [duel for duel in duels if duel.others >= QUIET],
+    }
+    parts = [
+        "# Commits held against each other",
+        f"Written by `python -m benchmarks duels --write`, on {in_words(machine())}, from "
+        "`benchmarks/duels.jsonl`.",
+        "Each duel is `diagnose ab` between two real commits; *s each* is what it took. What cannot be told "
+        "is neither a pass nor a failure.",
+    ]
+    for title, those in kinds.items():
+        if those:
+            parts += [f"## {title}", _table(those), _summary(those)]
+    return "\n\n".join(parts) + "\n"
+
+
+def kept() -> list[Duel]:
+    lines = KEPT.read_text(encoding="utf-8").splitlines() if KEPT.exists() else []
+    return [Duel(**json.loads(line)) for line in lines]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -151,6 +188,7 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("--budget", type=int, default=BUDGET_S, help="seconds for each")
     options.add_argument("--write", action="store_true", help="write the page")
     given = options.parse_args(arguments)
+    before = kept() if given.write else []
     duels: list[Duel] = []
     with tempfile.TemporaryDirectory(prefix="duels-") as name:
         folder = Path(name)
@@ -158,10 +196,13 @@ def main(arguments: Sequence[str]) -> int:
         commit(folder, 0, "first")
         git(folder, "tag", "first")
         for number in range(2 * given.count):
+            number += len(before)  # goes on where the last session ended
             planted = PLANTED[number // 2 % len(PLANTED)] if number % 2 else 0
             duels.append(fought(folder, planted, number, given.budget))
             print(duels[-1], file=sys.stderr, flush=True)
             if given.write:
-                PAGE.write_text(page_of(duels, given.budget), encoding="utf-8")
-    print(page_of(duels, given.budget))
+                with KEPT.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(duels[-1])) + "\n")
+                PAGE.write_text(page_of(before + duels), encoding="utf-8")
+    print(page_of(before + duels))
     return 0

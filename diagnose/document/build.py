@@ -18,6 +18,7 @@ from diagnose.document.devices import device_rows
 from diagnose.document.doubt import doubt_about, gpu_notes
 from diagnose.document.headline import headline_of
 from diagnose.document.measurements import found_numbers, with_measurement
+from diagnose.document.memory import memory_peaks
 from diagnose.document.model import Document
 from diagnose.document.operators import kernel_rows, operator_rows
 from diagnose.document.queries import place
@@ -77,6 +78,7 @@ def result_document(
         lines=_lines(measured, sources),
         operators=operator_rows(measured),
         kernels=kernel_rows(measured),
+        memory=memory_peaks(recording, sources),
         key_averages=_averages(recording),
         metrics={name: _metric(measured, name) for name in sorted(METRICS)},
         notes=[

@@ -477,6 +477,39 @@ class Kernel(Struct, kw_only=True):
     ]
 
 
+class MemoryPart(Struct, kw_only=True):
+    """A part of what a device's memory holds at the peak. All parts together are all that is held."""
+
+    part: Annotated[str, _is("Its name.")]
+    title: Annotated[str, _is("The same for people.")]
+    bytes: Annotated[int, _is("bytes")]
+    share: Annotated[float, _is("Of all that is held, 0–1.")]
+
+
+class MemoryHolder(Struct, kw_only=True):
+    """A line of the user's own code and what it holds at the peak, or what no line is known of."""
+
+    file: Annotated[str | None, _is("As in lines; null where no line is known.")] = None
+    line: Annotated[int | None, _is("From 1; null where no line is known.")] = None
+    function: Annotated[str, _is("The function the line stands in.")] = ""
+    source: Annotated[str, _is("The line's text; empty where the file is not at hand.")] = ""
+    module: Annotated[str, _is("The innermost that ran, or the parameter; empty for several or none.")] = ""
+    part: Annotated[str, _is("As in parts.")]
+    bytes: Annotated[int, _is("bytes")]
+    share: Annotated[float, _is("Of what tensors hold, 0–1.")]
+    count: Annotated[int, _is("Of tensors.")]
+
+
+class MemoryPeak(Struct, kw_only=True):
+    """What fills one device's memory when most is held, within two steps that were looked at."""
+
+    device: Annotated[str, _is("cpu, or the accelerator's name.")]
+    during: Annotated[str, _is("The part that was being made: forward, backward, optimizer, …")]
+    tensors_bytes: Annotated[int, _is("What tensors hold.")]
+    parts: Annotated[list[MemoryPart], _is("Largest first.")]
+    holders: Annotated[list[MemoryHolder], _is("Those of 1 % of the tensors and more, largest first.")]
+
+
 class Average(Struct, kw_only=True):
     """A row of torch's own table of operators, per recorded step, with the profiler's cost."""
 
@@ -825,6 +858,9 @@ class Document(Struct, kw_only=True):
     lines: Annotated[list[Line], _is("The user's own lines, costliest first.")]
     operators: Annotated[list[Operator], _is("The costliest on the host, by their own time.")] = []
     kernels: Annotated[list[Kernel], _is("The costliest kernels, copies and sets of the busiest GPU.")] = []
+    memory: Annotated[
+        list[MemoryPeak], _is("What fills memory, of each accelerator, else of the host; empty if not seen.")
+    ] = []
     key_averages: Annotated[Averages, _is("torch's own table of operators.")]
     metrics: Annotated[dict[str, Metric], _is("By name, as `python -m diagnose metrics` explains them.")]
     notes: Annotated[list[Note], _is("What was lost, repaired or assumed, and what makes numbers doubtful.")]

@@ -47,6 +47,7 @@ class Recording:
     facts: dict[str, Any] = field(default_factory=dict)
     key_averages: dict[str, Any] = field(default_factory=dict)
     calls: dict[str, Any] = field(default_factory=dict)
+    memory: dict[str, Any] = field(default_factory=dict)  # memory.json
     proof: dict[str, Any] = field(default_factory=dict)  # verify.json: what fixes were measured to gain
     fetches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(np.empty(0, FETCH_RECORD)))
     # a row a sample
@@ -145,6 +146,7 @@ def _load_run_folder(folder: Path, number: int, read: Callable[..., Trace]) -> R
         clock=clock,
         facts=_json(rank / "facts.json"),
         key_averages=_json(rank / "key_averages.json"),
+        memory=_json(rank / "memory.json"),
         proof=_json(folder / "verify.json"),
         fetches=_fetches(rank),
         processor=_records(rank / "processor.bin", PROCESSOR_RECORD),

@@ -23,6 +23,7 @@ from diagnose.report import (
     devices,
     figures,
     findings,
+    memory,
     operators,
     ranks,
     sentences,
@@ -73,6 +74,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         fold(account.HEADING, *_account(document), holds="the largest spenders of each part"),
         fold("Your lines", _lines(document), holds="what each of them costs"),
         fold(operators.HEADING, *_operators(document), holds="those that take longest"),
+        fold(memory.HEADING, *_memory(document), holds="parts and lines at the peak"),
         fold("How far to trust these numbers", _trust(document), holds="the replay and the profiler"),
         fold("How this was measured", *_how_measured(document), holds="clock, steps, notes, environment"),
     ]
@@ -247,13 +249,20 @@ def _operators(document: Document) -> list[str]:
     return [_joined(f"{shown.title}:", _table(shown)) for shown in operators.tables(document)]
 
 
+def _memory(document: Document) -> list[str]:
+    return [
+        _joined(prose(shown.title) if not shown.named else f"{shown.title}:", _table(shown))
+        for shown in memory.tables(document)
+    ]
+
+
 def _account(document: Document) -> list[str]:
     shown = account.table(document)
     return [_table(shown)] if shown else []
 
 
 def _table(shown: operators.Table) -> str:
-    rows = [(code(name), *cells) for name, *cells in shown.rows]
+    rows = [(code(name) if shown.named else prose(name), *cells) for name, *cells in shown.rows]
     return _joined(table(shown.columns, rows, right=shown.columns[1:]), " ".join(map(prose, shown.notes)))
 
 

@@ -27,12 +27,15 @@ _ROOFLINE_NOTE = (
 
 @dataclass(frozen=True)
 class Table:
-    """The first column holds names of others, to be shown as code. ``notes`` are sentences."""
+    """The first column holds names of others, to be shown as code, unless not ``named``. ``notes`` are
+    sentences.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
     notes: tuple[str, ...]
+    named: bool = True
 
 
 def tables(document: Document) -> list[Table]:

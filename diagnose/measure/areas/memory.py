@@ -20,6 +20,7 @@ from diagnose.measure.measured import (
     known,
     metric,
 )
+from diagnose.measure.memory_peak import seen_memory
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import Rows, category_matches, lies_in
 
@@ -166,12 +167,28 @@ def _median_slope(values: np.ndarray, at: np.ndarray) -> float:
     return float(np.median((values[last] - values[first]) / (at[last] - at[first])))
 
 
-@selector(
+@fact_selector(
     "kept_each_step",
-    "lines outside the model that append to a list, and not a number just read",
-    table="calls",
+    "the lines whose tensors stay after their step, where that was seen; else lines outside the model that "
+    "append to a list, and not a number just read",
 )
-def _kept_each_step(view: Selection) -> Rows:
+def _kept_each_step(measured: Measured) -> list[FactPlace] | Missing:
+    kept = seen_memory(measured.recording)
+    if kept is not None and (lines := kept.kept()):
+        return [FactPlace(line.file, line.line, line.function, line.count, None) for line in lines]
+    view = measured.detail
+    if view is None:
+        return NO_STEPS
+    calls = view.calls.iloc[_appended(view)]
+    lines_of_calls = calls.groupby(["file", "line", "function"], observed=True, sort=False).size()
+    counted = lines_of_calls.sort_values(ascending=False, kind="stable").reset_index()
+    return [
+        FactPlace(str(file), int(line), str(name), count / view.step_count, None)
+        for file, line, name, count in counted.to_numpy()
+    ]
+
+
+def _appended(view: Selection) -> Rows:
     inside_model = view.host_intervals(view.named(view.marked("forward", "backward", "optimizer", "next")))
     appended = category_matches(view.calls["callee"].array, APPEND) & view.calls_in_steps
     outside = ~lies_in(view.calls["start_ns"].to_numpy(), inside_model)

@@ -20,6 +20,7 @@ from diagnose.report import (
     devices,
     findings,
     html,
+    memory,
     operators,
     ranks,
     sentences,
@@ -111,7 +112,7 @@ def fragment(document: Document) -> str:
             "title": _title(name, document),
             "count": sum(len(questions.in_state(document, state)) for state in _COUNTED.get(name, ())),
             "body": html.trusted(parts[name]),
-            "hidden": name in _FROM_PICTURE,
+            "hidden": name in _FROM_PICTURE and not (name == "memory" and document.memory),
             "folded": name in _FOLDED,
         }
         for name in _SECTIONS
@@ -142,6 +143,7 @@ def _environment() -> Environment:
         "figures": figures,
         "findings": findings,
         "operators": operators,
+        "memory": memory,
         "devices": devices,
         "say": sentences,
         "gain": savings,

@@ -24,6 +24,7 @@ from .line_clock import LineClock
 from .loaders import Loaders
 from .machine import environment
 from .memory_errors import gpu_out_of_memory_count
+from .memory_look import MemoryLook
 from .models import CallCounts, model_facts
 from .modes import Modes
 from .optimizers import ZeroGrads, optimizer_facts
@@ -59,13 +60,10 @@ class Facts:
         self._modes = Modes(places)
         self.trials: list[dict[str, Any]] = []  # see `SettingTrials`
         self.line_clock, self.dataflow = LineClock(places), Dataflow(places)
+        self.memory = MemoryLook(places, self._models, self._stepping)
         self._frozen: dict[str, Any] | None = None
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
-        self.untrained = Untrained(
-            places,
-            lambda: [model for model, _ in self.calls.models()],
-            lambda: [optimizer for optimizer, _ in self._known_optimizers()],
-        )
+        self.untrained = Untrained(places, self._models, self._stepping)
         self._parameter_devices: set[torch.device] = set()
 
     def install(self) -> None:
@@ -97,11 +95,12 @@ class Facts:
         self._optimizers.append((weakref.ref(optimizer), self.places.nearest(frame)))
 
     def write(self, folder: str) -> None:
-        """Replace facts.json in `folder` by what is known now, and write the batches fetched so far.
-
-        Raises OSError.
+        """Replace facts.json in `folder` by what is known now, write memory.json once that is known, and the
+        batches fetched so far. Raises OSError.
         """
         self._fetches.write()
+        if self.memory.told:
+            write_json(os.path.join(folder, "memory.json"), self.memory.told)
         later = {
             "setting_trials": self.trials,
             "line_times": self.line_clock.facts,
@@ -173,6 +172,13 @@ class Facts:
             parameter.device for parameter in itertools.chain(of_models, of_optimizers)
         }
         return self._parameter_devices
+
+    def _models(self) -> list[torch.nn.Module]:
+        return [model for model, _ in self.calls.models()]
+
+    def _stepping(self) -> list[Any]:
+        """The optimizers."""
+        return [optimizer for optimizer, _ in self._known_optimizers()]
 
     def _known_optimizers(self) -> list[tuple[Any, Place]]:
         """Those that were seen made, and those that step although they were made before we came."""

@@ -183,9 +183,11 @@ class Session:
             trials=SettingTrials(
                 self.facts.calls,
                 self._clock.place_for,
-                looks=(self.facts.line_clock, self.facts.dataflow)
-                if self.plan.stacks
-                else (self.facts.dataflow,),
+                looks=(
+                    *((self.facts.line_clock,) if self.plan.stacks else ()),
+                    self.facts.memory,
+                    self.facts.dataflow,
+                ),
                 threads_set=self.facts.threads_set,
                 may_round_otherwise=not self.plan.keep_going,
             ),

@@ -1,0 +1,65 @@
+"""The memory behind tensors that are alive, and what it is for."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Owner(NamedTuple):
+    """``part``: parameters, gradients or state; ``name``: of the parameter it belongs to, if known."""
+
+    part: str
+    name: str
+
+
+def storage_of(tensor: Tensor) -> torch.UntypedStorage | None:
+    """None for a tensor without memory of its own, as a sparse one, one on `meta`, and one in a file."""
+    try:
+        storage = tensor.untyped_storage()
+        lies_in = getattr(storage, "filename", None)  # shared memory has a name, too, but no such path
+    except (NotImplementedError, RuntimeError):
+        return None
+    in_file = lies_in and os.path.exists(lies_in)
+    return None if in_file or storage.device.type == "meta" else storage
+
+
+def living_tensors() -> Iterator[Tensor]:
+    """All that Python knows of."""
+    for found in gc.get_objects():
+        if issubclass(type(found), Tensor):  # `isinstance` asks some objects, which then run code of theirs
+            yield found
+
+
+def owners(models: Iterable[nn.Module], optimizers: Iterable[Any]) -> dict[int, Owner]:
+    """What belongs to a model or an optimizer, by the storage's `_cdata`."""
+    found: dict[int, Owner] = {}
+    names: dict[int, str] = {}
+
+    def add(tensor: Any, part: str, name: str) -> None:
+        storage = storage_of(tensor) if isinstance(tensor, Tensor) else None
+        if storage is not None:
+            found.setdefault(storage._cdata, Owner(part, name))
+
+    for model in models:
+        for name, parameter in model.named_parameters():
+            names[id(parameter)] = name
+            add(parameter, "parameters", name)
+            add(parameter.grad, "gradients", name)
+        for name, buffer in model.named_buffers():
+            add(buffer, "parameters", name)
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                add(parameter, "parameters", names.get(id(parameter), ""))
+                add(parameter.grad, "gradients", names.get(id(parameter), ""))
+        for parameter, state in dict(getattr(optimizer, "state", {})).items():
+            for value in state.values() if isinstance(state, dict) else ():
+                for tensor in value if isinstance(value, (list, tuple)) else (value,):
+                    add(tensor, "state", names.get(id(parameter), ""))
+    return found

@@ -1,0 +1,141 @@
+"""What fills memory, added up from a look made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnose.document.memory import memory_peaks
+from diagnose.measure.memory_peak import Kept, MemoryLook, seen_memory
+from diagnose.measure.recording import Recording
+from diagnose.measure.sources import Sources
+from diagnose.report import memory
+from diagnose.report.markdown import markdown
+from diagnose.report.page import page
+from tests.report import documents
+
+FILE = "/work/train.py"
+
+
+def origin(part: str, line: int = -1, module: str = "", operator: str = "") -> dict[str, Any]:
+    known = line > 0
+    return {
+        "file": FILE if known else "",
+        "line": line,
+        "function": "main" if known else "",
+        "part": part,
+        "module": module,
+        "operator": operator,
+    }
+
+
+# Two steps, of ten events each: 0 to 9 and 10 to 19. A row: bytes, begin, end, origin, device.
+ORIGINS = [
+    origin("parameters", module="fc.weight"),
+    origin("state", module="fc.weight"),
+    origin("inputs", 10),
+    origin("forward", 20, "fc", "aten.addmm.default"),
+    origin("forward", 21, "act", "aten.relu.default"),
+    origin("backward", 30, operator="aten.mm.default"),
+    origin("gradients", 30, "fc.weight"),
+    origin("elsewhere", 25, operator="aten.mse_loss.default"),
+    origin("elsewhere", 40, operator="aten.mean.default"),
+    origin("before"),
+]
+STEP = [  # bytes, begin, end within the step, origin
+    (100, 0, 9, 2),  # the batch
+    (400, 1, 3, 3),  # gone before the backward
+    (500, 2, 8, 4),  # kept for it
+    (8, 4, 7, 7),  # of the loss: goes with the backward
+    (600, 5, 6, 5),  # for a while in the backward
+]
+
+
+def look(device: str = "cpu", **more: Any) -> dict[str, Any]:
+    rows = [[1000, -1, -1, 0, 0], [2000, -1, -1, 1, 0], [50, -1, -1, 9, 0]]
+    for start in (0, 10):
+        rows += [[size, start + begin, start + end, at, 0] for size, begin, end, at in STEP]
+    rows.append([4, 8, -1, 8, 0])  # made at the end of the first step, and kept
+    told = {
+        "devices": [device],
+        "origins": ORIGINS,
+        "storages": rows,
+        "step_ends": [9, 20],
+        "resident_bytes": 10_000,
+        "allocators": {},
+    }
+    return told | more
+
+
+def test_the_peak_is_in_the_second_backward() -> None:
+    """1000 + 2000 + 50 from before, 4 kept, and of the step 100 + 500 + 8 + 600; the process has 10,000."""
+    (peak,) = MemoryLook(look()).peaks()
+    assert (peak.device, peak.tensors, peak.during, peak.total) == ("cpu", 4262, "backward", 10_000)
+    assert [(part.part, part.bytes) for part in peak.parts] == [
+        ("outside", 5738),
+        ("state", 2000),
+        ("parameters", 1000),
+        ("backward", 600),
+        ("activations", 508),
+        ("inputs", 100),
+        ("before", 50),
+        ("elsewhere", 4),
+    ]
+    assert [(one.line, one.module, one.part, one.bytes) for one in peak.holders] == [
+        (-1, "fc.weight", "state", 2000),
+        (-1, "fc.weight", "parameters", 1000),
+        (30, "", "backward", 600),
+        (21, "act", "activations", 500),
+        (10, "", "inputs", 100),
+        (-1, "", "before", 50),
+    ]
+
+
+def test_what_stays_after_its_step() -> None:
+    assert MemoryLook(look()).kept() == [Kept(FILE, 40, "main", 4, 1)]
+
+
+def test_on_an_accelerator_the_rest_is_the_allocators() -> None:
+    """At the end 3054 bytes are in tensors that were seen and 3100 in all; 8192 are reserved."""
+    end = {"allocated": 3100, "most_allocated": 5000, "reserved": 8192}
+    (peak,) = MemoryLook(look("cuda:0", allocators={"cuda:0": {"begin": None, "end": end}})).peaks()
+    parts = {part.part: part.bytes for part in peak.parts}
+    assert parts["unseen"] == 46 and parts["cached"] == 8192 - 4262 - 46 and "outside" not in parts
+    assert peak.total == 8192
+
+
+def test_without_a_backward_nothing_is_kept_for_one() -> None:
+    told = look()
+    told["storages"] = [row for row in told["storages"] if row[3] not in (5, 6)]
+    (peak,) = MemoryLook(told).peaks()
+    assert {part.part: part.bytes for part in peak.parts}["forward"] == 900
+    assert peak.during == "forward"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"storages": [[1, 2]]}, {"storages": "no"}, {"origins": 3}, {"devices": None}, {"step_ends": None}],
+)
+def test_a_file_that_is_none_of_ours_is_left_out(damage: dict[str, Any]) -> None:
+    told = look() | damage
+    recording = Recording(source=Path(), timeline=None, memory=told)
+    seen = seen_memory(recording)
+    assert seen is None
+    del told["allocators"]
+    assert seen_memory(recording) is None
+
+
+def test_the_report_shows_it_whole() -> None:
+    recording = Recording(source=Path(), timeline=None, run={"cwd": "/work"}, memory=look())
+    document = documents.sick()
+    documents.change(document, memory=memory_peaks(recording, Sources(recording)))
+    parts, holders = memory.tables(document)
+    assert parts.title == "Tensors hold at most 4.16 KiB of the CPU's memory, in the backward."
+    assert parts.rows[-1] == ("All", "9.77 KiB", "100 %")
+    assert ("train.py:21", "Activations (`act`)", "500 bytes", "12 %", "1") in holders.rows
+    assert ("fc.weight", "State of the optimizer", "1.95 KiB", "47 %", "1") in holders.rows
+    report = markdown(document)
+    assert "<b>What fills memory</b>" in report and "train.py:21" in report
+    assert "Tensors hold at most" in page(document, None) and "fc.weight" in page(document, None)
