@@ -32,6 +32,7 @@ from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
 from diagnose.document.text import clean, end_of, rough, rough_span, share, short_name
 from diagnose.document.unjudged import unjudged
+from diagnose.measure.memory_parts import NO_TENSORS, RAN_OUT
 
 MOST_WORDS = 15
 # of what was recorded, from which first calls come before any fix: what fixes gain was not measured on a step
@@ -39,6 +40,13 @@ MOST_WORDS = 15
 LEADING_SHARE = 0.25
 LONGEST_PLACE = 40  # characters
 MOST_NAME_WORDS = 4
+_FILLERS = {  # of memory
+    "activations": "activations",
+    "parameters": "parameters",
+    "gradients": "gradients",
+    "state": "optimizer state",
+    "before": "older tensors",
+}
 
 
 def headline_of(document: Document) -> str:
@@ -52,7 +60,7 @@ def headline_of(document: Document) -> str:
         return _first_that_fits(f"{of_ranks} {_in_brackets(_top_place(document))}", of_ranks)
     finding = next(iter(planned(document)), None)
     if finding is not None and finding.rule == OUT_OF_MEMORY:
-        return f"Memory ran out {_in_brackets(_top_place(document))}".rstrip()
+        return _ran_out("Memory ran out", document)
     if document.badge == GPU_NOT_RECORDED:
         nothing = "No GPU work was recorded"
         return _first_that_fits(f"{nothing}; on the host {_largest_part(document)}", nothing)
@@ -205,12 +213,22 @@ def _title(row: LedgerRow) -> str:
     return row.title if row.row == "python" else _within(row.title)
 
 
+def _ran_out(what: str, document: Document) -> str:
+    """With the line, and with what most of it was for."""
+    told = f"{what} {_in_brackets(_top_place(document))}".rstrip()
+    for peak in document.memory[:1]:
+        most = next((part for part in peak.parts if part.part not in NO_TENSORS), None)
+        if most and peak.during == RAN_OUT and most.part in _FILLERS:
+            held = f"{share(most.bytes / peak.tensors_bytes)} is {_FILLERS[most.part]}"
+            return _first_that_fits(f"{told}: {held}", told)
+    return told
+
+
 def _nothing_recorded(document: Document) -> str:
     """Why there is nothing to judge."""
     target, ended = _word(document.run.target), document.run.ended
     if metric(document, "memory_error"):
-        where = _in_brackets(_top_place(document))
-        return f"Memory ran out before a complete step was recorded {where}".rstrip()
+        return _ran_out("Memory ran out before a complete step was recorded", document)
     if document.plan:
         cause, where = planned(document)[0].cause, _in_brackets(_top_place(document))
         return _first_that_fits(f"{cause} {where}; no complete step was recorded", f"{cause} {where}")

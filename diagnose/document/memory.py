@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from diagnose.document import model
-from diagnose.measure.memory_peak import TITLES, Holder, MemoryPeak, seen_memory
+from diagnose.measure.memory_parts import TITLES
+from diagnose.measure.memory_peak import Holder, MemoryPeak, seen_memory
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 

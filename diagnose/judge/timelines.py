@@ -110,7 +110,7 @@ def _event(
 
 def measured_case(case: dict[str, Any]) -> Measured:
     """A case of a ``.cases.toml`` as a recording: timeline, run, facts, clock, plain
-    step times, fetch times, calls, job.
+    step times, fetch times, calls, memory, job.
 
     ``calls``: lines ``start dur line callee`` (microseconds); the timeline then is the detail phase
     as well. ``job``: see `job_of_four`.
@@ -136,6 +136,7 @@ def measured_case(case: dict[str, Any]) -> Measured:
         run=case.get("run", {}),
         clock=clock,
         facts=case.get("facts", {}),
+        memory=case.get("memory", {}),
         calls=_calls(case["calls"]) if "calls" in case else {},
         fetches=pd.DataFrame(fetches),
     )

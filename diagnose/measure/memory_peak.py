@@ -12,23 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from diagnose.measure.memory_parts import NO_TENSORS, RAN_OUT, TITLES
 from diagnose.measure.recording import Recording
 
-TITLES = {
-    "parameters": "Parameters and buffers",
-    "gradients": "Gradients",
-    "state": "State of the optimizer",
-    "inputs": "Inputs",
-    "activations": "Activations, made in the forward and still held",
-    "forward": "Passing through the forward",
-    "backward": "Passing through the backward",
-    "optimizer": "Passing through the optimizer's step",
-    "elsewhere": "Made by other lines of the step",
-    "before": "Held from before the step",
-    "cached": "Reserved by the allocator, in no tensor",
-    "unseen": "Counted by the allocator, in no tensor that was seen",
-    "outside": "Outside tensors: Python, libraries, arrays, what is freed and kept",
-}
 _OWNED = ("parameters", "gradients", "state")
 _MOST_HOLDERS = 12
 _HOLDS_AT_LEAST = 0.01  # of the tensors: a line that holds less is not worth a row
@@ -74,7 +60,7 @@ class Kept:
 @dataclass(frozen=True)
 class MemoryPeak:
     """Of one device, bytes. ``parts`` are all that is held, largest first; ``tensors`` leaves out what is in
-    no tensor. ``during``: the part whose line made the peak.
+    no tensor. ``during``: the part whose line made the peak, or `RAN_OUT`.
     """
 
     device: str
@@ -86,6 +72,11 @@ class MemoryPeak:
     @property
     def total(self) -> int:
         return sum(part.bytes for part in self.parts)
+
+    @property
+    def filled_by(self) -> Part | None:
+        """What most of the tensors are for."""
+        return next((part for part in self.parts if part.part not in NO_TENSORS), None)
 
 
 class _Step(NamedTuple):
@@ -100,11 +91,11 @@ class _Step(NamedTuple):
 
 
 class _Origin(msgspec.Struct):
-    file: str
-    line: int
-    function: str
     part: str
-    module: str
+    file: str = ""
+    line: int = -1
+    function: str = ""
+    module: str = ""
 
 
 class _Counts(msgspec.Struct):
@@ -123,8 +114,9 @@ class _Told(msgspec.Struct):
     origins: list[_Origin]
     storages: list[tuple[int, int, int, int, int]]
     step_ends: list[int]
-    resident_bytes: int
-    allocators: dict[str, _Allocator]
+    resident_bytes: int = 0
+    allocators: dict[str, _Allocator] = {}
+    ran_out: bool = False
 
 
 class MemoryLook:
@@ -135,6 +127,7 @@ class MemoryLook:
         found = msgspec.convert(told, _Told)
         self._origins, self._devices, self._ends = found.origins, found.devices, found.step_ends
         self._resident, self._allocators = found.resident_bytes, found.allocators
+        self.ran_out = found.ran_out
         self._rows = np.asarray(found.storages, np.int64).reshape(-1, 5)
         self._part = np.asarray([origin.part for origin in self._origins])
 
@@ -183,6 +176,8 @@ class MemoryLook:
         parts = [Part(part, size) for part, size in by_part.items() if size > 0]
         made = rows[rows[:, _BEGIN] == number]
         during = str(self._part[made[0][_ORIGIN]]) if len(made) else "before"
+        if self.ran_out:
+            during = RAN_OUT
         return MemoryPeak(
             device,
             int(curve[number + 1]),

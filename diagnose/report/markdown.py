@@ -49,6 +49,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         _setting(document),
         _plan(document) if is_complete(document) else _what_happened(document),
         verification.measured(document),
+        section(memory.HEADING, *_memory(document)) if memory.ran_out(document) else "",
         ranks.compared(document),
         _ledger(document),
         _devices(document),
@@ -74,7 +75,9 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         fold(account.HEADING, *_account(document), holds="the largest spenders of each part"),
         fold("Your lines", _lines(document), holds="what each of them costs"),
         fold(operators.HEADING, *_operators(document), holds="those that take longest"),
-        fold(memory.HEADING, *_memory(document), holds="parts and lines at the peak"),
+        ""
+        if memory.ran_out(document)
+        else fold(memory.HEADING, *_memory(document), holds="parts and lines at the peak"),
         fold("How far to trust these numbers", _trust(document), holds="the replay and the profiler"),
         fold("How this was measured", *_how_measured(document), holds="clock, steps, notes, environment"),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.document.model import Document, MemoryHolder, MemoryPeak
 from diagnose.document.text import count, share, size
+from diagnose.measure.memory_parts import RAN_OUT
 from diagnose.report.operators import Table
 
 HEADING = "What fills memory"
@@ -15,15 +16,26 @@ _DURING = {
     "gradients": "in the backward",
     "inputs": "when a batch arrives",
 }
+_RAN_OUT_NOTE = (
+    "As found when the error was raised: by the variables of the functions that ran, and by what graphs keep "
+    "for the backward, which has the name of the function that needs it."
+)
 _NOTE = (
     "Seen in two steps after the recording. What an operator takes while it runs, and gives back before it "
     "ends, is not in it."
 )
 
 
+def ran_out(document: Document) -> bool:
+    """What was held when memory ran out: then it is the answer, and no side matter."""
+    return any(peak.during == RAN_OUT for peak in document.memory)
+
+
 def sentence(peak: MemoryPeak) -> str:
     """`Tensors hold at most 194 MiB on the CPU, in the backward: activations 61 %, gradients 20 %.`"""
     device = "the CPU's memory" if peak.device == "cpu" else f"`{peak.device}`"
+    if peak.during == RAN_OUT:
+        return f"When memory ran out, tensors held {size(peak.tensors_bytes)} of {device}."
     when = f", {_DURING[peak.during]}" if peak.during in _DURING else ""
     return f"Tensors hold at most {size(peak.tensors_bytes)} of {device}{when}."
 
@@ -41,7 +53,8 @@ def tables(document: Document) -> list[Table]:
         titles = {part.part: part.title for part in peak.parts}
         holders = [_holder(holder, titles) for holder in peak.holders]
         columns = ("Line", "What", "Size", "Of the tensors", "Tensors")
-        found.append(Table("Who holds it", columns, holders, (_NOTE,)))
+        note = _RAN_OUT_NOTE if peak.during == RAN_OUT else _NOTE
+        found.append(Table("Who holds it", columns, holders, (note,)))
     return found
 
 

@@ -15,7 +15,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from diagnose.measure.memory_peak import MemoryLook as Seen
-from diagnose.run.child import guard, memory_look
+from diagnose.run.child import guard, storage_log
 from diagnose.run.child.memory_look import MemoryLook
 from diagnose.run.child.places import Places
 
@@ -220,7 +220,7 @@ def test_other_modes_errors_and_other_processes_are_left_alone() -> None:
 
 
 def test_it_ends_where_there_is_too_much_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_look, "_STORAGES_AT_MOST", 20)
+    monkeypatch.setattr(storage_log, "STORAGES_AT_MOST", 20)
     task = mlp()
     look = task.look()
     assert look.begin()

@@ -20,7 +20,7 @@ from diagnose.measure.measured import (
     known,
     metric,
 )
-from diagnose.measure.memory_peak import seen_memory
+from diagnose.measure.memory_peak import MemoryPeak, Part, seen_memory
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import Rows, category_matches, lies_in
 
@@ -106,6 +106,29 @@ def _memory_error(measured: Measured) -> Value | Missing:
         else f"in step {ticks // measured.recording.ticks_per_step + 1}"
     )
     return f"the {whose}'s memory, {when}"
+
+
+def _filled_by(measured: Measured) -> tuple[Part, MemoryPeak] | Missing:
+    """What fills most of the fullest device's memory, among tensors."""
+    seen = seen_memory(measured.recording)
+    peaks = seen.peaks() if seen else []
+    filled_by = peaks[0].filled_by if peaks else None
+    return (filled_by, peaks[0]) if filled_by else Missing("what fills memory was not seen")
+
+
+@metric("memory_filled_by", "", "What most of the memory in tensors is for, at the peak or when it ran out")
+def _memory_filled_by(measured: Measured) -> Value | Missing:
+    return known(_filled_by(measured))[0].part
+
+
+@metric("memory_filled_bytes", "bytes", "How much of the memory in tensors is for that")
+def _memory_filled_bytes(measured: Measured) -> Value | Missing:
+    return known(_filled_by(measured))[0].bytes
+
+
+@metric("memory_tensor_bytes", "bytes", "All memory in tensors, at the peak or when it ran out")
+def _memory_tensor_bytes(measured: Measured) -> Value | Missing:
+    return known(_filled_by(measured))[1].tensors
 
 
 @fact_selector("memory_errors", "the line at which memory ran out, else the calls of the model")

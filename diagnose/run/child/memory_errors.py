@@ -27,7 +27,7 @@ def fatal_memory_error(
 
     `tick_count`: None if unknown.
     """
-    for one in _chain(error):
+    for one in chain(error):
         device = _device(one)
         if device:
             message = (str(one).splitlines() or [""])[0][:_LENGTH_AT_MOST]
@@ -40,7 +40,7 @@ def fatal_memory_error(
     return None
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain(error: BaseException | None) -> Iterator[BaseException]:
     for _ in range(_CHAIN_AT_MOST):
         if error is None:
             return

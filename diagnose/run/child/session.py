@@ -20,7 +20,8 @@ from .clock import Clock
 from .coordinator import RankCoordinator, is_first_in, own_rank
 from .exit_hooks import call_at_every_end
 from .facts import Facts
-from .guard import guarded
+from .guard import attempt, guarded
+from .held import held_at
 from .marks import Marks
 from .memory_errors import fatal_memory_error
 from .other_profilers import OtherProfilers
@@ -262,8 +263,12 @@ class Session:
             self.facts.memory_error = fatal_memory_error(
                 error, self._places, None if self._finished else self._ticks
             )
-            if self.facts.memory_error is None:
+            if error is None or self.facts.memory_error is None:
                 return
+            looked = self.facts.memory.told
+            self.facts.memory.told = attempt(
+                "looking at what held the memory", lambda: held_at(error, self._places), looked
+            )
             if self._elected is None:
                 self._elect()
             if self._finished and self._coordinator is not None:
