@@ -1,4 +1,4 @@
-"""What memory is for: the parts of `diagnose.measure.memory_peak`. Imports nothing, for reports read it, too."""
+"""What memory is for: parts of `diagnose.measure.memory_peak`. It imports nothing, for reports read it."""
 
 from __future__ import annotations
 
