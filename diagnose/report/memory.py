@@ -16,6 +16,12 @@ _DURING = {
     "gradients": "in the backward",
     "inputs": "when a batch arrives",
 }
+_WHOSE = {  # what no line of a step makes
+    "parameters": "model",
+    "gradients": "model",
+    "state": "optimizer",
+    "before": "earlier lines",
+}
 _RAN_OUT_NOTE = (
     "As found when the error was raised: by the variables of the functions that ran, and by what graphs keep "
     "for the backward, which has the name of the function that needs it."
@@ -59,7 +65,8 @@ def tables(document: Document) -> list[Table]:
 
 
 def _holder(holder: MemoryHolder, titles: dict[str, str]) -> tuple[str, ...]:
-    place = f"{holder.file}:{holder.line}" if holder.line is not None else holder.module or "no line is known"
+    known = holder.line is not None
+    place = f"{holder.file}:{holder.line}" if known else holder.module or _WHOSE.get(holder.part, "unknown")
     what = titles[holder.part].partition(",")[0]
-    module = f" (`{holder.module}`)" if holder.module and holder.line is not None else ""
+    module = f" (`{holder.module}`)" if holder.module and known else ""
     return place, f"{what}{module}", size(holder.bytes), share(holder.share), count(holder.count)

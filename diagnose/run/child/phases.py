@@ -93,6 +93,7 @@ class Phases:
         self._device_ticks = DeviceTicks()
         self._tick_devices: Callable[[], None] | None = None  # in a plain phase where a device is in use
         self._calibrated = self._after_session = self._plain_first = False
+        self._looks_early = False
         self._awaited = False  # something in the plain steps, to come back
         self._early = ""  # the phase that is recorded while the script warms up
         self._early_from = self._early_until = 0  # ticks
@@ -119,7 +120,7 @@ class Phases:
     @property
     def trying(self) -> bool:
         """All is recorded, and settings are being tried."""
-        return self._trials.running
+        return self._trials.running and not self._looks_early
 
     @property
     def recording(self) -> bool:
@@ -397,7 +398,9 @@ class Phases:
             del self._rounds[0]
             self._name, self._first_tick, self._tick_ns = "warmup", number, [now_ns]
             self._log.begin("warmup", number, now_ns)
-            self._settle_from_here(perf_counter_ns() - now_ns)
+            self._looks_early = not self._several and self._trials.begin_early()
+            if not self._looks_early:
+                self._settle_from_here(perf_counter_ns() - now_ns)
         else:
             self._begin_trials(number)
 
@@ -447,19 +450,28 @@ class Phases:
     # settings
 
     def _begin_trials(self, number: int) -> None:
-        """All is recorded. Ranks that train together would have to try the same at the same time."""
+        """All is recorded."""
         synchronize(self._activities.device)
         self._keep_phase()
         self._first_tick = number
-        several = self._coordinator.spread or not self._coordinator.alone or _process_group_is_there()
-        self.over = several or not self._trials.begin(self._plain_step_ns)
+        self.over = self._several or not self._trials.begin(self._plain_step_ns)
         if not self.over:
             self._facts.freeze()
             self._coordinator.announce(Stage(_TRYING))
 
     def _try_settings(self, number: int) -> None:
-        if (number - self._first_tick) % self._period == 0:
-            self.over = self._trials.step()
+        if (number - self._first_tick) % self._period or not self._trials.step():
+            return
+        if self._looks_early:
+            self._looks_early = False
+            self._settle_from_here(perf_counter_ns() - self._tick_ns[-1])
+        else:
+            self.over = True
+
+    @property
+    def _several(self) -> bool:
+        """Ranks that train together would have to try the same at the same time."""
+        return self._coordinator.spread or not self._coordinator.alone or _process_group_is_there()
 
     # the end
 
@@ -472,7 +484,7 @@ class Phases:
         """Keep what the current phase holds and write everything."""
         self._close_recording()
         self._keep_phase()
-        self.over = self.over or self._trials.running
+        self.over = self.over or self.trying
         self._trials.end()
         results = self._update()
         if results.holds("timeline", cold=True):

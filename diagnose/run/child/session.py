@@ -189,6 +189,7 @@ class Session:
                     self.facts.memory,
                     self.facts.dataflow,
                 ),
+                early_looks=(self.facts.memory,),
                 threads_set=self.facts.threads_set,
                 may_round_otherwise=not self.plan.keep_going,
             ),

@@ -75,13 +75,14 @@ class SettingTrials:
         place_for: Callable[[str], tuple[Any, str]],
         *,
         looks: Sequence[Look],
+        early_looks: Sequence[Look] = (),
         threads_set: Callable[[], bool],
         may_round_otherwise: bool,
     ) -> None:
-        """`looks` come first, one after the other; `threads_set()`: whether the script has called
-        `torch.set_num_threads`.
+        """`looks` come first, one after the other; `early_looks` are for `begin_early`; `threads_set()`:
+        whether the script has called `torch.set_num_threads`.
         """
-        self._looks = looks
+        self._looks, self._early_looks = looks, early_looks
         self._settings: list[_Setting] = [_AnomalyOff(calls), _NoGradients(calls, place_for)]
         if may_round_otherwise:
             self._settings += [_AllCores(threads_set), _OneThread(), FusedUpdate(calls.optimizers, place_for)]
@@ -100,6 +101,12 @@ class SettingTrials:
         self._waiting = list(self._settings)
         self._looks_to_come = list(self._looks) if step_ns < _TOO_LONG_NS else []
         self._until_ns, self._step_ns = perf_counter_ns() + _TOO_LONG_NS, step_ns
+        self._next()
+        return self.running
+
+    def begin_early(self) -> bool:
+        """The script may end before all is recorded: whether there is anything that is not to wait for it."""
+        self._waiting, self._looks_to_come = [], list(self._early_looks)
         self._next()
         return self.running
 
