@@ -16,6 +16,7 @@ from diagnose.commands.options import (
     add_format_options,
     add_reading_options,
     add_rules_option,
+    byte_count,
     positive_number,
     reading_limits,
     with_ratio,
@@ -39,6 +40,7 @@ _EPILOG = """\
 examples:
   python -m diagnose whatif --remove host_reads python
   python -m diagnose whatif diagnosis/20261121-070000 --workers 4 --shrink forward=0.5
+  python -m diagnose whatif --batch 64 128 --fits 80G
   python -m diagnose whatif trace.json.gz --scale-kernels 'gemm|conv=0.5' --unblock host_sync
 
 exit codes: 0 answered, 1 nothing can be predicted from this recording, 2 wrong usage or unreadable trace
@@ -48,6 +50,10 @@ exit codes: 0 answered, 1 nothing can be predicted from this recording, 2 wrong 
 def run(options: argparse.Namespace) -> int:
     """Answer on stdout what the steps of a recording would take with changes made."""
     target = _target(options)
+    if options.batch or options.fits:
+        from diagnose.commands.batches import answer
+
+        return answer(Path(_recorded(target)), options)
     in_folder = traces_in(Path(target)) if kind_of(target) == "traces" else []
     ranks = len(in_folder) > 1  # a trace for each rank of one job
     sources: list[Source] = [*in_folder] or [_recording(target)]
@@ -121,6 +127,16 @@ def _questions(options: argparse.Namespace) -> list[Question]:
     return questions
 
 
+def _recorded(target: str) -> str:
+    """A run folder: for other batch sizes its script is run. Raises UsageError for anything else."""
+    if kind_of(target) != "run":
+        raise UsageError(
+            f"{shown(target)} is no run folder: with other batch sizes the script itself is run, shortly",
+            do="record it first: python -m diagnose YOUR_SCRIPT.py",
+        )
+    return target
+
+
 def _recording(target: str) -> Source:
     """Where a run or a trace lies. Raises UsageError for anything else."""
     kind = kind_of(target)
@@ -157,6 +173,20 @@ def parser() -> Parser:
         type=with_ratio,
         **several,
         help="the same for kernels by name (a regular expression)",
+    )
+    add(
+        "--batch",
+        metavar="N",
+        type=positive_number(int),
+        **several,
+        help="time and memory of these batch sizes: the script is run shortly, twice",
+    )
+    add("--fits", metavar="SIZE", type=byte_count, help="the largest batch that fits in 80G, 500M …")
+    add(
+        "--argument",
+        metavar="NAME",
+        default="",
+        help="the script's own for the batch size, as --argument=--batch-size (default: its DataLoaders')",
     )
     add_reading_options(parser)
     add_rules_option(parser)

@@ -79,6 +79,15 @@ class MemoryPeak:
         return next((part for part in self.parts if part.part not in NO_TENSORS), None)
 
 
+class Stored(NamedTuple):
+    """A storage: bytes, the numbers of the events that made and ended it, and what tells it from others."""
+
+    bytes: int
+    begin: int
+    end: int
+    made_by: tuple[str, ...]
+
+
 class _Step(NamedTuple):
     """Numbers of events. The backward is from the first storage made in it to the next one made in something
     else; −1 where there is none.
@@ -96,6 +105,7 @@ class _Origin(msgspec.Struct):
     line: int = -1
     function: str = ""
     module: str = ""
+    operator: str = ""
 
 
 class _Counts(msgspec.Struct):
@@ -145,6 +155,17 @@ class MemoryLook:
         ended = rows[rows[:, _END] >= 0]
         np.add.at(change, ended[:, _END] + 1, -ended[:, _BYTES])
         return np.cumsum(change)
+
+    def storages(self, device: str) -> list[Stored]:
+        """In the order in which they were made, those from before the first step before all."""
+        keys = [
+            (origin.part, origin.file, str(origin.line), origin.module, origin.operator)
+            for origin in self._origins
+        ]
+        return [
+            Stored(int(row[_BYTES]), int(row[_BEGIN]), int(row[_END]), keys[row[_ORIGIN]])
+            for row in sorted(self._of(device), key=lambda row: int(row[_BEGIN]))
+        ]
 
     def kept(self) -> list[Kept]:
         """What was made in the first step and is there at the end of the last, and belongs to no model, no

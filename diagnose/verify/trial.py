@@ -49,7 +49,7 @@ class Job:
 class TrialSettings:
     """`steps` of the whole trial, the first `untimed_steps` of which are not compared; a step is
     `ticks_per_step` ticks of the clock. `most_s`: the trial ends once its steps took so long, if there are
-    `at_least` of them.
+    `at_least` of them. `looks_at_memory`: rank<k>/memory.json tells of two more steps.
     """
 
     steps: int
@@ -59,6 +59,7 @@ class TrialSettings:
     timeout_s: float | None = None
     most_s: float | None = None
     at_least: int = 0
+    looks_at_memory: bool = False
 
 
 def run_trial(job: Job, fixes: Sequence[Spec], settings: TrialSettings, folder: Path) -> dict[str, Any]:

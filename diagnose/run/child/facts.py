@@ -60,10 +60,14 @@ class Facts:
         self._modes = Modes(places)
         self.trials: list[dict[str, Any]] = []  # see `SettingTrials`
         self.line_clock, self.dataflow = LineClock(places), Dataflow(places)
-        self.memory = MemoryLook(places, self._models, self._stepping)
+        self.memory = MemoryLook(places)
         self._frozen: dict[str, Any] | None = None
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
-        self.untrained = Untrained(places, self._models, self._stepping)
+        self.untrained = Untrained(
+            places,
+            lambda: [model for model, _ in self.calls.models()],
+            lambda: [optimizer for optimizer, _ in self._known_optimizers()],
+        )
         self._parameter_devices: set[torch.device] = set()
 
     def install(self) -> None:
@@ -172,13 +176,6 @@ class Facts:
             parameter.device for parameter in itertools.chain(of_models, of_optimizers)
         }
         return self._parameter_devices
-
-    def _models(self) -> list[torch.nn.Module]:
-        return [model for model, _ in self.calls.models()]
-
-    def _stepping(self) -> list[Any]:
-        """The optimizers."""
-        return [optimizer for optimizer, _ in self._known_optimizers()]
 
     def _known_optimizers(self) -> list[tuple[Any, Place]]:
         """Those that were seen made, and those that step although they were made before we came."""

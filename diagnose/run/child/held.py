@@ -5,12 +5,10 @@ by the graph that keeps it for the backward, or by the variable that holds it.
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from torch import Tensor, nn
-from torch.optim.optimizer import Optimizer
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .memory_errors import chain
@@ -38,7 +36,7 @@ def held_at(error: BaseException, places: Places) -> dict[str, Any]:
             add(tensor, "activations", NOWHERE, name)
     for tensor in tensors:
         add(tensor, "before", NOWHERE, "")
-    for key, owner in owners(*_trained()).items():
+    for key, owner in owners().items():
         log.belongs(key, owner.part, owner.name)
     log.end_step()
     log.close()
@@ -50,15 +48,6 @@ class _NothingIsComputed(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise RuntimeError("nothing is computed any more")
-
-
-def _trained() -> tuple[list[nn.Module], list[Optimizer]]:
-    """Models that are in no other, and optimizers."""
-    found = gc.get_objects()
-    modules = [one for one in found if issubclass(type(one), nn.Module)]
-    inner = {id(child) for module in modules for child in module.children()}
-    outer = [module for module in modules if id(module) not in inner]
-    return outer, [one for one in found if issubclass(type(one), Optimizer)]
 
 
 def _variables(error: BaseException, places: Places) -> Iterator[tuple[str, Place, str, Tensor]]:

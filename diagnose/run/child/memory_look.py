@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from . import accelerator
@@ -23,7 +23,7 @@ from .guard import guarded
 from .inspection import compiler_in_use
 from .places import NOWHERE, Place, Places
 from .storage_log import Origin, StorageLog
-from .storages import living_tensors, owners, storage_of
+from .storages import living_models, living_tensors, owners, storage_of
 
 _STEPS = 2
 _KINDS = {  # of library code, by the end of its file's name: what is made under it is for this
@@ -39,14 +39,9 @@ class MemoryLook(TorchDispatchMode):
 
     what = "looking at what fills memory"
 
-    def __init__(
-        self,
-        places: Places,
-        models: Callable[[], Iterable[nn.Module]],
-        optimizers: Callable[[], Iterable[Any]],
-    ) -> None:
+    def __init__(self, places: Places) -> None:
         super().__init__()
-        self._places, self._models, self._optimizers = places, models, optimizers
+        self._places = places
         self.told: dict[str, Any] | None = None
         self._entered = self._looks = False
         self._kinds: dict[CodeType, str] = {}
@@ -60,7 +55,7 @@ class MemoryLook(TorchDispatchMode):
         self._pid, self._log = os.getpid(), StorageLog()
         self._modules = {
             id(part): name or type(part).__name__
-            for model in self._models()
+            for model in living_models()
             for name, part in model.named_modules()
         }
         for tensor in living_tensors():
@@ -94,7 +89,7 @@ class MemoryLook(TorchDispatchMode):
         self._log.close()
 
     def _tell_owners(self) -> None:
-        for key, owner in owners(self._models(), self._optimizers()).items():
+        for key, owner in owners().items():
             self._log.belongs(key, owner.part, owner.name)
 
     def __torch_dispatch__(

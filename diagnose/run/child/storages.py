@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.optim.optimizer import Optimizer
 
 
 class Owner(NamedTuple):
@@ -36,8 +37,17 @@ def living_tensors() -> Iterator[Tensor]:
             yield found
 
 
-def owners(models: Iterable[nn.Module], optimizers: Iterable[Any]) -> dict[int, Owner]:
-    """What belongs to a model or an optimizer, by the storage's `_cdata`."""
+def living_models() -> list[nn.Module]:
+    """Those that are in no other."""
+    modules = [found for found in gc.get_objects() if issubclass(type(found), nn.Module)]
+    inner = {id(child) for module in modules for child in module.children()}
+    return [module for module in modules if id(module) not in inner]
+
+
+def owners() -> dict[int, Owner]:
+    """What belongs to a model or an optimizer that is alive, by the storage's `_cdata`."""
+    models = living_models()
+    optimizers = [found for found in gc.get_objects() if issubclass(type(found), Optimizer)]
     found: dict[int, Owner] = {}
     names: dict[int, str] = {}
 

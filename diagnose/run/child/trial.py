@@ -21,9 +21,11 @@ from .clock import Clock
 from .coordinator import RankCoordinator, is_first_in, own_rank
 from .device_ticks import DeviceTicks
 from .exit_hooks import call_at_every_end
+from .guard import attempt
 from .identical import SEED, BatchHashes, SeededBatches, seed_everything
 from .interventions import Intervention, build
 from .losses import Losses
+from .memory_look import MemoryLook
 from .outputs import Outputs
 from .places import Places
 from .shared_state import SharedState
@@ -39,7 +41,7 @@ class TrialPlan:
     """`steps`: after how many the script is stopped; `untimed_steps`: at the begin, in which batches are
     hashed; `ticks_per_step`: as recorded; `interventions`: what `interventions.build` takes; `seed_batches`:
     see `SeededBatches`; `by_torchrun`: it starts the ranks; `most_s`: it stops once its steps took so long,
-    if there are `at_least` of them.
+    if there are `at_least` of them; `looks_at_memory`: two more steps then tell what fills memory.
     """
 
     steps: int
@@ -50,6 +52,7 @@ class TrialPlan:
     by_torchrun: bool = False
     most_s: float | None = None
     at_least: int = 0
+    looks_at_memory: bool = False
 
 
 class Trial:
@@ -59,7 +62,11 @@ class Trial:
     as it finds it, and must find theirs.
     """
 
-    def __init__(self, folder: str, plan: TrialPlan, interventions: list[Intervention]) -> None:
+    def __init__(
+        self, folder: str, plan: TrialPlan, interventions: list[Intervention], places: Places
+    ) -> None:
+        self._memory = MemoryLook(places)
+        self._looking = False
         self._folder, self._plan, self._interventions = folder, plan, interventions
         self._shared, self._stopper = SharedState(folder), Stopper()
         self._rank_folder = folder
@@ -96,6 +103,9 @@ class Trial:
     def _count(self, number: int) -> None:
         assert self._coordinator is not None
         self._coordinator.tick(number)
+        if self._looking:
+            self._look_on(number)
+            return
         if number == 1:
             self._losses.begin()
             if self._clock.kind == "forward":
@@ -106,6 +116,18 @@ class Trial:
         self._note_time()
         self._work.tick(number, self._tick_ns[-1])
         if number >= self._plan.steps * self._plan.ticks_per_step or self._took_long(number):
+            self._looking = self._plan.looks_at_memory and attempt(
+                self._memory.what, self._memory.begin, False
+            )
+            if not self._looking:
+                self.write()
+                self._say_last_tick()
+
+    def _look_on(self, number: int) -> None:
+        """Until what fills memory has been seen."""
+        border = number % self._plan.ticks_per_step == 0
+        if border and attempt(self._memory.what, self._memory.step, True):
+            self._looking = False
             self.write()
             self._say_last_tick()
 
@@ -156,6 +178,8 @@ class Trial:
             write_json(
                 os.path.join(self._rank_folder, "trial.json"), {"schema": 1, **self._result(device_ms)}
             )
+            if self._memory.told:
+                write_json(os.path.join(self._rank_folder, "memory.json"), self._memory.told)
         except OSError as error:
             sys.stderr.write(f"diagnose: the trial could not be written: {error}\n")
         self._coordinator.written()
@@ -217,10 +241,11 @@ def begin(plan: dict[str, Any]) -> None:
         return  # torchrun itself, in which no fix is to be made that its ranks would inherit
     # ranks that draw the same random numbers may take the same batches, which they do not by themselves
     seed_everything(SEED + own_rank())
-    interventions = build(asked.interventions, Places(plan["script_folder"], plan["cwd"]))
+    places = Places(plan["script_folder"], plan["cwd"])
+    interventions = build(asked.interventions, places)
     for intervention in interventions:
         intervention.install()
-    trial = Trial(plan["folder"], asked, interventions)
+    trial = Trial(plan["folder"], asked, interventions, places)
     trial.install()
     os.register_at_fork(after_in_child=trial.forked)
     call_at_every_end(trial.write)
