@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from diagnose.document import model
 from diagnose.measure.memory_parts import TITLES
-from diagnose.measure.memory_peak import Holder, MemoryPeak, seen_memory
+from diagnose.measure.memory_peak import Holder, MemoryLook, MemoryPeak, seen_memory
+from diagnose.measure.memory_remedies import LEAST_BYTES, TEXTS, remedies
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 
 
-def memory_peaks(recording: Recording, sources: Sources) -> list[model.MemoryPeak]:
-    """Empty where nothing was seen."""
+def memory_peaks(
+    recording: Recording, sources: Sources, forward_ms: float | None = None
+) -> list[model.MemoryPeak]:
+    """Empty where nothing was seen. ``forward_ms``: of a step, if it is known."""
     seen = seen_memory(recording)
-    return [_peak(peak, sources) for peak in seen.peaks()] if seen else []
+    return [_peak(peak, seen, sources, forward_ms) for peak in seen.peaks()] if seen else []
 
 
-def _peak(peak: MemoryPeak, sources: Sources) -> model.MemoryPeak:
+def _peak(peak: MemoryPeak, seen: MemoryLook, sources: Sources, forward_ms: float | None) -> model.MemoryPeak:
+    worth = remedies(seen, peak.device) if peak.tensors >= LEAST_BYTES else []
     return model.MemoryPeak(
         device=peak.device,
         during=peak.during,
@@ -27,6 +31,17 @@ def _peak(peak: MemoryPeak, sources: Sources) -> model.MemoryPeak:
             for part in peak.parts
         ],
         holders=[_holder(holder, peak, sources) for holder in peak.holders],
+        remedies=[
+            model.MemoryRemedy(
+                name=remedy.name,
+                title=TEXTS[remedy.name],
+                what=remedy.what,
+                peak_bytes=remedy.peak_bytes,
+                frees_bytes=peak.tensors - remedy.peak_bytes,
+                costs_ms=remedy.forwards * forward_ms if remedy.forwards and forward_ms else None,
+            )
+            for remedy in worth
+        ],
     )
 
 

@@ -500,6 +500,17 @@ class MemoryHolder(Struct, kw_only=True):
     count: Annotated[int, _is("Of tensors.")]
 
 
+class MemoryRemedy(Struct, kw_only=True):
+    """What would lower the peak, by replaying how storages come and go."""
+
+    name: Annotated[str, _is("checkpoint, fused, eight_bits, zero_grad_first or autocast.")]
+    title: Annotated[str, _is("In a few words.")]
+    what: Annotated[str, _is("What it is done to; may be empty.")] = ""
+    peak_bytes: Annotated[int, _is("What tensors then hold at most.")]
+    frees_bytes: Annotated[int, _is("What that is less.")]
+    costs_ms: Annotated[float | None, _is("What a step takes longer, at most; null if nothing.")] = None
+
+
 class MemoryPeak(Struct, kw_only=True):
     """What fills one device's memory when most is held, within two steps that were looked at."""
 
@@ -508,6 +519,9 @@ class MemoryPeak(Struct, kw_only=True):
     tensors_bytes: Annotated[int, _is("What tensors hold.")]
     parts: Annotated[list[MemoryPart], _is("Largest first.")]
     holders: Annotated[list[MemoryHolder], _is("Those of 1 % of the tensors and more, largest first.")]
+    remedies: Annotated[
+        list[MemoryRemedy], _is("What frees 5 % and more of 256 MiB and more, most first.")
+    ] = []
 
 
 class Average(Struct, kw_only=True):

@@ -88,6 +88,23 @@ class Stored(NamedTuple):
     made_by: tuple[str, ...]
 
 
+class Span(NamedTuple):
+    """A storage's life: as `Stored`, its part as of `TITLES`, the module that made it, and of the step that
+    made it the number (−1: before the first), the event it began with, and its backward's first and last
+    (−1 where there is none).
+    """
+
+    bytes: int
+    begin: int
+    end: int
+    part: str
+    module: str
+    step: int
+    step_begin: int
+    backward: int
+    backward_end: int
+
+
 class _Step(NamedTuple):
     """Numbers of events. The backward is from the first storage made in it to the next one made in something
     else; −1 where there is none.
@@ -166,6 +183,25 @@ class MemoryLook:
             Stored(int(row[_BYTES]), int(row[_BEGIN]), int(row[_END]), keys[row[_ORIGIN]])
             for row in sorted(self._of(device), key=lambda row: int(row[_BEGIN]))
         ]
+
+    def spans(self, device: str) -> Iterator[Span]:
+        """Each storage, in no order."""
+        steps = [self._step_with(end) for end in self._ends]
+        none = _Step(-1, -1, -1, -1)
+        for row in self._of(device):
+            at = int(np.searchsorted(self._ends, row[_BEGIN])) if row[_BEGIN] >= 0 else -1
+            step = steps[at] if 0 <= at < len(steps) else none
+            yield Span(
+                int(row[_BYTES]),
+                int(row[_BEGIN]),
+                int(row[_END]),
+                self._part_of(row, step),
+                self._origins[row[_ORIGIN]].module,
+                at if step is not none else -1,
+                step.begin,
+                step.backward,
+                step.backward_end,
+            )
 
     def kept(self) -> list[Kept]:
         """What was made in the first step and is there at the end of the last, and belongs to no model, no

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diagnose.document.model import Document, MemoryHolder, MemoryPeak
-from diagnose.document.text import count, share, size
+from diagnose.document.model import Document, MemoryHolder, MemoryPeak, MemoryRemedy
+from diagnose.document.text import count, ms, share, size
 from diagnose.measure.memory_parts import RAN_OUT
 from diagnose.report.operators import Table
 
@@ -29,6 +29,13 @@ _RAN_OUT_NOTE = (
 _NOTE = (
     "Seen in two steps after the recording. What an operator takes while it runs, and gives back before it "
     "ends, is not in it."
+)
+
+
+_LOWER = "What would lower it, each by itself."
+_LOWER_NOTE = (
+    "By replaying how tensors come and go. Checkpoints make a block's activations again in its backward; "
+    "autocast is an estimate. A smaller batch with gradients accumulated lowers it, too: `whatif --batch`."
 )
 
 
@@ -61,6 +68,10 @@ def tables(document: Document) -> list[Table]:
         columns = ("Line", "What", "Size", "Of the tensors", "Tensors")
         note = _RAN_OUT_NOTE if peak.during == RAN_OUT else _NOTE
         found.append(Table("Who holds it", columns, holders, (note,)))
+        if peak.remedies:
+            columns = ("Change", "To", "Tensors then", "Frees", "A step takes longer")
+            lowered = [_remedy(remedy) for remedy in peak.remedies]
+            found.append(Table(_LOWER, columns, lowered, (_LOWER_NOTE,), named=False))
     return found
 
 
@@ -70,3 +81,8 @@ def _holder(holder: MemoryHolder, titles: dict[str, str]) -> tuple[str, ...]:
     what = titles[holder.part].partition(",")[0]
     module = f" (`{holder.module}`)" if holder.module and known else ""
     return place, f"{what}{module}", size(holder.bytes), share(holder.share), count(holder.count)
+
+
+def _remedy(remedy: MemoryRemedy) -> tuple[str, ...]:
+    longer = f"up to {ms(remedy.costs_ms)}" if remedy.costs_ms else "–"
+    return remedy.title, remedy.what or "–", size(remedy.peak_bytes), size(remedy.frees_bytes), longer

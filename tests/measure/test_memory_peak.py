@@ -127,6 +127,26 @@ def test_a_file_that_is_none_of_ours_is_left_out(damage: dict[str, Any]) -> None
     assert seen_memory(recording) is None
 
 
+def test_the_report_says_what_would_lower_it() -> None:
+    """A state of a gigabyte: 8 bits a number leave 26 % of it."""
+    told = look()
+    told["storages"][1][0] = 2**30
+    recording = Recording(source=Path(), timeline=None, memory=told)
+    document = documents.sick()
+    documents.change(document, memory=memory_peaks(recording, Sources(recording), forward_ms=3.0))
+    (remedy,) = document.memory[0].remedies
+    assert remedy.name == "eight_bits" and remedy.costs_ms is None
+    assert remedy.frees_bytes == 2**30 - round(0.26 * 2**30)
+    *_, lower = memory.tables(document)
+    assert lower.rows == [
+        ("An optimizer with a state of 8 bits (torchao, bitsandbytes)", "–", "266 MiB", "758 MiB", "–")
+    ]
+    assert (
+        memory_peaks(Recording(source=Path(), timeline=None, memory=look()), Sources(recording))[0].remedies
+        == []
+    )
+
+
 def test_the_report_shows_it_whole() -> None:
     recording = Recording(source=Path(), timeline=None, run={"cwd": "/work"}, memory=look())
     document = documents.sick()

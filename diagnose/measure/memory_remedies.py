@@ -1,0 +1,119 @@
+"""What would lower the peak, and by how much: the storages' coming and going replayed with some of them
+smaller, shorter or gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from diagnose.measure.memory_peak import MemoryLook, Span
+
+TEXTS = {
+    "checkpoint": "Checkpoint the blocks: checkpoint(block, x, use_reentrant=False)",
+    "fused": "A fused optimizer (fused=True)",
+    "eight_bits": "An optimizer with a state of 8 bits (torchao, bitsandbytes)",
+    "zero_grad_first": "zero_grad() before the forward, not only before the backward",
+    "autocast": "torch.autocast with bfloat16",
+}
+LEAST_BYTES = 256 * 2**20  # of the peak: below that nobody runs out
+LEAST = 0.05  # of the peak: what frees less is not worth the trouble
+EIGHT_BITS = 0.26  # of 32: with a scale for every 256 numbers
+# "encoder.layers.3.linear1" is in the block "encoder.layers.3"
+_BLOCK = re.compile(r"^((?:[^.\d][^.]*\.)*\d+)(?:\.|$)")
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """``name``: of `TEXTS`; ``what``: it is done to; ``peak_bytes``: of tensors, then; ``forwards``: how many
+    more forwards a step takes, at most.
+    """
+
+    name: str
+    what: str
+    peak_bytes: int
+    forwards: float = 0.0
+
+
+def remedies(look: MemoryLook, device: str) -> list[Remedy]:
+    """Those that free at least `LEAST` of the peak, what frees most first; none of memory that ran out, of
+    which no step was seen.
+    """
+    spans = [] if look.ran_out else list(look.spans(device))
+    now = _peak(spans)
+    found = [*_checkpoints(spans), *_optimizer(spans), *_gradients(spans), *_half(spans)]
+    worth = [remedy for remedy in found if now - remedy.peak_bytes >= LEAST * now]
+    return sorted(worth, key=lambda remedy: remedy.peak_bytes)
+
+
+def _checkpoints(spans: list[Span]) -> Iterator[Remedy]:
+    """Of each block of layers only its result stays; the rest is made again when its backward comes, one
+    block after the other.
+    """
+    inside: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for at, span in enumerate(spans):
+        block = _BLOCK.match(span.module)
+        if span.part == "activations" and block:
+            inside[span.step, block[1]].append(at)
+    gone = {at for kept in inside.values() for at in sorted(kept, key=lambda at: spans[at].begin)[:-1]}
+    if not gone:
+        return
+    left = [span for at, span in enumerate(spans) if at not in gone]
+    for step in {step for step, _ in inside}:
+        again = max(
+            sum(spans[at].bytes for at in kept if at in gone)
+            for (of_step, _), kept in inside.items()
+            if of_step == step
+        )
+        backward = next((span for span in spans if span.step == step and span.part == "activations"), None)
+        if backward is not None and backward.backward >= 0:
+            left.append(backward._replace(bytes=again, begin=backward.backward, end=backward.backward_end))
+    blocks = sorted({block for _, block in inside})
+    named = f"{blocks[0]} … ({len(blocks)} blocks)" if len(blocks) > 1 else blocks[0]
+    yield Remedy("checkpoint", named, _peak(left), forwards=1.0)
+
+
+def _optimizer(spans: list[Span]) -> Iterator[Remedy]:
+    yield Remedy("fused", "", _peak([span for span in spans if span.part != "optimizer"]))
+    smaller = [_scaled(span, EIGHT_BITS) if span.part == "state" else span for span in spans]
+    yield Remedy("eight_bits", "", _peak(smaller))
+
+
+def _gradients(spans: list[Span]) -> Iterator[Remedy]:
+    """Gradients of the step before go before the forward, and not only before the backward."""
+    begins = {span.step: span.step_begin for span in spans if span.step >= 0}
+
+    def earlier(span: Span) -> Span:
+        following = next((begin for begin in sorted(begins.values()) if begin > span.begin), None)
+        if span.part != "gradients" or following is None or span.end <= following:
+            return span
+        return span._replace(end=following)
+
+    yield Remedy("zero_grad_first", "", _peak([earlier(span) for span in spans]))
+
+
+def _half(spans: list[Span]) -> Iterator[Remedy]:
+    """What forward and backward compute takes 16 bits; parameters have a copy of 16 bits meanwhile."""
+    halved = [
+        _scaled(span, 0.5) if span.part in ("activations", "forward", "backward") else span for span in spans
+    ]
+    copies = sum(span.bytes for span in spans if span.part == "parameters") / 2
+    yield Remedy("autocast", "", round(_peak(halved) + copies))
+
+
+def _scaled(span: Span, factor: float) -> Span:
+    return span._replace(bytes=round(span.bytes * factor))
+
+
+def _peak(spans: list[Span]) -> int:
+    last = max((max(span.begin, span.end) for span in spans), default=0)
+    change = np.zeros(last + 3, np.int64)
+    for span in spans:
+        change[span.begin + 1] += span.bytes
+        if span.end >= 0:
+            change[span.end + 1] -= span.bytes
+    return int(np.cumsum(change).max())

@@ -1,0 +1,113 @@
+"""What would lower the peak, held against the peak when it is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from diagnose.measure.memory_peak import MemoryLook as Seen
+from diagnose.measure.memory_remedies import Remedy, remedies
+from diagnose.run.child.memory_look import MemoryLook
+from diagnose.run.child.places import Places
+
+HERE = str(Path(__file__).parent)
+
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.down(torch.relu(self.up(x)))
+
+
+class Net(nn.Module):
+    def __init__(self, width: int, count: int, checkpointed: bool) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(width) for _ in range(count))
+        self.checkpointed = checkpointed
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=False) if self.checkpointed else block(x)
+        return x
+
+
+def seen(
+    *,
+    batch: int,
+    blocks: int = 8,
+    checkpointed: bool = False,
+    fused: bool = False,
+    zero_first: bool = False,
+    half: bool = False,
+    state: bool = True,
+) -> tuple[int, dict[str, Remedy]]:
+    """The peak of tensors, and the remedies by name."""
+    torch.manual_seed(0)
+    net = Net(64, blocks, checkpointed)
+    optimizer = (
+        torch.optim.Adam(net.parameters(), fused=fused)
+        if state
+        else torch.optim.SGD(net.parameters(), lr=1e-3)
+    )
+
+    def step() -> None:
+        x = torch.randn(batch, 64)
+        if zero_first:
+            optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            loss = net(x).square().mean()
+        if not zero_first:
+            optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    step()
+    look = MemoryLook(Places(HERE, HERE))
+    assert look.begin()
+    for _ in range(2):
+        step()
+        look.step()
+    told = dict(look.told or {})
+    kinds = [origin["part"] for origin in told["origins"]]
+    told["storages"] = [row for row in told["storages"] if row[1] >= 0 or kinds[row[3]] != "before"]
+    of_net = Seen(told)
+    return of_net.peaks()[0].tensors, {one.name: one for one in remedies(of_net, "cpu")}
+
+
+def test_checkpoints_of_blocks() -> None:
+    _, found = seen(batch=2048)
+    peak, _ = seen(batch=2048, checkpointed=True)
+    assert found["checkpoint"].what == "blocks.0 … (8 blocks)" and found["checkpoint"].forwards == 1
+    assert found["checkpoint"].peak_bytes == pytest.approx(peak, rel=0.1)
+
+
+def test_a_fused_optimizer() -> None:
+    _, found = seen(batch=8, blocks=1)
+    peak, _ = seen(batch=8, blocks=1, fused=True)
+    assert found["fused"].peak_bytes == pytest.approx(peak, rel=0.1)
+
+
+def test_gradients_cleared_before_the_forward() -> None:
+    _, found = seen(batch=256, state=False)
+    peak, _ = seen(batch=256, state=False, zero_first=True)
+    assert found["zero_grad_first"].peak_bytes == pytest.approx(peak, rel=0.05)
+    _, without = seen(batch=256, state=False, zero_first=True)
+    assert "zero_grad_first" not in without
+
+
+def test_autocast() -> None:
+    _, found = seen(batch=2048)
+    peak, _ = seen(batch=2048, half=True)
+    assert found["autocast"].peak_bytes == pytest.approx(peak, rel=0.25)
+
+
+def test_nothing_is_offered_that_frees_little() -> None:
+    _, found = seen(batch=8, fused=True, zero_first=True)
+    assert set(found) == {"eight_bits"}
