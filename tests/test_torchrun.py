@@ -247,6 +247,7 @@ def test_machines_record_into_one_folder_and_one_reports(tmp_path: Path, out: tu
     assert json.loads((run / "report.json").read_text())["ranks"]["missing"] == []
 
 
+@pytest.mark.long
 def test_a_machine_that_is_lost_is_named_and_not_waited_for(tmp_path: Path) -> None:
     options = ("-m", "diagnose", "--device", "cpu", "--plain-steps", "1000000", "--out", "here")
     first, lost = machines([tmp_path, tmp_path], 1, *options, RANKS, "launched", "2", "plain", "1000000")

@@ -42,7 +42,7 @@ ELSEWHERE = (
     "site",
 )
 # as the inner functions of our wrappers, which make the script's own call
-THE_CALL_ITSELF = ("dataflow.Dataflow.__torch_function__",)
+THE_CALL_ITSELF = ("dataflow.Dataflow.__torch_function__", "memory_look.MemoryLook.__torch_dispatch__")
 EXCEPTIONS: tuple[type[Exception], ...] = (RuntimeError, SystemError, MemoryError, AttributeError, OSError)
 
 

@@ -31,7 +31,7 @@ def phases_of(run: Recorded, rank: int) -> dict[str, tuple[int, int]]:
         (("spawn", "2", "plain", "100000"), {}),
         pytest.param(("fork", "4", "plain", "100000"), {}, marks=pytest.mark.long),
         pytest.param(("spawn", "2", "accumulates", "80"), {"keep_going": True}, marks=pytest.mark.long),
-        (("spawn", "2", "sharded", "80"), {"keep_going": True}),
+        pytest.param(("spawn", "2", "sharded", "80"), {"keep_going": True}, marks=pytest.mark.long),
         pytest.param(("fork", "4", "accumulates", "100000"), {}, marks=pytest.mark.long),
         (("fork", "4", "sharded", "100000"), {}),
     ],

@@ -48,6 +48,8 @@ def test_what_was_timed_survives_sigkill(run_script: Run, steps: str, least_plai
     assert run.outcome.ended == "killed"
     assert counts(run)["plain"] >= least_plain
     assert {"timeline", "detail"} <= counts(run).keys()
+    # what fills memory is looked at once the short round is over
+    assert (run.folder / "rank0" / "memory.json").exists() == (steps == "60")
 
 
 def test_the_log_tells_of_the_phase_in_progress_only(tmp_path: Path) -> None:

@@ -137,7 +137,12 @@ def test_what_a_trial_of_ranks_leaves(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "start", "said"),
     [
-        ("raises", "torchrun", "rank 1 ended with exit code 1: ValueError: the script's own error"),
+        pytest.param(
+            "raises",
+            "torchrun",
+            "rank 1 ended with exit code 1: ValueError: the script's own error",
+            marks=pytest.mark.long,
+        ),
         pytest.param("is-killed", "torchrun", "rank 1 was killed by SIGKILL", marks=pytest.mark.long),
         ("raises", "spawn", "ValueError: the script's own error"),
     ],

@@ -12,6 +12,7 @@ traced where somebody else does already, as a debugger, nor where torch compiles
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ import torch
 from torch.optim.optimizer import Optimizer
 from torch.utils.data import dataloader
 
-from .guard import note
+from .guard import guarded, note
 from .inspection import compiler_in_use
 from .places import OWN_FOLDER, Places
 
@@ -41,6 +42,7 @@ _LONG_NS = 1_000_000  # a pause, where the same line is far shorter mostly: some
 _PAUSE = 4  # times as long as the rest
 _RARE = 4  # one of so many
 _Trace = Callable[[FrameType, str, Any], Any]
+_WHAT = "timing the script's lines"
 
 
 class LineClock:
@@ -48,7 +50,7 @@ class LineClock:
     time. `facts` are there then.
     """
 
-    what = "timing the script's lines"
+    what = _WHAT
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -124,6 +126,21 @@ def _typical_ns(line: _Line) -> int:
     return round(others * count / (count - len(pauses)))
 
 
+def _caught(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of what CPython calls itself: an exception would be the script's. Nothing is traced any more then."""
+
+    @functools.wraps(function)
+    def call(tracer: _Tracer, frame: FrameType, event: str, arg: Any) -> Any:
+        try:
+            return function(tracer, frame, event, arg)
+        except Exception as error:
+            tracer._fail(error)
+            return None
+
+    call.guard = _caught  # type: ignore[attr-defined]  # for tests that plant faults inside of it
+    return call
+
+
 class _Tracer:
     """`sys.settrace`'s functions. Their own time counts for no line."""
 
@@ -176,6 +193,7 @@ class _Tracer:
         if sys.gettrace() == self._call:
             sys.settrace(None)
 
+    @_caught
     def _call(self, frame: FrameType, event: str, arg: Any) -> _Trace | None:
         """A function is called, or a generator goes on."""
         if self.stopped:
@@ -196,11 +214,7 @@ class _Tracer:
         """A function that was not met before."""
         now = perf_counter_ns()
         self._current[0] += now - self._since
-        try:
-            is_user = self._of_user(frame.f_code)
-        except Exception as error:
-            self._fail(error)
-            return None
+        is_user = self._of_user(frame.f_code)
         self._since = perf_counter_ns()
         return self._enter(frame) if is_user else None
 
@@ -209,14 +223,11 @@ class _Tracer:
         current = self._current
         current[0] += now - self._since
         current[1] += 1
-        try:
-            self._current = self._line_of(frame)
-        except Exception as error:
-            self._fail(error)
-            return None
+        self._current = self._line_of(frame)
         self._since = perf_counter_ns()
         return self._line
 
+    @_caught
     def _line(self, frame: FrameType, event: str, arg: Any) -> _Trace | None:
         """A line of the script begins, or one of its functions ends."""
         now = perf_counter_ns()
@@ -234,14 +245,11 @@ class _Tracer:
         if now > self._until:
             self.stop()
             return None
-        try:
-            self._current = self._line_of(frame) if event != "return" else self._around(frame.f_back)
-        except Exception as error:
-            self._fail(error)
-            return None
+        self._current = self._line_of(frame) if event != "return" else self._around(frame.f_back)
         self._since = perf_counter_ns()
         return self._line
 
+    @_caught
     def _in_part(self, frame: FrameType, event: str, arg: Any) -> _Trace | None:
         """In the function that a part of the step is; only its end is of interest."""
         if event != "return":
@@ -254,11 +262,7 @@ class _Tracer:
         now = perf_counter_ns()
         self._current[0] += now - self._since
         self._part = part
-        try:
-            self._current = self._around(frame.f_back)
-        except Exception as error:
-            self._fail(error)
-            return None
+        self._current = self._around(frame.f_back)
         self._since = perf_counter_ns()
         return self._in_part
 
@@ -283,9 +287,10 @@ class _Tracer:
             known = self._is_user[code] = bool(self._user_file(code.co_filename))
         return known
 
+    @guarded(_WHAT)
     def _fail(self, error: Exception) -> None:
         self.failed = True
-        note(LineClock.what, error)
+        note(_WHAT, error)
         self.stop()
 
 

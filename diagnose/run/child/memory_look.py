@@ -98,12 +98,14 @@ class MemoryLook(TorchDispatchMode):
         if any(kind.__torch_dispatch__ is not _PLAIN for kind in types):
             return NotImplemented  # a kind of tensor that says itself what it is made of
         result = func(*args, **(kwargs or {}))
-        if self._looks and os.getpid() == self._pid and not self._log.is_full:
+        if self._looks and os.getpid() == self._pid:
             self._see(func, args, result)
         return result
 
     @guarded("looking at what fills memory")
     def _see(self, func: Any, given: Any, result: Any) -> None:
+        if self._log.is_full:
+            return
         for tensors, is_made in ((given, False), (result, True)):
             for tensor in _flat(tensors):
                 storage = storage_of(tensor)

@@ -464,6 +464,7 @@ class Phases:
             return
         if self._looks_early:
             self._looks_early = False
+            self._update().write()
             self._settle_from_here(perf_counter_ns() - self._tick_ns[-1])
         else:
             self.over = True
