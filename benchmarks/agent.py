@@ -73,33 +73,34 @@ async def solve(sample: str, budget_s: int) -> Work:
             first = told = await ask(client, work, "diagnose", target="train.py")
             for _ in range(MOST_FIXES):
                 work.steps.append(told.get("step", ""))
-                fix = next(
+                rule = next(
                     (
-                        fix
-                        for fix in told.get("fixes", [])
-                        if fix["results"] != "manual" and fix["rule"] not in (*work.made, *work.refused)
+                        rule
+                        for rule in told.get("verify_can_try", [])
+                        if rule not in (*work.made, *work.refused)
                     ),
                     None,
                 )
-                if fix is None:
+                if rule is None:
                     break
+                fix: dict[str, Any] = next((one for one in told["fixes"] if one["rule"] == rule), {})
                 measured = await ask(
                     client,
                     work,
                     "verify",
                     run=told["run"],
-                    only=[fix["rule"]],
+                    only=[rule],
                     budget_s=budget_s,
-                    allow_numerics=fix["results"] == "numerics",
+                    allow_numerics=fix.get("results") == "numerics",
                 )
                 found: dict[str, Any] = next(
-                    (one for one in measured.get("fixes", []) if one["rule"] == fix["rule"]), {}
+                    (one for one in measured.get("fixes", []) if one["rule"] == rule), {}
                 )
                 if found.get("verdict") != "faster" or not found.get("change"):
-                    work.refused.append(fix["rule"])
+                    work.refused.append(rule)
                     continue
                 script.write_text(changed(script.read_text(), found["change"]))
-                work.made.append(fix["rule"])
+                work.made.append(rule)
                 told = await ask(client, work, "diagnose", target="train.py")
             if work.made:
                 work.compared = str(

@@ -31,8 +31,8 @@ _NEWEST_SHOWN = 20
 _INSTRUCTIONS = """\
 diagnose finds what slows a PyTorch script, at which line, and what fixing it gains.
 Order of work: `diagnose` a script or a trace; make the first fix of `fixes` in the file (its `change` is a \
-diff where a tool could make one); `verify` measures fixes without touching files; `diagnose` again, then \
-`compare` the two runs.
+diff where a tool could make one); `verify` measures those of `verify_can_try` without touching files; \
+`diagnose` again, then `compare` the two runs.
 `predicted_ms` is predicted by replay, `measured_ms` is measured: call a gain measured only if `verify` or \
 `compare` says so. Savings of several fixes do not add up. An empty `fixes` with a `look` means that no rule \
 knows a fix, not that all is well.

@@ -14,6 +14,7 @@ from diagnose.document import savings, text
 from diagnose.document.model import Document, Finding
 from diagnose.document.queries import (
     alternatives,
+    automatic,
     is_complete,
     lacking,
     ledger_ms,
@@ -81,6 +82,10 @@ class Brief(Struct, kw_only=True, omit_defaults=True):
     step: Annotated[str, _is("The typical step, samples a second.")] = ""
     fixes: Annotated[list[BriefFix], _is("Best first. Savings do not add up: measure after each.")] = []
     more_fixes: Annotated[int, _is("How many more are in the report.")] = 0
+    verify_can_try: Annotated[
+        list[str],
+        _is("Rules whose fix `verify` makes and measures by itself, best first, alternatives among them."),
+    ] = []
     look: Annotated[list[str], _is("Where to look, where no rule knows a fix.")] = []
     step_goes_to: Annotated[list[BriefPart], _is("Largest first.")] = []
     not_known: Annotated[list[str], _is("What could not be judged, and what would record it.")] = []
@@ -138,6 +143,7 @@ def _brief(document: Document, room: _Room) -> Brief:
             for number, finding in enumerate(plan[: room.fixes])
         ],
         more_fixes=max(0, len(plan) - room.fixes),
+        verify_can_try=[finding.rule for finding in automatic(document)[: room.fixes]],
         look=[cut(look) for look in account.looks(document)[: room.parts]],
         step_goes_to=[
             BriefPart(

@@ -39,6 +39,15 @@ def test_a_fix_is_told_with_its_line_its_gain_and_its_change() -> None:
     assert any("git apply" in command for command in of_sick["next"])
 
 
+def test_what_verify_can_try_is_told() -> None:
+    document = documents.sick()
+    finding = document.findings[0]
+    change(finding.fix, intervention="dataloader", arguments={"num_workers": 2})
+    assert told(document)["verify_can_try"] == [finding.rule]
+    change(finding.fix, arguments=None)  # the number was not recorded
+    assert "verify_can_try" not in told(document)
+
+
 def test_what_was_measured_is_told_beside_what_was_predicted() -> None:
     (fix, *_) = told(documents.verified())["fixes"]
     measured = documents.verified().findings[0].saving.measured_ms
