@@ -16,10 +16,10 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from diagnose.measure.memory_peak import MemoryLook as Seen
-from diagnose.run.child import guard, storage_log
+from diagnose.run.child import guard, storage_log, storages
 from diagnose.run.child.memory_look import MemoryLook
 from diagnose.run.child.places import Places
-from diagnose.run.child.storages import living_tensors, owners, storage_of
+from diagnose.run.child.storages import living, owners, storage_of
 
 HERE = str(Path(__file__).parent)
 BATCH = 64
@@ -123,9 +123,10 @@ def test_what_is_held_is_what_torch_counts(name: str) -> None:
 def of_others() -> Counter[str]:
     """Bytes of models that other tests of this process have left, by part."""
     found: Counter[str] = Counter()
-    known = owners()
-    storages = {storage._cdata: storage for tensor in living_tensors() if (storage := storage_of(tensor))}
-    for key, storage in storages.items():
+    alive = living()
+    known = owners(alive)
+    by_key = {storage._cdata: storage for tensor in alive.tensors if (storage := storage_of(tensor))}
+    for key, storage in by_key.items():
         if key in known:
             found[known[key].part] += storage.nbytes()
     return found
@@ -242,6 +243,15 @@ def test_it_ends_where_there_is_too_much_of_it(monkeypatch: pytest.MonkeyPatch) 
     assert look.begin()
     task.step()
     assert look.step() and look.told is None
+
+
+def test_a_script_with_millions_of_objects_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storages, "OBJECTS_AT_MOST", 1000)
+    look = mlp().look()
+    with pytest.raises(RuntimeError, match=r"there are .* objects"):
+        look.begin()
+    assert _get_current_dispatch_mode() is None
+    look.end()
 
 
 def test_no_tensor_lives_longer_for_it() -> None:

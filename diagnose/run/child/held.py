@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .memory_errors import chain
 from .places import NOWHERE, Place, Places
 from .storage_log import Origin, StorageLog
-from .storages import living_tensors, owners, storage_of
+from .storages import living, owners, storage_of
 
 _NODES_AT_MOST = 100_000
 
@@ -28,15 +28,15 @@ def held_at(error: BaseException, places: Places) -> dict[str, Any]:
         if storage is not None and storage not in log and not log.is_full:
             log.add(storage, Origin(part, place, name, ""), made=False)
 
-    tensors = list(living_tensors())
+    alive = living()
     for part, place, name, tensor in _variables(error, places):
         add(tensor, part, place, name)
     with _NothingIsComputed():  # as checkpoints would, for what they have packed away
-        for name, tensor in _kept_for_backward(tensors):
+        for name, tensor in _kept_for_backward(alive.tensors):
             add(tensor, "activations", NOWHERE, name)
-    for tensor in tensors:
+    for tensor in alive.tensors:
         add(tensor, "before", NOWHERE, "")
-    for key, owner in owners().items():
+    for key, owner in owners(alive).items():
         log.belongs(key, owner.part, owner.name)
     log.end_step()
     log.close()

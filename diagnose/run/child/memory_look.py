@@ -23,7 +23,7 @@ from .guard import guarded
 from .inspection import compiler_in_use
 from .places import NOWHERE, Place, Places
 from .storage_log import Origin, StorageLog
-from .storages import living_models, living_tensors, owners, storage_of
+from .storages import Living, living, owners, storage_of
 
 _STEPS = 2
 _KINDS = {  # of library code, by the end of its file's name: what is made under it is for this
@@ -53,16 +53,18 @@ class MemoryLook(TorchDispatchMode):
         if compiler_in_use() or accelerator.is_capturing():
             return False
         self._pid, self._log = os.getpid(), StorageLog()
+        alive = living()
         self._modules = {
             id(part): name or type(part).__name__
-            for model in living_models()
+            for model in alive.models
             for name, part in model.named_modules()
         }
-        for tensor in living_tensors():
+        for tensor in alive.tensors:
             storage = storage_of(tensor)
             if storage is not None and storage not in self._log:
                 self._log.add(storage, Origin("before", NOWHERE, "", ""), made=False)
-        self._tell_owners()
+        self._tell_owners(alive)
+        del alive
         self._log.begin()
         self.__enter__()
         self._entered = self._looks = True
@@ -71,7 +73,7 @@ class MemoryLook(TorchDispatchMode):
     def step(self) -> bool:
         """A step has ended. Whether it was the last one."""
         self._log.end_step()
-        self._tell_owners()
+        self._tell_owners(living())
         if self._log.step_count < _STEPS and not self._log.is_full:
             return False
         self.told = None if self._log.is_full else self._log.told()
@@ -88,8 +90,8 @@ class MemoryLook(TorchDispatchMode):
             self.__exit__(None, None, None)
         self._log.close()
 
-    def _tell_owners(self) -> None:
-        for key, owner in owners().items():
+    def _tell_owners(self, alive: Living) -> None:
+        for key, owner in owners(alive).items():
             self._log.belongs(key, owner.part, owner.name)
 
     def __torch_dispatch__(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import Optimizer
+
+OBJECTS_AT_MOST = 5_000_000
 
 
 class Owner(NamedTuple):
@@ -30,24 +31,37 @@ def storage_of(tensor: Tensor) -> torch.UntypedStorage | None:
     return None if in_file or storage.device.type == "meta" else storage
 
 
-def living_tensors() -> Iterator[Tensor]:
-    """All that Python knows of."""
-    for found in gc.get_objects():
-        if issubclass(type(found), Tensor):  # `isinstance` asks some objects, which then run code of theirs
-            yield found
+class Living(NamedTuple):
+    """What Python knows of; ``models``: those that are in no other."""
+
+    tensors: list[Tensor]
+    models: list[nn.Module]
+    optimizers: list[Any]
 
 
-def living_models() -> list[nn.Module]:
-    """Those that are in no other."""
-    modules = [found for found in gc.get_objects() if issubclass(type(found), nn.Module)]
+def living() -> Living:
+    """Not to be kept, for it keeps what it holds alive. Raises RuntimeError where there are so many objects
+    that looking through them would take seconds.
+    """
+    objects = gc.get_objects()
+    if len(objects) > OBJECTS_AT_MOST:
+        raise RuntimeError(f"there are {len(objects):,} objects")
+    kinds: tuple[tuple[type, list[Any]], ...] = ((Tensor, []), (nn.Module, []), (Optimizer, []))
+    places: dict[type, list[Any] | None] = {}
+    for found in objects:
+        kind = type(found)  # `isinstance` asks some objects, which then run code of theirs
+        if kind not in places:
+            places[kind] = next((those for known, those in kinds if issubclass(kind, known)), None)
+        those = places[kind]
+        if those is not None:
+            those.append(found)
+    (_, tensors), (_, modules), (_, optimizers) = kinds
     inner = {id(child) for module in modules for child in module.children()}
-    return [module for module in modules if id(module) not in inner]
+    return Living(tensors, [module for module in modules if id(module) not in inner], optimizers)
 
 
-def owners() -> dict[int, Owner]:
-    """What belongs to a model or an optimizer that is alive, by the storage's `_cdata`."""
-    models = living_models()
-    optimizers = [found for found in gc.get_objects() if issubclass(type(found), Optimizer)]
+def owners(alive: Living) -> dict[int, Owner]:
+    """What belongs to these models and optimizers, by the storage's `_cdata`."""
     found: dict[int, Owner] = {}
     names: dict[int, str] = {}
 
@@ -56,14 +70,14 @@ def owners() -> dict[int, Owner]:
         if storage is not None:
             found.setdefault(storage._cdata, Owner(part, name))
 
-    for model in models:
+    for model in alive.models:
         for name, parameter in model.named_parameters():
             names[id(parameter)] = name
             add(parameter, "parameters", name)
             add(parameter.grad, "gradients", name)
         for name, buffer in model.named_buffers():
             add(buffer, "parameters", name)
-    for optimizer in optimizers:
+    for optimizer in alive.optimizers:
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 add(parameter, "parameters", names.get(id(parameter), ""))
