@@ -14,7 +14,7 @@ from . import accelerator
 
 _SAMPLES_AT_MOST = 200
 _COST_SHARE = 100  # looking takes no more than one part in this many of the time
-_SECOND = 1_000_000_000
+_LOOKS_FIRST = 3  # that only tell what a look costs
 _PAGE = resource.getpagesize()
 # the C library counts free blocks one by one: in a heap with very many that takes too long
 _HEAP_NS_AT_MOST = 50_000
@@ -32,12 +32,21 @@ class Memory:
         self._heap: list[int] = []
         self._allocated: list[int] = []
         self._stride = 1  # steps from one look to the next, at least
-        self._next_ns, self._cost_ns = 0, _SECOND
+        self._next_ns = 0
         self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         used = accelerator.devices()
         self._device = used[0] if used and accelerator.memory_statistics(used[0]) else None
         self._heap_in_use = _heap_reader() if self._device is None else None
         self._before = self._statistics()
+        self._cost_ns = min(self._cost_of_looking() for _ in range(_LOOKS_FIRST))
+
+    def _cost_of_looking(self) -> int:
+        begin = perf_counter_ns()
+        self._look(0)
+        cost = perf_counter_ns() - begin
+        for series in (self._steps, self._resident, self._heap, self._allocated):
+            series.clear()
+        return cost
 
     def step(self, number: int, now_ns: int) -> None:
         """That many steps have ended; `now_ns` is the host's clock."""
