@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.overrides import _get_current_function_mode
 
 from diagnose.run.child.dataflow import Dataflow
 from diagnose.run.child.places import Places
@@ -242,6 +243,25 @@ def test_a_mode_of_the_scripts_own_stays_on_top() -> None:
 
 
 # ---- checks of distributions
+
+
+def test_a_step_that_ends_inside_a_block_with_a_mode_is_left_alone() -> None:
+    """Its end takes the topmost mode off, whosever that is."""
+    flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
+    with torch.device("meta"):
+        begun = flow.begin()
+    assert torch.empty(1).device.type == "cpu" and not begun
+
+
+def test_a_default_device_is_no_such_block() -> None:
+    torch.set_default_device("cpu")
+    try:
+        flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
+        assert flow.begin()
+        flow.end()
+    finally:
+        torch.set_default_device(None)
+    assert _get_current_function_mode() is None
 
 
 def test_checks_of_a_distribution_count_at_the_line_that_asks_for_them(

@@ -236,6 +236,19 @@ def test_other_modes_errors_and_other_processes_are_left_alone() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+def test_a_step_that_ends_inside_a_block_with_a_mode_is_left_alone() -> None:
+    class Theirs(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    look = mlp().look()
+    with Theirs():
+        assert not look.begin()
+    with torch.device("meta"):
+        assert not look.begin()
+    assert torch.empty(1).device.type == "cpu"
+
+
 def test_it_ends_where_there_is_too_much_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_log, "STORAGES_AT_MOST", 20)
     task = mlp()

@@ -23,7 +23,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
 from .accelerator import is_capturing
 from .guard import attempt, guarded
-from .inspection import compiler_in_use
+from .inspection import compiler_in_use, inside_a_mode
 from .places import Place, Places
 from .unread import Reads
 from .values import Call, Values, tensors_of
@@ -124,8 +124,10 @@ class Dataflow(TorchFunctionMode):
         self._made: list[tuple[Place, int, int]] = []  # of each call its line, ns, and ns if it is trained
 
     def begin(self) -> bool:
-        """Whether the next step is looked at: no compiled one, for which a mode makes another program."""
-        if compiler_in_use() or is_capturing():
+        """Whether the next step is looked at: no compiled one, for which a mode makes another program, and
+        none that ends inside a mode of the script's.
+        """
+        if compiler_in_use() or is_capturing() or inside_a_mode():
             return False
         self._forget()
         self._pid = os.getpid()

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.overrides import _get_current_function_mode
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from .guard import guarded
 
@@ -29,6 +31,15 @@ def compiler_in_use() -> bool:
     """Hooks are part of what a compiled graph is valid for, so they would cause a recompilation."""
     dynamo = sys.modules.get("torch._dynamo.utils")
     return dynamo is not None and bool(dynamo.counters["frames"])
+
+
+def inside_a_mode() -> bool:
+    """Whether a block of the script's has a mode of torch's on, as `with torch.device("cuda"):`. One put on
+    top of it would be taken off in its place when the block ends. A default device stays on for good.
+    """
+    default = getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
+    mode = _get_current_function_mode()
+    return _get_current_dispatch_mode() is not None or (mode is not None and mode is not default)
 
 
 class Pair(NamedTuple):

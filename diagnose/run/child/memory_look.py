@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from . import accelerator
 from .guard import guarded
-from .inspection import compiler_in_use
+from .inspection import compiler_in_use, inside_a_mode
 from .places import NOWHERE, Place, Places
 from .storage_log import Origin, StorageLog
 from .storages import Living, living, owners, storage_of
@@ -49,8 +49,10 @@ class MemoryLook(TorchDispatchMode):
         self._log = StorageLog()
 
     def begin(self) -> bool:
-        """Whether the next steps are looked at: no compiled ones, for which a mode makes another program."""
-        if compiler_in_use() or accelerator.is_capturing():
+        """Whether the next steps are looked at: no compiled ones, for which a mode makes another program, and
+        none that end inside a mode of the script's.
+        """
+        if compiler_in_use() or accelerator.is_capturing() or inside_a_mode():
             return False
         self._pid, self._log = os.getpid(), StorageLog()
         alive = living()
