@@ -80,12 +80,16 @@ def test_each_line_has_the_time_until_the_next_one() -> None:
     assert [lines["_step", line]["count"] / 3 for line in (1, 4, 6)] == [1, 20_000, 3]
 
 
-def test_arithmetic_is_seen_though_it_calls_nothing() -> None:
+def _loop_ms() -> float:
     began = time.perf_counter()
     total = 0.0
     for number in range(20_000):
         total += number * 0.5
-    plain_ms = (time.perf_counter() - began) * 1e3
+    return (time.perf_counter() - began) * 1e3
+
+
+def test_arithmetic_is_seen_though_it_calls_nothing() -> None:
+    plain_ms = min(_loop_ms() for _ in range(5))
     facts = told()
     lines = by_line(facts)
     found_ms = ms(lines["_step", 3], facts) + ms(lines["_step", 4], facts)

@@ -32,7 +32,8 @@ from .places import OWN_FOLDER, Places
 _STEPS_AT_LEAST, _STEPS_AT_MOST = 2, 12
 _ENOUGH_NS, _TOO_LONG_NS = 250_000_000, 5_000_000_000
 _LINES_AT_MOST = 1_000
-_ROUNDS = 300  # of a loop that tells what being told costs
+# of a loop that tells what being told costs; and how often it is run, for the median leaves pauses out
+_ROUNDS, _BATCHES = 300, 5
 
 OURS = "ours"  # a tick, as if it were a part of the step
 # ns, how often it began, how many functions of libraries it called; then each of the times it took long, ns
@@ -326,7 +327,10 @@ def _costs() -> tuple[float, float]:
     """ns that a line which begins takes longer, and one more function of a library that is called."""
     tracer = _Tracer(lambda name: "mine", {})
     tracer._is_user = {_lines.__code__: True, _calls.__code__: True, _library.__code__: False}
-    lines_ns, calls_ns = (_told_ns(tracer, function) - _plain_ns(function) for function in (_lines, _calls))
+    lines_ns, calls_ns = (
+        median(_told_ns(tracer, function) - _plain_ns(function) for _ in range(_BATCHES))
+        for function in (_lines, _calls)
+    )
     event_ns = max(0.0, lines_ns / (2 * _ROUNDS))
     return event_ns, max(0.0, calls_ns / _ROUNDS - 2 * event_ns)
 
