@@ -11,7 +11,6 @@ is made of all of them: those on a quiet machine apart from those beside other p
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,12 +19,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil
-
 from benchmarks import ROOT
 from benchmarks.machine import in_words, machine
 from benchmarks.options import parser
 from benchmarks.tables import table
+from diagnose.verify.trial import Usage
 
 PAGE, KEPT = ROOT / "docs" / "duels.md", ROOT / "benchmarks" / "duels.jsonl"
 COUNT, BUDGET_S = 40, 90
@@ -96,12 +94,12 @@ def fought(folder: Path, planted: int, number: int, budget_s: int) -> Duel:
         "--",
         "train.py",
     ]
-    began, busy, ours = time.monotonic(), _busy_s(), _ours_s()
+    began, usage = time.monotonic(), Usage()
     done = subprocess.run(
         [sys.executable, "-m", "diagnose", *words], cwd=folder, capture_output=True, text=True
     )
     seconds = time.monotonic() - began
-    others = (_busy_s() - busy - (_ours_s() - ours)) / (seconds * (psutil.cpu_count() or 1))
+    others = usage.others_share()
     if not done.stdout.strip():
         print(done.stderr, file=sys.stderr)
         return Duel(planted, "failed", 0.0, 0.0, 0.0, 0, seconds, budget_s, others)
@@ -109,18 +107,6 @@ def fought(folder: Path, planted: int, number: int, budget_s: int) -> Duel:
     change = held["comparison"]
     change_pc, low, high = (100 * change[name] for name in ("change", "low", "high"))
     return Duel(planted, held["decision"], change_pc, low, high, change["pairs"], seconds, budget_s, others)
-
-
-def _busy_s() -> float:
-    """Of all cores together, since the machine began."""
-    times = psutil.cpu_times()
-    return sum(times[:8]) - times.idle - times.iowait
-
-
-def _ours_s() -> float:
-    """Of the commands that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _table(duels: Sequence[Duel]) -> str:
