@@ -79,7 +79,7 @@ def result_document(
         operators=operator_rows(measured),
         kernels=kernel_rows(measured),
         memory=memory_peaks(
-            recording, sources, measured.row_ms("forward") if measured.ledger is not None else None
+            measured.memory, sources, measured.row_ms("forward") if measured.ledger is not None else None
         ),
         key_averages=_averages(recording),
         metrics={name: _metric(measured, name) for name in sorted(METRICS)},

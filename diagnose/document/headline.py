@@ -32,7 +32,7 @@ from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
 from diagnose.document.text import clean, end_of, rough, rough_span, share, short_name
 from diagnose.document.unjudged import unjudged
-from diagnose.measure.memory_parts import NO_TENSORS, RAN_OUT
+from diagnose.measure.memory_parts import RAN_OUT
 
 MOST_WORDS = 15
 # of what was recorded, from which first calls come before any fix: what fixes gain was not measured on a step
@@ -216,11 +216,12 @@ def _title(row: LedgerRow) -> str:
 def _ran_out(what: str, document: Document) -> str:
     """With the line, and with what most of it was for."""
     told = f"{what} {_in_brackets(_top_place(document))}".rstrip()
-    for peak in document.memory[:1]:
-        most = next((part for part in peak.parts if part.part not in NO_TENSORS), None)
-        if most and peak.during == RAN_OUT and most.part in _FILLERS:
-            held = f"{share(most.bytes / peak.tensors_bytes)} is {_FILLERS[most.part]}"
-            return _first_that_fits(f"{told}: {held}", told)
+    part, of_it, all_of_it = (
+        metric(document, name) for name in ("memory_filled_by", "memory_filled_bytes", "memory_tensor_bytes")
+    )
+    if part in _FILLERS and of_it and all_of_it and any(peak.during == RAN_OUT for peak in document.memory):
+        held = f"{share(float(of_it) / float(all_of_it))} is {_FILLERS[str(part)]}"
+        return _first_that_fits(f"{told}: {held}", told)
     return told
 
 

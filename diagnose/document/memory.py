@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from diagnose.document import model
 from diagnose.measure.memory_parts import TITLES
-from diagnose.measure.memory_peak import Holder, MemoryLook, MemoryPeak, seen_memory
+from diagnose.measure.memory_peak import Holder, MemoryLook, MemoryPeak
 from diagnose.measure.memory_remedies import LEAST_BYTES, TEXTS, remedies
-from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 
 
 def memory_peaks(
-    recording: Recording, sources: Sources, forward_ms: float | None = None
+    seen: MemoryLook | None, sources: Sources, forward_ms: float | None = None
 ) -> list[model.MemoryPeak]:
-    """Empty where nothing was seen. ``forward_ms``: of a step, if it is known."""
-    seen = seen_memory(recording)
-    return [_peak(peak, seen, sources, forward_ms) for peak in seen.peaks()] if seen else []
+    """``forward_ms``: of a step, if it is known."""
+    return [_peak(peak, seen, sources, forward_ms) for peak in seen.peaks] if seen else []
 
 
 def _peak(peak: MemoryPeak, seen: MemoryLook, sources: Sources, forward_ms: float | None) -> model.MemoryPeak:

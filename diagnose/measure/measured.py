@@ -30,6 +30,7 @@ from diagnose.measure.distortion import (
 )
 from diagnose.measure.job import Job
 from diagnose.measure.ledger import Ledger
+from diagnose.measure.memory_peak import MemoryLook, seen_memory
 from diagnose.measure.parts import PartTimes, part_times
 from diagnose.measure.processor import Stretches, samples_within, step_stretches
 from diagnose.measure.recording import Recording
@@ -150,6 +151,11 @@ class Measured:
         return _usable_view(
             detail, call_table(self.recording.calls, detail) if detail is not None else NO_CALLS
         )
+
+    @cached_property
+    def memory(self) -> MemoryLook | None:
+        """None where it was not looked at."""
+        return seen_memory(self.recording)
 
     @property
     def ledger(self) -> Ledger | None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
+from diagnose.measure.held_bytes import held_bytes
 from diagnose.measure.memory_parts import NO_TENSORS, RAN_OUT, TITLES
 from diagnose.measure.recording import Recording
 
@@ -157,7 +159,9 @@ class MemoryLook:
         self.ran_out = found.ran_out
         self._rows = np.asarray(found.storages, np.int64).reshape(-1, 5)
         self._part = np.asarray([origin.part for origin in self._origins])
+        self._curves: dict[str, np.ndarray] = {}
 
+    @cached_property
     def peaks(self) -> list[MemoryPeak]:
         """Of the accelerators, most first; of the CPU where there are none."""
         others = [device for device in self._devices if device != "cpu"]
@@ -166,12 +170,12 @@ class MemoryLook:
 
     def curve(self, device: str) -> np.ndarray:
         """Bytes in tensors before the first event, and after each."""
-        rows = self._of(device)
-        change = np.zeros(self._ends[-1] + 2, np.int64)
-        np.add.at(change, rows[:, _BEGIN] + 1, rows[:, _BYTES])
-        ended = rows[rows[:, _END] >= 0]
-        np.add.at(change, ended[:, _END] + 1, -ended[:, _BYTES])
-        return np.cumsum(change)
+        if device not in self._curves:
+            rows = self._of(device)
+            self._curves[device] = held_bytes(
+                rows[:, _BYTES], rows[:, _BEGIN], rows[:, _END], self._ends[-1] + 1
+            )
+        return self._curves[device]
 
     def storages(self, device: str) -> list[Stored]:
         """In the order in which they were made, those from before the first step before all."""

@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
+from diagnose.measure.held_bytes import held_bytes
 from diagnose.measure.memory_peak import MemoryLook, Span
 
 TEXTS = {
@@ -111,9 +110,5 @@ def _scaled(span: Span, factor: float) -> Span:
 
 def _peak(spans: list[Span]) -> int:
     last = max((max(span.begin, span.end) for span in spans), default=0)
-    change = np.zeros(last + 3, np.int64)
-    for span in spans:
-        change[span.begin + 1] += span.bytes
-        if span.end >= 0:
-            change[span.end + 1] -= span.bytes
-    return int(np.cumsum(change).max())
+    sizes, begins, ends = ([getattr(span, of) for span in spans] for of in ("bytes", "begin", "end"))
+    return int(held_bytes(sizes, begins, ends, last + 1).max())

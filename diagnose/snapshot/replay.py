@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from diagnose.measure.held_bytes import held_bytes
 from diagnose.snapshot.reading import Block, Event, Snapshot
 from diagnose.snapshot.stacks import Origin, Stacks
 
@@ -92,11 +93,10 @@ class Replay:
     @cached_property
     def curve(self) -> np.ndarray:
         """Bytes of the blocks in use: before the first event, and after each."""
-        change = np.zeros(len(self.events) + 2, np.int64)
-        for one in self.allocations:
-            change[one.begin + 1] += one.taken
-            change[one.end + 1] -= one.taken
-        return np.cumsum(change)[: len(self.events) + 1]
+        sizes, begins, ends = (
+            [getattr(allocation, of) for allocation in self.allocations] for of in ("taken", "begin", "end")
+        )
+        return held_bytes(sizes, begins, ends, len(self.events))
 
     @cached_property
     def peak(self) -> int:

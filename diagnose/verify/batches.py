@@ -21,12 +21,10 @@ _TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True)
-class Probe:
+class Probe(Sized):
     """A run with that batch size. ``step_ms``: the median of its timed steps."""
 
-    batch_size: int
     step_ms: float
-    memory: MemoryLook
 
 
 class Probing:
@@ -75,7 +73,7 @@ class Probing:
                 "The script's batch size is not that of a DataLoader, or its batches are made by itself.",
                 do="name the script's own argument for it: --argument=--batch-size",
             )
-        return Probe(batch_size, _typical_ms(trial, self._settings), _look(folder))
+        return Probe(batch_size, _look(folder), _typical_ms(trial, self._settings))
 
     def _with(self, batch_size: int) -> tuple[Job, list[dict[str, Any]]]:
         if batch_size == self._now:
@@ -88,15 +86,25 @@ class Probing:
 
 def with_argument(words: Sequence[str], argument: str, value: int) -> tuple[str, ...]:
     """The script's words with the value of one argument changed, or added where it is not there."""
-    found = list(words)
-    for at, word in enumerate(found):
-        if word == argument and at + 1 < len(found):
-            found[at + 1] = str(value)
-            return tuple(found)
-        if word.startswith(f"{argument}="):
-            found[at] = f"{argument}={value}"
-            return tuple(found)
-    return (*found, argument, str(value))
+    found, at = list(words), _position(words, argument)
+    if at is None:
+        return (*found, argument, str(value))
+    found[at] = str(value) if at and found[at - 1] == argument else f"{argument}={value}"
+    return tuple(found)
+
+
+def value_of(words: Sequence[str], argument: str) -> str:
+    """What the script's words give an argument; empty where it is not there."""
+    at = _position(words, argument)
+    return "" if at is None else words[at].removeprefix(f"{argument}=")
+
+
+def _position(words: Sequence[str], argument: str) -> int | None:
+    """Of the word that holds its value: `--size=8`, or the one after `--size`."""
+    for at, word in enumerate(words):
+        if word.startswith(f"{argument}=") or (at and words[at - 1] == argument):
+            return at
+    return None
 
 
 def _typical_ms(trial: Trial, settings: TrialSettings) -> float:
@@ -136,11 +144,9 @@ class Fitting:
     def __init__(self, one: Probe, other: Probe) -> None:
         """Raises DiagnoseError where one cannot be told from the other."""
         self.probes = one, other
-        peaks = [probe.memory.peaks()[0] for probe in self.probes]
+        peaks = [probe.memory.peaks[0] for probe in self.probes]
         self.device = peaks[0].device
-        self._model = BatchModel(
-            Sized(one.batch_size, one.memory), Sized(other.batch_size, other.memory), self.device
-        )
+        self._model = BatchModel(one, other, self.device)
         self._beside = max(_beside(peak) for peak in peaks)
 
     def fit(self, batch_size: int) -> Fit:

@@ -71,7 +71,7 @@ def look(device: str = "cpu", **more: Any) -> dict[str, Any]:
 
 def test_the_peak_is_in_the_second_backward() -> None:
     """1000 + 2000 + 50 from before, 4 kept, and of the step 100 + 500 + 8 + 600; the process has 10,000."""
-    (peak,) = MemoryLook(look()).peaks()
+    (peak,) = MemoryLook(look()).peaks
     assert (peak.device, peak.tensors, peak.during, peak.total) == ("cpu", 4262, "backward", 10_000)
     assert [(part.part, part.bytes) for part in peak.parts] == [
         ("outside", 5738),
@@ -100,7 +100,7 @@ def test_what_stays_after_its_step() -> None:
 def test_on_an_accelerator_the_rest_is_the_allocators() -> None:
     """At the end 3054 bytes are in tensors that were seen and 3100 in all; 8192 are reserved."""
     end = {"allocated": 3100, "most_allocated": 5000, "reserved": 8192}
-    (peak,) = MemoryLook(look("cuda:0", allocators={"cuda:0": {"begin": None, "end": end}})).peaks()
+    (peak,) = MemoryLook(look("cuda:0", allocators={"cuda:0": {"begin": None, "end": end}})).peaks
     parts = {part.part: part.bytes for part in peak.parts}
     assert parts["unseen"] == 46 and parts["cached"] == 8192 - 4262 - 46 and "outside" not in parts
     assert peak.total == 8192
@@ -109,7 +109,7 @@ def test_on_an_accelerator_the_rest_is_the_allocators() -> None:
 def test_without_a_backward_nothing_is_kept_for_one() -> None:
     told = look()
     told["storages"] = [row for row in told["storages"] if row[3] not in (5, 6)]
-    (peak,) = MemoryLook(told).peaks()
+    (peak,) = MemoryLook(told).peaks
     assert {part.part: part.bytes for part in peak.parts}["forward"] == 900
     assert peak.during == "forward"
 
@@ -133,7 +133,9 @@ def test_the_report_says_what_would_lower_it() -> None:
     told["storages"][1][0] = 2**30
     recording = Recording(source=Path(), timeline=None, memory=told)
     document = documents.sick()
-    documents.change(document, memory=memory_peaks(recording, Sources(recording), forward_ms=3.0))
+    documents.change(
+        document, memory=memory_peaks(seen_memory(recording), Sources(recording), forward_ms=3.0)
+    )
     (remedy,) = document.memory[0].remedies
     assert remedy.name == "eight_bits" and remedy.costs_ms is None
     assert remedy.frees_bytes == 2**30 - round(0.26 * 2**30)
@@ -141,16 +143,14 @@ def test_the_report_says_what_would_lower_it() -> None:
     assert lower.rows == [
         ("An optimizer with a state of 8 bits (torchao, bitsandbytes)", "–", "266 MiB", "758 MiB", "–")
     ]
-    assert (
-        memory_peaks(Recording(source=Path(), timeline=None, memory=look()), Sources(recording))[0].remedies
-        == []
-    )
+    (small,) = memory_peaks(MemoryLook(look()), Sources(recording))
+    assert small.remedies == []
 
 
 def test_the_report_shows_it_whole() -> None:
     recording = Recording(source=Path(), timeline=None, run={"cwd": "/work"}, memory=look())
     document = documents.sick()
-    documents.change(document, memory=memory_peaks(recording, Sources(recording)))
+    documents.change(document, memory=memory_peaks(seen_memory(recording), Sources(recording)))
     parts, holders = memory.tables(document)
     assert parts.title == "Tensors hold at most 4.16 KiB of the CPU's memory, in the backward."
     assert parts.rows[-1] == ("All", "9.77 KiB", "100 %")

@@ -78,7 +78,7 @@ def seen(
     kinds = [origin["part"] for origin in told["origins"]]
     told["storages"] = [row for row in told["storages"] if row[1] >= 0 or kinds[row[3]] != "before"]
     of_net = Seen(told)
-    return of_net.peaks()[0].tensors, {one.name: one for one in remedies(of_net, "cpu")}
+    return of_net.peaks[0].tensors, {one.name: one for one in remedies(of_net, "cpu")}
 
 
 def test_checkpoints_of_blocks() -> None:

@@ -42,7 +42,7 @@ def by_hand(batch: int, *more: list[int]) -> Sized:
 def test_the_peak_by_hand(batch: int) -> None:
     model = BatchModel(by_hand(16), by_hand(8), "cpu")
     assert model.peak_bytes(batch) == 1000 + 100 + 32 * batch
-    assert by_hand(batch).memory.peaks()[0].tensors == 1000 + 100 + 32 * batch
+    assert by_hand(batch).memory.peaks[0].tensors == 1000 + 100 + 32 * batch
 
 
 def test_the_largest_that_fits() -> None:
@@ -122,5 +122,5 @@ def test_four_batch_sizes_of_four_models(name: str) -> None:
     """Within 3 %, as it is to be; these are exact."""
     model = BatchModel(seen(name, 16), seen(name, 8), "cpu")
     for batch in (12, 24, 64, 128):
-        (measured,) = seen(name, batch).memory.peaks()
+        (measured,) = seen(name, batch).memory.peaks
         assert model.peak_bytes(batch) == pytest.approx(measured.tensors, rel=0.03)

@@ -135,7 +135,7 @@ def of_others() -> Counter[str]:
 def test_the_parts_of_a_small_net_by_hand() -> None:
     others = of_others()
     seen = Seen(told(mlp()))
-    (peak,) = seen.peaks()
+    (peak,) = seen.peaks
     parts = {part.part: part.bytes for part in peak.parts}
     parameters = 4 * (100 * 200 + 200 + 200 * 10 + 10)
     assert parts["parameters"] - others["parameters"] == parameters
@@ -150,7 +150,7 @@ def test_the_parts_of_a_small_net_by_hand() -> None:
 def test_activations_are_what_the_backward_needs() -> None:
     """In the backward of the square: ReLU's result is kept for it, Linear's is gone."""
     seen = Seen(told(Task(nn.Sequential(nn.Linear(4, 400), nn.ReLU()), 4)))
-    (peak,) = seen.peaks()
+    (peak,) = seen.peaks
     assert peak.during == "backward"
     assert {part.part: part.bytes for part in peak.parts}["activations"] == 4 * BATCH * 400
     (holder,) = [one for one in peak.holders if one.part == "activations"]

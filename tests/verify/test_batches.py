@@ -100,7 +100,7 @@ def test_what_cannot_be_run_is_one_sentence(tmp_path: Path) -> None:
 
 
 def probe(batch: int, step_ms: float) -> Probe:
-    return Probe(batch, step_ms, by_hand(batch).memory)
+    return Probe(batch, by_hand(batch).memory, step_ms)
 
 
 def test_time_and_memory_of_any_size() -> None:

@@ -20,7 +20,7 @@ from diagnose.measure.measured import (
     known,
     metric,
 )
-from diagnose.measure.memory_peak import MemoryPeak, Part, seen_memory
+from diagnose.measure.memory_peak import MemoryPeak, Part
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import Rows, category_matches, lies_in
 
@@ -110,8 +110,7 @@ def _memory_error(measured: Measured) -> Value | Missing:
 
 def _filled_by(measured: Measured) -> tuple[Part, MemoryPeak] | Missing:
     """What fills most of the fullest device's memory, among tensors."""
-    seen = seen_memory(measured.recording)
-    peaks = seen.peaks() if seen else []
+    peaks = measured.memory.peaks if measured.memory else []
     filled_by = peaks[0].filled_by if peaks else None
     return (filled_by, peaks[0]) if filled_by else Missing("what fills memory was not seen")
 
@@ -196,8 +195,7 @@ def _median_slope(values: np.ndarray, at: np.ndarray) -> float:
     "append to a list, and not a number just read",
 )
 def _kept_each_step(measured: Measured) -> list[FactPlace] | Missing:
-    kept = seen_memory(measured.recording)
-    if kept is not None and (lines := kept.kept()):
+    if measured.memory is not None and (lines := measured.memory.kept()):
         return [FactPlace(line.file, line.line, line.function, line.count, None) for line in lines]
     view = measured.detail
     if view is None:
