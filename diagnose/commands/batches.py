@@ -18,18 +18,17 @@ if TYPE_CHECKING:
 
 def answer(run: Path, options: argparse.Namespace) -> int:
     """On stdout, after two short runs of the script. Raises DiagnoseError where nothing can be said."""
-    from diagnose.commands.verify import facts_of, job_of
+    from diagnose.commands.recorded_job import recorded_job, told_by_rank
     from diagnose.verify.batches import Fitting, Probing
 
-    record, facts = json.loads((run / "run.json").read_text(encoding="utf-8")), facts_of(run)
-    job = job_of(record, facts)
-    now = _batch_size(job, facts, options.argument)
+    job = recorded_job(run)
+    now = _batch_size(job, told_by_rank(run, "facts.json"), options.argument)
     with tempfile.TemporaryDirectory(prefix="diagnose-batches-") as folder:
         probing = Probing(
             job,
             Path(folder),
             now=now,
-            ticks_per_step=_ticks_per_step(run),
+            ticks_per_step=int(told_by_rank(run, "steps.json").get("ticks_per_step", 1)),
             argument=options.argument,
             tell=lambda what: say(f"{what} …", options),
         )
@@ -43,14 +42,11 @@ def answer(run: Path, options: argparse.Namespace) -> int:
 
 def _batch_size(job: Job, facts: dict[str, Any], argument: str) -> int:
     """As recorded: of the argument, else of the first DataLoader with one, else of the model's input."""
-    words = list(job.target.args)
-    if argument:
-        for at, word in enumerate(words):
-            value = words[at + 1] if word == argument and at + 1 < len(words) else ""
-            if word.startswith(f"{argument}="):
-                value = word.partition("=")[2]
-            if value.isdigit() and int(value):
-                return int(value)
+    from diagnose.verify.batches import value_of
+
+    value = value_of(job.target.args, argument) if argument else ""
+    if value.isdigit() and int(value):
+        return int(value)
     sizes = [loader.get("batch_size") for loader in facts.get("loaders") or []]
     found = next(filter(None, sizes), None) or (facts.get("forward") or {}).get("batch_size")
     if not found:
@@ -59,13 +55,6 @@ def _batch_size(job: Job, facts: dict[str, Any], argument: str) -> int:
             do="name the script's own argument: --argument=--batch-size",
         )
     return int(found)
-
-
-def _ticks_per_step(run: Path) -> int:
-    try:
-        return int(json.loads((run / "rank0" / "steps.json").read_text(encoding="utf-8"))["ticks_per_step"])
-    except (OSError, ValueError, KeyError):
-        return 1
 
 
 def _document(

@@ -6,12 +6,11 @@ Heavy imports wait.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING
 
 from diagnose.commands.newest import newest_run
 from diagnose.commands.options import (
@@ -22,29 +21,17 @@ from diagnose.commands.options import (
     reading_limits,
 )
 from diagnose.commands.outputs import open_output, writing
+from diagnose.commands.recorded_job import recorded_job
 from diagnose.document.queries import exit_code
-from diagnose.errors import EXIT_INTERRUPTED, DiagnoseError, UsageError
-from diagnose.run.settings import FEWEST_STEPS, Target
+from diagnose.errors import EXIT_INTERRUPTED, UsageError
+from diagnose.run.settings import FEWEST_STEPS
 
 if TYPE_CHECKING:
     from diagnose.document.model import Document, Finding, Verification
     from diagnose.verify.candidates import Candidate
-    from diagnose.verify.trial import Job
     from diagnose.verify.verification import VerifyOptions
 
 FILE = "verify.json"
-_BY_HAND = "make the change, record it again, and `compare` the two folders"
-
-
-class _Started(TypedDict):
-    """What run.json has to hold to start the script again."""
-
-    target: str
-    module: bool
-    argv: list[str]
-    cwd: str
-    settings: dict[str, Any]
-
 
 _USAGE = "python -m diagnose verify [RUN] [options]"
 _DESCRIPTION = """\
@@ -106,16 +93,12 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
     from diagnose.verify.deadline import Deadline
     from diagnose.verify.verification import Verifier
 
-    record = _recorded(folder)
-    facts = facts_of(folder)
-    _check_machines(record, facts, folder)
+    job = recorded_job(folder)
     limits = reading_limits(options)
     document = analyse(folder, **limits)
     chosen: list[Candidate] = [by_hand(fix) for fix in options.by_hand]
     if options.only or not chosen:
-        found = candidates(
-            _worth_trying(document), Path(record["cwd"]), options.allow, options.only, document
-        )
+        found = candidates(_worth_trying(document), Path(job.cwd), options.allow, options.only, document)
         chosen = [*found, *chosen]
     if all(candidate.why_not for candidate in chosen):
         if not options.quiet:
@@ -129,7 +112,7 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
         verify_progress(quiet=options.quiet) as progress,
     ):
         verifier = Verifier(
-            job_of(record, facts),
+            job,
             document,
             folder / "verify",
             _verify_options(options),
@@ -182,82 +165,6 @@ def _say_nothing_to_try(chosen: list[Candidate]) -> None:
     )
     for candidate in chosen:
         print(f"  {candidate.rule}: {candidate.why_not}", file=sys.stderr)
-
-
-def facts_of(run: Path) -> dict[str, Any]:
-    """Of the lowest rank; empty if none was written."""
-    from diagnose.measure.recording import rank_folders
-
-    for folder in rank_folders(run).values():
-        try:
-            facts: dict[str, Any] = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        return facts
-    return {}
-
-
-def _recorded(folder: Path) -> dict[str, Any]:
-    """How the run was started. Raises UsageError if it cannot be started again, DiagnoseError for a damaged
-    file.
-    """
-    from diagnose.document.stored import checked
-
-    try:
-        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DiagnoseError("run.json is damaged", saw=str(error), do="run the script again") from error
-    if isinstance(record, dict) and record.get("in_process"):
-        raise UsageError("a block that recorded itself cannot be started from outside", do=_BY_HAND)
-    checked(record, _Started, "run.json")
-    return cast("dict[str, Any]", record)
-
-
-def _check_machines(record: dict[str, Any], facts: dict[str, Any], run: Path) -> None:
-    """Raises UsageError for a job whose ranks did not all run on one machine: those of
-    others cannot be started from this one.
-    """
-    from diagnose.measure.recording import rank_folders
-
-    launchers = record.get("launchers", 1)
-    if launchers > 1:
-        ranks, here = launchers, record.get("launchers_here", launchers)
-    else:  # a script that starts its ranks by itself
-        ranks, here = (facts.get("process_group") or {}).get("world_size", 1), len(rank_folders(run))
-    if ranks > 1 and here < ranks:
-        raise UsageError(
-            "the ranks of a job on several machines cannot be started from one of them",
-            saw=f"{here} of {ranks} ranks were recorded here",
-            do=f"verify a run on one machine, or {_BY_HAND}",
-        )
-
-
-def job_of(record: dict[str, Any], facts: dict[str, Any]) -> Job:
-    """The recorded run's script. Raises UsageError if it is no longer there."""
-    from diagnose.run.job.torchrun import was_started_by_torchrun, without_launcher
-    from diagnose.run.target import check
-    from diagnose.verify.trial import Job
-
-    target = Target(record["target"], bool(record["module"]), tuple(record["argv"][1:]))
-    cwd = Path(record["cwd"])
-    if not cwd.is_dir():
-        raise UsageError(
-            f"the folder the script ran in is gone: {cwd}", do="verify where the run was recorded"
-        )
-    folder = check(target, cwd)
-    variables = facts.get("environment_variables") or {}
-    launchers = record.get("launchers", 1)
-    ranks = launchers if launchers > 1 or was_started_by_torchrun(variables) else 0
-    environment = without_launcher(variables) if ranks else {}
-    return Job(
-        target, str(folder), str(cwd), _python(record), record["settings"]["device"], ranks, environment
-    )
-
-
-def _python(record: dict[str, Any]) -> str:
-    """The Python that recorded it, if it is still there."""
-    recorded = str(record.get("python") or "")
-    return recorded if Path(recorded).is_file() else sys.executable
 
 
 def _verify_options(options: argparse.Namespace) -> VerifyOptions:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diagnose.commands.verify import facts_of, job_of
+from diagnose.commands.recorded_job import job_of, told_by_rank
 from diagnose.pipeline import analyse
 from diagnose.run.settings import Target
 from diagnose.verify.candidates import candidates
@@ -94,7 +94,7 @@ def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start:
     predicted = finding.saving.predicted_ms
     assert 20 < predicted.best_guess < 36, predicted
 
-    same = job_of(json.loads((run / "run.json").read_text()), facts_of(run))
+    same = job_of(json.loads((run / "run.json").read_text()), told_by_rank(run, "facts.json"))
     assert (same.ranks, same.environment.get("OMP_NUM_THREADS")) == (
         (ranks, "2") if start == "torchrun" else (0, None)
     )
