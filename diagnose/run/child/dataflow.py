@@ -25,8 +25,9 @@ from .accelerator import is_capturing
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
 from .places import Place, Places
+from .tensors import tensors_in
 from .unread import Reads
-from .values import Call, Values, tensors_of
+from .values import Call, Values
 from .zeros import left_if_sparse
 
 _ROUNDS_AT_LEAST = 8
@@ -188,7 +189,7 @@ class Dataflow(TorchFunctionMode):
 
     @guarded("looking at the dataflow")
     def _after(self, call: Call, result: Any, ns: int) -> None:
-        self._count(call, list(tensors_of(result)), ns)
+        self._count(call, list(tensors_in(result)), ns)
 
     def _count(self, call: Call, results: list[Tensor], ns: int) -> None:
         self._step.calls_ns += ns

@@ -16,6 +16,7 @@ from torch.utils.data import dataloader
 from torch.utils.data._utils import fetch
 
 from .patching import Patches
+from .tensors import tensors_in
 
 SEED = 0
 
@@ -91,15 +92,6 @@ def _parts(value: Any) -> Iterator[bytes]:
     else:
         plain = value is None or isinstance(value, (str, bytes, int, float, complex))
         yield repr(value if plain else type(value)).encode()
-
-
-def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    """Those in lists, tuples and mappings, however nested."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (Mapping, list, tuple)):
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from tensors_in(one)
 
 
 def _content(tensor: torch.Tensor) -> bytes:

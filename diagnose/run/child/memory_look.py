@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -24,6 +24,7 @@ from .inspection import compiler_in_use, inside_a_mode
 from .places import NOWHERE, Place, Places
 from .storage_log import Origin, StorageLog
 from .storages import Living, living, owners, storage_of
+from .tensors import tensors_in
 
 _STEPS = 2
 _KINDS = {  # of library code, by the end of its file's name: what is made under it is for this
@@ -111,7 +112,7 @@ class MemoryLook(TorchDispatchMode):
         if self._log.is_full:
             return
         for tensors, is_made in ((given, False), (result, True)):
-            for tensor in _flat(tensors):
+            for tensor in tensors_in(tensors):
                 storage = storage_of(tensor)
                 if storage is not None and storage not in self._log:
                     self._log.add(storage, self._origin(str(func) if is_made else ""))
@@ -146,12 +147,3 @@ class MemoryLook(TorchDispatchMode):
                 kind = next((kind for end, kind in _KINDS.items() if name.endswith(end)), "")
             self._kinds[code] = kind
         return kind
-
-
-def _flat(values: Any) -> Iterable[Tensor]:
-    """The tensors among what an operator is given or gives."""
-    for value in values if isinstance(values, (list, tuple)) else (values,):
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _flat(value)

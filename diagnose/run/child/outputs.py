@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
-from .identical import digest, tensors_in
+from .identical import digest
 from .patching import Patches
+from .tensors import tensors_in
 
 VALUES = 256  # of each result
 

@@ -1,21 +1,20 @@
-"""The tensors among what a model is given or gives."""
+"""The tensors among what a function is given or gives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 
 
-def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
-    """Also those in a list, a tuple or a dictionary among them."""
-    for value in values:
-        inside = (
-            value.values()
-            if isinstance(value, Mapping)
-            else value
-            if isinstance(value, (list, tuple))
-            else (value,)
-        )
-        yield from (item for item in inside if isinstance(item, torch.Tensor))
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """In order: itself, or those in lists, tuples and mappings, however nested."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from tensors_in(part)
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from tensors_in(part)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
+
+from .tensors import tensors_in
 
 _RANDOM = re.compile(
     r"rand|dropout|bernoulli|multinomial|normal|uniform|poisson|exponential|gumbel|rrelu|empty"
@@ -111,7 +113,7 @@ class Call:
         self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or "out" in kwargs
         self.touches_data = func in _DATA
         self.reads_to_host = self.name in _TO_HOST
-        self.given = list(tensors_of((args, kwargs)))
+        self.given = list(tensors_in((args, kwargs)))
         of_given = [values.of(tensor) for tensor in self.given]
         self.bits = values.host_bits if self.name in _FROM_HOST else 0
         for value in of_given:
@@ -128,17 +130,6 @@ class Call:
         self.asked = self.number
         if func is torch.autograd.grad:
             self.asked = _number(values, "gradients", args[:1], kwargs.get("grad_outputs"))
-
-
-def tensors_of(value: Any) -> Iterator[torch.Tensor]:
-    """Those in arguments or results, in order."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from tensors_of(one)
-    elif isinstance(value, dict):
-        yield from tensors_of(tuple(value.values()))
 
 
 def _number(values: Values, what: Any, *arguments: Any) -> int:
