@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ _SECTIONS = {  # file of templates/parts → heading; a section without content 
     "not_judged": "Not judged",
     "method": "How this was measured",
 }
-_FROM_PICTURE = ("memory", "roofline")  # hidden until the script finds them in the picture
+_WAITS = re.compile(r'<div data-part="\w+"></div>')  # all of a section's content comes from the picture
 _FOLDED = ("alternatives", "minor", "passed", "not_judged", "method")
 _COUNTED: dict[str, tuple[State, ...]] = {"passed": ("quiet",), "not_judged": ("abstains", "error")}
 
@@ -112,7 +113,7 @@ def fragment(document: Document) -> str:
             "title": _title(name, document),
             "count": sum(len(questions.in_state(document, state)) for state in _COUNTED.get(name, ())),
             "body": html.trusted(parts[name]),
-            "hidden": name in _FROM_PICTURE and not (name == "memory" and document.memory),
+            "hidden": bool(_WAITS.fullmatch(parts[name])),
             "folded": name in _FOLDED,
         }
         for name in _SECTIONS
