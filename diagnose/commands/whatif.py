@@ -50,7 +50,7 @@ exit codes: 0 answered, 1 nothing can be predicted from this recording, 2 wrong 
 def run(options: argparse.Namespace) -> int:
     """Answer on stdout what the steps of a recording would take with changes made."""
     target = _target(options)
-    if options.batch or options.fits:
+    if _asks_for_batches(options):
         from diagnose.commands.batches import answer
 
         return answer(Path(_recorded(target)), options)
@@ -93,6 +93,21 @@ def run(options: argparse.Namespace) -> int:
     else:
         (print_ranks if ranks else print_whatif)(document, stdout_console())
     return EXIT_OK
+
+
+def _asks_for_batches(options: argparse.Namespace) -> bool:
+    """Whether it is about other batch sizes. Raises UsageError where it is about the replay, too."""
+    asks = bool(options.batch or options.fits)
+    if asks and any(
+        (options.remove, options.shrink, options.unblock, options.workers, options.scale_kernels)
+    ):
+        raise UsageError(
+            "--batch and --fits run the script, the other changes replay its recording",
+            do="ask for them one after the other",
+        )
+    if options.argument and not asks:
+        raise UsageError("--argument goes with --batch or --fits")
+    return asks
 
 
 def _target(options: argparse.Namespace) -> str:

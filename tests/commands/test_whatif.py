@@ -56,6 +56,21 @@ def test_a_user_reads_the_step_now_and_then() -> None:
     assert "off the recording" in lines[-1]
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--batch", "8", "--remove", "host_reads"],
+        ["--fits", "1G", "--workers", "2"],
+        ["--argument=--batch-size", "--remove", "python"],
+    ],
+)
+def test_other_batch_sizes_are_asked_by_themselves(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["whatif", RUN, *argv]) == 2
+    assert "--batch" in capsys.readouterr().err
+
+
 def test_the_document_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     document = answered(capsys, "--remove", "host_reads", "python")
     rows = {row["row"]: row for row in document["ledger"]}

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from diagnose.measure.memory_peak import MemoryLook as Seen
 from diagnose.measure.memory_remedies import Remedy, remedies
-from diagnose.run.child.memory_look import MemoryLook
-from diagnose.run.child.places import Places
-
-HERE = str(Path(__file__).parent)
+from tests.memory_looks import looked_at
 
 
 class Block(nn.Module):
@@ -68,16 +62,7 @@ def seen(
         loss.backward()
         optimizer.step()
 
-    step()
-    look = MemoryLook(Places(HERE, HERE))
-    assert look.begin()
-    for _ in range(2):
-        step()
-        look.step()
-    told = dict(look.told or {})
-    kinds = [origin["part"] for origin in told["origins"]]
-    told["storages"] = [row for row in told["storages"] if row[1] >= 0 or kinds[row[3]] != "before"]
-    of_net = Seen(told)
+    of_net = looked_at(step)
     return of_net.peaks[0].tensors, {one.name: one for one in remedies(of_net, "cpu")}
 
 

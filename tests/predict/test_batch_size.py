@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +12,7 @@ from torch import nn
 from diagnose.errors import DiagnoseError
 from diagnose.measure.memory_peak import MemoryLook as Seen
 from diagnose.predict.batch_size import BatchModel, Sized
-from diagnose.run.child.memory_look import MemoryLook
-from diagnose.run.child.places import Places
-
-HERE = str(Path(__file__).parent)
+from tests.memory_looks import looked_at
 
 
 def by_hand(batch: int, *more: list[int]) -> Sized:
@@ -103,23 +99,11 @@ def seen(name: str, batch: int) -> Sized:
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
 
-    step()
-    look = MemoryLook(Places(HERE, HERE))
-    assert look.begin()
-    for _ in range(2):
-        step()
-        look.step()
-    assert look.told is not None
-    told = dict(look.told)
-    kinds = [origin["part"] for origin in told["origins"]]
-    # what other tests of this process have left is none of this model's
-    told["storages"] = [row for row in told["storages"] if kinds[row[3]] != "before"]
-    return Sized(batch, Seen(told))
+    return Sized(batch, looked_at(step))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_four_batch_sizes_of_four_models(name: str) -> None:
-    """Within 3 %, as it is to be; these are exact."""
     model = BatchModel(seen(name, 16), seen(name, 8), "cpu")
     for batch in (12, 24, 64, 128):
         (measured,) = seen(name, batch).memory.peaks
