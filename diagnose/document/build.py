@@ -23,6 +23,7 @@ from diagnose.document.model import Document
 from diagnose.document.operators import kernel_rows, operator_rows
 from diagnose.document.queries import place
 from diagnose.document.ranks import ranks_document
+from diagnose.document.rare_work import unseen_work
 from diagnose.document.stored import checked
 from diagnose.document.text import quantity
 from diagnose.judge.call_sites import CallSite, call_sites
@@ -84,7 +85,7 @@ def result_document(
         key_averages=_averages(recording),
         metrics={name: _metric(measured, name) for name in sorted(METRICS)},
         notes=[
-            *_plain_notes(*recording.notes, *_rank_notes(recording)),
+            *_plain_notes(*recording.notes, *_rank_notes(recording), *unseen_work(recording, sources)),
             *_trace_notes(recording),
             *gpu_notes(measured),
         ],

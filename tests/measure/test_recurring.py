@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from diagnose.compare.noise import Run
+from diagnose.document.rare_work import unseen_work
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.recurring import kind_of, set_to
 from diagnose.measure.metrics import Measured, Missing
 from diagnose.measure.periods import mean_of_periods, period_of, spread, whole_periods
 from diagnose.measure.processor import Stretches
+from diagnose.measure.recording import Recording
 from diagnose.measure.recurring import is_in_few_steps, seen_share
+from diagnose.measure.sources import Sources
 from diagnose.measure.typical import typical
 
 MS = 1_000_000
@@ -193,6 +197,29 @@ def test_an_unexplained_alternation_is_told_by_its_periods() -> None:
     even = typical(Stretches(lengths_ns[:20], lengths_ns[:20], lengths_ns[:20]))
     assert (even.period, even.mean_ns) == (2, pytest.approx(31.5 * MS))
     assert even.alike(np.array([3.0, 60.0, 3.0])).tolist() == [True, True, False]
+
+
+def test_one_occasion_and_a_condition_tell_what_a_step_costs_on_average() -> None:
+    """30 ms beyond the others, every 150 steps by what the loop's variables held."""
+    rare = {"file": "train.py", "line": 29, "last_line": 30, "every": 150, "seen": True}
+    plain_ms: list[float] = [40 if number == 15 else 10 for number in range(30)]
+    one = looked_at(plain_ms, {15: EVALUATE}, rare_work=[rare])
+    assert one.metric("recurring_evaluations_interval") == 150
+    assert one.metric("recurring_evaluations_ms") == pytest.approx(30 / 150)
+    other = looked_at(plain_ms, {15: EVALUATE}, rare_work=[{**rare, "line": 31, "last_line": 32}])
+    assert isinstance(other.metric("recurring_evaluations_interval"), Missing)
+
+
+def test_what_came_in_no_step_is_told(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("x = 1\nif step % every == 0:\n    evaluate()\n")
+    told = {"file": str(tmp_path / "train.py"), "line": 2, "last_line": 3, "every": 5000, "seen": False}
+    recording = Recording(
+        source=tmp_path, timeline=None, run={"cwd": str(tmp_path)}, facts={"rare_work": [told]}
+    )
+    (sentence,) = unseen_work(recording, Sources(recording))
+    assert sentence.startswith("`if step % every == 0:` (train.py:2) comes true every 5,000 steps")
+    recording.facts["rare_work"][0]["seen"] = True
+    assert unseen_work(recording, Sources(recording)) == []
 
 
 def test_a_run_in_periods_is_not_noisy() -> None:

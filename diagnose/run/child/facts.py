@@ -30,6 +30,7 @@ from .modes import Modes
 from .optimizers import ZeroGrads, optimizer_facts
 from .places import NOWHERE, Place, Places
 from .plain_phase import PlainPhase
+from .rare_work import RareWork
 from .shared_state import SharedState
 from .untrained import Untrained
 from .uploads import Uploads
@@ -61,6 +62,7 @@ class Facts:
         self.trials: list[dict[str, Any]] = []  # see `SettingTrials`
         self.line_clock, self.dataflow = LineClock(places), Dataflow(places)
         self.memory = MemoryLook(places)
+        self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
         self.untrained = Untrained(
@@ -144,6 +146,7 @@ class Facts:
             "out_of_memory_count": gpu_out_of_memory_count,
             "accelerator": lambda: accelerator.facts(self._parameters_on(models, optimizers)),
             "modes": self._modes.facts,
+            "rare_work": lambda: self.rare_work.facts,
             "graphs": self.calls.graphs.facts,
             "cleared_gradients": self.calls.graphs.cleared.facts,
         }

@@ -18,6 +18,7 @@ import torch
 
 from . import schedule
 from .accelerator import Activities, synchronize
+from .awaited import Awaited
 from .calibration import measured_costs
 from .coordinator import RankCoordinator
 from .device_ticks import DeviceTicks
@@ -48,7 +49,6 @@ _TEXTS = {
     "detail": "recording source lines",
 }
 _FIRST_LOOK = "taking a first look, in case the script ends soon"  # the short round
-_AGAIN = "timing plain steps, until a long one comes back"
 _TRYING = "trying settings"
 _WRITING = {"timeline": "writing the timeline", "detail": "writing source lines"}
 _a_profiler_runs = torch.autograd._profiler_enabled
@@ -94,7 +94,7 @@ class Phases:
         self._tick_devices: Callable[[], None] | None = None  # in a plain phase where a device is in use
         self._calibrated = self._after_session = self._plain_first = False
         self._looks_early = False
-        self._awaited = False  # something in the plain steps, to come back
+        self._awaited = Awaited(facts.rare_work, coordinator.announce)
         self._early = ""  # the phase that is recorded while the script warms up
         self._early_from = self._early_until = 0  # ticks
         # the tick and the time from which the phase's end is considered
@@ -333,6 +333,7 @@ class Phases:
             self._begin_recording(name, number)
         elif name == "plain":
             self._facts.plain.begin()
+            self._awaited.begin()
             if self._activities.device:
                 self._after_session = self._activities.has_device
                 self._device_ticks.begin()
@@ -364,19 +365,12 @@ class Phases:
             return True
         budget, steps = self._rounds[0][self._name], (number - self._first_tick) // self._period
         used_up = now_ns >= self._next_ns and budget.used_up(steps, now_ns - self._tick_ns[0])
-        used_up = used_up and not (self._name == "plain" and budget.least_ns and self._awaits_another())
+        if self._name == "plain" and used_up:
+            # ranks that train together wait for nothing: each would wait for something else
+            may_wait = budget.least_ns > 0 and self._coordinator.alone
+            begins_ns = self._tick_ns[:: self._period]
+            used_up = not self._awaited.lacks(begins_ns, self._pace_ns(), may_wait=may_wait)
         return self._coordinator.ends(self._clock, self._name, self._period, lambda: used_up)
-
-    def _awaits_another(self) -> bool:
-        """Ranks that train together do not: each would wait for something else."""
-        begins = self._tick_ns[:: self._period]
-        awaits = self._coordinator.alone and schedule.awaits_another(
-            [end - begin for begin, end in itertools.pairwise(begins)]
-        )
-        if awaits and not self._awaited:
-            self._awaited = True
-            self._coordinator.announce(Stage(_AGAIN))
-        return awaits
 
     @property
     def _was_cut(self) -> bool:

@@ -1,0 +1,187 @@
+"""What the training loop does in some rounds only: from conditions in source files, with steps counted by hand."""
+
+from __future__ import annotations
+
+import importlib.util
+import weakref
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from diagnose.run.child import guard
+from diagnose.run.child.awaited import Awaited
+from diagnose.run.child.places import Places
+from diagnose.run.child.rare_work import RareWork
+
+BEGIN = 3
+LOOP = """
+def evaluate():
+    pass
+
+class Trainer:
+    def __init__(self):
+        self.step, self.every, self.cfg = 0, 40, {{"save_every": 40}}
+
+def train(args, trainer, tick, every=40, accumulate=4, switch=False, steps=200):
+    for epoch in range(3):
+        for i in range(steps):
+            tick()  # the optimizer's step: the line of the tick
+            {condition}
+                {body}
+            trainer.step += 1
+"""
+
+
+class Thing:
+    pass
+
+
+def looked(
+    folder: Path,
+    condition: str,
+    body: str = "evaluate()",
+    *,
+    loop: str = LOOP,
+    ends: tuple[int, ...] = (10,),
+    args: Any = SimpleNamespace(every=40),  # noqa: B008
+) -> list[tuple[list[dict[str, Any]], list[float]]]:
+    """A look at each of these ticks, counted from 0, after a begin at `BEGIN`: the facts, and what is to come."""
+    path = folder / "loop.py"
+    path.write_text(loop.format(condition=condition, body=body))
+    spec = importlib.util.spec_from_file_location("loop", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    work, ticks, found = RareWork(Places(str(folder), str(folder))), iter(range(10**6)), []
+
+    def tick() -> None:
+        number = next(ticks)
+        if number == BEGIN:
+            work.begin()
+        elif number in ends:
+            to_come = work.look(number - BEGIN)
+            found.append((work.facts, to_come))
+
+    module.train(args, module.Trainer(), tick)
+    assert not guard.notes()
+    return found
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "if i % 40 == 0:",
+        "if i % every == 0:",
+        "if i and i % args.every == 0:",
+        "if 0 == i % every or i == steps - 1:",
+        "if not i % every:",
+        "if trainer.step % trainer.every == 0:",
+        "if i % (10 * accumulate) == 0 and epoch >= 0:",
+        "if i % trainer.cfg['save_every'] == 0:",
+        "if epoch > 9:\n                pass\n            elif i % 40 == 0:",
+    ],
+)
+def test_a_condition_comes_true_every_forty_rounds(tmp_path: Path, condition: str) -> None:
+    """It is asked after the tick: at tick 10, 0 of this epoch was before the begin at 3, and 40 lies 30 ahead;
+    what is done there has ended with tick 41.
+    """
+    ((facts, to_come),) = looked(tmp_path, condition)
+    (told,) = facts
+    assert (told["every"], told["seen"], to_come) == (40, False, [31.0])
+    assert told["file"] == str(tmp_path / "loop.py")
+    line = (tmp_path / "loop.py").read_text().splitlines()[told["last_line"] - 1]
+    assert line.strip() == "evaluate()"
+
+
+def test_it_has_come(tmp_path: Path) -> None:
+    """Tick 40 is before the work of that round, tick 41 behind it."""
+    (_, before), (facts, after) = looked(tmp_path, "if i % 40 == 0:", ends=(40, 41))
+    assert before == [1.0] and after == [] and facts[0]["seen"]
+
+
+def test_a_condition_asked_before_the_tick(tmp_path: Path) -> None:
+    """Then tick 40 has it behind it."""
+    before = "if i % 40 == 0:\n                evaluate()\n            tick()\n            if False:"
+    loop = LOOP.replace("            tick()  # the optimizer's step: the line of the tick\n", "")
+    (_, to_come), (facts, after) = looked(tmp_path, before, loop=loop, ends=(39, 40))
+    assert to_come == [2.0] and after == [] and facts[0]["seen"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "body"),
+    [
+        ("if i % 40 == 0:", "print(i)"),  # a line of text: not worth waiting for
+        ("if i % accumulate == 7 and switch:", "evaluate()"),  # never true
+        ("if epoch % 40 == 0:", "evaluate()"),  # the epochs do not rise between these ticks
+        ("if i == 40:", "evaluate()"),
+        ("if (i * 0.5) % 40 == 0:", "evaluate()"),  # no whole number
+        ("if hash(i) % 40 == 0:", "evaluate()"),  # nothing of the script's is run
+        ("if i % 1 == 0:", "evaluate()"),  # in every round
+        ("if i % 40 == 0 and locals():", "evaluate()"),  # the variables may be in its hands
+    ],
+)
+def test_nothing_is_to_come(tmp_path: Path, condition: str, body: str) -> None:
+    ((facts, to_come),) = looked(tmp_path, condition, body)
+    assert facts == [] and to_come == []
+
+
+def test_properties_of_a_script_are_not_asked(tmp_path: Path) -> None:
+    asked = []
+
+    class Arguments:
+        @property
+        def every(self) -> int:
+            asked.append(1)
+            return 40
+
+    ((facts, to_come),) = looked(tmp_path, "if i % args.every == 0:", args=Arguments())
+    assert facts == [] and to_come == [] and len(asked) == 600
+
+
+def test_what_a_script_lets_go_is_gone(tmp_path: Path) -> None:
+    """No copy of its variables is left."""
+    body = "evaluate()\n            thing = args()\n            del thing"
+    made: list[weakref.ref[Thing]] = []
+
+    def make() -> Thing:
+        assert all(thing() is None for thing in made)
+        thing = Thing()
+        made.append(weakref.ref(thing))
+        return thing
+
+    ((facts, _),) = looked(tmp_path, "if i % 40 == 0:", body, args=make)
+    assert len(facts) == 1 and len(made) == 600
+
+
+class Told:
+    """Stands in for what the conditions tell: at each look, what is to come."""
+
+    def __init__(self, *to_come: list[float]) -> None:
+        self.to_come = list(to_come)
+
+    def begin(self) -> None:
+        pass
+
+    def look(self, steps: int) -> list[float]:
+        return self.to_come.pop(0)
+
+
+def lacks(awaited: Awaited, steps: int, may_wait: bool = True) -> bool:
+    return awaited.lacks([10_000_000 * step for step in range(steps + 1)], 10_000_000, may_wait=may_wait)
+
+
+def test_plain_steps_go_on_until_it_has_come() -> None:
+    """15 s are 1,500 steps of 10 ms: what comes in 30.5 and 200 steps is awaited, and not what takes longer."""
+    texts: list[str] = []
+    awaited = Awaited(cast(RareWork, Told([30.5, 1501.0, 200.0], [])), lambda stage: texts.append(stage.text))
+    awaited.begin()
+    assert lacks(awaited, 120) and lacks(awaited, 319) and not lacks(awaited, 320) and not lacks(awaited, 321)
+    assert texts == ["timing plain steps, until what the script does seldom comes"]
+
+
+def test_ranks_that_train_together_wait_for_nothing() -> None:
+    awaited = Awaited(cast(RareWork, Told([30.5])), lambda stage: None)
+    awaited.begin()
+    assert not lacks(awaited, 120, may_wait=False)
