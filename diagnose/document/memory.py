@@ -28,6 +28,7 @@ def _peak(peak: MemoryPeak, seen: MemoryLook, sources: Sources, forward_ms: floa
             )
             for part in peak.parts
         ],
+        curve=_curve(peak),
         holders=[_holder(holder, peak, sources) for holder in peak.holders],
         remedies=[
             model.MemoryRemedy(
@@ -41,6 +42,11 @@ def _peak(peak: MemoryPeak, seen: MemoryLook, sources: Sources, forward_ms: floa
             for remedy in worth
         ],
     )
+
+
+def _curve(peak: MemoryPeak) -> model.MemoryCurve | None:
+    curve = peak.curve
+    return model.MemoryCurve(bytes=curve.bytes, peak=curve.peak, backward=curve.backward) if curve else None
 
 
 def _holder(holder: Holder, peak: MemoryPeak, sources: Sources) -> model.MemoryHolder:

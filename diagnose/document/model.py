@@ -511,6 +511,16 @@ class MemoryRemedy(Struct, kw_only=True):
     costs_ms: Annotated[float | None, _is("What a step takes longer, at most; null if nothing.")] = None
 
 
+class MemoryCurve(Struct, kw_only=True):
+    """What tensors hold over the step of the peak, cut into equal numbers of tensors that come and go."""
+
+    bytes: Annotated[list[int], _is("The most in each part, in order; 200 parts at most.")]
+    peak: Annotated[int, _is("Number of the part with the peak, from 0.")]
+    backward: Annotated[
+        tuple[int, int] | None, _is("First and last part of the backward; null where there is none.")
+    ] = None
+
+
 class MemoryPeak(Struct, kw_only=True):
     """What fills one device's memory when most is held, within two steps that were looked at."""
 
@@ -522,6 +532,7 @@ class MemoryPeak(Struct, kw_only=True):
     remedies: Annotated[
         list[MemoryRemedy], _is("What frees 5 % and more of 256 MiB and more, most first.")
     ] = []
+    curve: Annotated[MemoryCurve | None, _is("Over a step; null where no step was seen.")] = None
 
 
 class Average(Struct, kw_only=True):

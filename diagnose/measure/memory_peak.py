@@ -21,6 +21,7 @@ _OWNED = ("parameters", "gradients", "state")
 _MOST_HOLDERS = 12
 _HOLDS_AT_LEAST = 0.01  # of the tensors: a line that holds less is not worth a row
 _KEPT_LINES = 5
+_FEWEST_EVENTS, _CURVE_PARTS = 4, 200
 # columns of a storage's row (memory.json)
 _BYTES, _BEGIN, _END, _ORIGIN, _DEVICE = range(5)
 
@@ -60,9 +61,21 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """Bytes in tensors over the step of the peak, whose way is counted in tensors that come and go: the most
+    in each of `bytes` equal parts. ``peak``: that part; ``backward``: the first and last one of it, None
+    where there is none.
+    """
+
+    bytes: list[int]
+    peak: int
+    backward: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
 class MemoryPeak:
     """Of one device, bytes. ``parts`` are all that is held, largest first; ``tensors`` leaves out what is in
-    no tensor. ``during``: the part whose line made the peak, or `RAN_OUT`.
+    no tensor. ``during``: the part whose line made the peak, or `RAN_OUT`, when there is no ``curve``.
     """
 
     device: str
@@ -70,6 +83,7 @@ class MemoryPeak:
     parts: list[Part]
     holders: list[Holder]
     during: str
+    curve: Curve | None
 
     @property
     def total(self) -> int:
@@ -245,6 +259,7 @@ class MemoryLook:
             sorted(parts, key=lambda part: -part.bytes),
             list(self._holders(held, step)),
             during,
+            None if self.ran_out else _curve(curve, number, step),
         )
 
     def _step_with(self, number: int) -> _Step:
@@ -302,6 +317,21 @@ class MemoryLook:
         for holder in sorted(found, key=lambda holder: -holder.bytes)[:_MOST_HOLDERS]:
             if holder.bytes >= least:
                 yield holder
+
+
+def _curve(curve: np.ndarray, number: int, step: _Step) -> Curve | None:
+    """``curve``: as `MemoryLook.curve`; ``number``: of the event of the peak."""
+    held = curve[step.begin + 1 : step.end + 2]
+    if not step.begin <= number <= step.end or len(held) < _FEWEST_EVENTS:
+        return None
+    parts = np.array_split(np.arange(step.begin, step.begin + len(held)), min(len(held), _CURVE_PARTS))
+    first = np.asarray([part[0] for part in parts])
+
+    def part_of(event: int) -> int:
+        return int(np.searchsorted(first, event, side="right")) - 1
+
+    backward = (part_of(step.backward), part_of(step.backward_end)) if step.backward >= 0 else None
+    return Curve(np.maximum.reduceat(held, first - step.begin).tolist(), part_of(number), backward)
 
 
 def seen_memory(recording: Recording) -> MemoryLook | None:

@@ -54,24 +54,25 @@ def sentence(peak: MemoryPeak) -> str:
 
 
 def tables(document: Document) -> list[Table]:
-    """Of each device its parts, then its lines."""
-    found = []
-    for peak in document.memory:
-        parts: list[tuple[str, ...]] = [
-            (part.title, size(part.bytes), share(part.share)) for part in peak.parts
-        ]
-        total = sum(part.bytes for part in peak.parts)
-        parts.append(("All", size(total), share(1.0)))
-        found.append(Table(sentence(peak), ("Part", "Size", "Share"), parts, (), named=False))
-        titles = {part.part: part.title for part in peak.parts}
-        holders = [_holder(holder, titles) for holder in peak.holders]
-        columns = ("Line", "What", "Size", "Of the tensors", "Tensors")
-        note = _RAN_OUT_NOTE if peak.during == RAN_OUT else _NOTE
-        found.append(Table("Who holds it", columns, holders, (note,)))
-        if peak.remedies:
-            columns = ("Change", "To", "Tensors then", "Frees", "A step takes longer")
-            lowered = [_remedy(remedy) for remedy in peak.remedies]
-            found.append(Table(_LOWER, columns, lowered, (_LOWER_NOTE,), named=False))
+    return [table for peak in document.memory for table in tables_of(peak)]
+
+
+def tables_of(peak: MemoryPeak) -> list[Table]:
+    """Of a device its parts, then its lines, then what would lower it."""
+    parts: list[tuple[str, ...]] = [(part.title, size(part.bytes), share(part.share)) for part in peak.parts]
+    parts.append(("All", size(sum(part.bytes for part in peak.parts)), share(1.0)))
+    titles = {part.part: part.title for part in peak.parts}
+    holders = [_holder(holder, titles) for holder in peak.holders]
+    columns = ("Line", "What", "Size", "Of the tensors", "Tensors")
+    note = _RAN_OUT_NOTE if peak.during == RAN_OUT else _NOTE
+    found = [
+        Table(sentence(peak), ("Part", "Size", "Share"), parts, (), named=False),
+        Table("Who holds it", columns, holders, (note,)),
+    ]
+    if peak.remedies:
+        columns = ("Change", "To", "Tensors then", "Frees", "A step takes longer")
+        lowered = [_remedy(remedy) for remedy in peak.remedies]
+        found.append(Table(_LOWER, columns, lowered, (_LOWER_NOTE,), named=False))
     return found
 
 

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from diagnose.document.memory import memory_peaks
-from diagnose.measure.memory_peak import Kept, MemoryLook, seen_memory
+from diagnose.measure.memory_peak import Curve, Kept, MemoryLook, seen_memory
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 from diagnose.report import memory
 from diagnose.report.markdown import markdown
 from diagnose.report.page import page
+from diagnose.report.page.memory_curve import memory_drawing
+from diagnose.report.page.strip import LEFT, RIGHT, TOP, WIDTH
 from tests.report import documents
 
 FILE = "/work/train.py"
@@ -127,6 +129,17 @@ def test_a_file_that_is_none_of_ours_is_left_out(damage: dict[str, Any]) -> None
     assert seen_memory(recording) is None
 
 
+def test_the_way_to_the_peak() -> None:
+    """Of the second step: 3054 are there, then 100, 400 and 500 come, 400 go; the loss's 8, the backward's 600
+    and their end, then 8, 500 and 100 go. Nothing is made after the backward, which lasts to the step's end.
+    """
+    (peak,) = MemoryLook(look()).peaks
+    levels = [3154, 3554, 4054, 3654, 3662, 4262, 3662, 3654, 3154, 3054, 3054]
+    assert peak.curve == Curve(levels, 5, (5, 10))
+    gone = {**look(), "ran_out": True}
+    assert MemoryLook(gone).peaks[0].curve is None
+
+
 def test_the_report_says_what_would_lower_it() -> None:
     """A state of a gigabyte: 8 bits a number leave 26 % of it."""
     told = look()
@@ -159,3 +172,14 @@ def test_the_report_shows_it_whole() -> None:
     report = markdown(document)
     assert "<b>What fills memory</b>" in report and "train.py:21" in report
     assert "Tensors hold at most" in page(document, None) and "fc.weight" in page(document, None)
+
+
+def test_the_page_draws_it() -> None:
+    """The peak of 4,262 bytes is as high as the drawing; the backward begins there, at the sixth of eleven."""
+    document = documents.sick()
+    documents.change(document, memory=memory_peaks(MemoryLook(look()), Sources(Recording(Path(), None))))
+    drawing = memory_drawing(document.memory[0])
+    assert drawing is not None and drawing.peak_size == "4.16 KiB"
+    assert drawing.peak == (LEFT + (WIDTH - LEFT - RIGHT) / 2, TOP)
+    assert drawing.backward == (drawing.peak[0], WIDTH - RIGHT)
+    assert "What tensors hold over a step, at most 4.16 KiB" in page(document, None)

@@ -29,6 +29,7 @@ from diagnose.report import (
     verification,
 )
 from diagnose.report.figures import figures
+from diagnose.report.page.memory_curve import memory_drawing
 from diagnose.report.page.passed import passed
 from diagnose.report.page.picture import packed
 from diagnose.report.page.strip import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, strip
@@ -145,6 +146,7 @@ def _environment() -> Environment:
         "findings": findings,
         "operators": operators,
         "memory": memory,
+        "memory_drawing": memory_drawing,
         "devices": devices,
         "say": sentences,
         "gain": savings,
