@@ -34,6 +34,11 @@ def train(args, trainer, tick, every=40, accumulate=4, switch=False, steps=200):
 """
 
 
+@pytest.fixture(autouse=True)
+def no_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_failures", {})
+
+
 class Thing:
     pass
 

@@ -18,7 +18,7 @@ from .cleared import Cleared
 from .guard import guarded
 from .inspection import compiler_in_use
 from .places import Place, Places
-from .tensors import tensors_in
+from .tensors import tensors_near
 
 _WATCHED_AT_MOST = 512  # forwards; a script may call its layers one by one
 _OUTPUTS_AT_MOST = 8
@@ -68,11 +68,11 @@ class GraphUse:
     @guarded("watching what is built for autograd")
     def built(self, model: nn.Module, place: Place, given: Any, output: Any) -> None:
         # what is given may be trained through the model: then its backward is needed, whoever clears what
-        is_end = not any(tensor.requires_grad for tensor in tensors_in(given))
+        is_end = not any(tensor.requires_grad for tensor in tensors_near(given))
         graph = _Graph(self, place, weakref.ref(model) if is_end else None)
         nodes = [
             tensor.grad_fn
-            for tensor, _ in zip(tensors_in((output,)), range(_OUTPUTS_AT_MOST), strict=False)
+            for tensor, _ in zip(tensors_near((output,)), range(_OUTPUTS_AT_MOST), strict=False)
             if tensor.grad_fn is not None
         ]
         for node in nodes:

@@ -31,7 +31,7 @@ from .marks import Observer
 from .places import NOWHERE, Place, Places
 from .same_inputs import SameInputs
 from .sequences import Sequences
-from .tensors import tensors_in
+from .tensors import tensors_near
 
 _TYPES_AT_MOST = 10
 
@@ -77,7 +77,7 @@ class CallCounts(Observer):
         if id(module) not in self._models and next(module.parameters(), None) is not None:
             self._models[id(module)] = weakref.ref(module), defined_at(module, frame, self._places)
         if id(module) in self._models:
-            given = list(tensors_in((*args[1:], *kwargs.values())))
+            given = list(tensors_near((*args[1:], *kwargs.values())))
             if given and given[0].dim():
                 self._shapes[id(module), tuple(given[0].shape)] += 1
             with contextlib.suppress(Exception):  # a kind of tensor that does not tell its size

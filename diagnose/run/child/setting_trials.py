@@ -26,7 +26,7 @@ from .machine import usable_cores
 from .models import CallCounts
 from .patching import Patches
 from .schedule import SECOND
-from .tensors import tensors_in
+from .tensors import tensors_near
 
 _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 4, 16
 _ENOUGH_NS = 3 * SECOND // 2  # of one trial with enough pairs
@@ -356,7 +356,7 @@ class _NoGradients:
 
     def _without(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def forward(*args: Any, **kwargs: Any) -> Any:
-            given = tensors_in((*args[1:], *kwargs.values())) if self._off else ()
+            given = tensors_near((*args[1:], *kwargs.values())) if self._off else ()
             if not self._off or any(tensor.requires_grad for tensor in given):
                 return original(*args, **kwargs)
             with torch.no_grad():

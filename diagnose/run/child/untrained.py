@@ -18,7 +18,7 @@ from torch.optim.optimizer import Optimizer
 from .guard import guarded
 from .marks import mark
 from .places import Places
-from .tensors import tensors_in
+from .tensors import tensors_near
 
 
 class Untrained:
@@ -63,7 +63,7 @@ class Untrained:
     @guarded("marking a module that nobody trains")
     def _begins(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
         """What comes before may be trained through it: then its backward is needed, and no mark is made."""
-        given = tensors_in((*args, *kwargs.values()))
+        given = tensors_near((*args, *kwargs.values()))
         if not torch.is_grad_enabled() or any(tensor.requires_grad for tensor in given):
             self._opened.append(None)
             return
