@@ -85,7 +85,8 @@ def result_document(
         key_averages=_averages(recording),
         metrics={name: _metric(measured, name) for name in sorted(METRICS)},
         notes=[
-            *_plain_notes(*recording.notes, *_rank_notes(recording), *unseen_work(recording, sources)),
+            *_plain_notes(*recording.notes, *_rank_notes(recording)),
+            *unseen_work(recording, sources),
             *_trace_notes(recording),
             *gpu_notes(measured),
         ],

@@ -5,17 +5,19 @@ from __future__ import annotations
 from diagnose.document.text import count
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
+from diagnose.trace.notes import UNSEEN_WORK, Note
 
 _MOST = 3
 
 
-def unseen_work(recording: Recording, sources: Sources) -> list[str]:
-    """A sentence for each of the loop's conditions that came true in no plain step."""
+def unseen_work(recording: Recording, sources: Sources) -> list[Note]:
+    """One for each of the loop's conditions that came true in no plain step."""
     unseen = [told for told in recording.facts.get("rare_work") or [] if not told["seen"]]
     return [
-        f"`{sources.line(told['file'], told['line']).strip()}` "
-        f"({sources.shown(told['file'])}:{told['line']}) comes true every {count(told['every'])} steps, and "
-        "did in none that was timed: what it does then is in no number here. Record once with a smaller "
-        "number to see its cost."
+        Note(
+            UNSEEN_WORK,
+            f"What {sources.shown(told['file'])}:{told['line']} does every {count(told['every'])} steps is "
+            "in no number here, for it came in none that was timed: record once with a smaller number.",
+        )
         for told in sorted(unseen, key=lambda told: told["every"])[:_MOST]
     ]

@@ -26,6 +26,7 @@ from diagnose.document.queries import (
 )
 from diagnose.document.stored import to_json
 from diagnose.report import account, sentences, throughput
+from diagnose.trace.notes import UNSEEN_WORK
 
 JSON_FILE, MARKDOWN_FILE = "brief.json", "brief.md"
 MOST_TOKENS = 2_000
@@ -213,6 +214,7 @@ def _not_known(document: Document) -> list[str]:
     """What most rules lack first; without what nothing would record."""
     missing = [f"savings: {document.prediction_missing}"] if document.prediction_missing else []
     by_rules = sorted(lacking(document).items(), key=lambda item: -len(item[1]))
+    missing += [note.text for note in document.notes if note.code == UNSEEN_WORK]
     return missing + [
         f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}: {reason}; {option} would record it"
         for (reason, option), rules in by_rules

@@ -24,6 +24,7 @@ from diagnose.report import account, sentences, throughput, verification
 from diagnose.report.fitting import Block, fitted
 from diagnose.report.patch import FILE as FIXES
 from diagnose.report.patch import first_change
+from diagnose.trace.notes import UNSEEN_WORK, Note
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,9 +62,14 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
             *_ledger(document, width),
             Block(_paragraph(" · ".join(throughput.told(document)), width), least=0, weight=2),
             Block(_paragraph(fastest, width), least=0, weight=3),
+            *(Block(_paragraph(note.text, width), least=0, weight=3) for note in _unseen(document)),
         ],
     ]
     _print(paragraphs, _pointers(document, out), console)
+
+
+def _unseen(document: Document) -> list[Note]:
+    return [note for note in document.notes if note.code == UNSEEN_WORK][:1]
 
 
 def print_verification(document: Document, out: Path, console: Console) -> None:

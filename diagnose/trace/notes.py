@@ -11,6 +11,7 @@ HOST_AHEAD = "host-ahead"
 CUT_OFF = "cut-off"
 DAMAGED = "damaged"
 MERGED = "merged"
+UNSEEN_WORK = "unseen-work"
 
 
 class Note(Struct, frozen=True):

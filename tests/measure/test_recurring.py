@@ -216,8 +216,8 @@ def test_what_came_in_no_step_is_told(tmp_path: Path) -> None:
     recording = Recording(
         source=tmp_path, timeline=None, run={"cwd": str(tmp_path)}, facts={"rare_work": [told]}
     )
-    (sentence,) = unseen_work(recording, Sources(recording))
-    assert sentence.startswith("`if step % every == 0:` (train.py:2) comes true every 5,000 steps")
+    (note,) = unseen_work(recording, Sources(recording))
+    assert note.text.startswith("What train.py:2 does every 5,000 steps is in no number here")
     recording.facts["rare_work"][0]["seen"] = True
     assert unseen_work(recording, Sources(recording)) == []
 

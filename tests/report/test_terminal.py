@@ -11,8 +11,10 @@ from rich.console import Console
 
 from diagnose.document.model import Patch, Written
 from diagnose.report import sentences
+from diagnose.report.brief import brief
+from diagnose.report.markdown import markdown
 from diagnose.report.terminal import HEIGHT, print_headline, print_summary, print_verification
-from diagnose.trace.notes import GPU_UNRECORDED
+from diagnose.trace.notes import GPU_UNRECORDED, UNSEEN_WORK
 
 from . import documents
 from .documents import HOSTILE_NAMES, Document, change, changed, note
@@ -320,3 +322,11 @@ def test_one_of_many_traces_gets_two_lines() -> None:
     first, second = stream.getvalue().splitlines()
     assert first.startswith("train.py: Input loading without workers: 33 % of each step")
     assert second == "  out/a/report.html"
+
+
+def test_what_came_in_no_step_is_told() -> None:
+    document = documents.sick()
+    sentence = "What train.py:41 does every 500 steps is in no number here."
+    change(document, notes=[*document.notes, note(sentence, UNSEEN_WORK)])
+    assert sentence in " ".join(summary(document).split())
+    assert sentence in markdown(document) and sentence in brief(document).not_known
