@@ -16,8 +16,12 @@ def unseen_work(recording: Recording, sources: Sources) -> list[Note]:
     return [
         Note(
             UNSEEN_WORK,
-            f"What {sources.shown(told['file'])}:{told['line']} does every {count(told['every'])} steps is "
-            "in no number here, for it came in none that was timed: record once with a smaller number.",
+            f"What {sources.shown(told['file'])}:{told['line']} does {_when(told['every'])} is in no number "
+            "here, for it came in no step that was timed: record once where it comes sooner.",
         )
-        for told in sorted(unseen, key=lambda told: told["every"])[:_MOST]
+        for told in sorted(unseen, key=lambda told: told["every"] or 0)[:_MOST]
     ]
+
+
+def _when(every: int | None) -> str:
+    return f"every {count(every)} steps" if every else "after each epoch"

@@ -13,7 +13,7 @@ import pytest
 from diagnose.run.child import guard
 from diagnose.run.child.awaited import Awaited
 from diagnose.run.child.places import Places
-from diagnose.run.child.rare_work import RareWork
+from diagnose.run.child.rare_work import Coming, RareWork
 
 BEGIN = 3
 LOOP = """
@@ -23,6 +23,9 @@ def evaluate():
 class Trainer:
     def __init__(self):
         self.step, self.every, self.cfg = 0, 40, {{"save_every": 40}}
+
+    def eval(self):
+        pass
 
 def train(args, trainer, tick, every=40, accumulate=4, switch=False, steps=200):
     for epoch in range(3):
@@ -51,6 +54,7 @@ def looked(
     loop: str = LOOP,
     ends: tuple[int, ...] = (10,),
     args: Any = SimpleNamespace(every=40),  # noqa: B008
+    left: int | None = None,
 ) -> list[tuple[list[dict[str, Any]], list[float]]]:
     """A look at each of these ticks, counted from 0, after a begin at `BEGIN`: the facts, and what is to come."""
     path = folder / "loop.py"
@@ -64,11 +68,12 @@ def looked(
     def tick() -> None:
         number = next(ticks)
         if number == BEGIN:
-            work.begin()
+            work.begin(left)
         elif number in ends:
-            to_come = work.look(number - BEGIN)
+            to_come = [coming.in_steps for coming in work.look(number - BEGIN, left)]
             found.append((work.facts, to_come))
 
+    tick.step = tick  # type: ignore[attr-defined]
     module.train(args, module.Trainer(), tick)
     assert not guard.notes()
     return found
@@ -86,6 +91,7 @@ def looked(
         "if i % (10 * accumulate) == 0 and epoch >= 0:",
         "if i % trainer.cfg['save_every'] == 0:",
         "if epoch > 9:\n                pass\n            elif i % 40 == 0:",
+        "trainer.eval()\n            if i % every == 0:",
     ],
 )
 def test_a_condition_comes_true_every_forty_rounds(tmp_path: Path, condition: str) -> None:
@@ -118,6 +124,7 @@ def test_a_condition_asked_before_the_tick(tmp_path: Path) -> None:
     ("condition", "body"),
     [
         ("if i % 40 == 0:", "print(i)"),  # a line of text: not worth waiting for
+        ("if i % 40 == 0:", "trainer.eval()"),  # a switch
         ("if i % accumulate == 7 and switch:", "evaluate()"),  # never true
         ("if epoch % 40 == 0:", "evaluate()"),  # the epochs do not rise between these ticks
         ("if i == 40:", "evaluate()"),
@@ -160,33 +167,102 @@ def test_what_a_script_lets_go_is_gone(tmp_path: Path) -> None:
     assert len(facts) == 1 and len(made) == 600
 
 
+EPOCHS = """
+def evaluate():
+    pass
+
+class Trainer:
+    step = 0
+
+def train(args, trainer, tick, epochs=3, batches=tuple(range(50))):
+    {condition}
+        for i, batch in enumerate(batches):
+            tick()
+        trainer.step += 1
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    "body", ["evaluate()", "if epochs:\n            evaluate()", "with open(__file__):\n            pass"]
+)
+def test_what_comes_after_each_epoch(tmp_path: Path, body: str) -> None:
+    """Of fifty steps. At tick 10, 39 of them are to come, and what is done then has ended with tick 50; two
+    epochs follow.
+    """
+    looks = looked(tmp_path, "for epoch in range(epochs):", body, loop=EPOCHS, ends=(10, 49, 50, 57, 110))
+    assert [to_come for _, to_come in looks] == [[40.0], [1.0], [], [], []]
+    assert [facts[0]["seen"] for facts, _ in looks] == [False, False, True, True, True]
+    assert {facts[0]["every"] for facts, _ in looks} == {50} and all(len(facts) == 1 for facts, _ in looks)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "print(epoch)",
+        "if epoch % 2 == 0:\n            evaluate()",
+        "if not epochs:\n            evaluate()",
+        "if epochs is None:\n            evaluate()",
+    ],
+)
+def test_nothing_comes_after_each_epoch(tmp_path: Path, body: str) -> None:
+    assert looked(tmp_path, "for epoch in range(epochs):", body, loop=EPOCHS) == [([], [])]
+
+
+def test_a_loader_tells_how_many_steps_are_left(tmp_path: Path) -> None:
+    """Where the loop does not: 20 were left at the begin and at tick 10, so another epoch had begun."""
+    loop = EPOCHS.replace("enumerate(batches)", "zip(range(50), batches)")
+    ((facts, to_come),) = looked(tmp_path, "for epoch in range(epochs):", loop=loop, left=20)
+    assert to_come == [] and facts[0]["seen"] and facts[0]["every"] is None
+
+
+def test_a_loop_over_optimizers_is_no_epoch(tmp_path: Path) -> None:
+    loop = EPOCHS.replace(
+        "            tick()\n        trainer",
+        "            for _ in range(1):\n                tick.step()\n        trainer",
+    )
+    assert loop != EPOCHS
+    ((_, to_come),) = looked(tmp_path, "for epoch in range(epochs):", loop=loop)
+    assert to_come == [40.0]
+
+
 class Told:
-    """Stands in for what the conditions tell: at each look, what is to come."""
+    """Stands in for what the source tells: at each look, what is to come."""
 
-    def __init__(self, *to_come: list[float]) -> None:
-        self.to_come = list(to_come)
+    def __init__(self, *coming: list[Coming]) -> None:
+        self.coming = list(coming)
 
-    def begin(self) -> None:
+    def begin(self, left: int | None) -> None:
         pass
 
-    def look(self, steps: int) -> list[float]:
-        return self.to_come.pop(0)
+    def look(self, steps: int, left: int | None) -> list[Coming]:
+        return self.coming.pop(0)
 
 
-def lacks(awaited: Awaited, steps: int, may_wait: bool = True) -> bool:
-    return awaited.lacks([10_000_000 * step for step in range(steps + 1)], 10_000_000, may_wait=may_wait)
+def lacks(awaited: Awaited, steps: int, *, may_wait: bool = True, is_first: bool = False) -> bool:
+    begins_ns = [10_000_000 * step for step in range(steps + 1)]
+    return awaited.lacks(begins_ns, 10_000_000, None, may_wait=may_wait, is_first=is_first)
+
+
+def awaited_by(*coming: list[Coming], texts: list[str] | None = None) -> Awaited:
+    said = [] if texts is None else texts
+    awaited = Awaited(cast(RareWork, Told(*coming)), lambda stage: said.append(stage.text))
+    awaited.begin(None)
+    return awaited
 
 
 def test_plain_steps_go_on_until_it_has_come() -> None:
     """15 s are 1,500 steps of 10 ms: what comes in 30.5 and 200 steps is awaited, and not what takes longer."""
     texts: list[str] = []
-    awaited = Awaited(cast(RareWork, Told([30.5, 1501.0, 200.0], [])), lambda stage: texts.append(stage.text))
-    awaited.begin()
+    awaited = awaited_by([Coming(30.5, 0), Coming(1501, 0), Coming(200, 0)], [], texts=texts)
     assert lacks(awaited, 120) and lacks(awaited, 319) and not lacks(awaited, 320) and not lacks(awaited, 321)
     assert texts == ["timing plain steps, until what the script does seldom comes"]
 
 
 def test_ranks_that_train_together_wait_for_nothing() -> None:
-    awaited = Awaited(cast(RareWork, Told([30.5])), lambda stage: None)
-    awaited.begin()
-    assert not lacks(awaited, 120, may_wait=False)
+    assert not lacks(awaited_by([Coming(30.5, 0)]), 120, may_wait=False)
+
+
+@pytest.mark.parametrize(("then", "waits"), [(63, False), (64, True)])
+def test_a_script_that_may_end_is_recorded_first(then: int, waits: bool) -> None:
+    assert lacks(awaited_by([Coming(30.5, then)]), 120, is_first=True) is waits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,3 +83,14 @@ def test_a_log_with_more_ticks_than_room_keeps_the_first(tmp_path: Path) -> None
 def test_a_damaged_log_is_no_log(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / FILE).write_bytes(damage)
     assert read_ticks(str(tmp_path)) is None
+
+
+def test_plain_steps_go_on_until_an_epochs_validation_has_come(run_script: Run) -> None:
+    """Steps of 2 ms: 1.2 s of them end before the 700 of an epoch do."""
+    run = run_script("validates", steps=None)
+    (plain,) = (phase for phase in run.steps["phases"] if phase["name"] == "plain")
+    (work,) = run.json("rank0/facts.json")["rare_work"]
+    assert (work["line"], work["seen"]) == (29, True)
+    longest_ns = max(end - begin for begin, end in itertools.pairwise(plain["tick_ns"]))
+    assert longest_ns >= 100_000_000 and len(plain["tick_ns"]) > 600
+    assert {"timeline", "detail"} <= {phase["name"] for phase in run.steps["phases"]}

@@ -116,7 +116,7 @@ def every(work: Recurring, measured: Measured) -> int | None:
 def _by_variables(work: Recurring, measured: Measured) -> int | None:
     file, line, *_ = work.calls[0]
     for told in measured.recording.facts.get("rare_work") or []:
-        if told["file"] == file and told["line"] <= line <= told["last_line"]:
+        if told["every"] and told["file"] == file and told["line"] <= line <= told["last_line"]:
             return int(told["every"])
     return None
 

@@ -235,10 +235,13 @@ class Phases:
         """Ranks that wait for each other all go through one."""
         if self._coordinator.spread or not self._coordinator.alone:
             return [self._full_round]
-        ticks_left = self._facts.ticks_left(self._ticks)
-        steps_left = ticks_left // self._period if ticks_left is not None else None
         unrecorded = self._plain_first and self._activities.in_use
-        return schedule.rounds(self._full_round, steps_left, self._pace_ns(), unrecorded=unrecorded)
+        return schedule.rounds(self._full_round, self._steps_left(), self._pace_ns(), unrecorded=unrecorded)
+
+    def _steps_left(self) -> int | None:
+        """That the DataLoader has, at least; None where nobody knows."""
+        ticks_left = self._facts.ticks_left(self._ticks)
+        return ticks_left // self._period if ticks_left is not None else None
 
     def _settled(self, enough: int) -> bool:
         timed = not self._coordinator.spread
@@ -321,7 +324,7 @@ class Phases:
 
     def _begin(self, name: str, number: int, now_ns: int) -> None:
         synchronize(self._activities.device)
-        self._keep_phase()
+        self._keep_phase(is_whole=len(self._rounds) == 1)
         self._name, self._first_tick, self._tick_ns = name, number, [now_ns]
         budget = self._rounds[0][name]
         is_short = len(self._rounds) > 1
@@ -333,7 +336,7 @@ class Phases:
             self._begin_recording(name, number)
         elif name == "plain":
             self._facts.plain.begin()
-            self._awaited.begin()
+            self._awaited.begin(self._steps_left())
             if self._activities.device:
                 self._after_session = self._activities.has_device
                 self._device_ticks.begin()
@@ -369,7 +372,13 @@ class Phases:
             # ranks that train together wait for nothing: each would wait for something else
             may_wait = budget.least_ns > 0 and self._coordinator.alone
             begins_ns = self._tick_ns[:: self._period]
-            used_up = not self._awaited.lacks(begins_ns, self._pace_ns(), may_wait=may_wait)
+            used_up = not self._awaited.lacks(
+                begins_ns,
+                self._pace_ns(),
+                self._steps_left(),
+                may_wait=may_wait,
+                is_first=not self._results.holds("timeline", cold=False),
+            )
         return self._coordinator.ends(self._clock, self._name, self._period, lambda: used_up)
 
     @property
@@ -532,7 +541,7 @@ class Phases:
         """In a forked child nothing is tried."""
         self._trials.end()
 
-    def _keep_phase(self) -> None:
+    def _keep_phase(self, *, is_whole: bool = False) -> None:
         self._wakes_ns = 0
         self._parts.end()
         self._facts.plain.end((len(self._tick_ns) - 1) // self._period)
@@ -544,7 +553,7 @@ class Phases:
                 "tick_ns": self._tick_ns,
             } | self._on_devices()
             self._tick_ns = []
-            self._update().keep(phase)
+            self._update().keep(phase, is_whole=is_whole)
 
     def _on_devices(self) -> dict[str, Any]:
         """What the devices tell of the ticks of the plain phase."""

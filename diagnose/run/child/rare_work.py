@@ -1,108 +1,129 @@
-"""What the training loop does in some rounds only, as its conditions say: `if step % eval_every == 0:`.
+"""What the script does in some steps only, as the source of its loops says: under `if step % 50 == 0:`, and
+between two rounds of the loop around the training loop.
 
-A validation every 500 steps lies in no short recording. The condition stands in the source, its numbers in
-the variables of the loop, so it is known when it comes true next.
+A validation every 500 steps lies in no short recording. The source tells of it, and the loops' variables hold
+the numbers, so it is known when it comes next.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-import linecache
+import contextlib
 import math
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
+from .frame_values import Unknown, is_false, variables_of, whole_number
 from .guard import guarded
+from .loop_source import Loop, holds, loops_around, name_of, parsed, remainders, round_of, within
 from .places import Places
 
-_LONGEST = 1 << 20  # characters of a file that is parsed
 _FRAMES_AT_MOST = 30
 _CONDITIONS_AT_MOST = 50
-# a function that names one of these may hold the dictionary of its variables, which must not change
-_HOLDS_LOCALS = {"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "f_locals"}
 # names of functions that do more than to print a line
 _HEAVY = re.compile(
     r"(?<![a-z])(eval|valid|val(?![a-z])|test)|Eval|Valid|Test|(?i:save|dump|sampl|generat|predict|plot|checkpoint)"
 )
+_OF_OPTIMIZERS = {"step", "zero_grad", "update", "unscale_", "clip_grad_norm_", "parameters"}
 
 
-class _Unknown(Exception):
-    """What an expression is worth cannot be told without running it."""
+class Coming(NamedTuple):
+    """What will have been done in so many steps, and how many follow for sure."""
+
+    in_steps: float
+    then_steps: float
 
 
 @dataclass(frozen=True)
-class _Condition:
-    """`count % modulus == rest`, true or not in a round of a loop in ``code``; its body lies in these lines.
-    ``together``: what has to be true besides.
-    """
+class _Work:
+    """Lines of a loop in ``code`` that not all rounds run."""
 
     code: CodeType
     file: str
     line: int
     last_line: int
+
+
+@dataclass(frozen=True)
+class _Condition(_Work):
+    """`count % modulus == rest`; ``together``: what has to be true besides."""
+
     count: ast.expr
     modulus: ast.expr
     rest: ast.expr
     together: tuple[ast.expr, ...]
 
 
+class _Place(NamedTuple):
+    """A loop, and the frame of the code that it is in."""
+
+    loop: Loop
+    frame: FrameType
+
+
 class RareWork:
-    """`begin` at a tick, then `look` at a later one, both in the thread that trains."""
+    """`begin` at a tick, then `look` at later ones, in the thread that trains.
+
+    ``left``: steps that the DataLoader has left at least, None where nobody knows.
+    """
 
     def __init__(self, places: Places) -> None:
         self._places = places
         self._counts: dict[_Condition, int] = {}  # at the begin
+        self._epoch = _Epoch([], None)
         self.facts: list[dict[str, Any]] = []
 
     @guarded("reading the conditions of the training loop")
-    def begin(self) -> None:
+    def begin(self, left: int | None) -> None:
         self._counts = {}
-        for frame in self._frames():
+        frames = list(self._frames())
+        for frame in frames:
             for condition in self._conditions(frame):
-                try:
-                    self._counts[condition] = _value(condition.count, _variables(frame))
-                except _Unknown:
-                    continue
                 if len(self._counts) >= _CONDITIONS_AT_MOST:
-                    return
+                    break
+                try:
+                    self._counts[condition] = whole_number(condition.count, variables_of(frame))
+                except Unknown:
+                    continue
+        self._epoch = _Epoch(self._loops(frames), left)
 
-    def look(self, steps: int) -> list[float]:
-        """In how many steps each of what was not done since the begin, so many steps ago, will have been
-        done. Fills `facts`.
-        """
-        return self._look(steps) or []
+    def look(self, steps: int, left: int | None) -> list[Coming]:
+        """What was not done since the begin, so many steps ago. Fills `facts`."""
+        return self._look(steps, left) or []
 
     @guarded("reading the conditions of the training loop")
-    def _look(self, steps: int) -> list[float]:
-        frames = {frame.f_code: frame for frame in self._frames()}
-        found: list[dict[str, Any]] = []
-        to_come: list[float] = []
+    def _look(self, steps: int, left: int | None) -> list[Coming]:
+        frames = list(self._frames())
+        around = self._loops(frames)
+        epoch = self._epoch
+        epoch.look(around, left, steps)
+        by_code = {frame.f_code: frame for frame in frames}
+        self.facts, coming = [], []
         for condition, first in self._counts.items():
-            frame = frames.get(condition.code)
+            frame = by_code.get(condition.code)
             if frame is None:
                 continue
             try:
                 rhythm = _Rhythm(condition, first, frame, steps)
-            except _Unknown:
+            except Unknown:
                 continue
-            found.append(
-                {
-                    "file": condition.file,
-                    "line": condition.line,
-                    "last_line": condition.last_line,
-                    "every": rhythm.every,
-                    "seen": rhythm.was_seen,
-                }
-            )
+            self._tell(condition, rhythm.every, rhythm.was_seen)
             if not rhythm.was_seen:
-                to_come.append(rhythm.next_in)
-        self.facts = found
-        return to_come
+                coming.append(Coming(rhythm.next_in, epoch.steps_left - rhythm.next_in))
+        between = list(self._between(around))
+        for work in between:
+            self._tell(work, epoch.every, epoch.was_seen)
+        if between and epoch.ends_in is not None and not epoch.was_seen:
+            coming.append(Coming(epoch.ends_in, epoch.steps_left - epoch.ends_in))
+        return coming
+
+    def _tell(self, work: _Work, every: int | None, was_seen: bool) -> None:
+        told = {"file": work.file, "line": work.line, "last_line": work.last_line}
+        self.facts.append(told | {"every": every, "seen": was_seen})
 
     def _frames(self) -> Iterator[FrameType]:
         """Of the script, from the innermost outwards."""
@@ -114,24 +135,51 @@ class RareWork:
                 yield frame
             frame = frame.f_back
 
+    def _body(self, frame: FrameType) -> list[ast.stmt]:
+        return parsed(self._places.user_file(frame.f_code.co_filename), frame.f_code)
+
+    def _loops(self, frames: list[FrameType]) -> list[_Place]:
+        """The training loop and those around it."""
+        return [
+            _Place(loop, frame)
+            for frame in frames
+            for loop in reversed(list(loops_around(self._body(frame), frame.f_lineno or -1)))
+            if not _only_steps(loop)
+        ]
+
     def _conditions(self, frame: FrameType) -> Iterator[_Condition]:
         """Of the loops around the line that runs, and not of what it runs in itself."""
         file, line = self._places.user_file(frame.f_code.co_filename), frame.f_lineno or -1
-        for node in _in_loops_around(_parsed(file, frame.f_code), line):
-            if not isinstance(node, ast.If) or _holds(node.body, line):
-                continue
-            if any(self._is_heavy(statement, frame) for statement in node.body):
+        outermost = next(loops_around(self._body(frame), line), None)
+        for node in within(*outermost.body) if outermost else ():
+            if isinstance(node, ast.If) and not holds(node.body, line) and self._is_heavy(node.body, frame):
                 last_line = node.body[-1].end_lineno or node.lineno
-                for remainder in _remainders(node.test):
+                for remainder in remainders(node.test):
                     yield _Condition(frame.f_code, file, node.lineno, last_line, *remainder)
 
-    def _is_heavy(self, statement: ast.stmt, frame: FrameType) -> bool:
-        """Whether it may take long: it loops, opens a context, or calls more than prints a line."""
-        for node in ast.walk(statement):
+    def _between(self, around: list[_Place]) -> Iterator[_Work]:
+        """What each round of the loop around the training loop does besides."""
+        if len(around) < 2:
+            return
+        loop, frame = around[1]
+        file, line = self._places.user_file(frame.f_code.co_filename), frame.f_lineno or -1
+        for statement in loop.body:
+            if holds([statement], line) or not self._is_heavy([statement], frame):
+                continue
+            if isinstance(statement, ast.If) and (
+                any(remainders(statement.test)) or _is_off(statement.test, frame)
+            ):
+                continue  # only after some of the rounds
+            yield _Work(frame.f_code, file, statement.lineno, statement.end_lineno or statement.lineno)
+
+    def _is_heavy(self, statements: list[ast.stmt], frame: FrameType) -> bool:
+        """Whether they may take long: a loop, a context, or a call of more than what prints a line."""
+        for node in within(*statements):
             if isinstance(node, (ast.For, ast.While, ast.With)):
                 return True
             if isinstance(node, ast.Call) and (
-                _HEAVY.search(_name(node.func)) or self._is_users(node.func, frame)
+                (_HEAVY.search(name_of(node.func)) and name_of(node.func) != "eval")
+                or self._is_users(node.func, frame)
             ):
                 return True
         return False
@@ -143,20 +191,33 @@ class RareWork:
         return isinstance(called, FunctionType) and bool(self._places.user_file(called.__code__.co_filename))
 
 
+def _only_steps(loop: Loop) -> bool:
+    """A loop over optimizers, within a round of the training loop."""
+    called = {name_of(node.func) for node in within(*loop.body) if isinstance(node, ast.Call)}
+    return called <= _OF_OPTIMIZERS
+
+
+def _is_off(test: ast.expr, frame: FrameType) -> bool:
+    try:
+        return is_false(test, variables_of(frame))
+    except Unknown:
+        return False
+
+
 class _Rhythm:
-    """How often a condition comes true. Raises _Unknown where its numbers do not tell, or do not rise."""
+    """How often a condition comes true. Raises Unknown where its numbers do not tell, or do not rise."""
 
     def __init__(self, condition: _Condition, first: int, frame: FrameType, steps: int) -> None:
-        variables = _variables(frame)
-        if any(_is_false(other, variables) for other in condition.together):
-            raise _Unknown
+        variables = variables_of(frame)
+        if any(is_false(other, variables) for other in condition.together):
+            raise Unknown
         now, modulus, rest = (
-            _value(expression, variables)
+            whole_number(expression, variables)
             for expression in (condition.count, condition.modulus, condition.rest)
         )
         rise = (now - first) / steps  # of the count, a step
         if rise <= 0 or modulus < 2:
-            raise _Unknown
+            raise Unknown
         # a condition after the line of the tick is asked with the number that this line saw
         asked_later = condition.line > (frame.f_lineno or -1)
         done = math.floor((now - asked_later - rest) / modulus)
@@ -165,134 +226,49 @@ class _Rhythm:
         self.next_in = ((done + 1) * modulus + rest - now) / rise + 1
 
 
-def _parsed(file: str, code: CodeType) -> list[ast.stmt]:
-    """The body of what the code is of, empty where it cannot be read."""
-    source = "".join(linecache.getlines(file))
-    if not 0 < len(source) <= _LONGEST:
-        return []
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return []
-    if code.co_name == "<module>":
-        return tree.body
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
-            begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if begin == code.co_firstlineno:
-                return node.body
-    return []
+class _Epoch:
+    """How far the training loop is: by its own count, else by what its DataLoader has left.
+
+    ``every``: its steps, None where that is not known. ``ends_in``: steps until what comes after it is done.
+    ``steps_left``: of the script, at least.
+    """
+
+    def __init__(self, around: list[_Place], left: int | None) -> None:
+        self._begin, self._begin_left = _rounds(around), left
+        self.every: int | None = None
+        self.ends_in: float | None = None
+        self.steps_left, self.was_seen = 0.0, False
+
+    def look(self, around: list[_Place], left: int | None, steps: int) -> None:
+        """So many steps after the begin."""
+        (first, _), (outer_first, _) = self._begin
+        (now, total), (outer, outer_total) = _rounds(around)
+        if now is not None and total is not None and first is not None:
+            epochs = outer - outer_first if outer is not None and outer_first is not None else 0
+            self.was_seen = self.was_seen or epochs > 0 or now < first
+            risen = epochs * total + now - first
+            if risen > 0 and (epochs or steps < total):  # else nobody knows how many epochs that were
+                self.every = round(total * steps / risen)
+                self.ends_in = (total - 1 - now) * steps / risen + 1
+        elif left is not None:
+            self.was_seen = self.was_seen or (
+                self._begin_left is not None and left > self._begin_left - steps
+            )
+            self.ends_in = left + 1.0
+        in_this = self.ends_in or 0.0
+        to_come = outer_total - 1 - outer if outer is not None and outer_total is not None else 0
+        self.steps_left = in_this + to_come * (self.every or in_this)
 
 
-def _in_loops_around(statements: list[ast.stmt], line: int) -> Iterator[ast.AST]:
-    """All that is in the outermost loop around a line."""
-    for node in _within(*statements):
-        if isinstance(node, (ast.For, ast.While, ast.AsyncFor)) and _holds(node.body, line):
-            return _within(*node.body)
-    return iter(())
+_Rounds = tuple[tuple[int | None, int | None], tuple[int | None, int | None]]
 
 
-def _within(*nodes: ast.AST) -> Iterator[ast.AST]:
-    """These and all that is in them, but for functions and classes."""
-    for node in nodes:
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield node
-            yield from _within(*ast.iter_child_nodes(node))
-
-
-def _holds(body: list[ast.stmt], line: int) -> bool:
-    return bool(body) and body[0].lineno <= line <= (body[-1].end_lineno or -1)
-
-
-def _remainders(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, ast.expr, tuple[ast.expr, ...]]]:
-    """`a % b == c`, also `not a % b`, with what has to be true at the same time."""
-    if isinstance(test, ast.BoolOp):
-        for part in test.values:
-            others = tuple(other for other in test.values if other is not part)
-            for count, modulus, rest, together in _remainders(part):
-                yield count, modulus, rest, (*together, *(others if isinstance(test.op, ast.And) else ()))
-    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        if isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod):
-            yield test.operand.left, test.operand.right, ast.Constant(0), ()
-    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-        sides = test.left, test.comparators[0]
-        for side, rest in (sides, sides[::-1]):
-            if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod):
-                yield side.left, side.right, rest, ()
-
-
-def _name(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-def _variables(frame: FrameType) -> dict[str, Any]:
-    """What its names stand for. Raises _Unknown where to ask would change something of the script's."""
-    code = frame.f_code
-    if not code.co_flags & inspect.CO_OPTIMIZED:
-        return {**frame.f_globals, **frame.f_locals}
-    if sys.gettrace() is not None or not _HOLDS_LOCALS.isdisjoint((*code.co_names, *code.co_varnames)):
-        raise _Unknown
-    local = frame.f_locals
-    found = {**frame.f_globals, **local}
-    if sys.version_info < (3, 13):
-        local.clear()  # this copy would keep what the script lets go
-    return found
-
-
-def _value(expression: ast.expr, variables: dict[str, Any]) -> int:
-    """Raises _Unknown for all but whole numbers."""
-    value = _read(expression, variables)
-    if type(value) is not int:
-        raise _Unknown
-    return value
-
-
-def _is_false(expression: ast.expr, variables: dict[str, Any]) -> bool:
-    """Known to be: a switch that is off."""
-    try:
-        value = _read(expression, variables)
-    except _Unknown:
-        return False
-    return value is None or (type(value) in (bool, int, float, str) and not value)
-
-
-def _read(expression: ast.expr, variables: dict[str, Any]) -> Any:
-    """Without running anything of the script's."""
-    if isinstance(expression, ast.Constant):
-        return expression.value
-    if isinstance(expression, ast.Name) and expression.id in variables:
-        return variables[expression.id]
-    if isinstance(expression, ast.Attribute):
-        return _attribute(_read(expression.value, variables), expression.attr)
-    if isinstance(expression, ast.Subscript) and isinstance(expression.slice, ast.Constant):
-        return _item(_read(expression.value, variables), expression.slice.value)
-    if isinstance(expression, ast.BinOp):
-        left, right = (_value(side, variables) for side in (expression.left, expression.right))
-        if isinstance(expression.op, ast.Add):
-            return left + right
-        if isinstance(expression.op, ast.Sub):
-            return left - right
-        if isinstance(expression.op, ast.Mult):
-            return left * right
-        if isinstance(expression.op, ast.FloorDiv) and right:
-            return left // right
-    raise _Unknown
-
-
-def _attribute(value: Any, name: str) -> Any:
-    try:
-        space = object.__getattribute__(value, "__dict__")
-    except (AttributeError, TypeError):
-        space = {}
-    for names in (space, *(vars(kind) for kind in type(value).__mro__)):
-        if name in names:
-            return names[name]
-    return _item(value, name)
-
-
-def _item(value: Any, key: Any) -> Any:
-    if isinstance(value, dict) and isinstance(key, (str, int)) and dict.__contains__(value, key):
-        return dict.__getitem__(value, key)
-    raise _Unknown
+def _rounds(around: list[_Place]) -> _Rounds:
+    """Of the training loop and of that around it: the number of the round, from 0, and how many there are;
+    None for what is not known.
+    """
+    found: list[tuple[int | None, int | None]] = [(None, None), (None, None)]
+    for number, place in enumerate(around[:2]):
+        with contextlib.suppress(Unknown):
+            found[number] = round_of(place.loop, variables_of(place.frame))
+    return found[0], found[1]

@@ -27,7 +27,7 @@ Phase = dict[str, Any]  # as it stands in steps.json
 class Results:
     """`thread`: the name of the one that trains.
 
-    Of two phases of a name the later one counts, unless it holds fewer steps.
+    Of two phases of a name the later one counts, unless it was cut short and holds fewer steps.
     """
 
     def __init__(
@@ -58,9 +58,11 @@ class Results:
         """
         return name in self._phases and self._phases[name]["cold"] is cold
 
-    def keep(self, phase: Phase) -> None:
-        """A phase without a recording; one without a step only tells how long the warm-up was."""
-        if self._counts(phase) and (len(phase["tick_ns"]) > 1 or phase["name"] == "warmup"):
+    def keep(self, phase: Phase, *, is_whole: bool = False) -> None:
+        """A phase without a recording; one without a step only tells how long the warm-up was. ``is_whole``:
+        of the full round, until it had what it needed.
+        """
+        if (is_whole or self._counts(phase)) and (len(phase["tick_ns"]) > 1 or phase["name"] == "warmup"):
             self._phases[phase["name"]] = phase
         self.write()
 

@@ -1,0 +1,113 @@
+"""What expressions of a script are worth in one of its frames, without running anything of the script's."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import inspect
+import sys
+from types import CodeType, FrameType
+from typing import Any
+
+# a function that calls or names one of these may hold the dictionary of its variables, which must not change
+_GIVE_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
+_FIND_FRAMES = {"_getframe", "currentframe", "f_locals"}
+
+
+_PLAIN = (type(None), bool, int, float, str)
+
+
+class Unknown(Exception):
+    """What an expression is worth cannot be told without running it."""
+
+
+def variables_of(frame: FrameType) -> dict[str, Any]:
+    """What its names stand for. Raises Unknown where to ask would change something of the script's."""
+    code = frame.f_code
+    if not code.co_flags & inspect.CO_OPTIMIZED:
+        return {**frame.f_globals, **frame.f_locals}
+    if sys.gettrace() is not None or _may_hold_locals(code):
+        raise Unknown
+    local = frame.f_locals
+    found = {**frame.f_globals, **local}
+    if sys.version_info < (3, 13):
+        local.clear()  # this copy would keep what the script lets go
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _may_hold_locals(code: CodeType) -> bool:
+    """Also where a function merely has such a name; `model.eval()` is none."""
+    used = {
+        step.argval
+        for step in dis.get_instructions(code)
+        if step.opname.startswith("LOAD_") and "ATTR" not in step.opname and "METHOD" not in step.opname
+    }
+    return not _GIVE_LOCALS.isdisjoint(
+        name for name in used if isinstance(name, str)
+    ) or not _FIND_FRAMES.isdisjoint(code.co_names)
+
+
+def whole_number(expression: ast.expr, variables: dict[str, Any]) -> int:
+    """Raises Unknown for all but whole numbers."""
+    value = read(expression, variables)
+    if type(value) is not int:
+        raise Unknown
+    return value
+
+
+def is_false(expression: ast.expr, variables: dict[str, Any]) -> bool:
+    """Known to be: a switch that is off."""
+    try:
+        value = read(expression, variables)
+    except Unknown:
+        return False
+    return type(value) in _PLAIN and not value
+
+
+def read(expression: ast.expr, variables: dict[str, Any]) -> Any:
+    """Without running anything of the script's."""
+    if isinstance(expression, ast.Constant):
+        return expression.value
+    if isinstance(expression, ast.Name) and expression.id in variables:
+        return variables[expression.id]
+    if isinstance(expression, ast.Attribute):
+        return _attribute(read(expression.value, variables), expression.attr)
+    if isinstance(expression, ast.Subscript) and isinstance(expression.slice, ast.Constant):
+        return _item(read(expression.value, variables), expression.slice.value)
+    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.Not):
+        value = read(expression.operand, variables)
+        if type(value) in _PLAIN:
+            return not value
+    if isinstance(expression, ast.Compare) and isinstance(expression.ops[0], (ast.Is, ast.IsNot)):
+        left, right = (read(side, variables) for side in (expression.left, expression.comparators[0]))
+        return (left is right) is isinstance(expression.ops[0], ast.Is)
+    if isinstance(expression, ast.BinOp):
+        left, right = (whole_number(side, variables) for side in (expression.left, expression.right))
+        if isinstance(expression.op, ast.Add):
+            return left + right
+        if isinstance(expression.op, ast.Sub):
+            return left - right
+        if isinstance(expression.op, ast.Mult):
+            return left * right
+        if isinstance(expression.op, ast.FloorDiv) and right:
+            return left // right
+    raise Unknown
+
+
+def _attribute(value: Any, name: str) -> Any:
+    try:
+        space = object.__getattribute__(value, "__dict__")
+    except (AttributeError, TypeError):
+        space = {}
+    for names in (space, *(vars(kind) for kind in type(value).__mro__)):
+        if name in names:
+            return names[name]
+    return _item(value, name)
+
+
+def _item(value: Any, key: Any) -> Any:
+    if isinstance(value, dict) and isinstance(key, (str, int)) and dict.__contains__(value, key):
+        return dict.__getitem__(value, key)
+    raise Unknown

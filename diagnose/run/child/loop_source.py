@@ -1,0 +1,114 @@
+"""The loops of a script, from its source."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any, TypeGuard
+
+from .frame_values import Unknown, read, whole_number
+
+Loop = ast.For | ast.While | ast.AsyncFor
+_LONGEST = 1 << 20  # characters of a file that is parsed
+
+
+def parsed(file: str, code: CodeType) -> list[ast.stmt]:
+    """The body of what the code is of, empty where it cannot be read."""
+    source = "".join(linecache.getlines(file))
+    if not 0 < len(source) <= _LONGEST:
+        return []
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return []
+    if code.co_name == "<module>":
+        return tree.body
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
+            begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if begin == code.co_firstlineno:
+                return node.body
+    return []
+
+
+def loops_around(statements: list[ast.stmt], line: int) -> Iterator[Loop]:
+    """Those around a line, outermost first."""
+    for node in within(*statements):
+        if isinstance(node, Loop) and holds(node.body, line):
+            yield node
+
+
+def round_of(loop: Loop, variables: dict[str, Any]) -> tuple[int, int]:
+    """The number of its round, from 0, and how many it has: of `in range(…)`, and `in enumerate(…)` of a
+    list. Raises Unknown for all else.
+    """
+    if isinstance(loop, ast.While):
+        raise Unknown
+    over, target = loop.iter, loop.target
+    if _is_call(over, "tqdm", "trange", "track"):
+        over = over.args[0] if name_of(over.func) != "trange" else ast.Call(ast.Name("range"), over.args, [])
+    if _is_call(over, "enumerate") and isinstance(target, ast.Tuple):
+        begin = whole_number(over.args[1], variables) if len(over.args) > 1 else 0
+        return whole_number(target.elts[0], variables) - begin, len(_items(over.args[0], variables))
+    numbers = _items(over, variables)
+    now = whole_number(target, variables)
+    if not isinstance(numbers, range) or now not in numbers:
+        raise Unknown
+    return numbers.index(now), len(numbers)
+
+
+def _items(over: ast.expr, variables: dict[str, Any]) -> range | list[Any] | tuple[Any, ...]:
+    if _is_call(over, "range"):
+        return range(*(_length(argument, variables) for argument in over.args))
+    items = read(over, variables)
+    if type(items) not in (range, list, tuple):
+        raise Unknown
+    return items
+
+
+def _length(expression: ast.expr, variables: dict[str, Any]) -> int:
+    """A whole number, also `len(…)` of a list."""
+    if _is_call(expression, "len"):
+        return len(_items(expression.args[0], variables))
+    return whole_number(expression, variables)
+
+
+def _is_call(node: ast.expr, *names: str) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and bool(node.args) and name_of(node.func) in names
+
+
+def within(*nodes: ast.AST) -> Iterator[ast.AST]:
+    """These and all that is in them, but for functions and classes."""
+    for node in nodes:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            yield node
+            yield from within(*ast.iter_child_nodes(node))
+
+
+def holds(body: list[ast.stmt], line: int) -> bool:
+    return bool(body) and body[0].lineno <= line <= (body[-1].end_lineno or -1)
+
+
+def remainders(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, ast.expr, tuple[ast.expr, ...]]]:
+    """`a % b == c`, also `not a % b`, with what has to be true at the same time."""
+    if isinstance(test, ast.BoolOp):
+        for part in test.values:
+            others = tuple(other for other in test.values if other is not part)
+            for count, modulus, rest, together in remainders(part):
+                yield count, modulus, rest, (*together, *(others if isinstance(test.op, ast.And) else ()))
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        if isinstance(test.operand, ast.BinOp) and isinstance(test.operand.op, ast.Mod):
+            yield test.operand.left, test.operand.right, ast.Constant(0), ()
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+        sides = test.left, test.comparators[0]
+        for side, rest in (sides, sides[::-1]):
+            if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mod):
+                yield side.left, side.right, rest, ()
+
+
+def name_of(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
