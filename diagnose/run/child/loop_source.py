@@ -14,30 +14,40 @@ Loop = ast.For | ast.While | ast.AsyncFor
 _LONGEST = 1 << 20  # characters of a file that is parsed
 
 
-def parsed(file: str, code: CodeType) -> list[ast.stmt]:
-    """The body of what the code is of, empty where it cannot be read."""
-    source = "".join(linecache.getlines(file))
+class LoopSource:
+    """Of files that are parsed once."""
+
+    def __init__(self) -> None:
+        self._trees: dict[str, list[ast.stmt]] = {}
+
+    def loops_around(self, file: str, code: CodeType, line: int) -> Iterator[Loop]:
+        """Those around a line of the code, outermost first; none where the source cannot be read."""
+        for node in within(*self._body(file, code)):
+            if isinstance(node, Loop) and holds(node.body, line):
+                yield node
+
+    def _body(self, file: str, code: CodeType) -> list[ast.stmt]:
+        if file not in self._trees:
+            self._trees[file] = _parsed("".join(linecache.getlines(file)))
+        tree = self._trees[file]
+        if code.co_name == "<module>":
+            return tree
+        for statement in tree:
+            for node in ast.walk(statement):
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
+                    decorators = [decorator.lineno for decorator in node.decorator_list]
+                    if min([node.lineno, *decorators]) == code.co_firstlineno:
+                        return node.body
+        return []
+
+
+def _parsed(source: str) -> list[ast.stmt]:
     if not 0 < len(source) <= _LONGEST:
         return []
     try:
-        tree = ast.parse(source)
+        return ast.parse(source).body
     except (SyntaxError, ValueError):
         return []
-    if code.co_name == "<module>":
-        return tree.body
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
-            begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if begin == code.co_firstlineno:
-                return node.body
-    return []
-
-
-def loops_around(statements: list[ast.stmt], line: int) -> Iterator[Loop]:
-    """Those around a line, outermost first."""
-    for node in within(*statements):
-        if isinstance(node, Loop) and holds(node.body, line):
-            yield node
 
 
 def round_of(loop: Loop, variables: dict[str, Any]) -> tuple[int, int]:

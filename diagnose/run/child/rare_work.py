@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from .frame_values import Unknown, is_false, variables_of, whole_number
 from .guard import guarded
-from .loop_source import Loop, holds, loops_around, name_of, parsed, remainders, round_of, within
+from .loop_source import Loop, LoopSource, holds, name_of, remainders, round_of, within
 from .places import Places
 
 _FRAMES_AT_MOST = 30
@@ -59,14 +59,17 @@ class _Condition(_Work):
 
 
 class _Place(NamedTuple):
-    """A loop, and the frame of the code that it is in."""
+    """A loop, and the code that it is in."""
 
     loop: Loop
-    frame: FrameType
+    code: CodeType
+
+
+Frames = dict[CodeType, FrameType]
 
 
 class RareWork:
-    """`begin` at a tick, then `look` at later ones, in the thread that trains.
+    """`begin` at a tick, then `look` at later ones, in the thread that trains. Only `begin` reads source.
 
     ``left``: steps that the DataLoader has left at least, None where nobody knows.
     """
@@ -74,50 +77,52 @@ class RareWork:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._counts: dict[_Condition, int] = {}  # at the begin
-        self._epoch = _Epoch([], None)
+        self._between: list[_Work] = []
+        self._epoch = _Epoch([], {}, None)
         self.facts: list[dict[str, Any]] = []
 
-    @guarded("reading the conditions of the training loop")
+    @guarded("reading the source of the training loop")
     def begin(self, left: int | None) -> None:
-        self._counts = {}
-        frames = list(self._frames())
-        for frame in frames:
-            for condition in self._conditions(frame):
-                if len(self._counts) >= _CONDITIONS_AT_MOST:
-                    break
-                try:
+        self._counts, self._between = {}, []
+        frames = self._frames()
+        source = LoopSource()
+        around: list[_Place] = []
+        for frame in frames.values():
+            line = frame.f_lineno or -1
+            loops = list(
+                source.loops_around(self._places.user_file(frame.f_code.co_filename), frame.f_code, line)
+            )
+            around += [_Place(loop, frame.f_code) for loop in reversed(loops) if not _only_steps(loop)]
+            if loops:
+                self._count(loops[0], frame)
+        self._epoch = _Epoch(around, frames, left)
+        if len(around) > 1:
+            self._between = list(self._beside(around[1].loop, frames[around[1].code]))
+
+    def _count(self, outermost: Loop, frame: FrameType) -> None:
+        for condition in self._conditions(outermost, frame):
+            if len(self._counts) < _CONDITIONS_AT_MOST:
+                with contextlib.suppress(Unknown):
                     self._counts[condition] = whole_number(condition.count, variables_of(frame))
-                except Unknown:
-                    continue
-        self._epoch = _Epoch(self._loops(frames), left)
 
     def look(self, steps: int, left: int | None) -> list[Coming]:
         """What was not done since the begin, so many steps ago. Fills `facts`."""
         return self._look(steps, left) or []
 
-    @guarded("reading the conditions of the training loop")
+    @guarded("reading the source of the training loop")
     def _look(self, steps: int, left: int | None) -> list[Coming]:
-        frames = list(self._frames())
-        around = self._loops(frames)
-        epoch = self._epoch
-        epoch.look(around, left, steps)
-        by_code = {frame.f_code: frame for frame in frames}
+        frames, epoch = self._frames(), self._epoch
+        epoch.look(frames, left, steps)
         self.facts, coming = [], []
         for condition, first in self._counts.items():
-            frame = by_code.get(condition.code)
-            if frame is None:
-                continue
-            try:
-                rhythm = _Rhythm(condition, first, frame, steps)
-            except Unknown:
-                continue
-            self._tell(condition, rhythm.every, rhythm.was_seen)
-            if not rhythm.was_seen:
-                coming.append(Coming(rhythm.next_in, epoch.steps_left - rhythm.next_in))
-        between = list(self._between(around))
-        for work in between:
+            with contextlib.suppress(Unknown, KeyError):
+                rhythm = _Rhythm(condition, first, frames[condition.code], steps)
+                self._tell(condition, rhythm.every, rhythm.was_seen)
+                if not rhythm.was_seen:
+                    coming.append(Coming(rhythm.next_in, epoch.steps_left - rhythm.next_in))
+        for work in self._between:
             self._tell(work, epoch.every, epoch.was_seen)
-        if between and epoch.ends_in is not None and not epoch.was_seen:
+        if self._between and epoch.ends_in is not None and not epoch.was_seen:
             coming.append(Coming(epoch.ends_in, epoch.steps_left - epoch.ends_in))
         return coming
 
@@ -125,43 +130,27 @@ class RareWork:
         told = {"file": work.file, "line": work.line, "last_line": work.last_line}
         self.facts.append(told | {"every": every, "seen": was_seen})
 
-    def _frames(self) -> Iterator[FrameType]:
+    def _frames(self) -> Frames:
         """Of the script, from the innermost outwards."""
+        found: Frames = {}
         frame: FrameType | None = sys._getframe(1)
-        for _ in range(_FRAMES_AT_MOST):
-            if frame is None:
-                return
+        while frame is not None and len(found) < _FRAMES_AT_MOST:
             if self._places.user_file(frame.f_code.co_filename):
-                yield frame
+                found.setdefault(frame.f_code, frame)
             frame = frame.f_back
+        return found
 
-    def _body(self, frame: FrameType) -> list[ast.stmt]:
-        return parsed(self._places.user_file(frame.f_code.co_filename), frame.f_code)
-
-    def _loops(self, frames: list[FrameType]) -> list[_Place]:
-        """The training loop and those around it."""
-        return [
-            _Place(loop, frame)
-            for frame in frames
-            for loop in reversed(list(loops_around(self._body(frame), frame.f_lineno or -1)))
-            if not _only_steps(loop)
-        ]
-
-    def _conditions(self, frame: FrameType) -> Iterator[_Condition]:
-        """Of the loops around the line that runs, and not of what it runs in itself."""
+    def _conditions(self, outermost: Loop, frame: FrameType) -> Iterator[_Condition]:
+        """In the loops around the line that runs, and not of what it runs in itself."""
         file, line = self._places.user_file(frame.f_code.co_filename), frame.f_lineno or -1
-        outermost = next(loops_around(self._body(frame), line), None)
-        for node in within(*outermost.body) if outermost else ():
+        for node in within(*outermost.body):
             if isinstance(node, ast.If) and not holds(node.body, line) and self._is_heavy(node.body, frame):
                 last_line = node.body[-1].end_lineno or node.lineno
                 for remainder in remainders(node.test):
                     yield _Condition(frame.f_code, file, node.lineno, last_line, *remainder)
 
-    def _between(self, around: list[_Place]) -> Iterator[_Work]:
+    def _beside(self, loop: Loop, frame: FrameType) -> Iterator[_Work]:
         """What each round of the loop around the training loop does besides."""
-        if len(around) < 2:
-            return
-        loop, frame = around[1]
         file, line = self._places.user_file(frame.f_code.co_filename), frame.f_lineno or -1
         for statement in loop.body:
             if holds([statement], line) or not self._is_heavy([statement], frame):
@@ -233,16 +222,16 @@ class _Epoch:
     ``steps_left``: of the script, at least.
     """
 
-    def __init__(self, around: list[_Place], left: int | None) -> None:
-        self._begin, self._begin_left = _rounds(around), left
+    def __init__(self, around: list[_Place], frames: Frames, left: int | None) -> None:
+        self._around, self._begin, self._begin_left = around, _rounds(around, frames), left
         self.every: int | None = None
         self.ends_in: float | None = None
         self.steps_left, self.was_seen = 0.0, False
 
-    def look(self, around: list[_Place], left: int | None, steps: int) -> None:
+    def look(self, frames: Frames, left: int | None, steps: int) -> None:
         """So many steps after the begin."""
         (first, _), (outer_first, _) = self._begin
-        (now, total), (outer, outer_total) = _rounds(around)
+        (now, total), (outer, outer_total) = _rounds(self._around, frames)
         if now is not None and total is not None and first is not None:
             epochs = outer - outer_first if outer is not None and outer_first is not None else 0
             self.was_seen = self.was_seen or epochs > 0 or now < first
@@ -263,12 +252,12 @@ class _Epoch:
 _Rounds = tuple[tuple[int | None, int | None], tuple[int | None, int | None]]
 
 
-def _rounds(around: list[_Place]) -> _Rounds:
+def _rounds(around: list[_Place], frames: Frames) -> _Rounds:
     """Of the training loop and of that around it: the number of the round, from 0, and how many there are;
     None for what is not known.
     """
     found: list[tuple[int | None, int | None]] = [(None, None), (None, None)]
     for number, place in enumerate(around[:2]):
-        with contextlib.suppress(Unknown):
-            found[number] = round_of(place.loop, variables_of(place.frame))
+        with contextlib.suppress(Unknown, KeyError):
+            found[number] = round_of(place.loop, variables_of(frames[place.code]))
     return found[0], found[1]
