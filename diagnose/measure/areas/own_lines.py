@@ -37,8 +37,9 @@ from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, catego
 from diagnose.trace.intervals import covered_before, subtract, total, union
 from diagnose.trace.nesting import innermost
 
-# of the ledger, in which a line beside the model can spend time: on the training thread, or while a GPU idles
-ROWS = ("python", "operators", "copies", "launch_bound", "host_work")
+# of the ledger, in which a line beside the model can spend time: on the training thread, or while a GPU
+# idles; in the forward only hooks of the script's own can
+ROWS = ("python", "operators", "copies", "launch_bound", "host_work", "forward")
 LEAST = 0.05  # of the step: the rules' own threshold
 OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose lines are timed by themselves
 NEARLY_ALL = 0.8  # of a line's time: a line inside that takes more is what is meant
@@ -83,13 +84,13 @@ def _other_python(measured: Measured) -> list[FactPlace] | Missing:
     if not whole:
         return []
     known = view.clipped(view.calls, np.concatenate([NO_ROWS, *(rows for _, rows in lines)]))
-    left = subtract(_own_time(view, "python"), known)
+    left = subtract(_own_time(measured, view, "python"), known)
     quiet_ms = without_calls_ms(measured)
     told_ms = sum(quiet_ms.get((line.file, line.line), 0.0) for line, _ in lines)
     left_ms = max(0.0, total(left) / whole * measured.row_ms("python") - told_ms)
     named = [
         replace(line, share=line.typical_share).place(left_ms)
-        for line in line_times(view, _own_calls(view), left)
+        for line in line_times(view, _own_calls(measured, view), left)
     ]
     elsewhere_ms = left_ms - sum(place.ms_per_step or 0.0 for place in named)
     return [*named, FactPlace("", -1, "", 0.0, max(elsewhere_ms, 0.0))]
@@ -100,7 +101,7 @@ def python_line(measured: Measured) -> LineTime | None:
     view = measured.detail
     if view is None or not len(view.calls):
         return None
-    return next(iter(line_times(view, _own_calls(view), _own_time(view, "python"))), None)
+    return next(iter(line_times(view, _own_calls(measured, view), _own_time(measured, view, "python"))), None)
 
 
 def own_lines(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
@@ -115,7 +116,7 @@ def own_lines(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
 
 
 def _found(measured: Measured, view: Selection) -> list[tuple[LineTime, Rows]]:
-    rows, cost_ms = _own_calls(view), _cost_ms(measured, view)
+    rows, cost_ms = _own_calls(measured, view), _cost_ms(measured, view)
     whole_ms = measured.number("step_ms")
     own = np.zeros(len(view.calls), bool)
     own[rows] = True
@@ -217,16 +218,26 @@ def _cost_ms(measured: Measured, view: Selection) -> np.ndarray:
     end = start + view.calls["dur_ns"].to_numpy()
     cost_ms = np.zeros(len(view.calls))
     for row in ROWS:
-        whole, own = total(view.ledger.rows.get(row, NO_INTERVALS)), _own_time(view, row)
+        whole, own = total(view.ledger.rows.get(row, NO_INTERVALS)), _own_time(measured, view, row)
         if whole and len(own):
             inside = covered_before(own, end) - covered_before(own, start)
             cost_ms += inside / whole * measured.row_ms(row)
     return cost_ms
 
 
-def _own_time(view: Selection, row: str) -> Intervals:
+def _own_time(measured: Measured, view: Selection, row: str) -> Intervals:
     """A row of the ledger without what a mark, a more specific rule or the training itself explains."""
-    return subtract(view.ledger.rows.get(row, NO_INTERVALS), _explained(view))
+    explained = subtract(_explained(view), view.clipped(view.calls, _of_hooks(measured, view)))
+    return subtract(view.ledger.rows.get(row, NO_INTERVALS), explained)
+
+
+def _of_hooks(measured: Measured, view: Selection) -> Rows:
+    """The calls of functions of the script's that its models call as forward hooks."""
+    file, number = view.calls["file"].astype(str).to_numpy(), view.calls["line"].to_numpy()
+    inside = np.zeros(len(view.calls), bool)
+    for hook in measured.recording.facts.get("module_hooks") or []:
+        inside |= (file == hook["file"]) & (number >= hook["line"]) & (number <= hook["last_line"])
+    return np.flatnonzero(inside & view.calls_in_steps)
 
 
 @once
@@ -255,7 +266,7 @@ def _trained(view: Selection) -> Rows:
     return np.sort(forward[::-1][last][np.isin(numbers, number[backward])])
 
 
-def _own_calls(view: Selection) -> Rows:
+def _own_calls(measured: Measured, view: Selection) -> Rows:
     """Calls that are no part of the step and hold none: not the loop, not a step's function, not what the
     model calls. Nor others of a line that calls a part: the batch is made ready there.
     """
@@ -264,7 +275,8 @@ def _own_calls(view: Selection) -> Rows:
     parts = np.flatnonzero(view.marked(*STEP_MARKS) & view.on_training_thread)
     begins = np.sort(view.host["start_ns"].to_numpy()[parts])
     holds_part = np.searchsorted(begins, end) > np.searchsorted(begins, start)
-    in_part = started_in(view.calls, view.host_intervals(parts))
+    hooks = view.clipped(view.calls, _of_hooks(measured, view))
+    in_part = started_in(view.calls, subtract(view.host_intervals(parts), hooks))
     lines = pd.MultiIndex.from_frame(view.host[["file", "line"]].iloc[parts].astype({"file": str}))
     of_part = pd.MultiIndex.from_frame(view.calls[["file", "line"]].astype({"file": str})).isin(lines)
     return np.flatnonzero(view.calls_in_steps & ~holds_part & ~in_part & ~of_part)

@@ -27,6 +27,7 @@ from .memory_errors import gpu_out_of_memory_count
 from .memory_look import MemoryLook
 from .models import CallCounts, model_facts
 from .modes import Modes
+from .module_hooks import module_hooks
 from .optimizers import ZeroGrads, optimizer_facts
 from .places import NOWHERE, Place, Places
 from .plain_phase import PlainPhase
@@ -147,6 +148,7 @@ class Facts:
             "accelerator": lambda: accelerator.facts(self._parameters_on(models, optimizers)),
             "modes": self._modes.facts,
             "rare_work": lambda: self.rare_work.facts,
+            "module_hooks": lambda: module_hooks((model for model, _ in models), self.places),
             "graphs": self.calls.graphs.facts,
             "cleared_gradients": self.calls.graphs.cleared.facts,
         }
