@@ -14,7 +14,7 @@ import pytest
 
 from diagnose.judge.timelines import ZERO_NS, trace_from_text
 from diagnose.measure.calls import call_table
-from diagnose.measure.measured import Measured
+from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.metrics import METRICS
 from diagnose.measure.own_time import fetches_in_own_time, in_own_time
 from diagnose.measure.parts import part_times
@@ -345,6 +345,21 @@ def test_delays_of_an_operators_threads_are_waited_for_and_cannot_be_left_out(
     measured = recording(samples, ends, **BUSY | {"thread_count": threads}, plain_usage=TAKEN)
     measured.__dict__["parts"] = object()
     assert measured.metric("disturbed") is disturbed
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_steps_whose_threads_waited_for_each_other_are_not_called_slow(threads: int) -> None:
+    """Every third step takes 60 ms instead of 10 and lost 20 of them. One thread did more in it; of two one may
+    have waited for the other, which had no core.
+    """
+    lost = [20 if number % 3 == 0 else 0 for number in range(1, 22)]
+    ends = np.cumsum([0, *(60 if each else 10 for each in lost)]).tolist()
+    gone = np.cumsum([0, *lost]).tolist()
+    samples = table(*((T, at, at - away, away, -1) for at, away in zip(ends, gone, strict=True)))
+    measured = recording(samples, ends, **BUSY | {"thread_count": threads})
+    assert measured.number("delayed_share") == pytest.approx(7 * 20 / (7 * 60 + 14 * 10))
+    slow_ms = measured.metric("slow_steps_ms")
+    assert isinstance(slow_ms, Missing) if threads > 1 else slow_ms == pytest.approx(30 * 7 / 20)
 
 
 # ---- the metrics

@@ -149,11 +149,23 @@ def _is_left_out(measured: Measured) -> bool:
         or not measured.recording.trains_alone
     ):
         return False
-    # while one of an operator's threads has no core, the others wait for it and look busy
-    in_vain = measured.number("thread_count") > 1 and float(delayed) >= MUCH_DELAYED
     return not measured.number("loader_worker_count") > 0 and (
-        not steps.delayed or (measured.parts is not None and not in_vain)
+        not steps.delayed or (measured.parts is not None and not measured.metric("waits_in_vain"))
     )
+
+
+@metric(
+    "waits_in_vain",
+    "yes/no",
+    "Threads of an operator had no core for much of the time, and the others waited for them (no if not "
+    "recorded)",
+)
+def _waits_in_vain(measured: Measured) -> Value | Missing:
+    """The others spin or sleep meanwhile, and look busy: some steps take longer at random."""
+    delayed = measured.metric("delayed_share")
+    if isinstance(delayed, Missing):
+        return False
+    return measured.number("thread_count") > 1 and float(delayed) >= MUCH_DELAYED
 
 
 @metric("threads_per_core", "ratio", "Threads that torch uses for one operator, per available CPU core")
