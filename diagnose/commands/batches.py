@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 def answer(run: Path, options: argparse.Namespace) -> int:
     """On stdout, after two short runs of the script. Raises DiagnoseError where nothing can be said."""
-    from diagnose.commands.recorded_job import recorded_job, told_by_rank
+    from diagnose.commands.recorded_job import how_started, job_of, told_by_rank
     from diagnose.verify.batches import Fitting, Probing
 
-    job = recorded_job(run)
-    now = _batch_size(job, told_by_rank(run, "facts.json"), options.argument)
+    record, facts = how_started(run)
+    job = job_of(record, facts)
+    now = _batch_size(job, facts, options.argument)
     with tempfile.TemporaryDirectory(prefix="diagnose-batches-") as folder:
         probing = Probing(
             job,

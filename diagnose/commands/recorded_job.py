@@ -26,11 +26,13 @@ class _Started(TypedDict):
     settings: dict[str, Any]
 
 
-def recorded_job(run: Path) -> Job:
-    """Raises UsageError if the run cannot be started again from here, DiagnoseError for a damaged file."""
+def how_started(run: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """run.json and the facts, for `job_of`. Raises UsageError if the run cannot be started again from here,
+    DiagnoseError for a damaged file.
+    """
     record, facts = _recorded(run), told_by_rank(run, "facts.json")
     _check_machines(record, facts, run)
-    return job_of(record, facts)
+    return record, facts
 
 
 def told_by_rank(run: Path, name: str) -> dict[str, Any]:

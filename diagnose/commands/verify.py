@@ -21,7 +21,7 @@ from diagnose.commands.options import (
     reading_limits,
 )
 from diagnose.commands.outputs import open_output, writing
-from diagnose.commands.recorded_job import recorded_job
+from diagnose.commands.recorded_job import how_started, job_of
 from diagnose.document.queries import exit_code
 from diagnose.errors import EXIT_INTERRUPTED, UsageError
 from diagnose.run.settings import FEWEST_STEPS
@@ -93,12 +93,14 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
     from diagnose.verify.deadline import Deadline
     from diagnose.verify.verification import Verifier
 
-    job = recorded_job(folder)
+    record, facts = how_started(folder)
     limits = reading_limits(options)
     document = analyse(folder, **limits)
     chosen: list[Candidate] = [by_hand(fix) for fix in options.by_hand]
     if options.only or not chosen:
-        found = candidates(_worth_trying(document), Path(job.cwd), options.allow, options.only, document)
+        found = candidates(
+            _worth_trying(document), Path(record["cwd"]), options.allow, options.only, document
+        )
         chosen = [*found, *chosen]
     if all(candidate.why_not for candidate in chosen):
         if not options.quiet:
@@ -112,7 +114,7 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
         verify_progress(quiet=options.quiet) as progress,
     ):
         verifier = Verifier(
-            job,
+            job_of(record, facts),
             document,
             folder / "verify",
             _verify_options(options),
