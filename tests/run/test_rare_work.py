@@ -125,7 +125,8 @@ def test_a_condition_asked_before_the_tick(tmp_path: Path) -> None:
     [
         ("if i % 40 == 0:", "print(i)"),  # a line of text: not worth waiting for
         ("if i % 40 == 0:", "trainer.eval()"),  # a switch
-        ("if i % accumulate == 7 and switch:", "evaluate()"),  # never true
+        ("if i % accumulate == 7:", "evaluate()"),  # never true
+        ("if i % 40 == 0 and switch:", "evaluate()"),  # switched off
         ("if epoch % 40 == 0:", "evaluate()"),  # the epochs do not rise between these ticks
         ("if i == 40:", "evaluate()"),
         ("if (i * 0.5) % 40 == 0:", "evaluate()"),  # no whole number
@@ -214,6 +215,13 @@ def test_a_loader_tells_how_many_steps_are_left(tmp_path: Path) -> None:
     loop = EPOCHS.replace("enumerate(batches)", "zip(range(50), batches)")
     ((facts, to_come),) = looked(tmp_path, "for epoch in range(epochs):", loop=loop, left=20)
     assert to_come == [] and facts[0]["seen"] and facts[0]["every"] is None
+
+
+def test_more_rounds_than_python_can_count(tmp_path: Path) -> None:
+    loop = EPOCHS.replace("enumerate(batches)", f"zip(range({10**20}), batches)")
+    loop = loop.replace("range(epochs)", f"range({10**20})") + "        if epoch > 2:\n            return\n"
+    ((facts, to_come),) = looked(tmp_path, f"for epoch in range({10**20}):", loop=loop)
+    assert to_come == [] and facts[0]["every"] is None
 
 
 def test_a_loop_over_optimizers_is_no_epoch(tmp_path: Path) -> None:

@@ -56,6 +56,13 @@ def round_of(loop: Loop, variables: dict[str, Any]) -> tuple[int, int]:
     """
     if isinstance(loop, ast.While):
         raise Unknown
+    try:
+        return _round(loop, variables)
+    except (TypeError, ValueError, OverflowError) as error:  # more rounds than Python can count
+        raise Unknown from error
+
+
+def _round(loop: ast.For | ast.AsyncFor, variables: dict[str, Any]) -> tuple[int, int]:
     over, target = loop.iter, loop.target
     if _is_call(over, "tqdm", "trange", "track"):
         over = over.args[0] if name_of(over.func) != "trange" else ast.Call(ast.Name("range"), over.args, [])

@@ -205,7 +205,7 @@ class _Rhythm:
             for expression in (condition.count, condition.modulus, condition.rest)
         )
         rise = (now - first) / steps  # of the count, a step
-        if rise <= 0 or modulus < 2:
+        if rise <= 0 or modulus < 2 or not 0 <= rest < modulus:
             raise Unknown
         # a condition after the line of the tick is asked with the number that this line saw
         asked_later = condition.line > (frame.f_lineno or -1)
