@@ -27,6 +27,7 @@ BENCHMARKS = {
     "gpu-queue": "what is said of steps of a simulated GPU with a launch queue",
     "verdicts": "how often the verdicts of `verify` are wrong, by simulation",
     "duels": "how often `ab` is wrong between real commits",
+    "watching": "whether slow-downs of watched runs are found, and what watching costs",
     "agent": "what an agent gets done with the tools of `mcp` alone",
     "repeats": "how often `compare` sees a change between runs of one script",
     # costs

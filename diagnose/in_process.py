@@ -57,8 +57,28 @@ def record(
     return Recorder(Path(out) if out is not None else None, settings, sys._getframe(1).f_code.co_filename)
 
 
+def watch(
+    out: str | os.PathLike[str] | None = None,
+    *,
+    steps: int | None = None,
+    plain_steps: int | None = None,
+    stacks: bool = True,
+    device: Device = "auto",
+) -> Recorder:
+    """The same as `record`, and once all is recorded the block's steps are watched until it is left: the
+    report tells when and why they became slower, and what a recording of that showed.
+    """
+    settings = block_settings(steps, plain_steps, stacks=stacks, device=device, watch=True)
+    return Recorder(Path(out) if out is not None else None, settings, sys._getframe(1).f_code.co_filename)
+
+
 def block_settings(
-    steps: int | None, plain_steps: int | None, *, stacks: bool = True, device: str = "auto"
+    steps: int | None,
+    plain_steps: int | None,
+    *,
+    stacks: bool = True,
+    device: str = "auto",
+    watch: bool = False,
 ) -> Settings:
     """Of a block: the program goes on. Raises UsageError."""
     for name, value in (("steps", steps), ("plain_steps", plain_steps)):
@@ -67,7 +87,12 @@ def block_settings(
     if device not in ("auto", "cpu", "cuda"):
         raise UsageError("device must be auto, cpu or cuda", saw=repr(device))
     return Settings(
-        steps=steps, plain_steps=plain_steps, stacks=stacks, device=cast(Device, device), keep_going=True
+        steps=steps,
+        plain_steps=plain_steps,
+        stacks=stacks,
+        device=cast(Device, device),
+        keep_going=True,
+        watch=watch,
     )
 
 
@@ -142,7 +167,10 @@ class Recorder:
 
     @property
     def done(self) -> bool:
-        """All is recorded: the loop may end. It goes on at full speed if it does not."""
+        """All is recorded: the loop may end. It goes on at full speed if it does not.
+
+        A block that is watched is done when it is left.
+        """
         return self._session.done if self._session is not None else self._left
 
     def __exit__(
@@ -181,6 +209,7 @@ class Recorder:
             device=settings.device,
             script_folder=_own_folder(self._caller),
             cwd=os.getcwd(),
+            watch=settings.watch,
         )
         session = InnerSession(plan, rendezvous.rank)
         try:
@@ -194,7 +223,7 @@ class Recorder:
         if rendezvous.leads:
             self._record = _run_record(self._caller, settings)
             write_record(folder, self._record)
-            self._gpu = _watched_gpu(settings)
+            self._gpu = _watched_gpu(settings, folder)
             rendezvous.announce(folder)
 
     # what comes of it
@@ -247,6 +276,8 @@ class Recorder:
         session = self._session
         if session is None:
             return ""
+        if session.live:
+            return f"watching, {session.live}"
         return (
             f"{session.phase}, {session.tick_count} steps so far"
             if session.tick_count
@@ -298,7 +329,7 @@ def _own_folder(caller: str) -> str:
     return str(folder)
 
 
-def _watched_gpu(settings: Settings) -> GpuState | None:
+def _watched_gpu(settings: Settings, folder: Path) -> GpuState | None:
     from diagnose.run.child.accelerator import gpu_count
 
     if settings.device == "cpu" or gpu_count() == 0:
@@ -310,7 +341,7 @@ def _watched_gpu(settings: Settings) -> GpuState | None:
     def own_pids() -> set[int]:
         return {os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True))}
 
-    gpu = GpuState(own_pids)
+    gpu = GpuState(own_pids, folder if settings.watch else None)
     gpu.start()
     return gpu
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -10,10 +11,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from diagnose.compare.since import changed_since
 from diagnose.document.build import result_document
 from diagnose.document.measurements import proven_ms, verification_in
 from diagnose.document.model import Document
-from diagnose.errors import TraceUnreadable
+from diagnose.errors import DiagnoseError, TraceUnreadable
 from diagnose.judge.findings import judge
 from diagnose.judge.rules import load_rules
 from diagnose.measure.metrics import Measured
@@ -26,6 +28,8 @@ from diagnose.report.timeline.annotated import write_annotated
 from diagnose.report.timeline.annotations import annotation_events
 from diagnose.report.timeline.timeline import picture, write_picture
 from diagnose.report.write import write_reports, written_into
+from diagnose.run.child.watching.windows import snap_folder
+from diagnose.run.record import write_record
 from diagnose.trace.source import Source, is_url
 
 PICTURE, ANNOTATED = "picture.json.gz", "annotated.trace.json.gz"
@@ -110,7 +114,7 @@ def report(
     options of `diagnose.trace.reader.read_trace`. Raises as `analysis_of` does, and OSError.
     """
     analysis = analysis_of(source, **reading)
-    document = with_commands(analysis.document, analysis.source, out)
+    document = with_commands(with_snaps(analysis.document, analysis.source), analysis.source, out)
     try:
         if tell is not None:
             tell(document)
@@ -119,6 +123,24 @@ def report(
         with suppress(TraceUnreadable):  # the report says how the file is damaged
             analysis.write_annotated(out / ANNOTATED)
     return document
+
+
+def with_snaps(document: Document, source: Source) -> Document:
+    """What the recordings in the midst of a watched run tell against its begin; each gets its own reports, in
+    its own folder. One that cannot be read tells nothing.
+    """
+    if document.watched is None or is_url(source):
+        return document
+    run, snaps = Path(source), []
+    for snap in document.watched.snaps:
+        folder = Path(snap_folder(str(run), snap.number))
+        with suppress(DiagnoseError, OSError):
+            if not (folder / "run.json").exists():
+                about = json.loads((run / "run.json").read_text(encoding="utf-8"))
+                write_record(folder, about | {"snap_of": run.name})
+            snap = replace(snap, changed=changed_since(document, report(folder, folder)))
+        snaps.append(snap)
+    return replace(document, watched=replace(document.watched, snaps=snaps))
 
 
 def with_commands(document: Document, source: Source, out: Path) -> Document:

@@ -243,6 +243,29 @@ def test_it_shows_what_was_found(twice: Program) -> None:
     assert 'href="with_steps/report.' in told["html"]
 
 
+def test_a_block_is_watched_until_it_is_left(run: Callable[..., Program]) -> None:
+    program = run("""
+    end = time.monotonic() + 12
+    with diagnose.watch("watched", steps=2, plain_steps=5, stacks=False) as recorder:
+        while time.monotonic() < end:
+            for batch in loader:
+                train(batch)
+                recorder.step()
+        told = {"done": recorder.done, "shown": recorder._repr_html_()}
+    told["threads"] = threading.active_count()
+    told["gone"] = hooks() == before
+    print(json.dumps(told))
+    """)
+    told = program.told
+    assert told["gone"]
+    assert told["threads"] == 1
+    assert not told["done"]
+    assert "watching, step" in told["shown"]
+    watched = program.json("watched/report.json")["watched"]
+    assert watched["steps"] > 100
+    assert watched["curve"]["input_ms"][0] > 1  # four items of half a millisecond
+
+
 def test_an_error_in_the_loop_stays_the_programs_own(run: Callable[..., Program]) -> None:
     program = run(
         """

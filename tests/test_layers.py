@@ -22,6 +22,7 @@ ORDER = [
     "judge",
     "predict",
     "ranks",
+    "watched",
     "document",
     "verify",
     "compare",

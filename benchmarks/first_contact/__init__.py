@@ -4,6 +4,7 @@ python -m benchmarks first-contact [--write]    the figures of every version, fr
                                                 in docs/accuracy.md
 python -m benchmarks first-contact run [NAME…]  runs scripts that today's version has not met
 python -m benchmarks first-contact show NAME    an entry: the oracle and every answer
+python -m benchmarks first-contact traces DIR   analyses traces that no version has met (traces.toml)
 
 `entries/NAME/oracle.toml` is written by somebody who has not read the rules: each fault with its lines and
 its cost, measured by timing with and without it. A row of `said.jsonl` is an answer. Both only grow.
@@ -18,13 +19,14 @@ from benchmarks import ROOT
 from benchmarks.first_contact.answers import kept, meet
 from benchmarks.first_contact.entries import entries
 from benchmarks.first_contact.judge import HEADING, judged, page, shown
+from benchmarks.first_contact.traces import meet_traces, traces_part
 from benchmarks.options import parser
 from benchmarks.pages import write_part
 
 
 def main(arguments: Sequence[str]) -> None:
     options = parser("first-contact", __doc__)
-    options.add_argument("action", nargs="?", choices=("table", "run", "show"), default="table")
+    options.add_argument("action", nargs="?", choices=("table", "run", "show", "traces"), default="table")
     options.add_argument("names", nargs="*", metavar="NAME", help="entries; all without one")
     options.add_argument("--scripts", type=Path, help="where scripts of others were fetched to, by entry")
     options.add_argument("--again", action="store_true", help="also those that this version has met")
@@ -34,10 +36,13 @@ def main(arguments: Sequence[str]) -> None:
     if given.action == "run":
         for entry in chosen:
             print(entry.name, meet(entry, given.scripts, again=given.again), flush=True)
+    elif given.action == "traces":
+        for folder in given.names:
+            meet_traces(Path(folder))
     elif given.action == "show":
         print("\n\n".join(shown(one) for one in judged(chosen, kept())))
     else:
-        figures = page(judged(chosen, kept()))
+        figures = "\n\n".join(filter(None, [page(judged(chosen, kept())), traces_part()]))
         print(figures)
         if given.write:
             write_part(ROOT / "docs" / "accuracy.md", HEADING, figures)

@@ -30,8 +30,8 @@ def kept() -> list[dict[str, Any]]:
 
 def meet(entry: Entry, scripts: Path | None, *, again: bool) -> str:
     """Run the entry once with today's version and keep what is said; a sentence about it."""
-    version = _version()
-    if not again and any(row["entry"] == entry.name and row["version"] == version for row in kept()):
+    today = version()
+    if not again and any(row["entry"] == entry.name and row["version"] == today for row in kept()):
         return "met already by this version"
     source = entry.folder if not entry.source or scripts is None else scripts / entry.name
     if not (source / entry.cwd / entry.command[0]).is_file():
@@ -40,7 +40,7 @@ def meet(entry: Entry, scripts: Path | None, *, again: bool) -> str:
         folder = Path(scratch) / entry.name
         shutil.copytree(source, folder)
         _put_stand_ins(entry, folder)
-        row = _answer(entry, folder) | {"version": version, "date": date.today().isoformat()}
+        row = _answer(entry, folder) | {"version": today, "date": date.today().isoformat()}
     with SAID.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
     return str(row["headline"])
@@ -108,7 +108,7 @@ def _planned(row: dict[str, Any], finding: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _version() -> str:
+def version() -> str:
     """The version and the commit of the checkout."""
     told = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(told, capture_output=True, text=True, check=False).stdout.strip()

@@ -37,9 +37,10 @@ class Parser(argparse.ArgumentParser):
         )
         self.command = command
         self.formats: tuple[str, ...] = ()
-        add = self.add_argument_group().add_argument
+        add = (self.add_argument_group() if command else self).add_argument
         add("--quiet", action="store_true", help="say nothing but errors and the result")
-        add("--debug", action="store_true", help="show tracebacks of diagnose itself")
+        about_debug = "show tracebacks of diagnose itself" if command else argparse.SUPPRESS
+        add("--debug", action="store_true", help=about_debug)
 
     @property
     def flags(self) -> dict[str, bool]:

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from diagnose.document.model import Document
     from diagnose.run.job.folder import JobFolder
     from diagnose.run.job.peers import Peers
+    from diagnose.run.launch import Progress
+    from diagnose.run.stage import Stage
 
 # Settings that only matter while a script runs, and the options that give them.
 RECORDING = {
     "steps": "--steps",
     "plain_steps": "--plain-steps",
     "keep_going": "--keep-going",
+    "watch": "--watch",
     "stacks": "--no-stacks",
     "device": "--device",
     "timeout_s": "--timeout",
@@ -52,8 +55,8 @@ def record(options: argparse.Namespace) -> int:
     with _run_folder(options.out, peers, target) as (out, job):
         if job is not None:
             outlive_the_script()
-        with writing(out):
-            outcome = launch(target, settings, out, progress, job)
+        with writing(out), _with_scalars(progress, out, settings) as told:
+            outcome = launch(target, settings, out, told, job)
         if job is not None and not is_over(job, outcome, partial(say, options=options)):
             return outcome.as_exit_code
         script_code = {
@@ -71,6 +74,28 @@ def record(options: argparse.Namespace) -> int:
             if job is not None:
                 close(job)
         return code if script_code is None else script_code
+
+
+@contextmanager
+def _with_scalars(progress: Progress, out: Path, settings: Settings) -> Iterator[Progress]:
+    """What is told of a watched run goes to TensorBoard, too."""
+    if not settings.watch:
+        yield progress
+        return
+    from diagnose.report.live_scalars import LiveScalars
+
+    scalars = LiveScalars(out)
+
+    def told(stage: Stage) -> None:
+        progress(stage)
+        if stage.live:
+            scalars()
+
+    try:
+        yield told
+    finally:
+        scalars(at_once=True)
+        scalars.close()
 
 
 @contextmanager

@@ -41,7 +41,7 @@ examples:
   python -m diagnose train.py --epochs 3          run train.py, record some steps, write a report
   python -m diagnose --verify -m pkg.train        the same for a module, then try the fixes and measure
   python -m diagnose s3://bucket/trace.json.gz    analyse a trace of torch.profiler, wherever fsspec reads
-  python -m diagnose diagnosis/20261121-070000    analyse a recorded run again
+  python -m diagnose --watch train.py             run it to its end, tell when it slows and why
 
 exit codes: 0 report, 1 nothing recorded, 2 usage or bad trace, 3 script failed, 4 --fail-on, 130 interrupted
 """
@@ -63,9 +63,10 @@ def parser() -> Parser:
         "--plain-steps",
         type=positive_number(int),
         metavar="N",
-        help="steps timed without profiler (default 2.5 × --steps)",
+        help=argparse.SUPPRESS,  # steps timed without a profiler, 2.5 × --steps without it
     )
     add("--keep-going", action="store_true", default=None, help="let the script run to its own end")
+    add("--watch", action="store_true", default=None, help="let it run to its end; tell when, why it slows")
     add(
         "--no-stacks",
         dest="stacks",

@@ -15,6 +15,8 @@ COMMANDS = {
     "compare": "show what changed from one run to another",
     "whatif": "predict how long a step takes with changes made",
     "memory": "tell what fills a GPU's memory, by a snapshot of it",
+    "status": "say how a run goes that is recorded or watched now",
+    "snap": "have a watched run recorded again, as it is now",
     "fleet": "find the late rank among thousands, on a Dask cluster",
     "mcp": "serve coding agents (Model Context Protocol)",
     "rules": "list the rules, explain one, start your own",

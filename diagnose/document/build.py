@@ -26,6 +26,7 @@ from diagnose.document.ranks import ranks_document
 from diagnose.document.rare_work import unseen_work
 from diagnose.document.stored import checked
 from diagnose.document.text import quantity
+from diagnose.document.watched import unwatched, watched_run
 from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding
@@ -82,11 +83,13 @@ def result_document(
         memory=memory_peaks(
             measured.memory, sources, measured.row_ms("forward") if measured.ledger is not None else None
         ),
+        watched=watched_run(recording, sources),
         key_averages=_averages(recording),
         metrics={name: _metric(measured, name) for name in sorted(METRICS)},
         notes=[
             *_plain_notes(*recording.notes, *_rank_notes(recording)),
             *unseen_work(recording, sources),
+            *unwatched(recording),
             *_trace_notes(recording),
             *gpu_notes(measured),
         ],

@@ -30,6 +30,7 @@ from diagnose.document.queries import (
 )
 from diagnose.document.ranks import ranks_headline
 from diagnose.document.savings import before_ms, gaining_with, is_nothing, span
+from diagnose.document.slowed import slowed_headline
 from diagnose.document.text import clean, end_of, rough, rough_span, share, short_name
 from diagnose.document.unjudged import unjudged
 from diagnose.measure.memory_parts import RAN_OUT
@@ -52,10 +53,13 @@ _FILLERS = {  # of memory
 def headline_of(document: Document) -> str:
     """One sentence without a full stop: what is at stake and where, or that nothing is.
 
-    Of several ranks, the one that holds up the others; if memory ran out, that.
+    Of a run that was watched and became slower, that. Of several ranks, the one that holds up the others; if
+    memory ran out, that.
     """
     if not is_complete(document):
         return _nothing_recorded(document)
+    if of_run := slowed_headline(document.watched):
+        return _first_that_fits(*of_run)
     if of_ranks := ranks_headline(document):
         return _first_that_fits(f"{of_ranks} {_in_brackets(_top_place(document))}", of_ranks)
     finding = next(iter(planned(document)), None)

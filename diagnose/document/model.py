@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from diagnose.document.watched_model import Watched
 from diagnose.judge.terms import Confidence, Group, Op, Safety, Scope, Severity, State, Status
 from diagnose.measure.job import Pattern
 from diagnose.run.child.step_clock import StepClock
@@ -886,6 +887,9 @@ class Document(Struct, kw_only=True):
     memory: Annotated[
         list[MemoryPeak], _is("What fills memory, of each accelerator, else of the host; empty if not seen.")
     ] = []
+    watched: Annotated[Watched | None, _is("The whole run, with --watch; null where it was not watched.")] = (
+        None
+    )
     key_averages: Annotated[Averages, _is("torch's own table of operators.")]
     metrics: Annotated[dict[str, Metric], _is("By name, as `python -m diagnose metrics` explains them.")]
     notes: Annotated[list[Note], _is("What was lost, repaired or assumed, and what makes numbers doubtful.")]

@@ -31,11 +31,14 @@ class Window:
         plain_steps: int | None = None,
         stacks: bool = True,
         device: Device = "auto",
+        watch: bool = False,
     ) -> None:
-        """``out`` and the rest: as of `diagnose.record`. Raises UsageError."""
+        """``out`` and the rest: as of `diagnose.record`; ``watch``: as `diagnose.watch`, until the training
+        ends. Raises UsageError.
+        """
         if not isinstance(start, int) or start < 0:
             raise UsageError("start must be a whole number from 0 on", saw=repr(start))
-        settings = block_settings(steps, plain_steps, stacks=stacks, device=device)
+        settings = block_settings(steps, plain_steps, stacks=stacks, device=device, watch=watch)
         self._start = start
         self._recorder = Recorder(Path(out) if out is not None else None, settings, _program())
         self._is_open = self._is_over = False

@@ -25,7 +25,7 @@ from diagnose.document.queries import (
     run_command,
 )
 from diagnose.document.stored import to_json
-from diagnose.report import account, sentences, throughput
+from diagnose.report import account, sentences, throughput, watched
 from diagnose.trace.notes import UNSEEN_WORK
 
 JSON_FILE, MARKDOWN_FILE = "brief.json", "brief.md"
@@ -90,6 +90,7 @@ class Brief(Struct, kw_only=True, omit_defaults=True):
     look: Annotated[list[str], _is("Where to look, where no rule knows a fix.")] = []
     step_goes_to: Annotated[list[BriefPart], _is("Largest first.")] = []
     not_known: Annotated[list[str], _is("What could not be judged, and what would record it.")] = []
+    whole_run: Annotated[list[str], _is("What became of the steps, where the run was watched.")] = []
     next: Annotated[list[str], _is("Commands to type, in the folder that the script ran in.")] = []
     report: Annotated[str, _is("The folder with all of it.")] = ""
 
@@ -156,6 +157,7 @@ def _brief(document: Document, room: _Room) -> Brief:
             for row in rows[: room.parts]
         ],
         not_known=[cut(unknown) for unknown in _not_known(document)[: room.parts]],
+        whole_run=[cut(sentence) for sentence in watched.sentences(document)[: room.parts]],
         next=_next(document),
         report=report_folder(document),
     )
@@ -245,6 +247,9 @@ def markdown(document: Document) -> str:
         ]
     lines += [f"{told.more_fixes} more fixes are in the report." if told.more_fixes else ""]
     lines += ["\n".join(f"- {look}" for look in told.look)]
+    lines += ["\n".join(["The whole run:", "", *(f"- {one}" for one in told.whole_run)])] * bool(
+        told.whole_run
+    )
     parts = [
         f"- {part.part}: {part.ms:g} ms, {part.share:.0%}" + (f": {part.mostly}" if part.mostly else "")
         for part in told.step_goes_to

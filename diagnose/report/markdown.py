@@ -29,6 +29,7 @@ from diagnose.report import (
     sentences,
     throughput,
     verification,
+    watched,
 )
 from diagnose.report.blocks import bullets, folded, section, shell, table
 
@@ -47,6 +48,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         f"**{prose(document.headline)}**",
         _doubt(document),
         _setting(document),
+        _watched(document),
         _plan(document) if is_complete(document) else _what_happened(document),
         verification.measured(document),
         section(memory.HEADING, *_memory(document)) if memory.ran_out(document) else "",
@@ -136,6 +138,19 @@ def _looks(document: Document) -> list[str]:
     """Beside a plan that does not touch what leads the report: where to look."""
     looks = account.looks(document)
     return [prose(account.introduced(document)), bullets(looks)] if looks else []
+
+
+def _watched(document: Document) -> str:
+    """What became of the steps over the whole run, where it was watched."""
+    if document.watched is None:
+        return ""
+    slow = watched.slow_table(document)
+    return section(
+        watched.HEADING,
+        prose(watched.about(document)),
+        bullets(map(prose, watched.sentences(document))),
+        *([f"{slow.title}:", _table(slow)] if slow else []),
+    )
 
 
 def _next(document: Document) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 REMARK_S = 2  # of reading: long enough to wonder whether anything happens
 STAGE_REMARK_S = 5  # of recording: the lines stand between the script's own
+WATCH_REMARK_S = 60  # of a run that is watched
 _ERASE_LINE = "\r\x1b[K"
 _BAR_WIDTH = 20
 
@@ -49,7 +50,7 @@ class Progress:
 
 class RecordingProgress:
     """A line when a phase begins, and where it takes long one every `STAGE_REMARK_S`
-    seconds, as long as steps are made.
+    seconds, as long as steps are made; of a run that is watched one a minute, and its news at once.
     """
 
     def __init__(self, progress: Progress, clock: Clock = time.monotonic) -> None:
@@ -59,6 +60,11 @@ class RecordingProgress:
 
     def __call__(self, stage: Stage) -> None:
         now, said = self._clock(), self._said
+        if stage.live:
+            if said is None or stage.alerts > said.alerts or now >= self._due:
+                self._said, self._due = stage, now + WATCH_REMARK_S
+                self._progress("watching", stage.live)
+            return
         begins = said is None or stage.text != said.text
         if begins or (now >= self._due and stage.done > (said.done if said else 0)):
             self._said, self._due = stage, now + STAGE_REMARK_S

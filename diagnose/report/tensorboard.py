@@ -12,10 +12,10 @@ import re
 import shutil
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from diagnose.document import savings
 from diagnose.document.model import Document
@@ -53,16 +53,28 @@ def write_tensorboard(document: Document, picture: dict[str, Any] | None, source
 
 
 def _write_events(summaries: Iterable[tuple[int, Summary]], folder: Path) -> None:
+    file, write = event_file(folder)
+    with file:
+        for step, summary in summaries:
+            write(step, summary)
+
+
+def event_file(folder: Path) -> tuple[IO[bytes], Callable[[int, Summary], None]]:
+    """A new file of events in the folder, which is made, and what adds one to it. Raises OSError."""
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.summary.writer.record_writer import RecordWriter
 
+    folder.mkdir(parents=True, exist_ok=True)
     now = time.time()
     path = folder / f"events.out.tfevents.{int(now)}.{socket.gethostname()}.{os.getpid()}.0{_SUFFIX}"
-    with path.open("wb") as file:
-        records = RecordWriter(file)
-        records.write(Event(wall_time=now, file_version="brain.Event:2").SerializeToString())
-        for step, summary in summaries:
-            records.write(Event(wall_time=now, step=step, summary=summary).SerializeToString())
+    file = path.open("wb")
+    records = RecordWriter(file)
+    records.write(Event(wall_time=now, file_version="brain.Event:2").SerializeToString())
+
+    def write(step: int, summary: Summary) -> None:
+        records.write(Event(wall_time=time.time(), step=step, summary=summary).SerializeToString())
+
+    return file, write
 
 
 def _of_document(document: Document) -> Iterator[tuple[int, Summary]]:
@@ -95,7 +107,7 @@ def _curve(tag: str, points: Iterable[tuple[int, float]], description: str) -> I
     """A scalar by step; nothing of a single point, which would be a chart of one dot."""
     known = list(points)
     if len(known) > 1:
-        yield from ((step, _scalar(tag, value, description)) for step, value in known)
+        yield from ((step, scalar(tag, value, description)) for step, value in known)
 
 
 def _text(tag: str, body: str) -> Summary:
@@ -114,7 +126,8 @@ def _text(tag: str, body: str) -> Summary:
     )
 
 
-def _scalar(tag: str, value: float, description: str) -> Summary:
+def scalar(tag: str, value: float, description: str) -> Summary:
+    """A number under a name."""
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.compat.proto.tensor_pb2 import TensorProto
     from tensorboard.compat.proto.types_pb2 import DT_FLOAT

@@ -20,7 +20,7 @@ from diagnose.document.queries import (
     saw_no_step,
     shell_line,
 )
-from diagnose.report import account, sentences, throughput, verification
+from diagnose.report import account, sentences, throughput, verification, watched
 from diagnose.report.fitting import Block, fitted
 from diagnose.report.patch import FILE as FIXES
 from diagnose.report.patch import first_change
@@ -56,6 +56,10 @@ def print_summary(document: Document, out: Path, console: Console) -> None:
         [
             Block(_paragraph(document.headline, width, "bold"), least=3, weight=4),
             Block(_paragraph(sentences.doubt(document) or happened, width, "yellow"), weight=4),
+        ],
+        [
+            Block(_paragraph(sentence, width), least=int(number == 0), weight=4)
+            for number, sentence in enumerate(watched.sentences(document))
         ],
         [*_looks(document, width), *_fixes(document, first_change(document, out), width)],
         [

@@ -5,12 +5,15 @@ second: heat, clocks, power, others on it.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import statistics
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 _EVERY_MS = 1000
@@ -41,14 +44,20 @@ _REASONS = {  # bits of NVML's nvmlClocksEventReasons; idling is none
     0x100: "display_clock_setting",
 }
 _MEBI = 1 << 20
+_ROWS_AT_MOST = 8192  # from then on every second of them goes
+CLOCKS_FILE = "gpu.jsonl"  # of a run that is watched
+_CLOCKS_AT_MOST = 100_000
 
 
 class GpuState:
     """Samples the first GPU that the script sees, in a thread, from `start` to `stop`."""
 
-    def __init__(self, own_pids: Callable[[], set[int]]) -> None:
-        """`own_pids`: the processes of the run, while it lasts."""
-        self._own_pids = own_pids
+    def __init__(self, own_pids: Callable[[], set[int]], keep_in: Path | None = None) -> None:
+        """`own_pids`: the processes of the run, while it lasts. `keep_in`: a folder where each sample's clock
+        is kept, with the time: a line [seconds since 1970, MHz, throttle reasons].
+        """
+        self._own_pids, self._keep_in = own_pids, keep_in
+        self._kept = 0
         self._rows: list[list[str]] = []
         self._others: list[int] = []
         self._process: subprocess.Popen[str] | None = None
@@ -100,8 +109,20 @@ class GpuState:
                 if len(row) != len(fields):  # a message
                     continue
                 self._rows.append(row)
+                if len(self._rows) > _ROWS_AT_MOST:
+                    del self._rows[::2]
+                self._keep(row)
                 if len(self._rows) % _OTHERS_EVERY == 2:  # not the first: the script has to reach its GPU
                     self._count_others()
+
+    def _keep(self, row: Sequence[str]) -> None:
+        clock = _number(row[1])
+        if self._keep_in is None or clock is None or self._kept >= _CLOCKS_AT_MOST:
+            return
+        self._kept += 1
+        told = [round(time.time(), 1), clock, _throttle_reasons([row[-1]]) or []]
+        with contextlib.suppress(OSError), (self._keep_in / CLOCKS_FILE).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(told) + "\n")
 
     def _count_others(self) -> None:
         """Processes on the GPU that are not the run's.

@@ -69,7 +69,8 @@ def launch(
         "steps": settings.steps,
         "plain_steps": settings.plain_steps,
         "stacks": settings.stacks,
-        "keep_going": settings.keep_going,
+        "keep_going": settings.keep_going or settings.watch,
+        "watch": settings.watch,
         "device": settings.device,
         "script_folder": str(folder),
         "cwd": os.getcwd(),
@@ -171,6 +172,7 @@ class Run:
         self._command, self._cwd = command, plan["cwd"]
         self._timeout_s, self._watches_gpu, self._prints_to = timeout_s, watches_gpu, prints_to
         self._keeps_parts = keeps_parts
+        self._keeps_clocks_in = Path(plan["folder"]) if plan.get("watch") else None
         self._progress = progress or (lambda stage: None)
         self._id = uuid.uuid4().hex
         self._shared = SharedState(plan["folder"], plan.get("node", 0))
@@ -189,9 +191,16 @@ class Run:
 
     def to_its_end(self) -> RunOutcome:
         began = time.monotonic()
-        with _handlers({signal.SIGINT: self._on_interrupt, signal.SIGTERM: self._on_terminate}):
+        handlers: dict[signal.Signals, Callable[[int, object], None]] = {
+            signal.SIGINT: self._on_interrupt,
+            signal.SIGTERM: self._on_terminate,
+            signal.SIGUSR1: self._on_ask,  # a scheduler may send it to all processes of a job: none dies
+        }
+        with _handlers(handlers):
             child = self._started()
-            gpu = GpuState(lambda: {process.pid for process in processes_of(self._id, child.pid)})
+            gpu = GpuState(
+                lambda: {process.pid for process in processes_of(self._id, child.pid)}, self._keeps_clocks_in
+            )
             if self._watches_gpu:
                 gpu.start()
             try:
@@ -291,6 +300,10 @@ class Run:
 
     def _on_terminate(self, number: int, frame: object) -> None:
         self._terminate = True
+
+    def _on_ask(self, number: int, frame: object) -> None:
+        """A run that is watched is recorded again; others care for no such wish."""
+        self._shared.ask_for_snap()
 
 
 def _with_hooks(environment: dict[str, str], run_id: str, plan: dict[str, Any]) -> dict[str, str]:

@@ -16,13 +16,16 @@ FEWEST_STEPS = 2  # seen in a phase, before its own pace is believed
 @dataclass(frozen=True)
 class Stage:
     """What a recording is at; `text` is empty before the first step. `done` of `steps`, 0 where nobody knows
-    how many it takes; `left_s`: until its end, None if unknown.
+    how many it takes; `left_s`: until its end, None if unknown. `live`: how a run goes that is watched,
+    and `alerts`: how often that was news.
     """
 
     text: str
     done: int = 0
     steps: int = 0
     left_s: float | None = None
+    live: str = ""
+    alerts: int = 0
 
 
 class Stages:
@@ -39,6 +42,8 @@ class Stages:
             self._text, self._since, self._done_then = seen.text, now, done
         since = done - self._done_then
         step_s = (now - self._since) / since if since >= FEWEST_STEPS else seen.step_ns / 1e9
+        if live := self._page.live:
+            return Stage(seen.text, done, live=live, alerts=self._page.alerts)
         if not seen.budget.steps or not step_s:
             return Stage(seen.text, done, seen.budget.steps)
         steps = seen.budget.expected_steps(round(1e9 * step_s))

@@ -30,8 +30,11 @@ REFUSED = {
     ("memory", "--out"): "> FILE",
     ("mcp", "--out"): "leave the option out",
     ("mcp", "--memory-limit"): "leave the option out",
-    **{(name, "--out"): "> FILE" for name in ("rules", "metrics", "accuracy")},
-    **{(name, "--memory-limit"): "reads no trace" for name in ("rules", "metrics", "accuracy")},
+    **{(name, "--out"): "> FILE" for name in ("rules", "metrics", "accuracy", "status", "snap")},
+    **{
+        (name, "--memory-limit"): "reads no trace"
+        for name in ("rules", "metrics", "accuracy", "status", "snap")
+    },
 }
 
 

@@ -464,12 +464,14 @@ def test_a_driver_is_looked_for_and_not_started(
     assert accelerator._has_driver() is there
 
 
-def test_a_block_that_is_to_be_recorded_on_a_gpu_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_that_is_to_be_recorded_on_a_gpu_needs_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(accelerator, "gpu_count", lambda: 0)
     with pytest.raises(UsageError, match="no GPU"), in_process.record(device="cuda"):
         pass
-    assert in_process._watched_gpu(Settings()) is None
+    assert in_process._watched_gpu(Settings(), tmp_path) is None
     monkeypatch.setattr(accelerator, "gpu_count", lambda: None)  # perhaps there is one
-    watched = in_process._watched_gpu(Settings())
+    watched = in_process._watched_gpu(Settings(), tmp_path)
     assert isinstance(watched, GpuState)
     watched.stop()

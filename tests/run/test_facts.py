@@ -206,7 +206,7 @@ def test_elements_of_all_tensors_given_to_a_model_with_parameters() -> None:
 def test_memory_is_read_after_a_step_and_costs_a_hundredth(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count(0, 50_000)  # each look takes 50 µs
     monkeypatch.setattr(memory, "perf_counter_ns", lambda: next(clock))
-    monkeypatch.setattr(memory, "_heap_reader", lambda: None)
+    monkeypatch.setattr(memory, "heap_reader", lambda: None)
     series = memory.Memory()
     series.begin()
     for step in range(1, 1001):

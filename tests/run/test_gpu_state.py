@@ -141,3 +141,20 @@ def test_run_json_has_it(run_script: Run, tmp_path: Path, monkeypatch: pytest.Mo
         run = run_script("ending", "normally", "3", device=device, timeout_s=100)
         state = json.loads((run.folder / "run.json").read_text())["gpu_state"]
         assert (state and state["power_w_max"]) == expected
+
+
+def test_clocks_of_a_watched_run_are_kept_with_their_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_nvidia_smi(tmp_path, monkeypatch, printing(ROWS))
+    state = GpuState(lambda: {11}, tmp_path)
+    before = time.time()
+    state.start()
+    deadline = time.monotonic() + 10
+    while len(state._rows) < 6 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    state.stop()
+    kept = [json.loads(line) for line in (tmp_path / "gpu.jsonl").read_text().splitlines()]
+    assert [clock for _, clock, _ in kept] == [345, 1755, 1740, 1980, 1725, 345]
+    assert kept[2][2] == ["sw_power_cap", "sw_thermal_slowdown"]
+    assert all(before - 1 <= at <= time.time() + 1 for at, _, _ in kept)

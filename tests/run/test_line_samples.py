@@ -48,3 +48,31 @@ def test_what_fails_is_a_note(monkeypatch) -> None:  # type: ignore[no-untyped-d
     _work(0.02)
     samples.stop()
     assert any("lines of plain steps" in sentence.lower() for sentence in guard.notes())
+
+
+def _gives_the_lock_up(seconds: float) -> None:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        time.sleep(0)
+
+
+def _keeps_the_lock(seconds: float) -> None:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+def test_looks_fall_where_time_is_and_not_where_the_lock_is_given_up() -> None:
+    here = str(Path(__file__).parent)
+    samples = LineSamples(Places(here, here))
+    before = sys.getswitchinterval()
+    samples.begin()
+    end = time.perf_counter() + 3.0
+    while time.perf_counter() < end:
+        _gives_the_lock_up(0.001)
+        _keeps_the_lock(0.003)
+    samples.stop()
+    assert sys.getswitchinterval() == before
+    told = samples.facts(1)["line_samples"]
+    functions = [told["stacks"][stack][-1][2] for stack in told["stack"]]
+    assert functions.count("_keeps_the_lock") > functions.count("_gives_the_lock_up")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import weakref
 from pathlib import Path
 from types import SimpleNamespace
@@ -274,3 +275,98 @@ def test_ranks_that_train_together_wait_for_nothing() -> None:
 @pytest.mark.parametrize(("then", "waits"), [(63, False), (64, True)])
 def test_a_script_that_may_end_is_recorded_first(then: int, waits: bool) -> None:
     assert lacks(awaited_by([Coming(30.5, then)]), 120, is_first=True) is waits
+
+
+def test_steps_that_differ_are_awaited_where_the_script_surely_goes_on() -> None:
+    begins_ns = list(itertools.accumulate([0, *([16_000_000, 20_000_000, 24_000_000, 24_000_000] * 10)]))
+
+    def waits(left: int | None, *, is_first: bool, may_wait: bool = True) -> bool:
+        return awaited_by([]).lacks(begins_ns, 20_000_000, left, may_wait=may_wait, is_first=is_first)
+
+    assert waits(None, is_first=False)
+    assert waits(64, is_first=True)
+    assert not waits(63, is_first=True)
+    assert not waits(None, is_first=True)
+    assert not waits(64, is_first=True, may_wait=False)
+
+
+CALLED = """
+import functools
+
+EVERY = 40
+
+def evaluate():
+    pass
+
+def no_grad(function):
+    @functools.wraps(function)
+    def call(*args):
+        return function(*args)
+    return call
+
+class Callback:
+    def __init__(self):
+        self.every, self.step = 40, 0
+
+    def on_step(self, number, every=40):
+        {method}
+
+    @no_grad
+    def __call__(self, number):
+        if number % self.every == 0:
+            evaluate()
+
+class Trainer:
+    def __init__(self):
+        self.callback = Callback()
+
+def maybe(number, every):
+    if number % every: return
+    evaluate()
+
+def train(args, trainer, tick, steps=200, step=0):
+    for i in range(steps):
+        tick()
+        {call}
+        step += 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "method"),
+    [
+        ("trainer.callback.on_step(i)", "if number % self.every == 0:\n            evaluate()"),
+        ("trainer.callback.on_step(number=i)", "if number % every == 0: evaluate()"),
+        ("trainer.callback.on_step(i)", "if number % EVERY != 0:\n            return\n        evaluate()"),
+        ("trainer.callback.on_step(step + 1)", "if (number - 1) % EVERY == 0: evaluate()"),
+        ("trainer.callback(i)", "pass"),
+        ("maybe(i, args.every)", "pass"),
+        ("if i % 40: continue\n        evaluate()", "pass"),
+    ],
+)
+def test_a_condition_in_what_the_loop_calls(tmp_path: Path, call: str, method: str) -> None:
+    """As in the loop itself: at tick 10 the next is round 40, done with tick 41."""
+    loop = CALLED.replace("{call}", call).replace("{method}", method).replace("{", "{{").replace("}", "}}")
+    ((facts, to_come),) = looked(tmp_path, "", loop=loop)
+    told = [one for one in facts if one["every"] == 40]
+    assert len(told) == 1
+    assert (told[0]["seen"], to_come) == (False, [31.0])
+    lines = (tmp_path / "loop.py").read_text().splitlines()[told[0]["line"] - 1 : told[0]["last_line"]]
+    assert any("evaluate()" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("call", "method"),
+    [
+        ("trainer.callback.on_step(i)", "self.step += 1\n        if hash(number) % 40 == 0: evaluate()"),
+        ("trainer.callback.on_step(i)", "number = 7\n        if number % 40 == 0: evaluate()"),
+        ("trainer.callback.on_step(*[i])", "if number % 40 == 0: evaluate()"),
+        ("trainer.callback.on_step(i)", "if number % 40 == 0: print(number)"),
+        ("trainer.missing(i) if False else None", "pass"),
+        ("[maybe][0](i, 40)", "pass"),
+    ],
+)
+def test_what_a_call_hides_is_not_to_come(tmp_path: Path, call: str, method: str) -> None:
+    loop = CALLED.replace("{call}", call).replace("{method}", method).replace("{", "{{").replace("}", "}}")
+    ((facts, to_come),) = looked(tmp_path, "", loop=loop)
+    assert (facts, to_come) == ([], [])

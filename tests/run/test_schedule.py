@@ -195,3 +195,32 @@ MS = 1_000_000
 )
 def test_plain_steps_go_on_until_a_long_one_comes_back(steps_ms: list[int], awaited: bool) -> None:
     assert schedule.awaits_another([ms * MS for ms in steps_ms]) is awaited
+
+
+@pytest.mark.parametrize(("step_ms", "least_s"), [(0, 1.2), (10, 1.2), (72, 3.6), (500, 4.0)])
+def test_plain_steps_last_until_fifty_or_four_seconds(step_ms: int, least_s: float) -> None:
+    full = schedule.paced(budgets(), step_ms * SECOND // 1000)
+    assert full["plain"].least_ns == least_s * SECOND
+    assert {name: full[name] for name in full if name != "plain"} == {
+        name: budget for name, budget in budgets().items() if name != "plain"
+    }
+
+
+def test_steps_that_were_asked_for_stay() -> None:
+    assert schedule.paced(budgets(8), SECOND)["plain"] == budgets(8)["plain"]
+    assert schedule.paced(budgets(plain_steps=7), SECOND)["plain"].steps == 7
+    assert schedule.paced(budgets(plain_steps=7), SECOND)["plain"].least_ns == 0
+
+
+@pytest.mark.parametrize(
+    ("step_ms", "unsure"),
+    [
+        ([10] * 20, False),
+        # a median deviation of 4 ms of 20: 2 * 1.86 * 4 / sqrt(n) is more than 1 ms up to 220 steps
+        ([16, 20, 20, 24, 24] * 20, True),
+        ([16, 20, 20, 24, 24] * 46, False),
+        ([160, 200, 200, 240, 240] * 6, False),  # that is 6 s already
+    ],
+)
+def test_steps_that_differ_are_timed_for_longer(step_ms: list[int], unsure: bool) -> None:
+    assert schedule.is_unsure([ms * SECOND // 1000 for ms in step_ms]) is unsure

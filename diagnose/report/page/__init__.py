@@ -27,11 +27,13 @@ from diagnose.report import (
     sentences,
     templates,
     verification,
+    watched,
 )
 from diagnose.report.figures import figures
 from diagnose.report.page.memory_curve import memory_drawing
 from diagnose.report.page.passed import passed
 from diagnose.report.page.picture import packed
+from diagnose.report.page.run_curve import run_drawing
 from diagnose.report.page.strip import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, strip
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ _SCRIPTS = (
     "start",
 )
 _SECTIONS = {  # file of templates/parts → heading; a section without content is left out
+    "watched": watched.HEADING,
     "plan": "What to do",
     "happened": "What happened",
     "measured": "Measured",
@@ -154,6 +157,8 @@ def _environment() -> Environment:
         "ranks": ranks,
         "text": text,
         "verification": verification,
+        "watched": watched,
+        "run_drawing": run_drawing,
         "strip": strip,
         "strip_size": (WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM),
         "TOP": TOP,

@@ -72,7 +72,7 @@ def _drawing(times: Sequence[float], median: float, far: Sequence[int]) -> Drawi
     points = [(round(LEFT + index * across, 1), _height(time, top)) for index, time in enumerate(times)]
     marked = sorted(sorted(far, key=lambda index: -abs(times[index] - median))[:MOST_MARKS])
     return Drawing(
-        ticks=[(_height(time, top), text.ms(time)) for time in _ticks(top)],
+        ticks=[(_height(time, top), text.ms(time)) for time in ticks(top)],
         median_y=_height(median, top),
         line=" ".join(f"{x},{y}" for x, y in points),
         dots=points if len(points) <= MOST_DOTS else [],
@@ -80,7 +80,7 @@ def _drawing(times: Sequence[float], median: float, far: Sequence[int]) -> Drawi
     )
 
 
-def _ticks(top: float) -> list[float]:
+def ticks(top: float) -> list[float]:
     """Round numbers from 0 to the top."""
     power = 10 ** math.floor(math.log10(top / MOST_TICKS))
     tick = next(times * power for times in (1, 2, 5, 10) if top / (times * power) <= MOST_TICKS)

@@ -12,6 +12,8 @@ from .shared_state import Stage
 
 _RARE = "timing plain steps, until what the script does seldom comes"
 _AGAIN = "timing plain steps, until a long one comes back"
+_UNSURE = "timing more plain steps, for they differ"
+_LATER = 1.1  # times as many steps, before their length is looked at again: that takes time
 
 
 class Awaited:
@@ -28,6 +30,7 @@ class Awaited:
         self._rare_work.begin(left)
         # None while nobody has asked, 0 where nothing is to come
         self._until_step: int | None = None
+        self._look_at, self._differ = 0, False
 
     def lacks(
         self, begins_ns: Sequence[int], pace_ns: int, left: int | None, *, may_wait: bool, is_first: bool
@@ -40,7 +43,12 @@ class Awaited:
         if self._comes_soon(steps, limit, schedule.STEPS_AFTER if is_first else 0, left):
             return self._waits(_RARE)
         step_ns = [end - begin for begin, end in itertools.pairwise(begins_ns)]
-        return may_wait and schedule.awaits_another(step_ns) and self._waits(_AGAIN)
+        if may_wait and schedule.awaits_another(step_ns):
+            return self._waits(_AGAIN)
+        goes_on = not is_first or (left is not None and left >= schedule.STEPS_AFTER)
+        if steps >= self._look_at:
+            self._look_at, self._differ = math.ceil(_LATER * steps), schedule.is_unsure(step_ns)
+        return may_wait and goes_on and self._differ and self._waits(_UNSURE)
 
     def _comes_soon(self, steps: int, limit: float, then: int, left: int | None) -> bool:
         """What the loops tell of is awaited once, if that does not take long."""

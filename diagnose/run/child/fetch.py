@@ -25,6 +25,7 @@ from .shared_state import SharedState
 FILE = "fetches.bin"
 _RECORD = struct.Struct("<QQQII")
 _WAITS_NS = 50_000_000  # as much is lost of a training process that is killed
+_BYTES_AT_MOST = 16_000_000  # half a million batches: workers may go on for days
 
 
 class FetchLog:
@@ -124,6 +125,9 @@ class FetchLog:
                 self._descriptor = os.open(
                     path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o644
                 )
+            if os.fstat(self._descriptor).st_size >= _BYTES_AT_MOST:
+                self._patches.restore()
+                return
             pid = os.getpid()
             os.write(self._descriptor, b"".join(_RECORD.pack(*record, pid, worker) for record in records))
         except OSError:

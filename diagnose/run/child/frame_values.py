@@ -14,8 +14,12 @@ from typing import Any
 _GIVE_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
 _FIND_FRAMES = {"_getframe", "currentframe", "f_locals"}
 
-
 _PLAIN = (type(None), bool, int, float, str)
+
+
+def is_plain(value: Any) -> bool:
+    """A number, text, a truth value or None: nothing whose use could run code of the script's."""
+    return type(value) in _PLAIN
 
 
 class Unknown(Exception):
@@ -63,7 +67,7 @@ def is_false(expression: ast.expr, variables: dict[str, Any]) -> bool:
         value = read(expression, variables)
     except Unknown:
         return False
-    return type(value) in _PLAIN and not value
+    return is_plain(value) and not value
 
 
 def read(expression: ast.expr, variables: dict[str, Any]) -> Any:
@@ -78,7 +82,7 @@ def read(expression: ast.expr, variables: dict[str, Any]) -> Any:
         return _item(read(expression.value, variables), expression.slice.value)
     if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.Not):
         value = read(expression.operand, variables)
-        if type(value) in _PLAIN:
+        if is_plain(value):
             return not value
     if isinstance(expression, ast.Compare) and isinstance(expression.ops[0], (ast.Is, ast.IsNot)):
         left, right = (read(side, variables) for side in (expression.left, expression.comparators[0]))

@@ -59,8 +59,13 @@ class InnerSession(Session):
 
     @property
     def done(self) -> bool:
-        """All is recorded, or the block has been left."""
-        return self._finished
+        """All is recorded and nothing is watched, or the block has been left."""
+        return self._finished and self._watched is None
+
+    @property
+    def live(self) -> str:
+        """How it goes, in words, while it is watched."""
+        return self._shared.live if self._watched is not None else ""
 
     @property
     def phase(self) -> str:

@@ -1,25 +1,29 @@
 """Which lines of the script run in the plain phase, looked at every few milliseconds from a thread beside it.
 
 No hook says what only some steps do: a validation, a checkpoint, a buffer that is filled again. A look costs
-some microseconds, and comes so seldom that all of them take no more than a few parts in a thousand.
+up to a tenth of a millisecond, and comes so seldom that all of them take less than a hundredth of the time.
 """
 
 from __future__ import annotations
 
 import _thread
 import sys
-from time import perf_counter_ns
+from random import Random
+from time import perf_counter_ns, sleep
 from types import FrameType
 from typing import Any
 
 from .guard import guarded
 from .places import Places, library_path
 
-_INTERVAL_S = 0.004
+_INTERVAL_S = 0.006  # and half of what a look waits
+_WAITS_S = 0.008  # at most: longer than Python's lock is ever kept from who waits for it
+_SWITCHES_S = 1e-4
 _LOOKS = 1000  # after so many their distance doubles, so that a long phase has few thousand
 _LINES_AT_MOST = 12  # of one look: the outermost lines, where what only some steps do is called
 _STACKS_AT_MOST = 500  # different ones
 _ENDS_WITHIN_S = 0.1
+_random = Random(0).random  # not the one that the script may have seeded
 
 
 class LineSamples:
@@ -64,8 +68,7 @@ class LineSamples:
             self._looking.release()
 
     def _look(self) -> None:
-        frame = sys._current_frames().get(self._trained)
-        stack = self._user_lines(frame)
+        stack = stack_now(self._trained, self._places)
         number = self._stacks.get(stack)
         if number is None:
             if len(self._stacks) >= _STACKS_AT_MOST:
@@ -74,17 +77,34 @@ class LineSamples:
         self._stack.append(number)
         self._ns.append(perf_counter_ns())
 
-    def _user_lines(self, frame: FrameType | None) -> tuple[Any, ...]:
-        """(file, line, function, what it calls), outermost first. What it calls is a function of a library or
-        of the script, as `torch/serialization.py: save`.
-        """
-        lines: list[tuple[str, int, str, str]] = []
-        called = ""
-        while frame is not None:
-            code = frame.f_code
-            file = self._places.user_file(code.co_filename)
-            if file:
-                lines.append((file, frame.f_lineno or -1, code.co_name, called))
-            called = f"{file or library_path(code.co_filename)}: {code.co_name}"
-            frame = frame.f_back
-        return tuple(lines[: -_LINES_AT_MOST - 1 : -1])
+
+def stack_now(thread: int, places: Places) -> tuple[Any, ...]:
+    """The user's lines on the stack of another thread; the calling one waits some milliseconds for it.
+
+    Who waits for Python's lock gets it where the other thread gives it up, and in pure Python that is after
+    five milliseconds: each look would fall on a call of torch's that gives it up sooner. So the calling
+    thread sleeps for a time that has nothing to do with the script, and then gets the lock at once.
+    """
+    before_s = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(_SWITCHES_S)
+        sleep(_random() * _WAITS_S)
+        return user_lines(sys._current_frames().get(thread), places)
+    finally:
+        sys.setswitchinterval(before_s)
+
+
+def user_lines(frame: FrameType | None, places: Places) -> tuple[Any, ...]:
+    """(file, line, function, what it calls), outermost first. What it calls is a function of a library or
+    of the script, as `torch/serialization.py: save`.
+    """
+    lines: list[tuple[str, int, str, str]] = []
+    called = ""
+    while frame is not None:
+        code = frame.f_code
+        file = places.user_file(code.co_filename)
+        if file:
+            lines.append((file, frame.f_lineno or -1, code.co_name, called))
+        called = f"{file or library_path(code.co_filename)}: {code.co_name}"
+        frame = frame.f_back
+    return tuple(lines[: -_LINES_AT_MOST - 1 : -1])

@@ -6,11 +6,13 @@ import ast
 import linecache
 from collections.abc import Iterator
 from types import CodeType
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from .frame_values import Unknown, read, whole_number
 
 Loop = ast.For | ast.While | ast.AsyncFor
+# count, modulus, rest, and what has to be true besides
+Remainder = tuple[ast.expr, ast.expr, ast.expr, tuple[ast.expr, ...]]
 _LONGEST = 1 << 20  # characters of a file that is parsed
 
 
@@ -22,11 +24,12 @@ class LoopSource:
 
     def loops_around(self, file: str, code: CodeType, line: int) -> Iterator[Loop]:
         """Those around a line of the code, outermost first; none where the source cannot be read."""
-        for node in within(*self._body(file, code)):
+        for node in within(*self.body(file, code)):
             if isinstance(node, Loop) and holds(node.body, line):
                 yield node
 
-    def _body(self, file: str, code: CodeType) -> list[ast.stmt]:
+    def body(self, file: str, code: CodeType) -> list[ast.stmt]:
+        """Of a function, or of the module; empty where the source cannot be read."""
         if file not in self._trees:
             self._trees[file] = _parsed("".join(linecache.getlines(file)))
         tree = self._trees[file]
@@ -108,7 +111,48 @@ def holds(body: list[ast.stmt], line: int) -> bool:
     return bool(body) and body[0].lineno <= line <= (body[-1].end_lineno or -1)
 
 
-def remainders(test: ast.expr) -> Iterator[tuple[ast.expr, ast.expr, ast.expr, tuple[ast.expr, ...]]]:
+class Guarded(NamedTuple):
+    """Statements that run where a test comes out as ``when``; the test is asked at ``line``."""
+
+    line: int
+    test: ast.expr
+    when: bool
+    body: list[ast.stmt]
+
+
+def guarded_in(statements: list[ast.stmt]) -> Iterator[Guarded]:
+    """Under an `if`, and behind one that ends the round or the function."""
+    bodies = [statements]
+    for node in within(*statements):
+        if isinstance(node, ast.If):
+            yield Guarded(node.lineno, node.test, True, node.body)
+        elif isinstance(node, Loop):
+            bodies.append(node.body)
+    for body in bodies:
+        yield from _behind_ends(body)
+
+
+def _behind_ends(body: list[ast.stmt]) -> Iterator[Guarded]:
+    for number, statement in enumerate(body[:-1]):
+        if (
+            isinstance(statement, ast.If)
+            and not statement.orelse
+            and isinstance(statement.body[-1], (ast.Return, ast.Continue))
+        ):
+            yield Guarded(statement.lineno, statement.test, False, body[number + 1 :])
+
+
+def remainders_when(test: ast.expr, when: bool) -> Iterator[Remainder]:
+    """Of the test, or of its contrary: `if step % 50: return`."""
+    if when:
+        yield from remainders(test)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.NotEq):
+        yield from remainders(ast.Compare(test.left, [ast.Eq()], test.comparators))
+    else:
+        yield from remainders(ast.UnaryOp(ast.Not(), test))
+
+
+def remainders(test: ast.expr) -> Iterator[Remainder]:
     """`a % b == c`, also `not a % b`, with what has to be true at the same time."""
     if isinstance(test, ast.BoolOp):
         for part in test.values:

@@ -36,7 +36,7 @@ class Memory:
         self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         used = accelerator.devices()
         self._device = used[0] if used and accelerator.memory_statistics(used[0]) else None
-        self._heap_in_use = _heap_reader() if self._device is None else None
+        self._heap_in_use = heap_reader() if self._device is None else None
         self._before = self._statistics()
         self._cost_ns = min(self._cost_of_looking() for _ in range(_LOOKS_FIRST))
 
@@ -102,6 +102,12 @@ class Memory:
         }
 
 
+def resident_bytes() -> int:
+    """Of this process. Raises OSError."""
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[1]) * _PAGE
+
+
 class _MallocInfo(ctypes.Structure):
     """glibc's struct mallinfo2."""
 
@@ -122,7 +128,7 @@ class _MallocInfo(ctypes.Structure):
     ]
 
 
-def _heap_reader() -> Callable[[], int] | None:
+def heap_reader() -> Callable[[], int] | None:
     """Reads the bytes in use on the C heap, where CPU tensors live; None where the C
     library cannot tell, or not quickly.
 

@@ -123,6 +123,11 @@ class Phases:
         return self._trials.running and not self._looks_early
 
     @property
+    def period(self) -> int:
+        """Ticks a step."""
+        return self._period
+
+    @property
     def recording(self) -> bool:
         return self._recording is not None
 
@@ -233,10 +238,11 @@ class Phases:
 
     def _rounds_to_come(self) -> list[schedule.Round]:
         """Ranks that wait for each other all go through one."""
+        full = schedule.paced(self._full_round, self._pace_ns())
         if self._coordinator.spread or not self._coordinator.alone:
-            return [self._full_round]
+            return [full]
         unrecorded = self._plain_first and self._activities.in_use
-        return schedule.rounds(self._full_round, self._steps_left(), self._pace_ns(), unrecorded=unrecorded)
+        return schedule.rounds(full, self._steps_left(), self._pace_ns(), unrecorded=unrecorded)
 
     def _steps_left(self) -> int | None:
         """That the DataLoader has, at least; None where nobody knows."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import math
 import re
 import sys
@@ -17,13 +18,25 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
+from .called_source import called_by
 from .frame_values import Unknown, is_false, variables_of, whole_number
 from .guard import guarded
-from .loop_source import Loop, LoopSource, holds, name_of, remainders, round_of, within
+from .loop_source import (
+    Loop,
+    LoopSource,
+    guarded_in,
+    holds,
+    name_of,
+    remainders,
+    remainders_when,
+    round_of,
+    within,
+)
 from .places import Places
 
 _FRAMES_AT_MOST = 30
 _CONDITIONS_AT_MOST = 50
+_CALLS_AT_MOST = 100
 # names of functions that do more than to print a line
 _HEAVY = re.compile(
     r"(?<![a-z])(eval|valid|val(?![a-z])|test)|Eval|Valid|Test|(?i:save|dump|sampl|generat|predict|plot|checkpoint)"
@@ -50,8 +63,11 @@ class _Work:
 
 @dataclass(frozen=True)
 class _Condition(_Work):
-    """`count % modulus == rest`; ``together``: what has to be true besides."""
+    """`count % modulus == rest`; ``together``: what has to be true besides. ``asked_at``: the line of the
+    loop at which it is asked, also by what that line calls.
+    """
 
+    asked_at: int
     count: ast.expr
     modulus: ast.expr
     rest: ast.expr
@@ -94,13 +110,14 @@ class RareWork:
             )
             around += [_Place(loop, frame.f_code) for loop in reversed(loops) if not _only_steps(loop)]
             if loops:
-                self._count(loops[0], frame)
+                self._count(loops[0], frame, source)
         self._epoch = _Epoch(around, frames, left)
         if len(around) > 1:
             self._between = list(self._beside(around[1].loop, frames[around[1].code]))
 
-    def _count(self, outermost: Loop, frame: FrameType) -> None:
-        for condition in self._conditions(outermost, frame):
+    def _count(self, outermost: Loop, frame: FrameType, source: LoopSource) -> None:
+        in_calls = self._in_calls(outermost, frame, source)
+        for condition in itertools.chain(self._conditions(outermost, frame), in_calls):
             if len(self._counts) < _CONDITIONS_AT_MOST:
                 with contextlib.suppress(Unknown):
                     self._counts[condition] = whole_number(condition.count, variables_of(frame))
@@ -143,17 +160,44 @@ class RareWork:
     def _conditions(self, outermost: Loop, frame: FrameType) -> Iterator[_Condition]:
         """In the loops around the line that runs, and not of what it runs in itself."""
         file, line = self._places.user_file(frame.f_code.co_filename), frame.f_lineno or -1
-        for node in within(*outermost.body):
-            if isinstance(node, ast.If) and not holds(node.body, line) and self._is_heavy(node.body, frame):
-                last_line = node.body[-1].end_lineno or node.lineno
-                for remainder in remainders(node.test):
-                    yield _Condition(frame.f_code, file, node.lineno, last_line, *remainder)
+        for told in guarded_in(outermost.body):
+            if not holds(told.body, line) and self._is_heavy(told.body, frame.f_globals):
+                last_line = told.body[-1].end_lineno or told.line
+                for remainder in remainders_when(told.test, told.when):
+                    yield _Condition(frame.f_code, file, told.line, last_line, told.line, *remainder)
+
+    def _in_calls(self, outermost: Loop, frame: FrameType, source: LoopSource) -> Iterator[_Condition]:
+        """In functions and methods of the script's that the loop calls."""
+        try:
+            variables = variables_of(frame)
+        except Unknown:
+            return
+        calls = [node for node in within(*outermost.body) if isinstance(node, ast.Call)]
+        for call in calls[:_CALLS_AT_MOST]:
+            called = called_by(call, variables, source, self._places)
+            for told in guarded_in(called.body) if called is not None else ():
+                if called is None or not self._is_heavy(told.body, called.variables):
+                    continue
+                last_line = told.body[-1].end_lineno or told.line
+                for count, modulus, rest, _ in remainders_when(told.test, told.when):
+                    with contextlib.suppress(Unknown):
+                        yield _Condition(
+                            frame.f_code,
+                            called.file,
+                            told.line,
+                            last_line,
+                            call.lineno,
+                            called.told(count),
+                            called.told(modulus),
+                            called.told(rest),
+                            (),
+                        )
 
     def _beside(self, loop: Loop, frame: FrameType) -> Iterator[_Work]:
         """What each round of the loop around the training loop does besides."""
         file, line = self._places.user_file(frame.f_code.co_filename), frame.f_lineno or -1
         for statement in loop.body:
-            if holds([statement], line) or not self._is_heavy([statement], frame):
+            if holds([statement], line) or not self._is_heavy([statement], frame.f_globals):
                 continue
             if isinstance(statement, ast.If) and (
                 any(remainders(statement.test)) or _is_off(statement.test, frame)
@@ -161,22 +205,22 @@ class RareWork:
                 continue  # only after some of the rounds
             yield _Work(frame.f_code, file, statement.lineno, statement.end_lineno or statement.lineno)
 
-    def _is_heavy(self, statements: list[ast.stmt], frame: FrameType) -> bool:
+    def _is_heavy(self, statements: list[ast.stmt], variables: dict[str, Any]) -> bool:
         """Whether they may take long: a loop, a context, or a call of more than what prints a line."""
         for node in within(*statements):
             if isinstance(node, (ast.For, ast.While, ast.With)):
                 return True
             if isinstance(node, ast.Call) and (
                 (_HEAVY.search(name_of(node.func)) and name_of(node.func) != "eval")
-                or self._is_users(node.func, frame)
+                or self._is_users(node.func, variables)
             ):
                 return True
         return False
 
-    def _is_users(self, function: ast.expr, frame: FrameType) -> bool:
+    def _is_users(self, function: ast.expr, variables: dict[str, Any]) -> bool:
         if not isinstance(function, ast.Name):
             return False
-        called = frame.f_globals.get(function.id)
+        called = variables.get(function.id)
         return isinstance(called, FunctionType) and bool(self._places.user_file(called.__code__.co_filename))
 
 
@@ -208,7 +252,7 @@ class _Rhythm:
         if rise <= 0 or modulus < 2 or not 0 <= rest < modulus:
             raise Unknown
         # a condition after the line of the tick is asked with the number that this line saw
-        asked_later = condition.line > (frame.f_lineno or -1)
+        asked_later = condition.asked_at > (frame.f_lineno or -1)
         done = math.floor((now - asked_later - rest) / modulus)
         self.was_seen = done > math.floor((first - asked_later - rest) / modulus)
         self.every = round(modulus / rise)

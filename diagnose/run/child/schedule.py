@@ -28,6 +28,8 @@ LONGEST_EARLY_NS = 2 * SECOND
 _USUAL_STEPS = 8
 # plain steps: long enough to see twice what comes back every fifty steps of ten milliseconds
 _PLAIN_NS, _BRIEF_PARTS_NS, _TIMELINE_NS, _DETAIL_NS = 1_200_000_000, 150_000_000, 200_000_000, 20_000_000
+# plain steps, so many or for so long: what comes back every 25 steps is seen twice
+_SEEN_STEPS, _SEEN_NS = 50, 4 * SECOND
 _UNKNOWN_LEFT = 7  # as many steps as a short round has where nobody knows how many are left
 _FEWEST_LEFT = 5
 _FIRST_LOOK = {"plain": 1, "timeline": 2, "detail": 1}  # of a script on a GPU that may end within a few steps
@@ -39,6 +41,9 @@ _NEVER_NS = 1 << 62
 RARE_WORK_NS = 15 * SECOND  # so long at most is waited for what the source of the loops tells of
 STEPS_AFTER = 64  # enough for all other phases
 _LONG = 3  # times the median step
+# a standard deviation is 1.4826 median ones, a median's error 1.2533 of a mean's; both for normal noise
+_ERROR_OF_MEDIAN = 1.4826 * 1.2533
+_UNSURE, _UNSURE_NS = 0.05, 5 * SECOND
 _WORTH = 0.08  # of the time: what recurring work has to take for a rule to name it
 
 
@@ -113,6 +118,15 @@ def budgets(steps: int | None = None, plain_steps: int | None = None, *, timed: 
     }
 
 
+def paced(full: Round, step_ns: int) -> Round:
+    """With plain steps for longer where each takes long, unless their number was given."""
+    plain = full["plain"]
+    if not plain.least_ns:
+        return full
+    least_ns = max(plain.least_ns, min(_SEEN_STEPS * step_ns, _SEEN_NS))
+    return full | {"plain": replace(plain, least_ns=least_ns)}
+
+
 def rounds(full: Round, steps_left: int | None, step_ns: int, *, unrecorded: bool = False) -> list[Round]:
     """Which phases to go through, one round after the other, while the script lives.
 
@@ -166,6 +180,16 @@ def settled(step_ns: Sequence[int], elapsed_ns: int, *, timed: bool = True) -> b
     return (
         max(last) <= _SETTLED_SPREAD * min(last) or len(step_ns) >= WARMUP_STEPS or elapsed_ns >= _WARMUP_NS
     )
+
+
+def is_unsure(step_ns: Sequence[int]) -> bool:
+    """Whether what a step takes is not known to a twentieth, by twice the standard error of the median: fixes
+    that gain less could not be told from noise. For five seconds at most.
+    """
+    median = sorted(step_ns)[len(step_ns) // 2]
+    deviation = sorted(abs(ns - median) for ns in step_ns)[len(step_ns) // 2]
+    error_ns = _ERROR_OF_MEDIAN * deviation / len(step_ns) ** 0.5
+    return 2 * error_ns > _UNSURE * median and sum(step_ns) < _UNSURE_NS
 
 
 def awaits_another(step_ns: Sequence[int]) -> bool:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.optim.optimizer import Optimizer
@@ -34,6 +34,12 @@ from .setting_trials import SettingTrials
 from .shared_state import SharedState, Stage
 from .sigterm import Termination
 from .stop import Stopper, StopRun
+from .watching.snap_signal import SnapSignal
+from .watching.watched_run import WatchedRun
+from .watching.windows import snap_folder
+
+if TYPE_CHECKING:
+    from .watching.snap import Snap
 
 
 @dataclass(frozen=True)
@@ -50,30 +56,36 @@ class Plan:
     cwd: str
     node: int = 0  # which machine of the run this is
     machines: int = 1
+    watch: bool = False  # once all is recorded
 
 
 class Session:
     """The clock's listener."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(
+        self, plan: Plan, clock: Clock | None = None, activities: accelerator.Activities | None = None
+    ) -> None:
+        """``clock``, ``activities``: of another session of this process, which gives this one its ticks."""
         self.plan = plan
         self._shared = SharedState(plan.folder, plan.node)
         self._stopper = Stopper()
         self._termination = Termination(self.flush)
+        self._snap_signal = SnapSignal(self._shared.ask_for_snap)
         self._places = Places(plan.script_folder, plan.cwd)
-        self._clock = Clock(self)
+        self._clock = clock or Clock(self)
         self.facts = Facts(self._places, plan.folder, self._shared, self._clock.place_for)
         beside = (self.facts.uploads, self.facts.zero_grads, self.facts.untrained)
         processor = Processor()
         self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, processor, beside)
         self._parts = Parts(processor, self._clock.place_for)
         self._foreign = OtherProfilers(self._clock.forward_unwrapped)
-        self._activities = accelerator.Activities(device=plan.device != "cpu")
+        self._activities = activities or accelerator.Activities(device=plan.device != "cpu")
         self._ticks = 0
         self._elected: bool | None = None  # None: nobody has ticked in this process yet
         self._rank = 0
         self._coordinator: RankCoordinator | None = None  # of a process that is recorded
         self._phases: Phases | None = None
+        self._watched: WatchedRun | None = None  # once all is recorded
         self._finished = self._stops = False
         self._passes_over = False  # the next tick
 
@@ -82,6 +94,8 @@ class Session:
         if self.plan.device == "cuda" and accelerator.gpu_count() == 0:
             self._shared.set_no_gpu()
             raise StopRun
+        if self.plan.watch:
+            self._snap_signal.install()
         self._clock.install(self.called_class())
         self._foreign.install()
         self.facts.install()
@@ -95,6 +109,12 @@ class Session:
     def tick(self, source: object) -> None:
         now = perf_counter_ns()
         self._ticks += 1
+        watched = self._watched
+        if watched is not None:
+            watched.tick(now, source)
+            if self._shared.attention:
+                self._obey()
+            return
         if self._phases is not None and self._phases.passes(now):
             return
         with self._termination.deferred():
@@ -136,6 +156,9 @@ class Session:
 
     def clock_upgraded(self, kind: str) -> None:
         self._ticks = 0
+        if self._watched is not None:
+            self._watched.end()
+            self._watched = None  # what it counted were no steps
         if self._phases is not None and not self._finished:
             # What has begun while the discarded recording ran, as the step that ticks, must end before
             # another one starts: torch would write its end into memory that is freed.
@@ -148,6 +171,8 @@ class Session:
         self.facts.optimizer_constructed(optimizer, frame)
 
     def optimizer_stepped(self) -> None:
+        if self._watched is not None:
+            self._watched.optimizer_stepped()
         if self._phases is not None and not self._finished:
             self._phases.optimizer_stepped()
 
@@ -210,7 +235,40 @@ class Session:
             self._stop_all()
         else:
             self._coordinator.announce(Stage("recorded; the script runs on"))
+            self._watch_on() if self.plan.watch else self.remove()
+
+    @guarded("watching the run")
+    def _watch_on(self) -> None:
+        """Of our hooks only the clock stays, and what the watch needs."""
+        assert self._coordinator is not None and self._phases is not None
+        watched = None
+        try:
+            self._foreign.remove()
+            self.facts.remove()
+            watched = WatchedRun(
+                self._rank_folder,
+                self._new_snap,
+                places=self._places,
+                shared=self._shared,
+                leads=self._coordinator.leads,
+                period=self._phases.period,
+                ticks=self._ticks,
+            )
+            watched.begin()
+            self._watched = watched
+        except Exception:
+            if watched is not None:
+                watched.end()
             self.remove()
+            raise
+
+    def _new_snap(self, number: int) -> Snap:
+        from .watching.snap import Snap  # a session, too
+
+        plan = replace(
+            self.plan, folder=snap_folder(self.plan.folder, number), keep_going=True, watch=False, machines=1
+        )
+        return Snap(plan, self._rank, self._clock, self._activities)
 
     def _stop_all(self, *, whatever_others_do: bool = False) -> None:
         """Say at which tick all ranks stop, once all have written what they
@@ -225,6 +283,7 @@ class Session:
     def remove(self) -> None:
         """Take every hook of ours out of torch."""
         self._termination.remove()
+        self._snap_signal.remove()
         self._clock.remove()
         self._foreign.remove()
         self.facts.remove()
@@ -234,6 +293,9 @@ class Session:
     @guarded("writing the recording")
     def flush(self) -> None:
         """Write what there is. Called at every way out of the process, and harmless when repeated."""
+        if self._watched is not None:
+            self._watched.end()
+            self._watched = None
         if self._phases is not None and not self._finished:
             self._finished = True
             trying = self._phases.trying
@@ -283,7 +345,11 @@ class Session:
         was_recording = self._phases is not None and self._phases.recording
         if self._phases is not None:
             self._phases.forked()
+        if self._watched is not None:
+            self._watched.forked()
         self._termination.remove()
+        self._snap_signal.remove()
+        self._watched = None
         self._phases, self._coordinator, self._elected, self._ticks, self._finished, self._stops = (
             None,
             None,

@@ -24,6 +24,7 @@ _NO_BUDGET = Budget(0, 0, 0, 0)
 _DONE, _NO_GPU = 1, 2  # states; 0 while the recording goes on
 
 _SLOT = struct.Struct("<qqqq")
+_LIVE = 2_624  # behind the slots
 _SLOTS_AT_MOST = 64  # the ranks of one machine have numbers in a row
 RECORDING, WRITTEN, ENDED = 1, 2, 3  # of a slot; 0: a rank that has not ticked yet
 
@@ -153,6 +154,35 @@ class SharedState:
         )
         self.ticks = 0  # before the stage: a reader in between sees the old one at its begin
         self._page[_STAGE : _STAGE + len(raw)] = raw
+
+    # a run that is watched
+
+    @property
+    def live(self) -> str:
+        """How a watched run goes, in words; empty before it is watched."""
+        raw = self._page[_LIVE : _LIVE + _TEXT_ROOM]
+        return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+    @live.setter
+    def live(self, text: str) -> None:
+        self._page[_LIVE : _LIVE + _TEXT_ROOM] = text.encode()[: _TEXT_ROOM - 1].ljust(_TEXT_ROOM, b"\0")
+
+    @property
+    def snaps_asked(self) -> int:
+        """How often somebody has asked for a recording of what a watched run does now."""
+        return self._word(5)
+
+    def ask_for_snap(self) -> None:
+        self._set_word(5, self.snaps_asked + 1)
+
+    @property
+    def alerts(self) -> int:
+        """How often `live` was news that should be seen at once."""
+        return self._word(6)
+
+    def alert(self, text: str) -> None:
+        self.live = text
+        self._set_word(6, self.alerts + 1)
 
     @property
     def phase(self) -> str:

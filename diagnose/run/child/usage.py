@@ -14,10 +14,10 @@ class Usage:
     """Counters of the kernel, read at both ends of the phase."""
 
     def begin(self) -> None:
-        self._before = _read()
+        self._before = read_counters()
 
     def stop(self) -> None:
-        self._after = _read()
+        self._after = read_counters()
 
     def facts(self, steps: int) -> dict[str, Any]:
         before, after = self._before, self._after
@@ -34,7 +34,7 @@ class Usage:
         }
 
 
-class _Counters(NamedTuple):
+class UsedSoFar(NamedTuple):
     """`None` where the kernel does not tell.
 
     `busy`, `iowait` and `total` are of all processors, in its own unit.
@@ -50,13 +50,14 @@ class _Counters(NamedTuple):
     swapped_in_bytes: int | None
 
 
-def _read() -> _Counters:
+def read_counters() -> UsedSoFar:
+    """Of this process and the machine, up to now."""
     processors = _numbers("/proc/stat", "cpu ") or []
     # user, nice, system, idle, iowait, irq, softirq, steal; the rest is part of these
     known = len(processors) >= 8
     total, idle, iowait = sum(processors[:8]), processors[3] if known else 0, processors[4] if known else 0
     swapped = _numbers("/proc/vmstat", "pswpin ")
-    return _Counters(
+    return UsedSoFar(
         perf_counter(),
         process_time(),
         resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
@@ -90,6 +91,6 @@ def _difference(after: int | None, before: int | None, over: float) -> float | N
     return None if after is None or before is None or over <= 0 else max(0, after - before) / over
 
 
-def _share(before: _Counters, after: _Counters, last: int | None, first: int | None) -> float | None:
+def _share(before: UsedSoFar, after: UsedSoFar, last: int | None, first: int | None) -> float | None:
     total = _difference(after.total, before.total, 1)
     return _difference(last, first, total) if total else None
