@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ def record(options: argparse.Namespace) -> int:
     with _run_folder(options.out, peers, target) as (out, job):
         if job is not None:
             outlive_the_script()
-        with writing(out), _with_scalars(progress, out, settings) as told:
+        with writing(out), _told_meanwhile(progress, out, options) as told:
             outcome = launch(target, settings, out, told, job)
         if job is not None and not is_over(job, outcome, partial(say, options=options)):
             return outcome.as_exit_code
@@ -77,25 +77,32 @@ def record(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _with_scalars(progress: Progress, out: Path, settings: Settings) -> Iterator[Progress]:
-    """What is told of a watched run goes to TensorBoard, too."""
-    if not settings.watch:
+def _told_meanwhile(progress: Progress, out: Path, options: argparse.Namespace) -> Iterator[Progress]:
+    """What is told of a watched run goes to TensorBoard, too, and to OpenTelemetry if asked for."""
+    if not options.watch:
         yield progress
         return
+    from diagnose.integrations.live_gauges import LiveGauges
     from diagnose.report.live_scalars import LiveScalars
+    from diagnose.watched.following import Following
 
-    scalars = LiveScalars(out)
+    takers: list[LiveScalars | LiveGauges] = [LiveScalars(out)]
+    if options.track == "opentelemetry":
+        with suppress(ModuleNotFoundError):  # said when the report is sent
+            takers.append(LiveGauges(str(options.target)))
+    follow = Following(out, *(taker.take for taker in takers))
 
     def told(stage: Stage) -> None:
         progress(stage)
         if stage.live:
-            scalars()
+            follow()
 
     try:
         yield told
     finally:
-        scalars(at_once=True)
-        scalars.close()
+        follow(at_once=True)
+        for taker in takers:
+            taker.close()
 
 
 @contextmanager

@@ -66,10 +66,24 @@ class Window(Struct):
     slow_count: _Count
     lines: list[tuple[int, Annotated[int, Meta(ge=1, le=10**9)]]]
     slow: list[SlowStep]
+    samples: _Count | None = None
+
+    @property
+    def samples_per_s(self) -> float | None:
+        return None if self.samples is None else self.samples / self.s
 
     @property
     def mean_ms(self) -> float:
         return 1000 * self.s / self.steps
+
+    @property
+    def input_share(self) -> float:
+        return self.input_ms / self.mean_ms
+
+    @property
+    def lost_share(self) -> float:
+        """Of the time: what slow steps took beyond usual ones."""
+        return self.lost_ms / 1000 / self.s
 
     @property
     def memory_bytes(self) -> int:

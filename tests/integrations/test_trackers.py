@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import os
 import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -18,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.integrations.collector import gauges, listening
 
 ROOT = Path(__file__).parents[2]
 TRACE = ROOT / "sample_traces" / "healthy" / "train" / "rank0" / "timeline.pt.trace.json.gz"
@@ -157,41 +157,15 @@ def wandb_contents(kept: Path) -> tuple[dict[str, float], list[str]]:
 
 def test_opentelemetry_gets_gauges_in_seconds(tmp_path: Path) -> None:
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
-    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-
-    received: list[bytes] = []
-
-    class Collector(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            assert self.path == "/v1/metrics"
-            received.append(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
-        threading.Thread(target=collector.serve_forever, daemon=True).start()
+    with listening() as (endpoint, received):
         ran = tracked(
             "opentelemetry",
             tmp_path,
-            OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{collector.server_port}",
+            OTEL_EXPORTER_OTLP_ENDPOINT=endpoint,
             OTEL_EXPORTER_OTLP_COMPRESSION="none",
         )
-        collector.shutdown()
     assert ran.returncode == 0, ran.stderr
-    request = ExportMetricsServiceRequest.FromString(received[0])
-    gauges = {
-        metric.name: {
-            next((tag.value.string_value for tag in point.attributes if tag.key == "diagnose.part"), ""): (
-                point.as_double
-            )
-            for point in metric.gauge.data_points
-        }
-        for scope in request.resource_metrics[0].scope_metrics
-        for metric in scope.metrics
-    }
+    told = gauges(received[0], "diagnose.part")
     rows = {row["row"]: row["ms_per_step"] / 1000 for row in reported(tmp_path)["ledger"]}
-    assert gauges["diagnose.step.part.duration"] == pytest.approx(rows)
-    assert gauges["diagnose.step.duration"][""] == pytest.approx(sum(rows.values()), rel=0.01)
+    assert told["diagnose.step.part.duration"] == pytest.approx(rows)
+    assert told["diagnose.step.duration"][""] == pytest.approx(sum(rows.values()), rel=0.01)

@@ -94,6 +94,30 @@ def test_every_step_is_in_a_window(watching: Watching) -> None:
     assert watching.told[0].startswith("step ")
 
 
+def test_in_words(tmp_path: Path) -> None:
+    watching = Watching(tmp_path)
+    for epoch in range(2):
+        for number, _ in enumerate(DataLoader(TensorDataset(torch.zeros(1000, 1)), batch_size=4)):
+            if not epoch + number:
+                watching.watch.begin()
+            usual()
+            watching.watch.tick(time.perf_counter_ns())
+    watching.watch.end()
+    step, pace, samples, *_, left = watching.told[-2].split(", ")
+    assert step.startswith("step ") and pace.endswith(" ms a step") and samples.endswith(" samples/s")
+    assert left.startswith("about ") and left.endswith(" s left")
+    ms, rate = float(pace.split()[0]), float(samples.split()[0].replace(",", ""))
+    assert rate == pytest.approx(4 * 1000 / ms, rel=0.25)  # a window and its samples end not quite together
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(41.4, "41 s"), (170, "3 min"), (3590, "1 h 0 min"), (7500, "2 h 5 min"), (266_400, "3 d 2 h")],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert module._duration(seconds) == words
+
+
 def test_a_step_is_as_many_ticks_as_it_was(tmp_path: Path) -> None:
     watching = Watching(tmp_path, period=2)
     watching.watch.begin()

@@ -38,6 +38,7 @@ def window(first: int = 0, **values: Any) -> dict[str, Any]:
         "slow_count": 0,
         "lines": [[0, 20]],
         "slow": [],
+        "samples": 80,
     } | values
 
 

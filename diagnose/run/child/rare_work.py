@@ -12,36 +12,24 @@ import contextlib
 import itertools
 import math
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from .called_source import called_by
+from .epochs import Epoch, Place, frames_now, loops_around, training_loops
 from .frame_values import Unknown, is_false, variables_of, whole_number
 from .guard import guarded
-from .loop_source import (
-    Loop,
-    LoopSource,
-    guarded_in,
-    holds,
-    name_of,
-    remainders,
-    remainders_when,
-    round_of,
-    within,
-)
+from .loop_source import Loop, LoopSource, guarded_in, holds, name_of, remainders, remainders_when, within
 from .places import Places
 
-_FRAMES_AT_MOST = 30
 _CONDITIONS_AT_MOST = 50
 _CALLS_AT_MOST = 100
 # names of functions that do more than to print a line
 _HEAVY = re.compile(
     r"(?<![a-z])(eval|valid|val(?![a-z])|test)|Eval|Valid|Test|(?i:save|dump|sampl|generat|predict|plot|checkpoint)"
 )
-_OF_OPTIMIZERS = {"step", "zero_grad", "update", "unscale_", "clip_grad_norm_", "parameters"}
 
 
 class Coming(NamedTuple):
@@ -74,16 +62,6 @@ class _Condition(_Work):
     together: tuple[ast.expr, ...]
 
 
-class _Place(NamedTuple):
-    """A loop, and the code that it is in."""
-
-    loop: Loop
-    code: CodeType
-
-
-Frames = dict[CodeType, FrameType]
-
-
 class RareWork:
     """`begin` at a tick, then `look` at later ones, in the thread that trains. Only `begin` reads source.
 
@@ -94,24 +72,20 @@ class RareWork:
         self._places = places
         self._counts: dict[_Condition, int] = {}  # at the begin
         self._between: list[_Work] = []
-        self._epoch = _Epoch([], {}, None)
+        self._epoch = Epoch([], {}, None)
         self.facts: list[dict[str, Any]] = []
 
     @guarded("reading the source of the training loop")
     def begin(self, left: int | None) -> None:
         self._counts, self._between = {}, []
-        frames = self._frames()
-        source = LoopSource()
-        around: list[_Place] = []
+        frames, source = frames_now(self._places), LoopSource()
+        around: list[Place] = []
         for frame in frames.values():
-            line = frame.f_lineno or -1
-            loops = list(
-                source.loops_around(self._places.user_file(frame.f_code.co_filename), frame.f_code, line)
-            )
-            around += [_Place(loop, frame.f_code) for loop in reversed(loops) if not _only_steps(loop)]
+            loops = loops_around(frame, source, self._places)
+            around += training_loops(loops, frame)
             if loops:
                 self._count(loops[0], frame, source)
-        self._epoch = _Epoch(around, frames, left)
+        self._epoch = Epoch(around, frames, left)
         if len(around) > 1:
             self._between = list(self._beside(around[1].loop, frames[around[1].code]))
 
@@ -128,7 +102,7 @@ class RareWork:
 
     @guarded("reading the source of the training loop")
     def _look(self, steps: int, left: int | None) -> list[Coming]:
-        frames, epoch = self._frames(), self._epoch
+        frames, epoch = frames_now(self._places), self._epoch
         epoch.look(frames, left, steps)
         self.facts, coming = [], []
         for condition, first in self._counts.items():
@@ -146,16 +120,6 @@ class RareWork:
     def _tell(self, work: _Work, every: int | None, was_seen: bool) -> None:
         told = {"file": work.file, "line": work.line, "last_line": work.last_line}
         self.facts.append(told | {"every": every, "seen": was_seen})
-
-    def _frames(self) -> Frames:
-        """Of the script, from the innermost outwards."""
-        found: Frames = {}
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and len(found) < _FRAMES_AT_MOST:
-            if self._places.user_file(frame.f_code.co_filename):
-                found.setdefault(frame.f_code, frame)
-            frame = frame.f_back
-        return found
 
     def _conditions(self, outermost: Loop, frame: FrameType) -> Iterator[_Condition]:
         """In the loops around the line that runs, and not of what it runs in itself."""
@@ -224,12 +188,6 @@ class RareWork:
         return isinstance(called, FunctionType) and bool(self._places.user_file(called.__code__.co_filename))
 
 
-def _only_steps(loop: Loop) -> bool:
-    """A loop over optimizers, within a round of the training loop."""
-    called = {name_of(node.func) for node in within(*loop.body) if isinstance(node, ast.Call)}
-    return called <= _OF_OPTIMIZERS
-
-
 def _is_off(test: ast.expr, frame: FrameType) -> bool:
     try:
         return is_false(test, variables_of(frame))
@@ -257,51 +215,3 @@ class _Rhythm:
         self.was_seen = done > math.floor((first - asked_later - rest) / modulus)
         self.every = round(modulus / rise)
         self.next_in = ((done + 1) * modulus + rest - now) / rise + 1
-
-
-class _Epoch:
-    """How far the training loop is: by its own count, else by what its DataLoader has left.
-
-    ``every``: its steps, None where that is not known. ``ends_in``: steps until what comes after it is done.
-    ``steps_left``: of the script, at least.
-    """
-
-    def __init__(self, around: list[_Place], frames: Frames, left: int | None) -> None:
-        self._around, self._begin, self._begin_left = around, _rounds(around, frames), left
-        self.every: int | None = None
-        self.ends_in: float | None = None
-        self.steps_left, self.was_seen = 0.0, False
-
-    def look(self, frames: Frames, left: int | None, steps: int) -> None:
-        """So many steps after the begin."""
-        (first, _), (outer_first, _) = self._begin
-        (now, total), (outer, outer_total) = _rounds(self._around, frames)
-        if now is not None and total is not None and first is not None:
-            epochs = outer - outer_first if outer is not None and outer_first is not None else 0
-            self.was_seen = self.was_seen or epochs > 0 or now < first
-            risen = epochs * total + now - first
-            if risen > 0 and (epochs or steps < total):  # else nobody knows how many epochs that were
-                self.every = round(total * steps / risen)
-                self.ends_in = (total - 1 - now) * steps / risen + 1
-        elif left is not None:
-            self.was_seen = self.was_seen or (
-                self._begin_left is not None and left > self._begin_left - steps
-            )
-            self.ends_in = left + 1.0
-        in_this = self.ends_in or 0.0
-        to_come = outer_total - 1 - outer if outer is not None and outer_total is not None else 0
-        self.steps_left = in_this + to_come * (self.every or in_this)
-
-
-_Rounds = tuple[tuple[int | None, int | None], tuple[int | None, int | None]]
-
-
-def _rounds(around: list[_Place], frames: Frames) -> _Rounds:
-    """Of the training loop and of that around it: the number of the round, from 0, and how many there are;
-    None for what is not known.
-    """
-    found: list[tuple[int | None, int | None]] = [(None, None), (None, None)]
-    for number, place in enumerate(around[:2]):
-        with contextlib.suppress(Unknown, KeyError):
-            found[number] = round_of(place.loop, variables_of(frames[place.code]))
-    return found[0], found[1]

@@ -15,19 +15,20 @@ from time import perf_counter_ns, time
 from typing import Any
 
 import torch
-from torch.utils.data import dataloader
 
+from ..epochs import StepsLeft
 from ..garbage import CollectorCallback
 from ..guard import guarded
 from ..line_samples import stack_now
-from ..patching import Patches
 from ..places import Places
+from .batches import Batches
 from .changes import AVERAGE, TYPICAL, Change, Changes
 from .counters import Reader, between
 from .windows import LINES_AT_MOST, SLOW, SLOW_AT_MOST, WatchFile, Window, step_times
 
 _LOOKS_EVERY_S = 0.05
 _ASKS_EVERY_NS = 250_000_000
+_WINDOWS_OF_PACE = 60  # the last ones, for the time that is left
 _EVENTS_AT_MOST = 100_000  # of a window
 _STACKS_AT_MOST = 500  # different ones
 _LEVEL_WINDOWS = 9  # whose median says what a usual step takes
@@ -54,11 +55,15 @@ class Watch:
         self._places, self._period, self._tell, self._slower = places, period, tell, slower
         self._ticks = first_tick
         self._ends: deque[int] = deque(maxlen=_EVENTS_AT_MOST)  # of steps, ns
-        self._waits: deque[tuple[int, int]] = deque(maxlen=_EVENTS_AT_MOST)  # for batches: begin, ns
+        self._batches = Batches(_EVENTS_AT_MOST)
+        self._waits = self._batches.waits
         self._pauses: deque[tuple[int, int]] = deque(maxlen=_EVENTS_AT_MOST)  # of the collector: begin, ns
         self._looks: deque[tuple[int, int]] = deque(maxlen=_EVENTS_AT_MOST)  # when, which stack
         self._stacks: dict[tuple[Any, ...], int] = {}
-        self._patches = Patches()
+        self._left, self._steps_left = StepsLeft(places), 0.0
+        self._wants_left = True
+        self._pace: deque[tuple[float, int]] = deque(maxlen=_WINDOWS_OF_PACE)  # seconds, steps
+        self._samples = 0  # until the last window
         self._collector = CollectorCallback(self._collecting)
         self._pause_ns = 0
         self._usual: deque[float] = deque(maxlen=_LEVEL_WINDOWS)  # median steps of the last windows, ms
@@ -71,7 +76,8 @@ class Watch:
 
     def begin(self) -> None:
         self._thread = get_ident()
-        self._waits_for_batches()
+        self._left.begin()
+        self._batches.install()
         self._collector.install()
         self._reader = Reader(get_native_id())
         self._begin_ns = self._last_end_ns = self._asks_ns = perf_counter_ns()
@@ -91,9 +97,18 @@ class Watch:
         self._ticks += 1
         if self._ticks % self._period == 0 and not self._paused:
             self._ends.append(now_ns)
+            self._batches.tick()
             if now_ns >= self._asks_ns:
                 self._asks_ns = now_ns + _ASKS_EVERY_NS
-                self._threads = torch.get_num_threads()  # of the thread that asks
+                self._ask()
+
+    @guarded("asking how far the run is")
+    def _ask(self) -> None:
+        self._threads = torch.get_num_threads()  # of the thread that asks
+        if self._wants_left:
+            self._wants_left = False
+            steps = self._ticks // self._period
+            self._steps_left = self._left.look(steps, self._batches.round()) or 0.0
 
     def pause(self, reason: str, number: int) -> None:
         """A recording of that number begins: its steps are no usual ones."""
@@ -105,26 +120,13 @@ class Watch:
         """It has ended. Nothing if none began."""
         if not self._paused:
             return
-        for noted in (self._waits, self._pauses, self._looks):
-            noted.clear()
+        self._batches.forget()
+        self._pauses.clear()
+        self._looks.clear()
         self._before = self._reader.read()
         self._last_end_ns = self._window_ns = perf_counter_ns()
         self._first = self._ticks // self._period
         self._paused = False
-
-    def _waits_for_batches(self) -> None:
-        iterator = dataloader._BaseDataLoaderIter
-        original, waits, thread = iterator.__next__, self._waits, self._thread
-
-        def __next__(batches: Any) -> Any:
-            begin_ns = perf_counter_ns()
-            try:
-                return original(batches)
-            finally:
-                if get_ident() == thread:
-                    waits.append((begin_ns, perf_counter_ns() - begin_ns))
-
-        self._patches.replace(iterator, "__next__", __next__)
 
     @guarded("timing garbage collections")
     def _collecting(self, phase: str, info: dict[str, int]) -> None:
@@ -137,7 +139,7 @@ class Watch:
 
     def end(self) -> None:
         """Write what there is. Harmless when repeated."""
-        self._patches.restore()
+        self._batches.remove()
         self._collector.remove()
         if self._running:
             self._running = False
@@ -149,7 +151,7 @@ class Watch:
     def forked(self) -> None:
         """In a forked child: nothing of it is watched."""
         self._running = False
-        self._patches.restore()
+        self._batches.remove()
         self._collector.remove()
         self._file.close()
 
@@ -204,14 +206,23 @@ class Watch:
             **between(before, self._before, len(steps)),
             "threads": self._threads,
             **self._reader.memory(),
+            "samples": self._new_samples(),
         }
         self._first += len(steps)
         counted = Counter(stack for _, stack in looks)
         window["lines"] = [list(pair) for pair in counted.most_common(LINES_AT_MOST)]
         window |= self._slow_steps(window, borders, steps, waits, pauses, looks)
         self._file.add("window", window)
-        self._tell(_in_words(window))
+        self._tell(self._in_words(window))
+        self._wants_left = True
         self._judge(window)
+
+    def _new_samples(self) -> int | None:
+        """Since the last window."""
+        if self._batches.samples is None:
+            return None
+        before, self._samples = self._samples, self._batches.samples
+        return self._samples - before
 
     def _slow_steps(
         self,
@@ -272,6 +283,23 @@ class Watch:
         if change.ratio > 1:
             self._slower(change)
 
+    def _in_words(self, window: Window) -> str:
+        """`step 1,200, 10.3 ms a step, 310 samples/s, input wait 12 %, memory 1.2 GB, 2 h 5 min left`."""
+        mean_ms = 1000 * window["s"] / window["steps"]
+        parts = [f"step {window['first'] + window['steps']:,}", f"{mean_ms:.3g} ms a step"]
+        if window["samples"]:
+            parts.append(f"{_three_digits(window['samples'] / window['s'])} samples/s")
+        if window["input_ms"] >= mean_ms / 100:
+            parts.append(f"input wait {100 * window['input_ms'] / mean_ms:.0f} %")
+        if window["lost_ms"] >= 10 * window["s"]:
+            parts.append(f"slow steps {window['lost_ms'] / 10 / window['s']:.0f} %")
+        parts.append(f"memory {(window['allocated_bytes'] or window['rss_bytes']) / 1e9:.2g} GB")
+        self._pace.append((window["s"], window["steps"]))
+        if self._steps_left:
+            seconds, steps = map(sum, zip(*self._pace, strict=True))
+            parts.append(f"about {_duration(self._steps_left * seconds / steps)} left")
+        return ", ".join(parts)
+
 
 def _taken(waiting: deque[Any]) -> list[Any]:
     """What is there now; more may be added meanwhile."""
@@ -286,13 +314,16 @@ def _begun_by(end_ns: int, waiting: deque[tuple[int, int]]) -> list[tuple[int, i
     return found
 
 
-def _in_words(window: Window) -> str:
-    """`step 1,200, 10.3 ms a step, input wait 12 %, memory 1.2 GB`."""
-    mean_ms = 1000 * window["s"] / window["steps"]
-    parts = [f"step {window['first'] + window['steps']:,}", f"{mean_ms:.3g} ms a step"]
-    if window["input_ms"] >= mean_ms / 100:
-        parts.append(f"input wait {100 * window['input_ms'] / mean_ms:.0f} %")
-    if window["lost_ms"] >= 10 * window["s"]:
-        parts.append(f"slow steps {window['lost_ms'] / 10 / window['s']:.0f} %")
-    parts.append(f"memory {(window['allocated_bytes'] or window['rss_bytes']) / 1e9:.2g} GB")
-    return ", ".join(parts)
+def _three_digits(number: float) -> str:
+    return f"{float(f'{number:.3g}'):,.3g}" if number < 1000 else f"{float(f'{number:.3g}'):,.0f}"
+
+
+def _duration(seconds: float) -> str:
+    """`40 s`, `3 min`, `2 h 5 min`, `3 d 2 h`."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"

@@ -58,6 +58,7 @@ def merged(earlier: Window, later: Window) -> Window:
         **{name: _average(earlier, later, name, "s") for name in _BY_TIME},
         **{name: later[name] for name in _LATEST},
         "lost_ms": earlier["lost_ms"] + later["lost_ms"],
+        "samples": _sum(earlier["samples"], later["samples"]),
         "slow_count": earlier["slow_count"] + later["slow_count"],
         "lines": [list(pair) for pair in lines.most_common(LINES_AT_MOST)],
         "slow": sorted(sorted(slow, key=lambda step: -step[2])[:SLOW_AT_MOST]),
@@ -71,6 +72,10 @@ def _average(earlier: Window, later: Window, name: str, weight: str) -> float | 
         return None
     total: float = first * earlier[weight] + second * later[weight]
     return total / (earlier[weight] + later[weight])
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return first + second if first is not None and second is not None else None
 
 
 class WatchFile:

@@ -1,0 +1,151 @@
+"""How far the training loop is, by the variables of the loops around it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+from .frame_values import Unknown, variables_of
+from .loop_source import Loop, LoopSource, name_of, round_of, within
+from .places import Places
+
+_FRAMES_AT_MOST = 30
+_OF_OPTIMIZERS = {"step", "zero_grad", "update", "unscale_", "clip_grad_norm_", "parameters"}
+
+Frames = dict[CodeType, FrameType]
+
+
+class Place(NamedTuple):
+    """A loop, and the code that it is in."""
+
+    loop: Loop
+    code: CodeType
+
+
+class Round(NamedTuple):
+    """Of a loop: ``now``, from 0, and how many there are. None for what is not known."""
+
+    now: int | None
+    total: int | None
+
+
+UNKNOWN = Round(None, None)
+
+
+def frames_now(places: Places) -> Frames:
+    """Of the script, in the thread that asks, from the innermost outwards."""
+    found: Frames = {}
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and len(found) < _FRAMES_AT_MOST:
+        if places.user_file(frame.f_code.co_filename):
+            found.setdefault(frame.f_code, frame)
+        frame = frame.f_back
+    return found
+
+
+def loops_around(frame: FrameType, source: LoopSource, places: Places) -> list[Loop]:
+    """Those around the line that runs in it, outermost first."""
+    file = places.user_file(frame.f_code.co_filename)
+    return list(source.loops_around(file, frame.f_code, frame.f_lineno or -1))
+
+
+def training_loops(loops: Iterable[Loop], frame: FrameType) -> Iterator[Place]:
+    """Innermost first, without those that are within a step: over optimizers."""
+    for loop in reversed(list(loops)):
+        called = {name_of(node.func) for node in within(*loop.body) if isinstance(node, ast.Call)}
+        if not called <= _OF_OPTIMIZERS:
+            yield Place(loop, frame.f_code)
+
+
+def rounds(around: Iterable[Place], frames: Frames) -> list[Round]:
+    """Of each of them."""
+    found = []
+    for place in around:
+        told = UNKNOWN
+        with contextlib.suppress(Unknown, KeyError):
+            told = Round(*round_of(place.loop, variables_of(frames[place.code])))
+        found.append(told)
+    return found
+
+
+class Epoch:
+    """How far the innermost loop is: by its own count, else by what its DataLoader has left.
+
+    ``every``: its steps, None where that is not known. ``ends_in``: steps until what comes after it is done.
+    ``steps_left``: of the script, at least.
+    """
+
+    def __init__(self, around: list[Place], frames: Frames, left: int | None) -> None:
+        self._around, self._begin_left = around[:2], left
+        self._begin = self._rounds(frames)
+        self.every: int | None = None
+        self.ends_in: float | None = None
+        self.steps_left, self.was_seen = 0.0, False
+
+    def look(self, frames: Frames, left: int | None, steps: int) -> None:
+        """So many steps after the begin."""
+        (first, _), (outer_first, _) = self._begin
+        (now, total), (outer, outer_total) = self._rounds(frames)
+        if now is not None and total is not None and first is not None:
+            epochs = outer - outer_first if outer is not None and outer_first is not None else 0
+            self.was_seen = self.was_seen or epochs > 0 or now < first
+            risen = epochs * total + now - first
+            if risen > 0 and (epochs or steps < total):  # else nobody knows how many epochs that were
+                self.every = round(total * steps / risen)
+                self.ends_in = (total - 1 - now) * steps / risen + 1
+        elif left is not None:
+            self.was_seen = self.was_seen or (
+                self._begin_left is not None and left > self._begin_left - steps
+            )
+            self.ends_in = left + 1.0
+        in_this = self.ends_in or 0.0
+        to_come = outer_total - 1 - outer if outer is not None and outer_total is not None else 0
+        self.steps_left = in_this + to_come * (self.every or in_this)
+
+    def _rounds(self, frames: Frames) -> tuple[Round, Round]:
+        """Of the training loop and of that around it."""
+        inner, outer, *_ = [*rounds(self._around, frames), UNKNOWN, UNKNOWN]
+        return inner, outer
+
+
+class StepsLeft:
+    """`begin` and `look` in the thread that trains. Only `begin` reads source."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._around: list[Place] = []
+        self._first: tuple[int, int] | None = None  # round and steps, when first known
+
+    def begin(self) -> None:
+        frames, source = frames_now(self._places), LoopSource()
+        self._around = [
+            place
+            for frame in frames.values()
+            for place in training_loops(loops_around(frame, source, self._places), frame)
+        ]
+
+    def look(self, steps: int, batches: Round) -> float | None:
+        """How many the script's loops have left, about, after so many; None where a loop does not tell.
+
+        ``batches``: how far a DataLoader is, which the innermost loop may go over.
+        """
+        told = rounds(self._around, frames_now(self._places))
+        if told and told[0].now is None:
+            told[0] = batches
+        now, in_all = 0, 1
+        for number, total in told:
+            if number is None or total is None:
+                return None
+            now += number * in_all
+            in_all *= total
+        if not told or self._first is None:
+            self._first = (now, steps) if told else None
+            return None
+        first, steps_then = self._first
+        if now <= first:
+            return None
+        return (in_all - 1 - now) * (steps - steps_then) / (now - first)

@@ -1,0 +1,100 @@
+"""How many steps a script's loops have left, counted by hand."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnose.run.child.epochs import UNKNOWN, Round, StepsLeft
+from diagnose.run.child.places import Places
+
+FLAT = """
+def train(tick):
+    for step in range(100):
+        tick()
+"""
+NESTED = """
+def epoch(tick, number):
+    batches = [0] * 10
+    for i, batch in enumerate(batches):
+        if i % 2:
+            tick()
+
+def train(tick):
+    for fold in range(3):
+        for number in range(4):
+            epoch(tick, number)
+"""
+OVER_A_LOADER = """
+def train(tick):
+    for epoch in range(5):
+        for batch in loader():
+            tick()
+
+def loader():
+    return iter("0123456789")
+"""
+ENDLESS = """
+def train(tick):
+    while True:
+        for step in range(10):
+            tick()
+"""
+
+
+def told(folder: Path, source: str, length: int | None = None) -> list[float | None]:
+    """What is left at each tick, from the second on."""
+    path = folder / "script.py"
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location("script", path)
+    assert spec is not None and spec.loader is not None
+    script: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    left = StepsLeft(Places(str(folder), str(folder)))
+    said: list[float | None] = []
+    ticks = 0
+
+    class Enough(Exception):
+        pass
+
+    def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+        batches = UNKNOWN if length is None else Round((ticks - 1) % length, length)
+        if ticks == 1:
+            left.begin()
+        said.append(left.look(ticks, batches))
+        if ticks == 70:
+            raise Enough
+
+    with contextlib.suppress(Enough):
+        script.train(tick)
+    assert said[0] is None
+    return said[1:]
+
+
+def test_of_one_loop(tmp_path: Path) -> None:
+    said = told(tmp_path, FLAT)
+    assert said[0] == 98.0
+    assert said[48] == 50.0
+
+
+def test_of_loops_in_loops_and_steps_of_two_rounds(tmp_path: Path) -> None:
+    said = told(tmp_path, NESTED)
+    assert len(said) == 3 * 4 * 5 - 1
+    # the second tick is round 3 of 120; a tick is two rounds
+    assert said[0] == (119 - 3) / 2
+    assert said[-1] == 0.0
+
+
+def test_of_a_loop_over_batches(tmp_path: Path) -> None:
+    assert told(tmp_path, OVER_A_LOADER, length=10)[0] == 48.0
+
+
+@pytest.mark.parametrize("source", [OVER_A_LOADER, ENDLESS])
+def test_a_loop_that_does_not_tell(tmp_path: Path, source: str) -> None:
+    assert set(told(tmp_path, source)) == {None}
