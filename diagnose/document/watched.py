@@ -145,7 +145,7 @@ def _curve(log: WatchLog) -> model.WatchCurve:
     """At most `POINTS` points, each of as many windows."""
     each = -(-len(log.windows) // POINTS)
     groups = [log.windows[at : at + each] for at in range(0, len(log.windows), each)]
-    parts = [Level(group, None) for group in groups]
+    parts = [Level(group) for group in groups]
     return model.WatchCurve(
         at_s=[group[0].at_s for group in groups],
         first=[group[0].first for group in groups],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from statistics import fmean
 
 from diagnose.document.model import Document
 from diagnose.document.slowed import longer
 from diagnose.document.text import count, ms, seconds, share, size
 from diagnose.document.watched_model import SlowSteps, WatchCause, Watched, WatchLevel, WatchLine, WatchSnap
 from diagnose.report.operators import Table
+from diagnose.run.child.watching.changes import LEAST
 
 HEADING = "The whole run"
 WORTH_TELLING = 0.02  # of the run's time, lost to slow steps
@@ -96,7 +98,20 @@ def _steady(watched: Watched) -> str:
             f"{seconds(watched.s)} are too few to tell whether its steps become slower: they took "
             f"{ms(level.typical_ms)}, typically."
         )
+    more = _more_at_the_end(watched.curve.mean_ms)
+    if abs(more) >= LEAST:
+        return (
+            "No change for good was noticed, but in the last third of the time steps took "
+            f"{share(abs(more))} {'longer' if more > 0 else 'shorter'} than in the first, on average; a "
+            f"typical one {ms(level.typical_ms)}."
+        )
     return f"Its steps took the same all the time: {ms(level.typical_ms)}, typically."
+
+
+def _more_at_the_end(mean_ms: list[float]) -> float:
+    """In the last third of these than in the first, as a share; 0 for too few."""
+    third = len(mean_ms) // 3
+    return fmean(mean_ms[-third:]) / fmean(mean_ms[:third]) - 1 if third else 0.0
 
 
 def _lost(watched: Watched) -> list[str]:

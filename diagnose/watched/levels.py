@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
+from diagnose.run.child.watching.changes import division
 from diagnose.watched.log import Change, Line, WatchLog, Window
 
 NEAR_S = 45.0  # two changes as near as this are one, seen in the typical and in the average step
 PART = 0.25  # of what a step takes more: causes from this on are told
 MOSTLY = 0.6  # of what all lines take more: the innermost line with as much is the one
 CORES = 0.5  # that others use more
+SIDE = 8  # windows before and after a change that nobody noticed as the script ran
 
 Kind = Literal["input", "garbage", "no_core", "threads", "clocks", "line"]
 
@@ -33,10 +37,9 @@ class Cause:
 
 @dataclass(frozen=True)
 class Level:
-    """``change``: with which it began, None for the first."""
+    """Neighbouring windows; at least one."""
 
     windows: list[Window]
-    change: Change | None
 
     @property
     def first(self) -> int:
@@ -107,10 +110,15 @@ def levels(log: WatchLog) -> list[Level]:
             borders[borders.index(near[-1])] = change
     begins = [0.0, *(change.at_s for change in borders), float("inf")]
     parts = [
-        Level([window for window in log.windows if begin <= window.at_s < end], change)
-        for begin, end, change in zip(begins[:-1], begins[1:], [None, *borders], strict=True)
+        [window for window in log.windows if begin <= window.at_s < end] for begin, end in pairwise(begins)
     ]
-    return [level for level in parts if level.windows]
+    return [Level(windows) for part in parts for windows in _divided(part) if windows]
+
+
+def _divided(windows: list[Window]) -> list[list[Window]]:
+    """Where a change came too soon, or too late, to be noticed as the script ran."""
+    at = division([math.log(window.median_ms) for window in windows if window.median_ms > 0], SIDE)
+    return [windows] if at is None else [windows[:at], windows[at:]]
 
 
 def causes(before: Level, after: Level, log: WatchLog) -> list[Cause]:

@@ -9,7 +9,16 @@ from statistics import median
 
 import pytest
 
-from diagnose.run.child.watching.changes import AVERAGE, LEAST, TYPICAL, Change, Changes, Tuning, spread
+from diagnose.run.child.watching.changes import (
+    AVERAGE,
+    LEAST,
+    TYPICAL,
+    Change,
+    Changes,
+    Tuning,
+    division,
+    spread,
+)
 
 
 def changes_in(values: list[float], tuning: Tuning = TYPICAL) -> list[tuple[int, Change]]:
@@ -105,3 +114,30 @@ def test_what_is_kept_does_not_grow() -> None:
         changes.add(value, None)
     assert len(changes._reference) == TYPICAL.reference
     assert median(map(len, changes._runs)) < 200
+
+
+@pytest.mark.parametrize(("before", "after"), [(10.0, 13.0), (13.0, 10.0)])
+def test_a_change_within_the_first_values_is_told(before: float, after: float) -> None:
+    ((noticed, change),) = changes_in([before] * 14 + [after] * 40)
+    assert change.where == 14
+    assert (change.before, change.after) == (pytest.approx(before), pytest.approx(after))
+    assert noticed == 19  # the twentieth, the sixth of the new level: before nobody knows what the level is
+
+
+def test_what_comes_after_a_change_within_the_first_values_is_told_too() -> None:
+    found = [change for _, change in changes_in([10.0] * 14 + [13.0] * 60 + [20.0] * 60)]
+    assert [change.where for change in found] == [14, 74]
+
+
+def test_where_values_are_of_two_levels() -> None:
+    assert division([1.0] * 8 + [2.0] * 8, side=8) == 8
+    assert division([2.0] * 30 + [1.0] * 9, side=8) == 30
+    assert division([1.0] * 9 + [2.0] * 7, side=8) is None  # too few of the second
+    assert division([1.0] * 9 + [1.0 + 0.99 * math.log1p(LEAST)] * 9, side=8) is None
+    # one of ten may be anything; two of ten are too many
+    assert division([1.0] * 10 + [2.0] * 9 + [0.5], side=8) == 10
+    assert division([1.0] * 10 + [2.0] * 4 + [0.5] * 2 + [2.0] * 4, side=8) is None
+
+
+def test_noise_is_seldom_of_two_levels() -> None:
+    assert sum(division(noisy(40, 1.0, 0.1, seed), side=6) is not None for seed in range(1000)) <= 1

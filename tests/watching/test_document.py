@@ -79,6 +79,18 @@ def test_a_slow_down_is_told_with_its_step_ratio_and_line(tmp_path: Path) -> Non
     assert found.ranks == []
 
 
+def test_what_only_some_steps_take_longer_is_no_steady_run(tmp_path: Path) -> None:
+    rank(tmp_path, 0, s=1.2, median_ms=100.0)
+    path = tmp_path / "rank0" / "watch.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if '"change"' not in line))
+    # the last twenty windows take 120 ms a step on average, the first twenty 100
+    assert sentences(told(tmp_path))[0] == (
+        "No change for good was noticed, but in the last third of the time steps took 20 % longer than in "
+        "the first, on average; a typical one 100 ms."
+    )
+
+
 def test_a_steady_run_says_so(tmp_path: Path) -> None:
     rank(tmp_path, 0, slower=False)
     assert sentences(told(tmp_path))[0] == "Its steps took the same all the time: 100 ms, typically."

@@ -92,3 +92,11 @@ def test_a_faster_level_has_no_cause() -> None:
     windows: list[Window] = [window(100 * at, 10.0) for at in range(50)]
     windows += [window(100 * at, 5.0) for at in range(50, 100)]
     assert why(log(windows, change(5000, 10.0, 5.0))) == []
+
+
+def test_a_change_that_nobody_noticed_is_seen_afterwards() -> None:
+    windows = [window(100 * at) for at in range(14)] + [window(100 * at, 15.0) for at in range(14, 30)]
+    assert [(level.first, level.mean_ms) for level in levels(log(windows))] == [
+        (0, pytest.approx(10.0)),
+        (1400, pytest.approx(15.0)),
+    ]

@@ -7,6 +7,7 @@ at most, so that a few wild ones are no change. Standard library only.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _SIGMA, _TENTHS = 1.4826, 2.5631
 _SIGMA_OF_MEDIANS = 1.25  # of a few numbers, over that of their mean
 _SUSPICIOUS = 0.25  # of the limit: with a larger sum a change may have begun
 _DOUBT = 2.0  # standard errors of the level, and of the spread, that are given away
+_SIDE = 6  # values before and after a change within those that are to say what a level is
 
 
 def middle_mean(values: Sequence[float]) -> float:
@@ -70,6 +72,9 @@ class Change:
         return self.after / self.before
 
 
+_Value = tuple[float, Any]  # its logarithm, and where
+
+
 class Changes:
     """`add` each value as it comes. What is kept does not grow with a level that stays."""
 
@@ -77,29 +82,44 @@ class Changes:
         self._tuning = tuning
         self._begin([])
 
-    def _begin(self, values: list[float]) -> None:
-        """A level begins with these, logarithms."""
+    def _begin(self, values: list[_Value]) -> None:
+        """A level begins with these."""
         self._reference = values[: self._tuning.reference]
-        self._doubtful: list[float] = []  # may be of the level, or of the next one
+        self._doubtful: list[_Value] = []  # may be of the level, or of the next one
         self._level = self._spread = 0.0
         self._sums = [0.0, 0.0]  # upwards, downwards
-        self._runs: list[list[tuple[float, Any]]] = [[], []]  # the values since each sum was nothing
+        self._runs: list[list[_Value]] = [[], []]  # since each sum was nothing
         self._know_level()
 
     def _know_level(self) -> None:
         if len(self._reference) >= self._tuning.at_least:
-            self._level, self._spread = self._tuning.centre(self._reference), spread(self._reference)
+            values = [value for value, _ in self._reference]
+            self._level, self._spread = self._tuning.centre(values), spread(values)
 
     def add(self, value: float, where: Any) -> Change | None:
         """The change that this value makes certain; None where there is none. Values must be positive."""
         logarithm = math.log(value)
         change = self._summed(logarithm, where) if self._spread else None
         if change is None and len(self._reference) < self._tuning.reference:
-            self._doubtful.append(logarithm)
+            self._doubtful.append((logarithm, where))
             if max(self._sums) < _SUSPICIOUS * self._tuning.limit:
                 self._reference += self._doubtful
                 self._doubtful = []
                 self._know_level()
+                change = self._divided()
+        return change
+
+    def _divided(self) -> Change | None:
+        """A change within what was to say what the level is."""
+        if not self._spread:
+            return None
+        values = [value for value, _ in self._reference]
+        at = division(values, _SIDE)
+        if at is None:
+            return None
+        before, after = self._tuning.centre(values[:at]), self._tuning.centre(values[at:])
+        change = Change(self._reference[at][1], math.exp(before), math.exp(after))
+        self._begin(self._reference[at:])
         return change
 
     def _summed(self, value: float, where: Any) -> Change | None:
@@ -126,8 +146,30 @@ class Changes:
             self._runs[side].clear()
             return None
         change = Change(self._runs[side][0][1], math.exp(self._level), math.exp(now))
-        self._begin(values)
+        self._begin(self._runs[side])
         return change
+
+
+def division(values: Sequence[float], side: int) -> int | None:
+    """Where logarithms are of two levels, each with that many at least: nine of ten of the later ones are
+    above, or below, nine of ten of the earlier ones, and their medians by `LEAST` apart. None where not.
+    """
+    count = len(values)
+    if count < 2 * side:
+        return None
+    ordered = sorted(values)
+    lowest, highest = ordered[count // 20], ordered[-1 - count // 20]
+    sums = [0.0, *itertools.accumulate(min(max(value, lowest), highest) for value in values)]
+
+    def apart(at: int) -> float:
+        """Of the squares' sum, what two means explain more than one."""
+        difference = sums[at] / at - (sums[-1] - sums[at]) / (count - at)
+        return difference * difference * at * (count - at)
+
+    at = max(range(side, count - side + 1), key=apart)
+    lower, upper = sorted((sorted(values[:at]), sorted(values[at:])), key=median)
+    far = median(upper) - median(lower) >= math.log1p(LEAST)
+    return at if far and upper[len(upper) // 10] > lower[-1 - len(lower) // 10] else None
 
 
 def spread(values: Sequence[float]) -> float:

@@ -28,7 +28,7 @@ from .windows import LINES_AT_MOST, SLOW, SLOW_AT_MOST, WatchFile, Window, step_
 
 _LOOKS_EVERY_S = 0.05
 _ASKS_EVERY_NS = 250_000_000
-_WINDOWS_OF_PACE = 60  # the last ones, for the time that is left
+_WINDOWS_OF_PACE = 20  # the last ones, for the time that is left
 _EVENTS_AT_MOST = 100_000  # of a window
 _STACKS_AT_MOST = 500  # different ones
 _LEVEL_WINDOWS = 9  # whose median says what a usual step takes
