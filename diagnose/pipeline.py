@@ -19,6 +19,7 @@ from diagnose.errors import DiagnoseError, TraceUnreadable
 from diagnose.judge.findings import judge
 from diagnose.judge.rules import load_rules
 from diagnose.measure.metrics import Measured
+from diagnose.measure.recording import load_recording
 from diagnose.measure.sources import Sources
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
@@ -138,9 +139,17 @@ def with_snaps(document: Document, source: Source) -> Document:
             if not (folder / "run.json").exists():
                 about = json.loads((run / "run.json").read_text(encoding="utf-8"))
                 write_record(folder, about | {"snap_of": run.name})
-            snap = replace(snap, changed=changed_since(document, report(folder, folder)))
+            begin, now = document, report(folder, folder)
+            if document.watched.ranks:  # which may have other representatives in the two
+                begin, now = (_of_rank(where, document.watched.rank) for where in (run, folder))
+            snap = replace(snap, changed=changed_since(begin, now))
         snaps.append(snap)
     return replace(document, watched=replace(document.watched, snaps=snaps))
+
+
+def _of_rank(run: Path, rank: int) -> Document:
+    """Of that one alone. Raises as `load_recording` does."""
+    return Analysis(Measured(load_recording(run, rank=rank)), run).document
 
 
 def with_commands(document: Document, source: Source, out: Path) -> Document:

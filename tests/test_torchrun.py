@@ -389,3 +389,21 @@ def test_accelerate_launch(tmp_path: Path) -> None:
     assert stderr.count("diagnose: analysing") == 1
     report = json.loads((tmp_path / "here" / "report.json").read_text())
     assert [row["rank"] for row in report["ranks"]["rows"]] == [0, 1]
+
+
+@pytest.mark.long
+def test_of_watched_ranks_the_one_that_became_slower_is_told_of(tmp_path: Path) -> None:
+    script = str(SCRIPTS / "late_rank.py")
+    options = ("--watch", "--device", "cpu", "--no-stacks", "--out", "here")
+    code, _, stderr = ended(torchrun(tmp_path, "-m", "diagnose", *options, script, "32"), tmp_path)
+    assert code == 0, stderr
+    told = json.loads((tmp_path / "here" / "report.json").read_text())
+    watched = told["watched"]
+    assert watched["rank"] == 1
+    assert [row["rank"] for row in watched["ranks"]] == [0, 1]
+    assert re.fullmatch(r"Steps take .* from step [\d,]+ on: \S*late_rank\.py:1[23]", told["headline"])
+    (snap,) = watched["snaps"]
+    # of the late rank, too, though another may stand for the job in one of the two recordings
+    assert snap["changed"][0].startswith("Python ")
+    text = (tmp_path / "here" / "report.md").read_text()
+    assert "2 of 2 ranks became slower; rank 1 is told of" in text

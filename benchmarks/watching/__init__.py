@@ -29,6 +29,7 @@ from diagnose.document.watched import watched_run
 from diagnose.document.watched_model import Watched
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
+from diagnose.run.child.watching.changes import LEAST
 from diagnose.watched import levels
 
 PAGE = ROOT / "docs" / "watching.md"
@@ -64,12 +65,13 @@ FAULTS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """``fault_step``: from which on there was one; ``noticed``: whether a change, or growth of memory, was
-    told; ``named``: and what it is.
+    """``fault_step``: from which on there was one; ``longer``: what it made of a step, as a share, by a clock
+    around the loop; ``noticed``: whether a change, or growth of memory, was told; ``named``: and what it is.
     """
 
     kind: str
     fault_step: int
+    longer: float
     noticed: bool
     named: bool
     said: str
@@ -98,9 +100,10 @@ def outcome(kind: str, seed: int) -> Outcome:
         told = run_case(kind, seed, Path(name))
         found = watched(Path(name))
     fault, step = FAULTS[kind], told["fault_step"]
+    longer = told["after_ms"] / told["before_ms"] - 1
     if fault.memory:
         grown = found.memory_growth_bytes
-        return Outcome(kind, step, bool(grown), bool(grown), f"memory grew by {grown}")
+        return Outcome(kind, step, longer, bool(grown), bool(grown), f"memory grew by {grown}")
     slower = [
         after
         for before, after in pairwise(found.levels)
@@ -114,7 +117,7 @@ def outcome(kind: str, seed: int) -> Outcome:
         lines |= {kind.line.called.rpartition(": ")[2] for kind in found.slow[:2] if kind.line}
     named = any(cause.kind in fault.causes for cause in causes) or fault.function in lines - {""}
     said = "; ".join(f"{cause.kind} {cause.ms:.2f} ms {_where(cause.line)}".strip() for cause in causes)
-    return Outcome(kind, step, bool(slower), bool(slower) and named, said or "no change")
+    return Outcome(kind, step, longer, bool(slower), bool(slower) and named, said or "no change")
 
 
 def _where(line: Any) -> str:
@@ -148,14 +151,18 @@ def page(outcomes: list[Outcome], steps: int, false: int, ratios: list[float]) -
                 (
                     fault.what,
                     str(len(those)),
+                    _range([one.longer for one in those]),
                     str(sum(one.noticed for one in those)),
                     str(sum(one.named for one in those)),
                 )
             )
     noticed, named = sum(one.noticed for one in outcomes), sum(one.named for one in outcomes)
+    large = [one for one in outcomes if one.longer >= LEAST or FAULTS[one.kind].memory]
     each = ", ".join(f"{100 * (ratio - 1):+.1f}" for ratio in ratios)
     missed = [
-        f"- {one.kind}, fault from step {one.fault_step} on: {one.said}" for one in outcomes if not one.named
+        f"- {one.kind}, {100 * one.longer:+.0f} % from step {one.fault_step} on: {one.said}"
+        for one in outcomes
+        if not one.named
     ]
     parts = [
         "# Watching: what is found, what it costs",
@@ -164,8 +171,10 @@ def page(outcomes: list[Outcome], steps: int, false: int, ratios: list[float]) -
         "Small trainings, healthy at first, then with one fault. Windows last a tenth of a second here in "
         "place of a second. *Noticed*: a change was told at the fault or after it; *named*: and what it is, "
         "or its line.",
-        table(["fault", "runs", "noticed", "named"], rows).strip(),
-        f"Noticed {noticed} of {len(outcomes)}, named {named}.",
+        table(["fault", "runs", "a step then took, %", "noticed", "named"], rows).strip(),
+        f"Noticed {noticed} of {len(outcomes)}, named {named}. Of the {len(large)} whose steps then took "
+        f"{100 * LEAST:.0f} % longer or more, or whose memory grew: noticed "
+        f"{sum(one.noticed for one in large)}, named {sum(one.named for one in large)}.",
         *(["Not named:", "\n".join(missed)] if missed else []),
         "## Healthy steps",
         f"{false} changes were told in {steps:,} steps without a fault: {1e5 * false / steps:.1f} in "
@@ -175,6 +184,10 @@ def page(outcomes: list[Outcome], steps: int, false: int, ratios: list[float]) -
         f"watched (median of {len(ratios)} pairs; {each}).",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _range(shares: list[float]) -> str:
+    return f"{100 * min(shares):+.0f} … {100 * max(shares):+.0f}"
 
 
 def main(arguments: Sequence[str]) -> None:

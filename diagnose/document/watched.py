@@ -111,6 +111,7 @@ def _level(level: Level, why: list[Cause], sources: Sources) -> model.WatchLevel
                 before=cause.before,
                 after=cause.after,
                 told=cause.told,
+                waits=cause.waits,
             )
             for cause in why
         ],

@@ -37,6 +37,13 @@ class WatchCause(Struct, kw_only=True):
     before: Annotated[float | None, _is("Threads, cores that others used, or MHz, before.")] = None
     after: Annotated[float | None, _is("The same afterwards.")] = None
     told: Annotated[str, _is("Why the GPU was slowed, as NVML names it; empty if not known.")] = ""
+    waits: Annotated[
+        bool,
+        _is(
+            "Of a line: its thread waits there, for other ranks, the GPU, a file or a timer, and computes "
+            "no longer; false also where that is not known."
+        ),
+    ] = False
 
 
 class WatchLevel(Struct, kw_only=True):

@@ -80,7 +80,7 @@ def _cause(cause: WatchCause) -> str:
         return f"waiting for batches takes {ms(cause.ms)} more"
     if cause.kind == "garbage":
         return f"Python's garbage collector takes {ms(cause.ms)} more"
-    return f"{_place(cause.line)} takes {ms(cause.ms)} more"
+    return f"{_place(cause.line)} takes {ms(cause.ms)} more{', and waits' if cause.waits else ''}"
 
 
 def _place(line: WatchLine | None) -> str:

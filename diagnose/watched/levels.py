@@ -24,7 +24,7 @@ Kind = Literal["input", "garbage", "no_core", "threads", "clocks", "line"]
 class Cause:
     """``ms``: that a step takes more by it; causes may lie in each other. ``line``: where, if known.
     ``before``, ``after``: of ``threads`` how many; of ``no_core`` the cores that other programs used; of
-    ``clocks`` the GPU's MHz, and ``told`` why it was slowed, if that is known.
+    ``clocks`` the GPU's MHz, and ``told`` why it was slowed, if that is known. ``waits``: a line's thread.
     """
 
     kind: Kind
@@ -33,6 +33,7 @@ class Cause:
     before: float | None = None
     after: float | None = None
     told: str = ""
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,13 +134,20 @@ def causes(before: Level, after: Level, log: WatchLog) -> list[Cause]:
     found += _of_cores(before, after, more_ms)
     line = _line(before, after, log)
     if line is not None:
-        found.append(Cause("line", line[1], line[0]))
+        found.append(Cause("line", line[1], line[0], waits=_waits(before, after, more_ms)))
     return sorted(found, key=lambda cause: (cause.kind == "line", cause.kind != "threads", -cause.ms))
 
 
 def _more(before: Level, after: Level, name: str) -> float:
     earlier, later = before.average(name), after.average(name)
     return later - earlier if earlier is not None and later is not None else 0.0
+
+
+def _waits(before: Level, after: Level, more_ms: float) -> bool:
+    """Whether the thread neither computes longer nor lacks a core."""
+    if before.average("run_ms") is None or after.average("run_ms") is None:
+        return False
+    return _more(before, after, "run_ms") + _more(before, after, "delay_ms") < PART * more_ms
 
 
 def _of_cores(before: Level, after: Level, more_ms: float) -> list[Cause]:

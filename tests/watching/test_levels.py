@@ -100,3 +100,12 @@ def test_a_change_that_nobody_noticed_is_seen_afterwards() -> None:
         (0, pytest.approx(10.0)),
         (1400, pytest.approx(15.0)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("run_ms", "waits"), [((10.0, 10.5), True), ((10.0, 14.0), False), ((None, None), False)]
+)
+def test_a_line_may_only_wait(run_ms: tuple[float | None, float | None], waits: bool) -> None:
+    before, after = run_ms
+    (cause,) = why(slower({"lines": [(0, 10)], "run_ms": before}, {"lines": [(3, 10)], "run_ms": after}))
+    assert (cause.kind, cause.waits) == ("line", waits)

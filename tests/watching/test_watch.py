@@ -17,7 +17,7 @@ from diagnose.run.child.places import Places
 from diagnose.run.child.watching import watch as module
 from diagnose.run.child.watching.changes import Change
 from diagnose.run.child.watching.watch import Watch
-from diagnose.watched.levels import causes, levels
+from diagnose.watched.levels import Level, causes, levels
 from diagnose.watched.log import WatchLog, read_log
 
 HERE = str(Path(__file__).parent)
@@ -139,7 +139,7 @@ def test_waits_for_batches_and_garbage_are_counted(watching: Watching) -> None:
     log = watching.log()
     assert dataloader._BaseDataLoaderIter.__next__ is before
     whole_ms = 1000 * log.seconds / log.steps
-    (level,) = levels(log)
+    level = Level(log.windows)
     assert 2.0 <= (level.average("input_ms") or 0) < whole_ms
     assert 0 < (level.average("gc_ms") or 0) < whole_ms
 
