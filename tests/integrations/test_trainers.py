@@ -69,3 +69,22 @@ def test_what_a_trainer_learns_is_the_same_recorded_or_not(framework: str, tmp_p
         report = json.loads((tmp_path / folder / "report.json").read_text())
         assert report["steps"]["clock"] == "optimizer"
         assert report["steps"]["phases"]["timeline"] == 2 and report["ledger"]
+
+
+@pytest.mark.parametrize(
+    ("framework", "steps"),
+    [
+        pytest.param("ignite", 6000, marks=pytest.mark.long),
+        ("lightning", 4000),
+        pytest.param("transformers", 800, marks=pytest.mark.long),
+    ],
+)
+def test_a_trainer_is_watched_by_its_callback_to_its_end(framework: str, steps: int, tmp_path: Path) -> None:
+    script = str(trainer(framework))
+    plain = learned(run(tmp_path, script, str(steps)))
+    watched = run(tmp_path, script, str(steps), "callback", "watch")
+    assert learned(watched) == plain
+    assert f"trained {steps} steps" in plain
+    told = json.loads((tmp_path / "report" / "report.json").read_text())["watched"]
+    assert told["first"] + told["steps"] == pytest.approx(steps, abs=10)
+    assert told["steps"] > steps / 3

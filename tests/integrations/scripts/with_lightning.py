@@ -1,4 +1,4 @@
-"""A tiny training with Lightning: python with_lightning.py STEPS [callback]."""
+"""A tiny training with Lightning: python with_lightning.py STEPS [callback [watch]]."""
 
 import logging
 import sys
@@ -25,14 +25,14 @@ class Net(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
-def main(steps, callback):
+def main(steps, callback, watch):
     torch.manual_seed(0)
     data = TensorDataset(torch.randn(1024, 64), torch.randint(0, 8, (1024,)))
     callbacks = []
     if callback:
         from diagnose.integrations.lightning import DiagnoseCallback
 
-        callbacks = [DiagnoseCallback(out="report", start=5, steps=2)]
+        callbacks = [DiagnoseCallback(out="report", start=5, steps=2, watch=watch)]
     trainer = lightning.Trainer(
         max_steps=steps,
         accelerator="cpu",
@@ -50,4 +50,4 @@ def main(steps, callback):
         print(found.window.report, found.window.document.headline)
 
 
-main(int(sys.argv[1]), "callback" in sys.argv)
+main(int(sys.argv[1]), "callback" in sys.argv, "watch" in sys.argv)

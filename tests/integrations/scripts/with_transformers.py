@@ -1,4 +1,4 @@
-"""A tiny training with the Trainer of transformers, offline: python with_transformers.py STEPS [callback]."""
+"""A tiny training with the Trainer of transformers, offline: python with_transformers.py STEPS [callback [watch]]."""
 
 import sys
 
@@ -18,7 +18,7 @@ class Tokens(Dataset):
         return {"input_ids": torch.randint(0, 100, (8,), generator=generator), "labels": torch.tensor(index % 2)}
 
 
-def main(steps, callback):
+def main(steps, callback, watch):
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=100, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
@@ -27,7 +27,7 @@ def main(steps, callback):
     if callback:
         from diagnose.integrations.transformers import DiagnoseCallback
 
-        callbacks = [DiagnoseCallback(out="report", start=5, steps=2)]
+        callbacks = [DiagnoseCallback(out="report", start=5, steps=2, watch=watch)]
     arguments = TrainingArguments(
         "out",
         max_steps=steps,
@@ -47,4 +47,4 @@ def main(steps, callback):
         print(found.window.report, found.window.document.headline)
 
 
-main(int(sys.argv[1]), "callback" in sys.argv)
+main(int(sys.argv[1]), "callback" in sys.argv, "watch" in sys.argv)
