@@ -2,104 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from diagnose.errors import TraceUnreadable
-from diagnose.trace.allocations import memory_table
 from diagnose.trace.batches import Events
-from diagnose.trace.collectives import collective_table
 from diagnose.trace.content import Content
 from diagnose.trace.decode import TraceFile
-from diagnose.trace.device import device_table
-from diagnose.trace.doubts import doubts, merged
-from diagnose.trace.events import Lane, Lanes
-from diagnose.trace.host import Threads, host_table, number_threads
-from diagnose.trace.lines import Calls, read_calls
-from diagnose.trace.losses import Losses, Tables, whole_steps
+from diagnose.trace.events import Lanes
 from diagnose.trace.memory import Memory
 from diagnose.trace.other_files import RECORD_HINT
-from diagnose.trace.quirks import device_type
 from diagnose.trace.repair import Damage
-from diagnose.trace.schema import InFile, Trace
-from diagnose.trace.steps import find_steps
-from diagnose.trace.waits import wait_table
+from diagnose.trace.schema import Trace
+from diagnose.trace.tables import trace_of
 from diagnose.trace.writers import refuse_other_writers
 
 
 def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path | None) -> Trace:
     """See `diagnose.trace.formats.Reader`. Times keep the file's full precision (`diagnose.trace.clock`)."""
     lanes, file, damage = _lanes(content, blocks, memory)
-    notes = list(damage.sentences)
     refuse_other_writers(lanes.others, content.name, lanes.count, lanes.host.count, lanes.device.count)
-    host_lane, device_lane, memory_lane = (
-        Lane(lanes.host.parts),
-        Lane(lanes.device.parts),
-        Lane(lanes.memory.parts),
-    )
-    starts = [int(part.start[0]) for part in (host_lane, device_lane) if len(part)]
-    if not starts:
-        raise TraceUnreadable(f"No event in {content.name} has a usable time.", do=RECORD_HINT)
-    if dropped := host_lane.dropped + device_lane.dropped + memory_lane.dropped:
-        notes.append(f"Left out: {dropped:,} event{'s' * (dropped != 1)} without a usable time.")
-
-    first = min(starts)
-    origin_ns = first + _base_ns(file)
-    for part in (host_lane, device_lane, memory_lane):
-        part.start -= first
-    threads = number_threads(host_lane, lanes.host)
-    host = host_table(
-        host_lane, lanes.host, threads, lanes.others.thread_names, _calls(calls, origin_ns, threads, notes)
-    )
-    collective = device_lane.take("collective")
-    device = device_table(device_lane, lanes.device, host, collective)
-    allocations = memory_table(memory_lane)
-    steps, lost = whole_steps(
-        find_steps(host.table, device, host.borders),
-        Tables(host.table, device, host_lane, device_lane),
-        Losses(damage.cut_off, damage.lost + dropped, may_have_gpu=_gpus(file) != []),
-    )
-    return Trace(
-        source=content.name,
-        host=host.table,
-        device=device,
-        steps=steps.table,
-        step_source=steps.source,
-        training_thread=steps.training_thread,
-        threads=host.threads,
-        origin_ns=origin_ns,
-        waits=wait_table(lanes.waits, first, host.table),
-        memory=allocations,
-        collectives=collective_table(collective, list(lanes.device.collectives)),
-        info=_info(file)
-        | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
-        notes=(*notes, *steps.notes),
-        doubts=(
-            *doubts(host.table, device, allocations, len(_gpus(file) or ()), _backend(file)),
-            *merged(host.table, [pid for pid, _ in threads.tracks], host.borders.profiler_step),
-            *lost,
-        ),
-        in_file=_in_file(first, threads, lanes),
-    )
-
-
-def _in_file(first_ns: int, threads: Threads, lanes: Lanes) -> InFile:
-    device_tracks = lanes.device.tracks
-    shared = Counter((ordinal, stream) for ordinal, stream, _, _ in device_tracks)
-    return InFile(
-        first_ns,
-        host=dict(enumerate(threads.tracks)),
-        device={
-            (ordinal, stream): (pid, tid)
-            for ordinal, stream, pid, tid in device_tracks
-            if shared[ordinal, stream] == 1
-        },
-        pids=frozenset(
-            {pid for pid, _ in threads.tracks} | {pid for _, _, pid, _ in device_tracks} | lanes.others.pids
-        ),
-    )
+    return trace_of(content.name, lanes, file, damage, calls)
 
 
 def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[Lanes, TraceFile, Damage]:
@@ -120,50 +43,3 @@ def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[L
         packed = "The compressed file is cut off or damaged: what came before that was read."
         damage = Damage((packed, *damage.sentences), damage.lost, cut_off=True)
     return lanes, events.file, damage
-
-
-def _gpus(file: TraceFile) -> list[dict[str, Any]] | None:
-    """The GPUs of the machine; None where the file does not list them. computeProperties is what early
-    torch 1.9 called deviceProperties.
-    """
-    properties = file.computeProperties if file.deviceProperties is None else file.deviceProperties
-    return [one for one in properties if isinstance(one, dict)] if isinstance(properties, list) else None
-
-
-def _backend(file: TraceFile) -> str:
-    """Of torch.distributed; empty where the file does not tell."""
-    told = file.distributedInfo
-    return str(told.get("backend", "")) if isinstance(told, dict) else ""
-
-
-def _base_ns(file: TraceFile) -> int:
-    base = file.baseTimeNanoseconds
-    return base if isinstance(base, int) else 0
-
-
-def _calls(path: Path | None, origin_ns: int, threads: Threads, notes: list[str]) -> Calls:
-    if path is None:
-        return Calls()
-    try:
-        return read_calls(
-            path, origin_ns, {tid: number for number, tid in reversed(list(enumerate(threads.recorded)))}
-        )
-    except (OSError, ValueError) as error:
-        notes.append(
-            f"The calls of the detail phase could not be read ({error}); source lines come from marks and "
-            "stacks alone."
-        )
-        return Calls()
-
-
-def _info(file: TraceFile) -> dict[str, Any]:
-    """The file's top-level fields that it has."""
-    fields = zip(file.__struct_encode_fields__, file.__struct_fields__, strict=True)
-    info = {
-        key: getattr(file, field)
-        for key, field in fields
-        if field != "events" and getattr(file, field) is not None
-    }
-    info.pop("computeProperties", None)
-    info["deviceProperties"] = _gpus(file) or []
-    return info

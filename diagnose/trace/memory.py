@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from diagnose.errors import TraceUnreadable
 from diagnose.trace.content import Content
@@ -11,6 +12,7 @@ from diagnose.trace.content import Content
 # byte of the columns that were read.
 PEAK = 4
 ALWAYS_GRANTED = 2**28
+Part = TypeVar("Part")
 
 
 class Memory:
@@ -19,12 +21,12 @@ class Memory:
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
 
-    def watched(self, content: Content, blocks: Iterator[bytes], held: Callable[[], int]) -> Iterator[bytes]:
-        """The content's blocks, as long as ``held`` bytes leave room for the analysis;
+    def watched(self, content: Content, parts: Iterator[Part], held: Callable[[], int]) -> Iterator[Part]:
+        """Parts of the content, as long as ``held`` bytes leave room for the analysis;
         raises TraceUnreadable when they do not.
         """
-        for block in blocks:
-            yield block
+        for part in parts:
+            yield part
             if not self._grants(PEAK * held()):
                 needed, allowed = PEAK * held() / 2**20, (self._limit or 0) / 2**20
                 raise TraceUnreadable(

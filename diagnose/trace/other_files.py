@@ -13,6 +13,7 @@ RECORD_HINT = (
     "Record one with torch.profiler and export_chrome_trace(), or run: python -m diagnose YOUR_SCRIPT.py"
 )
 _PROFILED = "Name the script that was profiled: python -m diagnose YOUR_SCRIPT.py"
+_EXPORT = "Export it, and read the export: nsys export --type sqlite RECORDING.nsys-rep"
 _READS = (
     "Name the script that reads it, with this file among its arguments: python -m diagnose YOUR_SCRIPT.py "
     "--config FILE"
@@ -44,10 +45,8 @@ OTHER_FILES = (
     OtherFile(
         "a table or log of Nsight Compute", _PROFILED, rb'\s*("ID","Process ID"|==(PROF|WARNING|ERROR)== )'
     ),
-    OtherFile(
-        "an Nsight Systems export (an SQLite database)", _PROFILED, rb"SQLite format 3", (".sqlite", ".nvvp")
-    ),
-    OtherFile("an Nsight Systems recording", _PROFILED, rb"QDSTRM", (".nsys-rep", ".qdrep", ".qdstrm")),
+    OtherFile("a recording of nvprof", _PROFILED, b"", (".nvvp", ".nvprof")),
+    OtherFile("an Nsight Systems recording", _EXPORT, rb"QDSTRM", (".nsys-rep", ".qdrep", ".qdstrm")),
     OtherFile("a table of Nsight Systems", _PROFILED, rb'\s*"?(Time ?\(%\)|Start ?\((ns|us|ms|s)\))"?,'),
     OtherFile(
         "a profile of TensorFlow or JAX (XPlane)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -90,17 +91,16 @@ def test_a_file_is_named_by_its_bytes_whatever_it_is_called(name: str, suffix: s
     assert "it starts with" in refusal.value.saw
 
 
-def test_a_database_is_named_by_its_bytes() -> None:
-    with sqlite3.connect("report") as database:
+def test_a_database_may_be_an_export_of_nsight() -> None:
+    with contextlib.closing(sqlite3.connect("report")) as database:
         database.execute("create table kernels (name)")
-    with pytest.raises(UsageError, match="an SQLite database"):
-        targets.kind_of("report")
+    assert targets.kind_of("report") == "trace"
 
 
 BY_NAME = {
     "report.ncu-rep": "an Nsight Compute report",
     "report.nsys-rep": "an Nsight Systems recording",
-    "report.sqlite": "an SQLite database",
+    "report.nvvp": "a recording of nvprof",
     "host.xplane.pb": "a profile of TensorFlow or JAX",
     "trace.pftrace": "Perfetto's own format",
     "trace.perfetto-trace": "Perfetto's own format",

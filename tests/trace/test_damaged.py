@@ -188,7 +188,7 @@ def test_duplicate_keys_take_the_last() -> None:
         (b'{"traceEvents": [{}]}', "not of torch.profiler"),
         (b"[" * 100_000, "without events"),
         (b'{"a":' * 100_000, "no traceEvents"),
-        (b"SQLite format 3\x00" + b"\x00" * 100, "Nsight Systems export"),
+        (b"SQLite format 3\x00" + b"\x00" * 100, "no whole database"),
         (b"PK\x03\x04zip", "zip archive"),
         (b"\x80\x04pickle", "pickle"),
     ],

@@ -37,7 +37,10 @@ def test_another_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_suffixes_are_those_of_the_formats_packed_or_not() -> None:
-    assert TRACE_SUFFIXES == (".json", ".json.gz", ".json.zst")
+    packings = ("", ".gz", ".zst")
+    assert (
+        tuple(f"{name}{packing}" for name in (".json", ".sqlite") for packing in packings) == TRACE_SUFFIXES
+    )
 
 
 def test_to_know_the_formats_costs_nothing() -> None:
