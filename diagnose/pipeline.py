@@ -31,6 +31,7 @@ from diagnose.report.timeline.timeline import picture, write_picture
 from diagnose.report.write import write_reports, written_into
 from diagnose.run.child.watching.windows import snap_folder
 from diagnose.run.record import write_record
+from diagnose.trace.content import is_chrome_trace
 from diagnose.trace.source import Source, is_url
 
 PICTURE, ANNOTATED = "picture.json.gz", "annotated.trace.json.gz"
@@ -82,15 +83,19 @@ class Analysis:
         return picture(self._measured, self._prediction, self._assessed, self._sources)
 
     def write_annotated(self, path: Path) -> None:
-        """Write the timeline's trace with what was found in it; nothing where no complete step was recorded.
+        """Write the timeline's trace with what was found in it; nothing where no complete step was recorded,
+        and for a format that is no Chrome trace.
 
         A trace at a URL is fetched once more. Raises OSError, UsageError, and TraceUnreadable for a file so
         damaged that nothing can be put into it.
         """
         timeline = self._measured.recording.timeline
-        if timeline is not None:
+        if timeline is None:
+            return
+        trace = self.source if is_url(self.source) else Path(timeline.source)
+        if is_chrome_trace(trace):  # others cannot hold them
             events = annotation_events(self._measured, self._assessed, self.document)
-            write_annotated(self.source if is_url(self.source) else Path(timeline.source), events, path)
+            write_annotated(trace, events, path)
 
     @cached_property
     def _assessed(self) -> list[Assessed]:

@@ -21,6 +21,7 @@ from diagnose.document import savings
 from diagnose.document.model import Document
 from diagnose.document.text import prose
 from diagnose.report.markdown import markdown, plan_table
+from diagnose.trace.content import is_chrome_trace
 from diagnose.trace.source import Source, is_url, opened, shown
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def _traces(source: Source, rank: int) -> Iterator[tuple[str, Source]]:
     if isinstance(source, Path) and source.is_dir():
         for path in sorted((source / f"rank{rank}").glob("*.pt.trace.json*")):
             yield path.name.split(".", 1)[0], path
-    elif shown(source).endswith((".json", ".gz")):
+    elif shown(source).endswith((".json", ".gz")) and is_chrome_trace(source):
         yield "trace", source
 
 

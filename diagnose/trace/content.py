@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 from diagnose.errors import TraceUnreadable, UsageError
-from diagnose.trace.formats import START_BYTES
+from diagnose.trace.formats import CHROME, START_BYTES
 from diagnose.trace.other_files import RECORD_HINT
 from diagnose.trace.source import Readable, opened, shown
 
@@ -200,3 +200,10 @@ def _unzstded(packed: _Counted, name: str) -> Iterator[bytes]:
             waiting = frame.unused_data + waiting[_ZSTD_PIECE:] or packed.read(_PACKED_BLOCK)
             if not waiting and not frame.eof:
                 raise EOFError
+
+
+def is_chrome_trace(source: Readable) -> bool:
+    """Whether other tools can open it as such. Raises UsageError if it cannot be opened, TraceUnreadable if
+    nothing can be read.
+    """
+    return CHROME.fits(next(Content(source).blocks()))

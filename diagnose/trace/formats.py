@@ -55,8 +55,9 @@ class Format:
         return cast(Reader, importlib.import_module(self.module))
 
 
+CHROME = Format("a Chrome trace of torch.profiler", rb"[\[{]", ".json", "diagnose.trace.chrome")
 FORMATS = (
-    Format("a Chrome trace of torch.profiler", rb"[\[{]", ".json", "diagnose.trace.chrome"),
+    CHROME,
     Format("an Nsight Systems export", rb"SQLite format 3\0", ".sqlite", "diagnose.trace.nsight"),
 )
 TRACE_SUFFIXES = tuple(f"{known.suffix}{packing}" for known in FORMATS for packing in PACKINGS)

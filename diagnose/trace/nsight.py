@@ -36,7 +36,7 @@ _MEMORIES = {0: "Pageable", 1: "Pinned", 2: "Device", 3: "Array", 4: "Managed", 
 _PUSHED, _STARTED = 59, 60  # NVTX_EVENTS.eventType of ranges that have ended
 _VERSION = re.compile(r"_(v\d+|ptsz|ptds)$")  # of a function of CUDA's, at the end of its name
 # What torch writes behind a name (torch/csrc/profiler/util.cpp, getNvtxStr); `record_function` has it, too.
-_OF_TORCH = re.compile(r"(?P<name>.+?)(?:, seq = (?P<sequence>\d+))?, op_id = \d+(?:, .*)?$", re.DOTALL)
+_OF_TORCH = re.compile(r"(?P<name>.+?)(?:, seq = (?P<sequence>\d{1,18}))?, op_id = \d+(?:, .*)?$", re.DOTALL)
 _OPERATOR = re.compile(r"(::|Backward\d*$)")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from diagnose.errors import TraceUnreadable
+from diagnose.pipeline import report
 from diagnose.trace.reader import read_trace
 from diagnose.trace.schema import Trace
 
@@ -125,6 +126,15 @@ def test_numbers_that_are_none_are_left_out(tmp_path: Path) -> None:
     assert list(trace.device["kind"]) == ["memset", "kernel", "memcpy"]
 
 
+def test_a_number_without_end_is_none(tmp_path: Path) -> None:
+    text = f"aten::mm, seq = {'9' * 5000}, op_id = 1"
+    path = export(tmp_path)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("insert into NVTX_EVENTS values (6000, 7000, 59, ?, ?, null)", (THREAD, text))
+        database.commit()
+    assert len(read_trace(path).host) == 5
+
+
 def test_views_are_no_tables(tmp_path: Path) -> None:
     path = export(tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as database:
@@ -161,3 +171,14 @@ def test_an_export_without_a_gpu_has_its_ranges(tmp_path: Path) -> None:
         database.commit()
     trace = read_trace(path)
     assert {"epoch", "aten::mm", "of another process"} == set(trace.host["name"])
+
+
+def test_a_report_of_it_keeps_no_trace_that_nobody_else_could_open(tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    out.mkdir()
+    document = report(export(tmp_path), out)
+    assert document.headline
+    written = {path.name for path in out.rglob("*") if path.is_file()}
+    assert {"report.html", "report.md", "report.json"} <= written
+    assert not [name for name in written if "trace.json" in name]
+    assert "Recorded with Nsight Systems" in (out / "report.md").read_text()
