@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from diagnose.commands.options import READS_NO_TRACE, WRITES_NOTHING, Parser
-from diagnose.commands.status import run_folder, running
+from diagnose.commands.options import Parser
+from diagnose.commands.status import of_a_run, run_folder, running
 from diagnose.errors import EXIT_OK, UsageError
 
 _USAGE = "python -m diagnose snap [RUN]"
@@ -20,11 +20,7 @@ exit codes: 0 done, 2 wrong usage, or the run is not watched
 
 
 def parser() -> Parser:
-    parser = Parser("snap", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
-    parser.add_argument("run", metavar="RUN", nargs="?")
-    parser.refuse("--out", WRITES_NOTHING)
-    parser.refuse("--memory-limit", READS_NO_TRACE)
-    return parser
+    return of_a_run("snap", _USAGE, _DESCRIPTION, _EPILOG)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -20,7 +20,12 @@ exit codes: 0 done, 2 wrong usage
 
 
 def parser() -> Parser:
-    parser = Parser("status", usage=_USAGE, description=_DESCRIPTION, epilog=_EPILOG)
+    return of_a_run("status", _USAGE, _DESCRIPTION, _EPILOG)
+
+
+def of_a_run(command: str, usage: str, description: str, epilog: str) -> Parser:
+    """Of a command that is about a run that goes on, which `run_folder` and `running` find."""
+    parser = Parser(command, usage=usage, description=description, epilog=epilog)
     parser.add_argument("run", metavar="RUN", nargs="?")
     parser.refuse("--out", WRITES_NOTHING)
     parser.refuse("--memory-limit", READS_NO_TRACE)

@@ -59,7 +59,7 @@ def _told(
         first=log.windows[0].first,
         steps=log.steps,
         s=log.seconds,
-        lost_share=min(1.0, sum(window.lost_ms for window in log.windows) / 1000 / log.seconds),
+        lost_share=Level(log.windows).lost_share,
         levels=[_level(level, of, sources) for level, of in zip(parts, why, strict=True)],
         slow=[_slow(kind, sources) for kind in slow[:SLOW_KINDS]],
         snaps=[

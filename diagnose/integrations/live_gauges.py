@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from diagnose.watched.following import EVERY_S
 from diagnose.watched.log import Window
 
-EVERY_S = 10.0
 _ENDS_WITHIN_S = 5.0
 
 _GAUGES: dict[str, tuple[str, str, Callable[[Window], float | None]]] = {
