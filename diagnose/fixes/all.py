@@ -95,6 +95,7 @@ _ALL = (
             Argument("num_workers", largest=_cores),
             Argument("prefetch_factor", largest=lambda: 64),
             Argument("batch_size", largest=lambda: 2**20),
+            Argument("multiprocessing_context"),
             Argument("persistent_workers"),
             Argument("pin_memory"),
         ),
@@ -162,6 +163,21 @@ _ALL = (
         where=Where.BLAMED_LINE,
     ),
     Fix(
+        "openmp",
+        what="Bind OpenMP's threads to cores, let them wait in another way, or take another OpenMP",
+        child="startup:OpenMP",
+        arguments=(
+            Argument("bind"),
+            Argument("block_ms"),
+            Argument("library"),
+            Argument("places"),
+            Argument("wait"),
+        ),
+        needs_arguments=True,
+        by_hand=_VARIABLE,
+        environment=environment.openmp,
+    ),
+    Fix(
         "optimizer",
         what="Make torch's optimizers with `fused=True` or `foreach=True`",
         child="optimizer:OptimizerArguments",
@@ -219,10 +235,16 @@ def environment_of(specs: Iterable[Spec], variables: Mapping[str, str]) -> Chang
     for spec in specs:
         needs = FIXES[spec["name"]].environment
         if needs is not None:
-            changes |= needs(spec.get("arguments", {}), variables)
+            changed = {name: value for name, value in {**variables, **changes}.items() if value is not None}
+            changes |= needs(spec.get("arguments", {}), changed)
     if changes:
         changes[BEFORE] = json.dumps({name: variables.get(name) for name in changes})
     return changes
+
+
+def variables_of(specs: Iterable[Spec], variables: Mapping[str, str]) -> Changes:
+    """The same for who starts the script by hand."""
+    return {name: value for name, value in environment_of(specs, variables).items() if name != BEFORE}
 
 
 def tolerance_of(names: Iterable[str]) -> float:
