@@ -85,13 +85,14 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
 def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool]:
     """The run's document with what was measured; whether that was ended early."""
     began_s = time.monotonic()
+    from diagnose.document.queries import metric
     from diagnose.pipeline import analyse, report
     from diagnose.report.console import stderr_console
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.verify.candidates import by_hand, candidates
     from diagnose.verify.deadline import Deadline
-    from diagnose.verify.launch_settings import launch_settings
+    from diagnose.verify.launch_settings import launch_settings, ways_to_serve
     from diagnose.verify.verification import Verifier
 
     record, facts = how_started(folder)
@@ -104,6 +105,8 @@ def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool
         )
         chosen = [*found, *chosen]
     if options.search and not options.only:
+        if metric(document, "trains") is False:
+            chosen += ways_to_serve(facts, options.allow)
         chosen += launch_settings(facts, options.allow)
     if all(candidate.why_not for candidate in chosen):
         if not options.quiet:

@@ -9,7 +9,16 @@ from typing import Any
 
 from diagnose.errors import DiagnoseError, known_name
 from diagnose.fixes import environment
-from diagnose.fixes.fix import SEE, TOLERANCE, TOLERANCE_IN_16_BITS, Argument, Changes, Fix, Where
+from diagnose.fixes.fix import (
+    SEE,
+    TOLERANCE,
+    TOLERANCE_IN_8_BITS,
+    TOLERANCE_IN_16_BITS,
+    Argument,
+    Changes,
+    Fix,
+    Where,
+)
 
 Spec = dict[str, Any]  # a fix to be made: its name, arguments and sites
 
@@ -193,6 +202,13 @@ _ALL = (
         by_hand=f"the profiler's own lines go: {SEE}",
     ),
     Fix(
+        "quantize",
+        what="Serve models with weights of linear and recurrent layers in eight bits, on processors",
+        child="serving:Quantize",
+        by_hand=f"it changes where the model is built: {SEE}",
+        tolerance=TOLERANCE_IN_8_BITS,
+    ),
+    Fix(
         "threads",
         what="Compute with so many threads",
         child="host:Threads",
@@ -201,6 +217,12 @@ _ALL = (
         patch="settings:setting_changes",
         where=Where.PROCESS,
         environment=environment.threads,
+    ),
+    Fix(
+        "torchscript",
+        what="Serve models traced, frozen and optimised by TorchScript",
+        child="serving:TorchScript",
+        by_hand=f"it changes where the model is built: {SEE}",
     ),
     Fix(
         "zero_grad",

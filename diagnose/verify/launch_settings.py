@@ -1,5 +1,5 @@
-"""How a script may be started otherwise, as far as its facts leave room: what `verify --search` tries beside
-the plan's fixes.
+"""How a script may be started otherwise, or a model served, as far as the facts leave room: what
+`verify --search` tries beside the plan's fixes.
 
 What each may gain nobody can tell beforehand, so none is advised: they are tried.
 """
@@ -19,10 +19,23 @@ _OPENMP_LIBRARIES = ("iomp5", "omp")
 _NODES = "/sys/devices/system/node/node[0-9]*/cpulist"
 
 
+def ways_to_serve(facts: Mapping[str, Any], allowed: Collection[str]) -> list[Candidate]:
+    """Other forms of models that only answer, on processors: all change the last digits."""
+    if "numerics" not in allowed or _uses_gpu(facts):
+        return []
+    return [
+        _candidate("quantize", "numerics"),
+        _candidate("autocast", "numerics", dtype="bfloat16"),
+        _candidate("compile", "numerics"),
+        _candidate("compile", "numerics", mode="max-autotune"),
+        _candidate("torchscript", "numerics"),
+    ]
+
+
 def launch_settings(facts: Mapping[str, Any], allowed: Collection[str]) -> list[Candidate]:
     """From facts.json; ``allowed`` names "numerics" for such as change the last digits."""
     tried = [*_allocators(facts)]
-    if not (facts.get("accelerator") or {}).get("initialized"):  # else the host's threads hardly matter
+    if not _uses_gpu(facts):  # else the host's threads hardly matter
         tried += [*_openmp(facts), *_nodes(facts)]
         if "numerics" in allowed:
             tried += _threads(facts)
@@ -65,19 +78,28 @@ def _nodes(facts: Mapping[str, Any]) -> Iterator[Candidate]:
 def _threads(facts: Mapping[str, Any]) -> Iterator[Candidate]:
     """As many as there are cores, and half of that: one for each of two hyper-threads."""
     now, cores = facts.get("thread_count"), facts.get("cpu_core_count") or 1
-    yield from (_candidate("threads", count=count) for count in (cores, cores // 2) if count and count != now)
+    yield from (
+        _candidate("threads", "numerics", count=count)
+        for count in (cores, cores // 2)
+        if count and count != now
+    )
 
 
-def _candidate(name: str, **arguments: Any) -> Candidate:
+def _candidate(name: str, safety: str = "exact", **arguments: Any) -> Candidate:
     """With a title of its own, as `--try` takes it."""
     given = ",".join(f"{argument}={value}" for argument, value in arguments.items())
-    return Candidate("", f"{name}:{given}", name, arguments, (), "numerics" if name == "threads" else "exact")
+    title = f"{name}:{given}" if given else name
+    return Candidate("", title, name, arguments, (), safety)
 
 
 def cores_in(told: str) -> list[int]:
     """`0-3,8` as Linux writes it: 0, 1, 2, 3 and 8."""
     spans = [span.partition("-") for span in told.strip().split(",") if span]
     return [core for first, _, last in spans for core in range(int(first), int(last or first) + 1)]
+
+
+def _uses_gpu(facts: Mapping[str, Any]) -> bool:
+    return bool((facts.get("accelerator") or {}).get("initialized"))
 
 
 def _loaded(facts: Mapping[str, Any]) -> set[str]:

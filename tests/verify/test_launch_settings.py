@@ -70,6 +70,22 @@ def test_one_of_several_nodes(libraries: Path) -> None:
     assert titles(FACTS | {"cpu_core_count": 3}) == OPENMP  # bound to one already
 
 
+def test_other_forms_of_a_model_are_tried_where_digits_may_change() -> None:
+    assert settings.ways_to_serve(FACTS, ()) == []
+    assert settings.ways_to_serve(FACTS | {"accelerator": {"initialized": True}}, ("numerics",)) == []
+    found = settings.ways_to_serve(FACTS, ("numerics",))
+    assert [candidate.title for candidate in found] == [
+        "quantize",
+        "autocast:dtype=bfloat16",
+        "compile",
+        "compile:mode=max-autotune",
+        "torchscript",
+    ]
+    assert {candidate.safety for candidate in found} == {"numerics"}
+    for candidate in found:
+        check(candidate.intervention, candidate.arguments, "")
+
+
 def test_two_libraries_are_both_loaded(libraries: Path) -> None:
     for name in ("libjemalloc.so.2", "libiomp5.so"):
         (libraries / name).touch()
