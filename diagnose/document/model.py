@@ -617,6 +617,10 @@ class Curve(Struct, kw_only=True):
     ms: Annotated[dict[str, float], _is("The step by the number tried, ms.")]
     best: Annotated[int, _is("The number with the shortest step.")]
     knee: Annotated[int, _is("The smallest that is as good within the noise: the one that is advised.")]
+    peak_bytes: Annotated[
+        dict[str, float],
+        _is("The most memory by the number tried: of the GPU in use, else of the host's process."),
+    ] = {}
 
 
 class FixResult(Struct, kw_only=True):

@@ -277,6 +277,7 @@ class Verifier:
         argument = candidate.tuned
         assert argument is not None and argument.largest is not None
         measured: dict[int, list[float]] = {}
+        peaks: dict[int, float] = {}
 
         def measured_ms(number: int) -> float | None:
             arm = self._arm(*self._kept, candidate.with_number(number))
@@ -287,6 +288,8 @@ class Verifier:
                 return None
             ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
             measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
+            if peak := run.get("peak_allocated_bytes") or run.get("peak_resident_bytes"):
+                peaks[number] = max(peak, peaks.get(number, 0.0))
             return measured[number][-1]
 
         start, largest = candidate.arguments[argument.name], argument.largest()
@@ -303,6 +306,7 @@ class Verifier:
             ms={str(number): value for number, value in curve.ms.items()},
             best=curve.best,
             knee=curve.knee,
+            peak_bytes={str(number): peak for number, peak in peaks.items()},
         )
         return candidate.with_number(curve.knee)
 

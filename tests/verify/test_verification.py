@@ -219,6 +219,7 @@ def test_the_number_of_workers_is_searched_for(tmp_path: Path, monkeypatch: pyte
     ).tried[0]
     assert tried.curve is not None and sorted(tried.curve.ms) == ["1", "2", "4", "8"]
     assert (tried.curve.knee, tried.arguments) == (4, {"num_workers": 4})
+    assert tried.curve.peak_bytes == {"1": 1e8, "2": 1e8, "4": 1e8, "8": 1e8}
     assert tried.change is not None and tried.change.change == pytest.approx(-0.6, abs=0.02)
 
 
