@@ -12,6 +12,7 @@ Op = Literal[">=", ">", "<=", "<", "==", "!="]
 State = Literal["fires", "quiet", "abstains", "error"]
 Group = Literal["plan", "alternative", "minor", "hypothetical", "information"]
 Severity = Literal["low", "medium", "high"]
+Framework = Literal["torch", "tensorflow", "jax"]
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")  # from the least on
 Confidence = Literal["high", "medium", "low"]
 

@@ -316,6 +316,8 @@ def to_verify(document: Document) -> str:
 
 def then(document: Document) -> str:
     """What to do next; where there is a command for it, its introduction."""
+    if metric(document, "framework") not in (None, "torch"):
+        return "Then record again; `python -m diagnose compare OLD NEW` says what changed."
     if not recorded_by_us(document):
         how = "`python -m diagnose YOUR_SCRIPT.py`"
         return f"For exact lines and measured fixes record the script itself: {how}."

@@ -85,6 +85,7 @@ class TraceFile(Struct):
     displayTimeUnit: Any = None
     traceName: Any = None
     trace_id: Any = None
+    framework: Any = None  # of a recording that is not torch's: "tensorflow", "jax"
     host_name: Any = None
     record_shapes: Any = None
     profile_memory: Any = None
