@@ -46,6 +46,13 @@ class Args(Struct, gc=False):
     change: Number = field(default=0, name="Bytes")
     allocated: Number = field(default=-1, name="Total Allocated")
     reserved: Number = field(default=-1, name="Total Reserved")
+    # of TensorFlow and JAX (`diagnose.trace.xla_chrome`)
+    correlation_id: Number = None
+    hlo_module: Number = None
+    hlo_op: Number = None
+    memcpy_details: Number = None
+    step_num: Number = None
+    tf_op: Number = None
 
 
 class Event(Struct, gc=False):

@@ -16,6 +16,10 @@ from diagnose.trace.decode import Args, Event
 from diagnose.trace.quirks import ITERATOR_NEXT, XLA_COMPILATION
 
 TENSORFLOW, JAX = "tensorflow", "jax"
+TOLD = {
+    TENSORFLOW: "Recorded with TensorFlow's profiler: source lines and shapes are not known.",
+    JAX: "Recorded with JAX's profiler: source lines and shapes are not known.",
+}
 RECORD = (
     "Record again: tf.profiler.experimental.start(LOGDIR) and stop(), the TensorBoard callback's "
     "profile_batch, or jax.profiler.trace(LOGDIR)."

@@ -17,15 +17,10 @@ from diagnose.trace.repair import Damage
 from diagnose.trace.schema import Trace
 from diagnose.trace.tables import trace_of
 from diagnose.trace.wire import Damaged
-from diagnose.trace.xla_events import DEVICE, RECORD, Place, Timed, Translation
+from diagnose.trace.xla_events import DEVICE, RECORD, TOLD, Place, Timed, Translation
 from diagnose.trace.xspace import XPlane, XSpace, read_space
 
 _AT_ONCE = 20_000  # events
-TOLD = {
-    "tensorflow": "Recorded with TensorFlow's profiler, not with torch.profiler: source lines and shapes are "
-    "not known.",
-    "jax": "Recorded with JAX's profiler, not with torch.profiler: source lines and shapes are not known.",
-}
 
 
 def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path | None) -> Trace:
