@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 import re
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -33,6 +32,7 @@ from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding
 from diagnose.judge.rules import Advice, Rule, filled, placeholders
+from diagnose.judge.terms import FRAMEWORK_WORDS, Framework
 from diagnose.measure.endings import about_ranks
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
@@ -231,7 +231,7 @@ def _ledger(measured: Measured) -> list[model.LedgerRow]:
 
 def _said_for(framework: str, meaning: str) -> str:
     """What is said of torch holds for the other frameworks as well."""
-    return re.sub(r"\btorch\b", {"tensorflow": "TensorFlow", "jax": "JAX"}.get(framework, "torch"), meaning)
+    return re.sub(r"\btorch\b", FRAMEWORK_WORDS.get(cast(Framework, framework), "torch"), meaning)
 
 
 def _finding(

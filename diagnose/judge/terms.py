@@ -17,6 +17,7 @@ SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")  # from the least o
 Confidence = Literal["high", "medium", "low"]
 
 # What reports say for them.
+FRAMEWORK_WORDS: Mapping[Framework, str] = {"torch": "torch", "tensorflow": "TensorFlow", "jax": "JAX"}
 STATUS_WORDS: Mapping[Status, str] = {"preview": "preview", "stable": "proven", "deprecated": "deprecated"}
 SAFETY_WORDS: Mapping[Safety, str] = {
     "exact": "results stay the same",

@@ -21,12 +21,12 @@ from diagnose.document.model import (
 )
 from diagnose.document.queries import (
     automatic,
+    framework,
     has_script,
     in_state,
     is_complete,
     is_whole_trace,
     ledger_ms,
-    framework,
     metric,
     on_one_machine,
     place,

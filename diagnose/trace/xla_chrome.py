@@ -1,5 +1,6 @@
-"""Chrome traces that TensorFlow's and JAX's profilers write (`*.trace.json.gz`), translated while they are
-read: their events have no category, and their processes are called as planes are (`diagnose.trace.xla_events`).
+"""Chrome traces that TensorFlow's and JAX's profilers write (`*.trace.json.gz`), translated while
+they are read: their events have no category, and their processes are called as planes are
+(`diagnose.trace.xla_events`).
 """
 
 from __future__ import annotations

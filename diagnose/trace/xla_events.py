@@ -49,17 +49,17 @@ class Place(NamedTuple):
     """``process``: name and number of the plane; ``thread`` of the line."""
 
     process: str
-    pid: int
+    pid: Any
     thread: str
-    tid: int
+    tid: Any
 
 
 class Timed(NamedTuple):
     """An event as recorded, µs; ``told``: its values by their names."""
 
     name: str
-    start: float
-    length: float
+    start: float | str | None
+    length: float | str | None
     told: Mapping[str, Any]
 
 
@@ -67,8 +67,8 @@ class Translation:
     """Of one recording's events, to be given one after the other."""
 
     def __init__(self) -> None:
-        self._steps: Counter[tuple[int, int]] = Counter()  # by thread
-        self._runs: Counter[tuple[int, int]] = Counter()
+        self._steps: Counter[tuple[Any, Any]] = Counter()  # by thread
+        self._runs: Counter[tuple[Any, Any]] = Counter()
         self._held_up: list[Event] = []  # by what other threads do
         self._of_devices: list[Event] = []  # their steps
         self._of_xla: set[str] = set()  # operators that devices ran
@@ -108,7 +108,9 @@ class Translation:
         self._of_xla.add(str(told.get("hlo_op", "")))
         stream = _STREAM.match(place.thread)
         if place.thread == "Steps" and timed.name.isdecimal():
-            self._of_devices.append(_on_host("user_annotation", f"ProfilerStep#{timed.name[-18:]}", place, timed))
+            self._of_devices.append(
+                _on_host("user_annotation", f"ProfilerStep#{timed.name[-18:]}", place, timed)
+            )
         if not stream and (place.thread != _OPERATORS_OF_TPU or "GPU" in place.process):
             return
         if not stream and _AROUND.match(timed.name):
@@ -161,7 +163,7 @@ def _call(place: Place, timed: Timed) -> Iterator[Event]:
 
 
 def _operator(told: Mapping[str, Any]) -> str:
-    """The operator behind a call or a kernel: of TensorFlow its type, of JAX the primitive, else XLA's name."""
+    """The operator behind a call or a kernel: of TensorFlow its type, of JAX the primitive; else XLA's."""
     of_tensorflow = _TF_OPERATOR.match(str(told.get("tf_op", "")))
     if of_tensorflow:
         return str(of_tensorflow[1])

@@ -29,7 +29,7 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
     """
     file = bytearray()
     for block in memory.watched(content, blocks, lambda: len(file) // PEAK):
-        file += block
+        file.extend(block)
     recording = _Recording(_space(memoryview(file), content.name))
     lanes = Lanes()
     for batch in memory.watched(content, recording.events(), lambda: lanes.nbytes + len(file) // PEAK):
@@ -54,7 +54,9 @@ def _space(file: memoryview, name: str) -> XSpace:
     try:
         return read_space(file)
     except Damaged as error:
-        raise TraceUnreadable(f"{name} is no recording of XLA's profiler.", saw=str(error), do=RECORD) from error
+        raise TraceUnreadable(
+            f"{name} is no recording of XLA's profiler.", saw=str(error), do=RECORD
+        ) from error
 
 
 class _Recording:
@@ -74,7 +76,8 @@ class _Recording:
     @property
     def summary(self) -> str:
         names = ", ".join(plane.name for plane in self._planes[:4])
-        return f"{len(self._planes)} parts that are whole{f' ({names})' * bool(names)}, {self.lost} damaged or cut"
+        whole = f"{len(self._planes)} parts that are whole{f' ({names})' * bool(names)}"
+        return f"{whole}, {self.lost} damaged or cut"
 
     def events(self) -> Iterator[list[Event]]:
         """Some at a time."""
@@ -114,7 +117,7 @@ class _Recording:
 
 
 def _device(plane: XPlane) -> dict[str, Any]:
-    """As torch.profiler has it. The capability is told of NVIDIA's only: AMD's numbers mean something else."""
+    """As torch.profiler has it. The capability is told of NVIDIA's only: AMD's numbers mean other things."""
     told = plane.told
     found = DEVICE.match(plane.name)
     vendor = str(told.get("device_vendor", ""))
@@ -123,5 +126,9 @@ def _device(plane: XPlane) -> dict[str, Any]:
         "name": str(told.get("gpu_device_name") or f"{vendor} {plane.name.split(':')[1]}".strip()),
     }
     of_nvidia = {"computeMajor": "compute_cap_major", "computeMinor": "compute_cap_minor"}
-    named = {"totalGlobalMem": "memory_size", "numSms": "core_count", **(of_nvidia if vendor == "Nvidia" else {})}
+    named = {
+        "totalGlobalMem": "memory_size",
+        "numSms": "core_count",
+        **(of_nvidia if vendor == "Nvidia" else {}),
+    }
     return about | {key: told[name] for key, name in named.items() if name in told}

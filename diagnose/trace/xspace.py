@@ -1,4 +1,5 @@
-"""Files of XLA's profiler (`*.xplane.pb`, message XSpace): planes of lines of events, as far as they are whole.
+"""Files of XLA's profiler (`*.xplane.pb`, message XSpace): planes of lines of events, as far as they are
+whole.
 
 The numbers of the fields are those of tsl/profiler/protobuf/xplane.proto
 (https://github.com/openxla/xla/blob/main/third_party/tsl/tsl/profiler/protobuf/xplane.proto).
@@ -6,7 +7,7 @@ The numbers of the fields are those of tsl/profiler/protobuf/xplane.proto
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from typing import NamedTuple
 
 from diagnose.trace.wire import CutOff, Damaged, double, fields, signed, text
@@ -180,9 +181,12 @@ def _entry(message: memoryview) -> tuple[int, memoryview]:
 
 def _name(message: memoryview) -> str:
     """Of the metadata of an event or a value."""
-    return next((text(value) for number, value in fields(message) if number == _NAME and not isinstance(value, int)), "")
+    return next(
+        (text(value) for number, value in fields(message) if number == _NAME and not isinstance(value, int)),
+        "",
+    )
 
 
-def _refuse_many(*parts: list[object] | dict[int, object]) -> None:
+def _refuse_many(*parts: Sized) -> None:
     if any(len(part) > MOST_PARTS for part in parts):
         raise TooMany(f"more than {MOST_PARTS:,} parts of one kind")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,7 +38,9 @@ def tensorflow() -> bytes:
             Happened("train", at, 990, {"step_num": step, "_r": 1}),
             Happened("EagerExecute", at + 1, 980),
             Happened("cuMemcpyHtoDAsync_v2", at + 640, 5, {"correlation_id": 2 * step + 100}),
-            Happened("cuLaunchKernel", at + 660, 5, {"correlation_id": 2 * step + 101, "tf_op": "net/fc:MatMul"}),
+            Happened(
+                "cuLaunchKernel", at + 660, 5, {"correlation_id": 2 * step + 101, "tf_op": "net/fc:MatMul"}
+            ),
         ]
         fetching += [
             Happened("IteratorGetNextOp::DoCompute", at + 20, 600),
@@ -54,9 +57,7 @@ def tensorflow() -> bytes:
                 },
             )
         )
-        kernels.append(
-            Happened("ampere_sgemm_128x64_tn", at + 670, 300, {"correlation_id": 2 * step + 101})
-        )
+        kernels.append(Happened("ampere_sgemm_128x64_tn", at + 670, 300, {"correlation_id": 2 * step + 101}))
     device = {"Stream #14(Kernel)": kernels, "Stream #15(MemcpyH2D)": copies, "TensorFlow Ops": kernels}
     host = {"python": python, "tf_data_iterator_get_next/7": fetching}
     return plane("/host:CPU", host) + plane(ON_GPU, device, ABOUT_GPU) + plane("Task Environment", {})
@@ -64,7 +65,12 @@ def tensorflow() -> bytes:
 
 def jax() -> bytes:
     """A program that runs for 50 µs, launched by a thread that the step's thread does not tell of."""
-    told = {"correlation_id": 7, "hlo_module": "jit_f", "hlo_op": "fusion.3", "name": "jit(f)/jvp/dot_general"}
+    told = {
+        "correlation_id": 7,
+        "hlo_module": "jit_f",
+        "hlo_op": "fusion.3",
+        "name": "jit(f)/jvp/dot_general",
+    }
     device = {"Stream #2": [Happened("fusion_3.kd", 100, 50, told)]}
     host = {
         "Host Threads/7": [Happened("hipModuleLaunchKernel", 90, 5, told)],
@@ -141,10 +147,42 @@ def test_packed_or_not(tmp_path: Path) -> None:
 def test_a_plane_whose_device_marks_the_steps(tmp_path: Path) -> None:
     """A TPU: its operators stand on a line, and what holds others is left out."""
     steps = [Happened(str(step), step * 100, 100) for step in range(3)]
-    operators = [Happened("while.1", 0, 300), *(Happened("fusion.2", step * 100 + 5, 90) for step in range(3))]
+    operators = [
+        Happened("while.1", 0, 300),
+        *(Happened("fusion.2", step * 100 + 5, 90) for step in range(3)),
+    ]
     trace = read(tmp_path, plane("/device:TPU:0", {"Steps": steps, "XLA Ops": operators}))
     assert (trace.step_source, len(trace.complete_steps)) == ("ProfilerStep", 3)
     assert list(trace.device["name"]) == ["fusion.2"] * 3
+
+
+def test_the_chrome_trace_of_a_profile_is_the_same_recording(tmp_path: Path) -> None:
+    """As both profilers write it: names of planes and lines first, no categories, all values as texts."""
+    lines = {(701, 3): ("/host:CPU", "python"), (1, 14): (ON_GPU, "Stream #14(Kernel)")}
+    names = [
+        {"ph": "M", "pid": pid, "tid": tid, "name": f"{what}_name", "args": {"name": name}}
+        for (pid, tid), both in lines.items()
+        for what, name in zip(("process", "thread"), both, strict=True)
+    ]
+    told = {"correlation_id": "5", "tf_op": "net/fc:MatMul"}
+    happened = [
+        (701, 3, 0, 90, "train", {"step_num": "7"}),
+        (701, 3, 5, 60, "IteratorGetNextOp::DoCompute", {}),
+        (701, 3, 66, 4, "cuLaunchKernel", told),
+        (1, 14, 70, 20, "ampere_sgemm_128x64_tn", told),
+    ]
+    events = [
+        {"ph": "X", "pid": pid, "tid": tid, "ts": start, "dur": length, "name": name, "args": args}
+        for pid, tid, start, length, name, args in happened
+    ]
+    path = tmp_path / "host.trace.json.gz"
+    path.write_bytes(gzip.compress(json.dumps({"traceEvents": [*names, *events, {}]}).encode()))
+    trace = read_trace(path)
+    assert trace.info["framework"] == "tensorflow"
+    assert list(trace.host["name"]) == ["ProfilerStep#7", "IteratorGetNext", "MatMul", "cuLaunchKernel"]
+    (kernel,) = trace.device.to_dict("records")
+    assert (kernel["device"], kernel["stream"], kernel["launch"], kernel["op"]) == (0, 14, 3, 2)
+    assert report(path, tmp_path / "report").headline
 
 
 def test_a_report_speaks_the_frameworks_words(tmp_path: Path) -> None:

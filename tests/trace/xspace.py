@@ -45,11 +45,12 @@ class _Numbers(dict[str, int]):
 
     def written(self, field: int) -> bytes:
         return b"".join(
-            part(field, number(1, key) + part(2, number(1, key) + part(2, name))) for name, key in self.items()
+            part(field, number(1, key) + part(2, number(1, key) + part(2, name)))
+            for name, key in self.items()
         )
 
 
-def plane(name: str, lines: Lines, told: Mapping[str, Value] = {}, since_ns: int = 1000) -> bytes:  # noqa: B006
+def plane(name: str, lines: Lines, told: Mapping[str, Value] = {}, since_ns: int = 1000) -> bytes:
     """A plane as a field of the file. ``since_ns``: when its lines begin."""
     events, values = _Numbers(), _Numbers()
 
@@ -57,7 +58,8 @@ def plane(name: str, lines: Lines, told: Mapping[str, Value] = {}, since_ns: int
         return b"".join(
             part(
                 field,
-                number(1, values[key]) + (part(5, value) if isinstance(value, str) else number(4, int(value))),
+                number(1, values[key])
+                + (part(5, value) if isinstance(value, str) else number(4, int(value))),
             )
             for key, value in told.items()
         )
