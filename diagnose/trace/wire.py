@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5  # wire types; 3 and 4, groups, are of no use here
-_LONGEST_VARINT = 10  # bytes
+_LONGEST_VARINT, _LONGER = 10, 0x80  # bytes; what all but the last are at least
 _SIGN, _ALL = 2**63, 2**64
 
 
@@ -34,14 +34,20 @@ def fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """
     at, end = 0, len(message)
     while at < end:
-        key, at = _varint(message, at, end)
+        if (key := message[at]) < _LONGER:  # most are that short: reading goes twice as fast without a call
+            at += 1
+        else:
+            key, at = _varint(message, at, end)
         number, kind = key >> 3, key & 7
         if kind == _VARINT:
             value, at = _varint(message, at, end)
             yield number, value
             continue
         if kind == _LENGTH:
-            length, at = _varint(message, at, end)
+            if at < end and (length := message[at]) < _LONGER:
+                at += 1
+            else:
+                length, at = _varint(message, at, end)
         elif kind in (_EIGHT_BYTES, _FOUR_BYTES):
             length = 8 if kind == _EIGHT_BYTES else 4
         else:
@@ -70,12 +76,11 @@ def text(value: memoryview) -> str:
 
 def _varint(message: memoryview, at: int, end: int) -> tuple[int, int]:
     """The number, less than 2**64, and where it ends."""
-    if at < end and (byte := message[at]) < 0x80:  # most are that short
-        return byte, at + 1
-    value = 0
-    for place in range(min(_LONGEST_VARINT, end - at)):
-        byte = message[at + place]
-        value |= (byte & 0x7F) << (7 * place)
-        if byte < 0x80:
-            return value % _ALL, at + place + 1
+    value = shift = 0
+    for byte in message[at : min(at + _LONGEST_VARINT, end)]:
+        at += 1
+        if byte < _LONGER:
+            return (value | byte << shift) % _ALL, at
+        value |= (byte - _LONGER) << shift
+        shift += 7
     raise Damaged("a number without an end")

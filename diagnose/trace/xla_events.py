@@ -38,6 +38,7 @@ _STEP = "step_num"  # of tf.profiler.experimental.Trace and jax.profiler.StepTra
 _FETCHES = re.compile(r"IteratorGetNext\w*Op::DoCompute$|IteratorGetNext(AsOptional|Sync)?$")
 _COMPILES = re.compile(XLA_COMPILATION)
 _NO_WORK = re.compile(r"\$|ThreadpoolListener::")  # frames of Python, whose folders are not recorded; marks
+_BLOCKS = re.compile(r"\$\S+ block_until_ready$")  # of all frames the one that says what is waited for
 _RUNS_STEPS = re.compile(r"PjitFunction\(|EagerExecute$|TFE_Py_Execute|SessionRun$")
 _OF_JAX = re.compile(r"PjitFunction\(|\$pjit\.py|jit_")
 _TF_OPERATOR = re.compile(r"[\w./<>-]+:(\w+)$")  # name:type
@@ -129,6 +130,8 @@ class Translation:
     def _on_host(self, place: Place, timed: Timed) -> Iterator[Event]:
         name, told = timed.name, timed.told
         self._is_jax |= _OF_JAX.match(name) is not None
+        if _BLOCKS.match(name):
+            yield _on_host("user_annotation", "block_until_ready", place, timed)
         if not name or _NO_WORK.match(name):
             return
         thread = place.pid, place.tid

@@ -129,6 +129,7 @@ def test_jax_and_its_operators(tmp_path: Path) -> None:
     kinds = dict(zip(trace.host["name"], trace.host["kind"], strict=True))
     assert kinds == {
         "load_batch": "annotation",
+        "block_until_ready": "annotation",
         "PjitFunction(f)": "op",
         "PjRtStreamExecutorClient::Compile": "op",
         "dot_general": "op",
