@@ -301,6 +301,11 @@ def metric(document: Document, name: str) -> Scalar:
     return found.known if found else None
 
 
+def framework(document: Document) -> str:
+    """Whose recording it is: torch, tensorflow or jax."""
+    return str(metric(document, "framework") or "torch")
+
+
 def exit_code(document: Document, fail_on: Severity | None) -> int:
     """What `--fail-on` asks for, a severity or None."""
     return EXIT_FINDINGS if fail_on and is_at_least(severest(document), fail_on) else EXIT_OK
