@@ -274,7 +274,7 @@ def _repetitions(host: pd.DataFrame, items: pd.DataFrame, asked_by: Rows, what: 
     note = (
         f"The trace marks no complete step. A pattern of {run.period:,} {what} repeats "
         f"{run.length // run.period:,} times. Each repetition counts as a step here, but may be a layer or a "
-        "part of one. Call profiler.step() after each step to be sure."
+        "part of one."
     )
     return _between(start[border], np.arange(1, len(border)), busiest_thread(host))._replace(notes=(note,))
 

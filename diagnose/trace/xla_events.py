@@ -29,7 +29,7 @@ HOSTS = ("/host:CPU", "/host:CUPTI", "/host:ROCTRACER")
 _STREAM = re.compile(r"Stream #(\d{1,9})")
 _OPERATORS_OF_TPU = "XLA Ops"  # a GPU's are made of its streams' kernels
 _AROUND = re.compile(r"%?(while|conditional|call)(\.\d+)?\b")  # operators of a TPU that hold others
-_COPY = re.compile(r"(?:Async)?Memcpy([HDP])2([HDP])")
+_COPY = re.compile(r"(?:Async)?Memcpy(?:([HDP])2([HDP]))?")
 _ENDS = re.compile(r"kind_src:(\w+) kind_dst:(\w+)")
 _BYTES = re.compile(r"\bsize:(\d{1,18})")
 _CALL = re.compile(r"(cuda|hip)[A-Z]\w*$|cu[A-Z]\w+$")
@@ -179,7 +179,8 @@ def _work(timed: Timed) -> tuple[str, str]:
     copy = _COPY.match(timed.name)
     if copy:
         source, target = _ends(timed.told)
-        return "gpu_memcpy", f"Memcpy {copy[1]}to{copy[2]} ({source} -> {target})"
+        direction = f"{copy[1]}to{copy[2]}" if copy[1] else "Unknown"
+        return "gpu_memcpy", f"Memcpy {direction} ({source} -> {target})"
     if timed.name.lower().startswith("memset"):
         return "gpu_memset", "Memset (Device)"
     return "kernel", timed.name.removesuffix(".kd")

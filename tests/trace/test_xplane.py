@@ -140,6 +140,26 @@ def test_jax_and_its_operators(tmp_path: Path) -> None:
     assert "computeMajor" not in trace.info["deviceProperties"][0]  # AMD's numbers mean something else
 
 
+def test_copies_and_sets_have_torchs_names(tmp_path: Path) -> None:
+    done = ["MemcpyD2H", "MemcpyOther", "Memset"]
+    line = {"Stream #3": [Happened(name, start, 1) for start, name in enumerate(done)]}
+    trace = read(tmp_path, plane(ON_GPU, line))
+    assert list(zip(trace.device["kind"], trace.device["direction"], trace.device["name"], strict=True)) == [
+        ("memcpy", "DtoH", "Memcpy DtoH (Unknown -> Unknown)"),
+        ("memcpy", "", "Memcpy Unknown (Unknown -> Unknown)"),
+        ("memset", "", "Memset (Device)"),
+    ]
+
+
+def test_unmarked_steps_are_told_to_be_marked_in_the_frameworks_words(tmp_path: Path) -> None:
+    """A pattern of two kernels six times, on a device alone."""
+    names = ["fusion_1", "gemm_2"] * 6
+    line = {"Stream #3": [Happened(name, 10 * at, 8) for at, name in enumerate(names)]}
+    (note,) = [note for note in read(tmp_path, plane(ON_GPU, line)).notes if "repeats" in note]
+    assert "tf.profiler.experimental.Trace" in note
+    assert "profiler.step()" not in note
+
+
 def test_packed_or_not(tmp_path: Path) -> None:
     trace = read(tmp_path, gzip.compress(tensorflow()), "host.xplane.pb.gz")
     assert len(trace.device) == 2 * STEPS
