@@ -45,8 +45,7 @@ from diagnose.document.text import count, factor, ms, share
 from diagnose.document.unjudged import unjudged
 from diagnose.report import account, throughput
 from diagnose.run.child.step_clock import StepClock
-from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD
-from diagnose.trace.steps import MARK_STEPS
+from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD, MARK_STEPS
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",

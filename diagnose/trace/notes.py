@@ -13,6 +13,13 @@ DAMAGED = "damaged"
 MERGED = "merged"
 UNSEEN_WORK = "unseen-work"
 
+# How steps are marked, by framework.
+MARK_STEPS = {
+    "torch": "Call profiler.step() after each step to be sure.",
+    "tensorflow": "Run each step in `tf.profiler.experimental.Trace('train', step_num=N, _r=1)` to be sure.",
+    "jax": "Run each step in `jax.profiler.StepTraceAnnotation('train', step_num=N)` to be sure.",
+}
+
 
 class Note(Struct, frozen=True):
     """What was lost, repaired or assumed, or what makes numbers doubtful."""

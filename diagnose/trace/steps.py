@@ -67,12 +67,6 @@ SOURCES = {
     "repetition": "what repeats",
     "whole trace": "the whole recording, which counts as one step",
 }
-# How to mark them, by framework.
-MARK_STEPS = {
-    "torch": "Call profiler.step() after each step to be sure.",
-    "tensorflow": "Run each step in `tf.profiler.experimental.Trace('train', step_num=N, _r=1)` to be sure.",
-    "jax": "Run each step in `jax.profiler.StepTraceAnnotation('train', step_num=N)` to be sure.",
-}
 
 # the windows of others reach over what the GPU did
 MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer", "annotation")

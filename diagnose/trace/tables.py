@@ -16,11 +16,12 @@ from diagnose.trace.events import Lane, Lanes
 from diagnose.trace.host import Threads, host_table, number_threads
 from diagnose.trace.lines import Calls, read_calls
 from diagnose.trace.losses import Losses, Tables, whole_steps
+from diagnose.trace.notes import MARK_STEPS
 from diagnose.trace.other_files import RECORD_HINT
 from diagnose.trace.quirks import device_type
 from diagnose.trace.repair import Damage
 from diagnose.trace.schema import InFile, Trace
-from diagnose.trace.steps import MARK_STEPS, Steps, find_steps
+from diagnose.trace.steps import Steps, find_steps
 from diagnose.trace.waits import wait_table
 
 
