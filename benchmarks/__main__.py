@@ -30,6 +30,7 @@ BENCHMARKS = {
     "watching": "whether slow-downs of watched runs are found, and what watching costs",
     "agent": "what an agent gets done with the tools of `mcp` alone",
     "repeats": "how often `compare` sees a change between runs of one script",
+    "reference-cases": "the published cases, one change after the other, whole runs side by side",
     # costs
     "hooks": "what the recorder costs the script it watches",
     "overhead": "what the profiler costs a recorded event",

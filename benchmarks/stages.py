@@ -8,6 +8,7 @@ OUT/stories/<study>/          reports, plans and comparisons of the real models
 OUT/verified/<case>.json      what a fix gained, then how it stands against the healthy twin
 OUT/unchanged/<case>.json     a healthy script against itself
 OUT/costs/<loop>.json         what the recorder costs
+OUT/reference/<case>.md       whole runs of a published case, change after change
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import case_studies, first_light, hook_costs
+from benchmarks import case_studies, first_light, hook_costs, reference_cases
 from benchmarks.paired import in_words
 from benchmarks.record import (
     PATTERNS,
@@ -44,6 +45,7 @@ from diagnose.report.verification import verdict
 RECORDING_S, COSTS_S, VERIFY_S, TWIN_S, UNCHANGED_S, PATTERNS_S = 15.0, 75.0, 110.0, 100.0, 70.0, 60.0
 VERIFY_BUDGET_S, TWIN_BUDGET_S, UNCHANGED_BUDGET_S = 75.0, 75.0, 50.0
 STUDY_S, STUDY_COMPARISONS_S = 90.0, 200.0
+REFERENCE_S, REFERENCE_ROUNDS = 200.0, 3
 UNCHANGED_CASES = 8
 AT_ONCE = 6  # of torch's patterns, which are not timed
 # One of each kind of finding, whose effect is a matter of arithmetic: what is wrong with these is wrong with
@@ -93,6 +95,7 @@ def all_tasks(out: Path, device: str) -> list[Task]:
         *(_patterns(case, out) for case in dict.fromkeys(sample.case for sample in of_device)),
         *(_recording("cpu-samples", sample, out) for sample in others),
         *(_verifying("cpu-verify", sick, out) for sick in automatic(device) if sick not in of_device),
+        *(_reference(case, device, out / "reference") for case in reference_cases.CASES),
         *(task for study in case_studies.all_case_studies() for task in _case_study(study, out / "stories")),
     ]
 
@@ -155,6 +158,19 @@ def _patterns(case: str, out: Path) -> Task:
         )
 
     return Task("patterns", case, PATTERNS_S, judge)
+
+
+# ---- published cases
+
+
+def _reference(case: reference_cases.Case, device: str, out: Path) -> Task:
+    def run(seconds: float) -> str:
+        out.mkdir(parents=True, exist_ok=True)
+        told = reference_cases.told(case, device == "cuda", REFERENCE_ROUNDS, seconds)
+        (out / f"{case.name}.md").write_text(told + "\n", encoding="utf-8")
+        return told.splitlines()[-1]
+
+    return Task("reference", case.name, REFERENCE_S, run)
 
 
 # ---- case studies
