@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from benchmarks.samples import SAMPLES
 from benchmarks.tables import readme as samples
 from diagnose.document.schema import json_schema
 from diagnose.document.text import code, prose
@@ -16,6 +19,8 @@ from diagnose.report.blocks import unpadded_table
 from diagnose.report.rulebook import rulebook
 from diagnose.trace.schema import markdown as tables
 from docs.readme import README, ROOT, readme
+
+OUTSIDE = "outside: training quality and style, which no profile shows"
 
 
 def coverage() -> str:
@@ -36,9 +41,38 @@ def coverage() -> str:
                 "A input, B copies and syncs, C host and launches, D compute, E memory, F optimizer and "
                 "layers, G communication, H run.",
                 unpadded_table(("#", "Symptom", "Covered by"), peers),
+                "## The source documents",
+                "The texts that this project began with, point by point (`docs/sources.toml`), and a command "
+                "that shows each.",
+                *_sources(),
             ]
         )
         + "\n"
+    )
+
+
+def _sources() -> Iterator[str]:
+    """The points of each document, with a heading."""
+    listed = tomllib.loads((ROOT / "docs" / "sources.toml").read_text(encoding="utf-8"))
+    for document in listed["document"]:
+        points = [_point(row) for row in document["point"]]
+        yield f"### {document['title']}"
+        yield unpadded_table(("Point", "Covered by", "Shown by"), points)
+
+
+def _point(row: dict[str, Any]) -> tuple[str, str, str]:
+    return prose(row["item"]), *((OUTSIDE, "") if row.get("outside") else (_answer(row), code(shown(row))))
+
+
+def shown(point: Mapping[str, Any]) -> str:
+    """The command that shows a point: on the sample of one of its rules, else the rule itself."""
+    if "shown" in point:
+        return str(point["shown"])
+    rules = point.get("rules", [])
+    scripts = (sample.script for rule in rules for sample in SAMPLES if sample.rule == rule)
+    script = next(scripts, None)
+    return (
+        f"python -m diagnose {script.relative_to(ROOT)}" if script else f"python -m diagnose rules {rules[0]}"
     )
 
 

@@ -16,9 +16,11 @@ import pytest
 from benchmarks.__main__ import BENCHMARKS
 from diagnose.commands.main import parse
 from diagnose.judge.rules import load_rules
-from docs.generate import PAGES, ROOT
+from docs.generate import PAGES, ROOT, shown
 
 LISTED = tomllib.loads((ROOT / "docs" / "coverage.toml").read_text(encoding="utf-8"))
+SOURCES = tomllib.loads((ROOT / "docs" / "sources.toml").read_text(encoding="utf-8"))
+POINTS = [point for document in SOURCES["document"] for point in document["point"]]
 ROWS = [*LISTED["advice"], *LISTED["peer"]]
 
 
@@ -32,7 +34,20 @@ def test_generated_pages_are_current(path: Path) -> None:
 
 
 def test_every_row_is_covered_or_says_why_not() -> None:
-    assert [row for row in ROWS if not row.get("rules") and not row.get("how")] == []
+    inside = [point for point in POINTS if not point.get("outside")]
+    assert [row for row in [*ROWS, *inside] if not row.get("rules") and not row.get("how")] == []
+    assert 0 < len(POINTS) - len(inside) < 5
+
+
+def test_every_point_of_the_source_documents_has_a_command_that_is_understood() -> None:
+    for point in POINTS:
+        if point.get("outside"):
+            continue
+        words = shlex.split(shown(point))
+        assert words[:2] == ["python", "-m"], point
+        assert words[2] == "diagnose" or words[3] in BENCHMARKS, point
+        if words[2] == "diagnose":
+            parse(words[3:])
 
 
 def test_what_a_row_says_is_in_a_fix_of_its_rules() -> None:
@@ -52,6 +67,7 @@ def test_what_a_row_says_is_in_a_fix_of_its_rules() -> None:
 
 def test_every_rule_named_exists_and_every_rule_is_named() -> None:
     named, there = {rule for row in ROWS for rule in row.get("rules", [])}, set(load_rules())
+    assert {rule for point in POINTS for rule in point.get("rules", [])} <= there
     assert named <= there, f"docs/coverage.toml names rules that do not exist: {named - there}"
     assert there <= named, f"add to a row of docs/coverage.toml: {there - named}"
 

@@ -23,6 +23,7 @@ from diagnose.document.queries import (
     automatic,
     framework,
     has_script,
+    in_group,
     in_state,
     is_complete,
     is_whole_trace,
@@ -40,6 +41,7 @@ from diagnose.document.queries import (
     shell_line,
     step_ms,
     warming_up,
+    whole_word,
 )
 from diagnose.document.text import count, factor, ms, share
 from diagnose.document.unjudged import unjudged
@@ -347,7 +349,12 @@ def nothing_to_do(document: Document) -> str:
     costs = {"lines": document.lines, "operators": document.operators, "kernels": document.kernels}
     shown = [name for name, rows in costs.items() if rows]
     several = " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
-    further = f"To go further, look at the costliest {several} in the report." if shown else ""
+    titles = [finding.fix.title for finding in in_group(document, "information") if finding.fix]
+    limits = "; ".join(f"{title[:1].lower()}{title[1:]}" for title in titles)
+    bounds = f"“What bounds the {whole_word(document).lower()}” ({limits})" if limits else ""
+    costly = f"the costliest {several} in the report" if shown else ""
+    further = " and ".join(filter(None, [bounds, costly]))
+    further = further and f"To go further, see {further}."
     lacking = unjudged(document)
     nothing = (
         f"{lacking[:1].upper()}{lacking[1:]} in this run."

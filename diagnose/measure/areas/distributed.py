@@ -9,7 +9,7 @@ from diagnose.measure.measured import NO_GPU, NO_STEPS, Measured, Missing, Value
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, lies_in
 from diagnose.measure.work import device_rows, in_rows, outermost
-from diagnose.trace.intervals import as_intervals, intersect, union
+from diagnose.trace.intervals import as_intervals, intersect, total, union
 
 SYNC_BATCHNORM = r"^(autograd::engine::evaluate_function: )?SyncBatchNorm(Backward)?"
 DATA_PARALLEL = r"^DataParallel\.forward$"
@@ -175,6 +175,44 @@ def _data_parallel_time(view: Selection, rows: Rows) -> Intervals:
     copies = view.device_intervals(device_rows(view, view.is_among(rows)))
     host = intersect(union(as_intervals(start, dur)), view.idle)
     return union(np.concatenate([host, in_rows(view, copies, "exposed_communication", "exposed_copies")]))
+
+
+# ---- several GPUs of one process
+
+
+@selector(
+    "other_gpus_turns",
+    "kernels of other GPUs while the busiest one idles",
+    table="device",
+    attributed=lambda view, rows: intersect(view.device_intervals(rows), view.idle),
+)
+def _other_gpus_turns(view: Selection) -> Rows:
+    return np.flatnonzero(_computing(view) & (view.device["device"].to_numpy() != view.devices[0]))
+
+
+def _computing(view: Selection) -> np.ndarray:
+    """Which device events are kernels that compute, in complete steps."""
+    kernel = (view.device["kind"] == "kernel").to_numpy()
+    return np.asarray(kernel & ~view.device["communication"].to_numpy() & view.device_in_steps)
+
+
+@metric(
+    "gpus_at_once_share",
+    "share",
+    "Share of the time in which any GPU computes that the busiest and another do",
+)
+def _gpus_at_once_share(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    if view is None or not view.step_count:
+        return NO_STEPS
+    if not view.has_device:
+        return NO_GPU
+    computing, is_first = _computing(view), view.device["device"].to_numpy() == view.devices[0]
+    first, others = (
+        view.device_intervals(np.flatnonzero(computing & which)) for which in (is_first, ~is_first)
+    )
+    either = total(union(np.concatenate([first, others])))
+    return total(intersect(first, others)) / either if either else 0.0
 
 
 # ---- what every rank holds
