@@ -41,6 +41,7 @@ examples:
   python -m diagnose whatif --remove host_reads python
   python -m diagnose whatif diagnosis/20261121-070000 --workers 4 --shrink forward=0.5
   python -m diagnose whatif --batch 64 128 --fits 80G
+  python -m diagnose whatif --checkpoint 6G
   python -m diagnose whatif trace.json.gz --scale-kernels 'gemm|conv=0.5' --unblock host_sync
 
 exit codes: 0 answered, 1 nothing can be predicted from this recording, 2 wrong usage or unreadable trace
@@ -54,6 +55,10 @@ def run(options: argparse.Namespace) -> int:
         from diagnose.commands.batches import answer
 
         return answer(Path(_recorded(target)), options)
+    if options.checkpoint:
+        from diagnose.commands.checkpoints import answer as checkpoints
+
+        return checkpoints(Path(_recorded(target)), options)
     in_folder = traces_in(Path(target)) if kind_of(target) == "traces" else []
     ranks = len(in_folder) > 1  # a trace for each rank of one job
     sources: list[Source] = [*in_folder] or [_recording(target)]
@@ -98,9 +103,12 @@ def run(options: argparse.Namespace) -> int:
 def _asks_for_batches(options: argparse.Namespace) -> bool:
     """Whether it is about other batch sizes. Raises UsageError where it is about the replay, too."""
     asks = bool(options.batch or options.fits)
-    if asks and any(
-        (options.remove, options.shrink, options.unblock, options.workers, options.scale_kernels)
-    ):
+    replayed = (options.remove, options.shrink, options.unblock, options.workers, options.scale_kernels)
+    if options.checkpoint and (asks or any(replayed)):
+        raise UsageError(
+            "--checkpoint tells of memory alone", do="ask for the other changes one after the other"
+        )
+    if asks and any(replayed):
         raise UsageError(
             "--batch and --fits run the script, the other changes replay its recording",
             do="ask for them one after the other",
@@ -143,10 +151,12 @@ def _questions(options: argparse.Namespace) -> list[Question]:
 
 
 def _recorded(target: str) -> str:
-    """A run folder: for other batch sizes its script is run. Raises UsageError for anything else."""
+    """A run folder: for batch sizes its script is run, for checkpoints its memory was looked at. Raises
+    UsageError for anything else.
+    """
     if kind_of(target) != "run":
         raise UsageError(
-            f"{shown(target)} is no run folder: with other batch sizes the script itself is run, shortly",
+            f"{shown(target)} is no run folder: memory is known of scripts alone that diagnose ran",
             do="record it first: python -m diagnose YOUR_SCRIPT.py",
         )
     return target
@@ -197,6 +207,12 @@ def parser() -> Parser:
         help="time and memory of these batch sizes: the script is run shortly, twice",
     )
     add("--fits", metavar="SIZE", type=byte_count, help="the largest batch that fits in 80G, 500M …")
+    add(
+        "--checkpoint",
+        metavar="SIZE",
+        type=byte_count,
+        help="the fewest blocks to checkpoint for the tensors to stay within 6G …",
+    )
     add(
         "--argument",
         metavar="NAME",

@@ -49,20 +49,43 @@ def remedies(look: MemoryLook, device: str) -> list[Remedy]:
     return sorted(worth, key=lambda remedy: remedy.peak_bytes)
 
 
+class Checkpointing:
+    """A device's blocks of layers, what keeps most first, and the peak of tensors with some checkpointed."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        self._spans = spans
+        freed: dict[str, dict[int, list[Span]]] = defaultdict(dict)  # by block and step: all but its result
+        for (step, block), kept in _by_block(spans).items():
+            freed[block][step] = kept[:-1]
+        self._freed = {block: freed[block] for block in freed if any(freed[block].values())}
+        self.blocks = sorted(self._freed, key=lambda block: -self.bytes_of(block))
+
+    def bytes_of(self, block: str) -> int:
+        """What the block keeps for the backward but for its result, in the step in which that is most."""
+        return max(sum(span.bytes for span in kept) for kept in self._freed[block].values())
+
+    def peak_bytes(self, count: int) -> int:
+        """With the first ``count`` blocks checkpointed."""
+        return _peak(_checkpointed(self._spans, [self._freed[block] for block in self.blocks[:count]]))
+
+    def fewest(self, most_bytes: int) -> int | None:
+        """How many blocks have to be for the peak to stay within ``most_bytes``; None if all are too few."""
+        counts = range(len(self.blocks) + 1)
+        return next((count for count in counts if self.peak_bytes(count) <= most_bytes), None)
+
+
+def checkpointing(look: MemoryLook, device: str) -> Checkpointing:
+    return Checkpointing(list(look.spans(device)))
+
+
 def _checkpoints(spans: list[Span]) -> Iterator[Remedy]:
     """Of all blocks of layers, and of those that free the most: half of them cost half as much."""
-    freed: dict[str, dict[int, list[Span]]] = defaultdict(dict)  # by block and step: all but its result
-    for (step, block), kept in _by_block(spans).items():
-        freed[block][step] = kept[:-1]
-    blocks = sorted(
-        (block for block in freed if any(freed[block].values())), key=lambda block: -_most(freed[block])
-    )
-    for count in sorted({len(blocks), len(blocks) // 2} - {0}, reverse=True):
-        chosen = blocks[:count]
-        of_all = f" ({count} blocks)" if count == len(blocks) else f" ({count} of {len(blocks)} blocks)"
-        peak = _peak(_checkpointed(spans, [freed[block] for block in chosen]))
-        name = f"{chosen[0]} …{of_all}" if len(blocks) > 1 else chosen[0]
-        yield Remedy("checkpoint", name, peak, forwards=count / len(blocks))
+    found = Checkpointing(spans)
+    whole = len(found.blocks)
+    for count in sorted({whole, whole // 2} - {0}, reverse=True):
+        of_all = f" ({count} blocks)" if count == whole else f" ({count} of {whole} blocks)"
+        name = f"{found.blocks[0]} …{of_all}" if whole > 1 else found.blocks[0]
+        yield Remedy("checkpoint", name, found.peak_bytes(count), forwards=count / whole)
 
 
 def _by_block(spans: list[Span]) -> dict[tuple[int, str], list[Span]]:
@@ -73,11 +96,6 @@ def _by_block(spans: list[Span]) -> dict[tuple[int, str], list[Span]]:
         if span.part == "activations" and block:
             inside[span.step, block[1]].append(span)
     return inside
-
-
-def _most(freed: dict[int, list[Span]]) -> int:
-    """Bytes, in the step that keeps most."""
-    return max(sum(span.bytes for span in kept) for kept in freed.values())
 
 
 def _checkpointed(spans: list[Span], blocks: list[dict[int, list[Span]]]) -> list[Span]:

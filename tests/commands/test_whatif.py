@@ -71,6 +71,19 @@ def test_other_batch_sizes_are_asked_by_themselves(
     assert "--batch" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("others", [["--batch", "8"], ["--remove", "host_reads"]])
+def test_checkpoints_are_asked_for_by_themselves(
+    others: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["whatif", RUN, "--checkpoint", "1G", *others]) == 2
+    assert "--checkpoint" in capsys.readouterr().err
+
+
+def test_a_run_whose_memory_was_not_seen_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["whatif", RUN, "--checkpoint", "1G"]) == 1
+    assert "Memory was not looked at" in capsys.readouterr().err
+
+
 def test_the_document_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     document = answered(capsys, "--remove", "host_reads", "python")
     rows = {row["row"]: row for row in document["ledger"]}

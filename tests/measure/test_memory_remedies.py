@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from diagnose.measure.memory_peak import MemoryLook
-from diagnose.measure.memory_remedies import Remedy, remedies
+from diagnose.measure.memory_remedies import Remedy, checkpointing, remedies
 from tests.memory_looks import looked_at
 
 
@@ -87,6 +87,20 @@ def test_checkpoints_of_half_the_blocks() -> None:
     peak, _ = seen(batch=2048, checkpointed=4)
     assert half.peak_bytes == pytest.approx(peak, rel=0.1)
     assert half.forwards == 0.5
+
+
+def test_the_fewest_blocks_for_a_limit() -> None:
+    """What a count of blocks needs is that count's peak, and a byte less needs one block more."""
+    found = checkpointing(_look(batch=2048), "cpu")
+    assert sorted(found.blocks) == [f"blocks.{number}" for number in range(8)]
+    as_it_is, all_of_them = found.peak_bytes(0), found.peak_bytes(8)
+    assert found.fewest(as_it_is) == 0
+    assert found.fewest(found.peak_bytes(3)) == 3 and found.fewest(found.peak_bytes(3) - 1) == 4
+    assert found.fewest(all_of_them - 1) is None
+    kept = (
+        2048 * (4 * 64) * 4 * 1
+    )  # of a block: the relu's output; what it is given belongs to the one before
+    assert [found.bytes_of(block) for block in found.blocks] == pytest.approx([kept] * 8, rel=0.3)
 
 
 def test_a_fused_optimizer() -> None:
