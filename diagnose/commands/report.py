@@ -18,6 +18,7 @@ from diagnose.commands.options import (
     positive_number,
 )
 from diagnose.commands.outputs import failed, fresh_folder, open_output, out_folder, report_into
+from diagnose.commands.profiles import report_profile
 from diagnose.commands.record import RECORDING, record
 from diagnose.commands.table import COMMANDS
 from diagnose.commands.targets import Kind, kind_of, traces_in
@@ -134,6 +135,8 @@ def run(options: argparse.Namespace) -> int:
     if kind in ("script", "module"):
         return record(options)
     _refuse_recording_options(options)
+    if kind == "profile":
+        return report_profile(options)
     if kind == "traces":
         return _analyse_folder(options)
     source = options.target if is_url(options.target) else Path(options.target)

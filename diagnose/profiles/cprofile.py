@@ -16,8 +16,8 @@ from diagnose.profiles.table import Profile, Row, Site
 _MOST_CALLEES = 3
 _OFTEN = 3  # calls: what is called less is in no loop
 _NOTE = (
-    "cProfile slows calls of Python functions and not work in C: code of many small calls is shown dearer than "
-    "it is. It sees the thread that started it and no other process: no loader workers."
+    "cProfile slows calls of Python functions and not work in C: many small calls seem dearer than they "
+    "do. It sees the thread that started it and no other process: no loader workers."
 )
 
 
@@ -82,13 +82,15 @@ def profile_of(
         if caller in numbers
     ]
     graph = CallGraph(self_s, calls, edges)
+    kinds, costs = _account(list(functions), calls, graph)
     return Profile(
         profiler=profiler,
         duration_s=float(self_s.sum()),
         is_sampled=False,
         what="function",
         rows=_rows(functions, graph, edges),
-        **_account(list(functions), calls, graph),
+        kinds=kinds,
+        symptoms=costs,
         notes=notes,
     )
 
@@ -116,7 +118,9 @@ def _rows(functions: dict[Site, Any], graph: CallGraph, edges: list[Edge]) -> tu
     return tuple(sorted(found, key=lambda row: (-row.with_libraries_s, -row.total_s)))
 
 
-def _account(sites: list[Site], calls: np.ndarray, graph: CallGraph) -> dict[str, dict[str, float]]:
+def _account(
+    sites: list[Site], calls: np.ndarray, graph: CallGraph
+) -> tuple[dict[str, float], dict[str, float]]:
     """Kinds, together all of the time, and symptoms."""
     callees = [site.callee for site in sites]
     kinds = [kind_of(callee) for callee in callees]
@@ -133,15 +137,14 @@ def _account(sites: list[Site], calls: np.ndarray, graph: CallGraph) -> dict[str
         found |= {name: float((left * chance).sum()) for name, chance in chances.items()}
         if "starting" in chances:
             started = left * (1 - chances["starting"])
-        left = left * np.maximum(0.0, 1 - sum(chances.values()))
+        left = left * np.maximum(0.0, 1 - np.sum(list(chances.values()), axis=0))
     python = np.array([bool(site.file) for site in sites], bool)
     own = np.array([site.is_own for site in sites], bool)
     found[OWN] = float(graph.absorbed(left, python)[own].sum())
     found[OTHER] = max(0.0, float(graph.self_s.sum()) - sum(found.values()))
-    costs = {
-        rule: float(graph.absorbed(started, stops).sum())
-        for rule, pattern in symptoms().items()
-        if (stops := np.array([bool(pattern.search(callee)) for callee in callees], bool)).any()
-        and calls[stops].sum() >= _OFTEN
-    }
-    return {"kinds": found, "symptoms": costs}
+    costs = {}
+    for rule, pattern in symptoms().items():
+        called = np.array([bool(pattern.search(callee)) for callee in callees], bool)
+        if calls[called].sum() >= _OFTEN:
+            costs[rule] = float(graph.absorbed(started, called).sum())
+    return found, costs

@@ -26,7 +26,7 @@ TITLES = {
     "starting": "Imports and compilation",
     "waiting": "Locks, sleep, other processes",
     OWN: "Your own Python code",
-    OTHER: "Python of other libraries",
+    OTHER: "Other libraries, and what is not known",
 }
 
 
@@ -81,7 +81,7 @@ KINDS = (
     _kind(
         "files",
         3,
-        r"^<built-in function (open|open_code|stat|lstat|scandir|listdir|replace|rename|fsync|loads?|dumps?)>",
+        r"^<built-in function (open|open_code|l?stat|scandir|listdir|replace|rename|fsync|loads?|dumps?)>",
         r"^<built-in method (read|write|flush|close)\w* of _io\.",
         r"^<built-in method (load|dump) of _pickle\.",
         r"^(json|csv|pathlib|gzip|zipfile|tarfile|shutil|h5py|lmdb|yaml)(/|\.py: )",
@@ -102,7 +102,7 @@ KINDS = (
         "waiting",
         1,
         r"^<built-in function (sleep|system|waitpid|select)>",
-        r"^<built-in method (acquire|__enter__|wait|poll|recv\w*|get) of (_thread|select|_socket|_queue|_multiprocessing)\b",
+        r"^<built-in method (acquire|__enter__|wait|poll|recv\w*|get) of (_thread|select|_socket|_queue)\b",
         r"^(threading|queue|selectors|subprocess|socket|ssl)\.py: ",
         r"^(multiprocessing|concurrent/futures|asyncio|requests|urllib3|httpx)/",
     ),

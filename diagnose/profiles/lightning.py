@@ -1,4 +1,4 @@
-"""What Lightning's profilers print: SimpleProfiler's table of actions, AdvancedProfiler's tables of functions.
+"""What Lightning's profilers print: SimpleProfiler's table of actions, AdvancedProfiler's of functions.
 
 An action may run inside another: `run_training_epoch` holds nearly all the others.
 """

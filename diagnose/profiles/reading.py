@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import re
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from diagnose.errors import TraceUnreadable, UsageError
+
+if TYPE_CHECKING:
+    from diagnose.profiles.table import Profile
 
 START_BYTES = 512  # of a file are looked at
 
@@ -16,8 +19,8 @@ class Reader(Protocol):
     """What the module of a format holds."""
 
     @staticmethod
-    def read(content: bytes) -> object:
-        """A `table.Profile`, or `ncu.Counters`. Raises `marshalled.Malformed`."""
+    def read(content: bytes) -> Profile:
+        """Raises `marshalled.Malformed`."""
 
 
 class ProfileFormat(NamedTuple):
@@ -65,7 +68,7 @@ def profile_format(start: bytes) -> ProfileFormat | None:
     return next((known for begins, known in _KNOWN if begins.match(start)), None)
 
 
-def read_profile(path: Path, memory_limit: int | None = None) -> object:
+def read_profile(path: Path, memory_limit: int | None = None) -> Profile:
     """What the file's module makes of it. Raises UsageError for a file too large, TraceUnreadable for one
     that is damaged.
     """

@@ -1,5 +1,5 @@
-"""Scalene's JSON (`scalene run --outfile FILE.json`, before version 2 `scalene --json`): lines, with the share
-of the time that each took in Python, in C and in the system.
+"""Scalene's JSON (`scalene run --outfile FILE.json`, before version 2 `scalene --json`): lines, with the
+share of the time that each took in Python, in C and in the system.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _SourceFile(msgspec.Struct):
 class _File(msgspec.Struct):
     elapsed_time_sec: float
     files: dict[str, _SourceFile]
-    gpu: bool = False
+    program: str = ""
 
 
 def read(content: bytes) -> Profile:
@@ -81,6 +81,7 @@ def read(content: bytes) -> Profile:
         kinds=kinds,
         symptoms=costs,
         notes=_NOTES,
+        script=file.program,
     )
 
 

@@ -16,8 +16,8 @@ from diagnose.profiles.table import Profile, Site
 
 _SECONDS = {"seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9}
 _IDLE = (
-    "py-spy leaves out threads that wait, unless it is started with --idle: waiting for loader workers, locks "
-    "and files may be missing here."
+    "py-spy leaves out threads that wait, unless it is started with --idle: waiting for loader workers, locks"
+    " and files may be missing."
 )
 _C_CODE = (
     "Calls into C are not in it: they count as the Python line that makes them (py-spy --native has them)."
@@ -90,8 +90,8 @@ def _of_threads(chosen: _Recorded, trees: list[tuple[_Recorded, StackTree]]) -> 
         return ""
     others = sum(sum(tree.seconds) for recorded, tree in trees if recorded is not chosen)
     return (
-        f"It holds {len(trees)} threads. This is {chosen.name or 'one without a name'}, with most time in your "
-        f"code; the others took {others:.1f} s and are not counted."
+        f"It holds {len(trees)} threads. This is {chosen.name or 'one without a name'}, with most time in "
+        f"your code; the others took {others:.1f} s and are not counted."
     )
 
 

@@ -1,4 +1,4 @@
-"""Which rule advises on what costs time in a recording of the processor alone.
+"""Which rule advises on what costs time in a recording of the CPU alone.
 
 Rules that are about calls (`[events]` in their files) bring their own pattern; the others stand here.
 """

@@ -71,7 +71,8 @@ class Row:
 class Profile:
     """``duration_s``: what all shares are of. ``rows``: the user's own functions or lines (`what`); without
     one, all there are. ``kinds``: seconds by kind (`diagnose.profiles.kinds`), together the duration.
-    ``symptoms``: seconds by rule, each an upper bound, and one time may be in several.
+    ``symptoms``: seconds by rule, each an upper bound, and one time may be in several. ``script``: what ran,
+    where it is told.
     """
 
     profiler: str
@@ -82,3 +83,4 @@ class Profile:
     kinds: dict[str, float]
     symptoms: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    script: str = ""

@@ -55,7 +55,7 @@ OTHER_FILES = (
         (".pftrace", ".perfetto-trace"),
     ),
     OtherFile("an event file of TensorBoard", _PROFILED, rb".{12}\x09.{8}\x1a.brain\.Event:"),
-    OtherFile("a profile of cProfile", _PROFILED, rb"\{[)\xa9]\x03", (".prof", ".pstats")),
+    OtherFile("no profile of cProfile, in spite of its name", _PROFILED, b"", (".prof", ".pstats")),
     OtherFile("a recording of Linux perf", _PROFILED, rb"PERFILE2"),
     OtherFile(
         "a checkpoint of torch.save",
