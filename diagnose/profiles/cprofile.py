@@ -72,6 +72,8 @@ def profile_of(
     notes: tuple[str, ...] = (_NOTE,),
 ) -> Profile:
     numbers = {site: number for number, site in enumerate(functions)}
+    if not sum(costs[1] for costs in functions.values()):
+        raise Malformed("no times above 0")
     calls = np.array([costs[0] for costs in functions.values()], float)
     self_s = np.array([costs[1] for costs in functions.values()])
     edges = [
