@@ -14,6 +14,7 @@ RECORD_HINT = (
 )
 _PROFILED = "Name the script that was profiled: python -m diagnose YOUR_SCRIPT.py"
 _EXPORT = "Export it, and read the export: nsys export --type sqlite RECORDING.nsys-rep"
+_ROCPROF = "Of rocprofv3 JSON is read: rocprofv3 --runtime-trace --output-format json -- python train.py"
 _READS = (
     "Name the script that reads it, with this file among its arguments: python -m diagnose YOUR_SCRIPT.py "
     "--config FILE"
@@ -48,9 +49,12 @@ OTHER_FILES = (
     OtherFile("a recording of nvprof", _PROFILED, b"", (".nvvp", ".nvprof")),
     OtherFile("an Nsight Systems recording", _EXPORT, rb"QDSTRM", (".nsys-rep", ".qdrep", ".qdstrm")),
     OtherFile("a table of Nsight Systems", _PROFILED, rb'\s*"?(Time ?\(%\)|Start ?\((ns|us|ms|s)\))"?,'),
+    OtherFile("a table of rocprofv3", _ROCPROF, rb'"(Kind","Agent_Id|Domain","Function|Guid",)'),
+    OtherFile("a table of rocprofv3", _ROCPROF, rb'"Correlation_Id","Dispatch_Id"'),
+    OtherFile("a trace in OTF2", _ROCPROF, b"", (".otf2",)),
     OtherFile(
         "a trace in Perfetto's own format",
-        RECORD_HINT,
+        f"{RECORD_HINT}. Of rocprofv3 JSON is read: --output-format json",
         rb"\n.{0,400}\x82Gzv\xb2\x8dB\xba",
         (".pftrace", ".perfetto-trace"),
     ),
