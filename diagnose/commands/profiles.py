@@ -14,18 +14,23 @@ _NO_FINDINGS = {"fail_on": "--fail-on", "track": "--track"}
 def report_profile(options: argparse.Namespace) -> int:
     """Print the summary, write the report; with `--format json` also print the result."""
     from diagnose.document.stored import to_json, write_text
-    from diagnose.profiles.reading import read_profile
-    from diagnose.profiles.summary import summary
+    from diagnose.profiles.counters import CountersSummary
+    from diagnose.profiles.summarised import read_summary
     from diagnose.report.console import stderr_console
+    from diagnose.report.counters import counters_page, print_counters
     from diagnose.report.profile import print_profile, profile_page
 
-    path = Path(options.target)
     _refuse_what_needs_findings(options)
-    found = summary(read_profile(path, options.memory_limit), path.name)
+    found = read_summary(Path(options.target), options.memory_limit)
+    console = stderr_console(quiet=options.quiet)
     with out_folder(options.out) as out, writing(out):
         write_text(to_json(found, indent=1), out / "profile.json")
-        write_text(profile_page(found), out / "profile.md")
-        print_profile(found, out, stderr_console(quiet=options.quiet))
+        if isinstance(found, CountersSummary):
+            write_text(counters_page(found), out / "profile.md")
+            print_counters(found, out, console)
+        else:
+            write_text(profile_page(found), out / "profile.md")
+            print_profile(found, out, console)
     if options.json:
         print(to_json(found), flush=True)
     return EXIT_OK
@@ -37,6 +42,5 @@ def _refuse_what_needs_findings(options: argparse.Namespace) -> None:
         given.append(f"--format {options.format}")
     if given:
         raise UsageError(
-            f"{options.target} is no recording of a GPU: {' '.join(given)} needs the report of a trace",
-            do="leave it out",
+            f"{options.target} is no trace: {' '.join(given)} needs the report of a trace", do="leave it out"
         )

@@ -1,4 +1,4 @@
-"""The formats of profiles, told by a file's first bytes, and how much of a file may be read."""
+"""The formats of profiles and tables, told by a file's first bytes, and how much of a file may be read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from diagnose.errors import TraceUnreadable, UsageError
 
 if TYPE_CHECKING:
+    from diagnose.profiles.ncu import Counters
     from diagnose.profiles.table import Profile
 
 START_BYTES = 512  # of a file are looked at
@@ -19,7 +20,7 @@ class Reader(Protocol):
     """What the module of a format holds."""
 
     @staticmethod
-    def read(content: bytes) -> Profile:
+    def read(content: bytes) -> Profile | Counters:
         """Raises `marshalled.Malformed`."""
 
 
@@ -57,6 +58,12 @@ FORMATS = (
         "diagnose.profiles.lightning",
         'Trainer(profiler=SimpleProfiler(dirpath=".", filename="profile"))',
     ),
+    ProfileFormat(
+        "a table of Nsight Compute",
+        rb'\s*("ID","Process ID"|"ID","Kernel Name"|==(PROF|WARNING|ERROR)== )',
+        "diagnose.profiles.ncu",
+        "ncu --set basic --csv --page raw --log-file ncu.csv python train.py",
+    ),
 )
 _KNOWN = [(re.compile(known.begins, re.DOTALL), known) for known in FORMATS]
 _GROWS = 40  # times the file: what reading it takes, at most
@@ -68,7 +75,7 @@ def profile_format(start: bytes) -> ProfileFormat | None:
     return next((known for begins, known in _KNOWN if begins.match(start)), None)
 
 
-def read_profile(path: Path, memory_limit: int | None = None) -> Profile:
+def read_profile(path: Path, memory_limit: int | None = None) -> Profile | Counters:
     """What the file's module makes of it. Raises UsageError for a file too large, TraceUnreadable for one
     that is damaged.
     """

@@ -13,6 +13,8 @@ RECORD_HINT = (
     "Record one with torch.profiler and export_chrome_trace(), or run: python -m diagnose YOUR_SCRIPT.py"
 )
 _PROFILED = "Name the script that was profiled: python -m diagnose YOUR_SCRIPT.py"
+_NCU = "Write it as a table, and read that: ncu --import REPORT.ncu-rep --csv --page raw > ncu.csv"
+_OWN_REPORT = "It has a report of its own: python -m diagnose FILE"
 _EXPORT = "Export it, and read the export: nsys export --type sqlite RECORDING.nsys-rep"
 _ROCPROF = "Of rocprofv3 JSON is read: rocprofv3 --runtime-trace --output-format json -- python train.py"
 _READS = (
@@ -42,9 +44,9 @@ SHELL_SCRIPT = OtherFile("a shell script", _STARTS, b"", (".sh", ".bash", ".zsh"
 
 # The first that fits is the one.
 OTHER_FILES = (
-    OtherFile("an Nsight Compute report", _PROFILED, rb"NVR\0", (".ncu-rep", ".nsight-cuprof-report")),
+    OtherFile("an Nsight Compute report", _NCU, rb"NVR\0", (".ncu-rep", ".nsight-cuprof-report")),
     OtherFile(
-        "a table or log of Nsight Compute", _PROFILED, rb'\s*("ID","Process ID"|==(PROF|WARNING|ERROR)== )'
+        "a table or log of Nsight Compute", _OWN_REPORT, rb'\s*("ID","Process ID"|==(PROF|WARNING|ERROR)== )'
     ),
     OtherFile("a recording of nvprof", _PROFILED, b"", (".nvvp", ".nvprof")),
     OtherFile("an Nsight Systems recording", _EXPORT, rb"QDSTRM", (".nsys-rep", ".qdrep", ".qdstrm")),
@@ -59,6 +61,7 @@ OTHER_FILES = (
         (".pftrace", ".perfetto-trace"),
     ),
     OtherFile("an event file of TensorBoard", _PROFILED, rb".{12}\x09.{8}\x1a.brain\.Event:"),
+    OtherFile("a profile of cProfile", _OWN_REPORT, rb"[{\xfb][)\xa9]\x03"),
     OtherFile("no profile of cProfile, in spite of its name", _PROFILED, b"", (".prof", ".pstats")),
     OtherFile("a recording of Linux perf", _PROFILED, rb"PERFILE2"),
     OtherFile(
