@@ -42,11 +42,6 @@ def profile_page(summary: ProfileSummary) -> str:
     )
 
 
-def beside_section(summary: ProfileSummary) -> list[str]:
-    """Paragraphs for the report of a trace of the same run."""
-    return [f"{code(summary.file)}: {prose(headline(summary))}", _rows(summary, _SHORT * 3)]
-
-
 def print_profile(summary: ProfileSummary, out: Path, console: Console) -> None:
     """What fits a small terminal."""
     from rich.text import Text
@@ -127,8 +122,8 @@ def _explained(summary: ProfileSummary) -> str:
     )
 
 
-def _rows(summary: ProfileSummary, most: int = _MOST_ROWS) -> str:
-    shown = [row for row in summary.rows if max(row.share, row.total_share) >= _LEAST][:most]
+def _rows(summary: ProfileSummary) -> str:
+    shown = [row for row in summary.rows if max(row.share, row.total_share) >= _LEAST][:_MOST_ROWS]
     has_calls = any(row.calls is not None for row in shown)
     has_mostly = any(row.mostly for row in shown)
     heads = ["What", "Itself", "With libraries", "Share", "Total"]
