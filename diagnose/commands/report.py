@@ -33,7 +33,8 @@ from diagnose.trace.source import is_url, shown
 USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\
 Find what slows a PyTorch script, at which line, and what a fix gains.
-TARGET is a script or module (-m), a trace file or its URL, a folder of traces, or a run to analyse again.
+TARGET is a script or module (-m), a trace or its URL, a folder of traces, a run to analyse again, or what
+cProfile, py-spy, Scalene, ncu … recorded.
 """
 _EPILOG = """\
 commands, in place of TARGET; COMMAND --help shows more (a script of that name is ./COMMAND):
@@ -44,7 +45,6 @@ examples:
   python -m diagnose --verify -m pkg.train        the same for a module, then try the fixes and measure
   python -m diagnose s3://bucket/trace.json.gz    analyse a trace of torch.profiler, wherever fsspec reads
   python -m diagnose --watch train.py             run it to its end, tell when it slows and why
-  python -m diagnose train.prof                   read what cProfile, py-spy, Scalene, ncu … recorded
 
 exit codes: 0 report, 1 nothing recorded, 2 usage or bad trace, 3 script failed, 4 --fail-on, 130 interrupted
 """
