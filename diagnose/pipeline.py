@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from diagnose.compare.since import changed_since
+from diagnose.document.beside import with_beside
 from diagnose.document.build import result_document
 from diagnose.document.measurements import proven_ms, verification_in
 from diagnose.document.model import Document
@@ -23,6 +24,8 @@ from diagnose.measure.recording import load_recording
 from diagnose.measure.sources import Sources
 from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
+from diagnose.profiles.counters import CountersSummary
+from diagnose.profiles.summary import ProfileSummary
 from diagnose.ranks.load import measured_rank
 from diagnose.report.patch import with_patch
 from diagnose.report.start import write_start
@@ -112,16 +115,19 @@ def report(
     source: Source | Sequence[Source],
     out: Path,
     tell: Callable[[Document], None] | None = None,
+    beside: Sequence[ProfileSummary | CountersSummary] = (),
     **reading: Any,
 ) -> Document:
     """Analyse a run folder, a trace file, its URL, or the traces of one job, write all reports into
     `out`, and return the result document.
 
-    ``tell`` gets the document before the files are made, which can take as long again. ``reading`` are
-    options of `diagnose.trace.reader.read_trace`. Raises as `analysis_of` does, and OSError.
+    ``tell`` gets the document before the files are made, which can take as long again. ``beside``: what
+    other profilers recorded of the same run. ``reading`` are options of `diagnose.trace.reader.read_trace`.
+    Raises as `analysis_of` does, and OSError.
     """
     analysis = analysis_of(source, **reading)
-    document = with_commands(with_snaps(analysis.document, analysis.source), analysis.source, out)
+    document = with_beside(with_snaps(analysis.document, analysis.source), beside)
+    document = with_commands(document, analysis.source, out)
     try:
         if tell is not None:
             tell(document)

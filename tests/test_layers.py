@@ -23,6 +23,7 @@ ORDER = [
     "predict",
     "ranks",
     "watched",
+    "profiles",
     "document",
     "verify",
     "compare",

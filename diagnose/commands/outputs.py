@@ -22,6 +22,8 @@ from diagnose.trace.source import Source, shown
 
 if TYPE_CHECKING:
     from diagnose.document.model import Document
+    from diagnose.profiles.counters import CountersSummary
+    from diagnose.profiles.summary import ProfileSummary
     from diagnose.report.formats import Output
 
 
@@ -99,11 +101,16 @@ def fresh_folder(folder: Path) -> Path:
 
 
 def report_into(
-    source: Source | Sequence[Path], out: Path, options: argparse.Namespace, *, brief: str = ""
+    source: Source | Sequence[Path],
+    out: Path,
+    options: argparse.Namespace,
+    *,
+    brief: str = "",
+    beside: Sequence[ProfileSummary | CountersSummary] = (),
 ) -> Document:
     """Analyse, print the summary, write every report into `out`; the result document.
 
-    `brief`: which of several, whose summary is short.
+    `brief`: which of several, whose summary is short. `beside`: what other profilers recorded of the run.
     """
     from diagnose.pipeline import report
     from diagnose.report.console import stderr_console
@@ -120,7 +127,7 @@ def report_into(
             while_reading.close()
             (print_headline if brief else print_summary)(document, out, stderr_console(quiet=options.quiet))
 
-        return report(source, out, tell, **reading_limits(options), progress=progress)
+        return report(source, out, tell, beside, **reading_limits(options), progress=progress)
 
 
 @contextmanager

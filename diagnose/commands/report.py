@@ -18,9 +18,11 @@ from diagnose.commands.options import (
     positive_number,
 )
 from diagnose.commands.outputs import failed, fresh_folder, open_output, out_folder, report_into
+from diagnose.commands.profiles import report_profile
 from diagnose.commands.record import RECORDING, record
 from diagnose.commands.table import COMMANDS
 from diagnose.commands.targets import Kind, kind_of, traces_in
+from diagnose.commands.together import report_together
 from diagnose.commands.verify import add_verify_options
 from diagnose.document.queries import exit_code
 from diagnose.errors import EXIT_FAILURE, DiagnoseError, UsageError
@@ -31,7 +33,8 @@ from diagnose.trace.source import is_url, shown
 USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\
 Find what slows a PyTorch script, at which line, and what a fix gains.
-TARGET is a script or module (-m), a trace file or its URL, a folder of traces, or a run to analyse again.
+TARGET is a script or module (-m), a trace or its URL, a folder of traces, a run to analyse again, or what
+cProfile, py-spy, Scalene, ncu … recorded.
 """
 _EPILOG = """\
 commands, in place of TARGET; COMMAND --help shows more (a script of that name is ./COMMAND):
@@ -102,9 +105,10 @@ def parser() -> Parser:
 
 
 def with_options_behind(options: argparse.Namespace) -> argparse.Namespace:
-    """What stands behind a script is the script's; behind a recording it can only be meant for us.
+    """What stands behind a script is the script's; behind a recording it can only be meant for us: options,
+    and other recordings of the same run.
 
-    Raises UsageError for what no option of ours is.
+    Raises UsageError for what is neither.
     """
     try:
         kind = _kind(options)
@@ -114,13 +118,15 @@ def with_options_behind(options: argparse.Namespace) -> argparse.Namespace:
         return options
     own = parser()
     _, unknown = own.parse_known_args(options.args)
-    if unknown:
+    files = [given for given in unknown if is_url(given) or Path(given).exists()]
+    if len(files) < len(unknown):
+        others = " ".join(given for given in unknown if given not in files)
         raise UsageError(
-            f"{shown(options.target)} is already recorded and takes no arguments: {' '.join(unknown)}",
+            f"{shown(options.target)} is already recorded and takes no arguments: {others}",
             do="python -m diagnose --help",
         )
-    options = own.parse(options.args, options)
-    options.args = []
+    options = own.parse([given for given in options.args if given not in files], options)
+    options.args, options.beside = [], files
     return options
 
 
@@ -134,6 +140,10 @@ def run(options: argparse.Namespace) -> int:
     if kind in ("script", "module"):
         return record(options)
     _refuse_recording_options(options)
+    if getattr(options, "beside", ()):
+        return report_together(options)
+    if kind == "profile":
+        return report_profile(options)
     if kind == "traces":
         return _analyse_folder(options)
     source = options.target if is_url(options.target) else Path(options.target)

@@ -1,4 +1,4 @@
-"""What a target is: a script, a trace, a folder of traces or a run folder."""
+"""What a target is: a script, a trace, a folder of traces, a run folder, or another profiler's recording."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Literal
 
 from diagnose.errors import UsageError
+from diagnose.profiles.reading import profile_format
 from diagnose.trace.formats import TRACE_SUFFIXES, XPLANE
 from diagnose.trace.other_files import SHELL_SCRIPT, START_BYTES, OtherFile, by_bytes, by_name
 from diagnose.trace.source import is_url
 
-Kind = Literal["module", "script", "run", "trace", "traces"]
+Kind = Literal["module", "script", "run", "trace", "traces", "profile"]
 SCRIPT_SUFFIXES = (".py", ".pyw", ".pyc", ".pyz")
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # by gzip or zstd
 _OTHER_LANGUAGES = {
@@ -126,6 +127,8 @@ def _kind_of_file(path: Path, target: str) -> Kind:
     by whether it is a program in Python.
     """
     start = _start(path)
+    if profile_format(start):
+        return "profile"
     foreign = by_bytes(start)
     if foreign and not _is_runnable_archive(path):
         raise _refusal(target, foreign, f"it starts with {start[:16]!r}")

@@ -476,6 +476,13 @@ class Kernel(Struct, kw_only=True):
     roofline_share: Annotated[
         float | None, _is("The least time by the GPU's peaks ÷ the time taken, 0–1; null where not known.")
     ]
+    limited_by: Annotated[
+        str | None,
+        _is(
+            "What limits it, as a table of Nsight Compute tells that was given: compute, memory, compute and "
+            "memory, latency; else null."
+        ),
+    ] = None
 
 
 class MemoryPart(Struct, kw_only=True):
@@ -858,6 +865,33 @@ class Written(Struct, kw_only=True):
     has_script: Annotated[bool, _is("Whether the script is there, so that it can be run again.")]
 
 
+class BesideKind(Struct, kw_only=True):
+    """A kind of work in a profile of the CPU."""
+
+    title: Annotated[str, _is("What it is.")]
+    share: Annotated[float, _is("Of that recording, 0–1; all kinds together are 1.")]
+
+
+class BesideRow(Struct, kw_only=True):
+    """A function or line of the user's in a profile of the CPU."""
+
+    file: Annotated[str, _is("As that recording has it; empty where it has none.")]
+    line: Annotated[int, _is("Its line; 0 where it has none.")]
+    function: Annotated[str, _is("Its function, or an action of Lightning's.")]
+    share: Annotated[float, _is("Of that recording, 0–1: in it and in library code that it called.")]
+    total_share: Annotated[float, _is("The same, with your other code that it called.")]
+
+
+class BesideProfile(Struct, kw_only=True):
+    """What a profile of the CPU tells that was given beside the trace."""
+
+    file: Annotated[str, _is("Its name.")]
+    profiler: Annotated[str, _is("What recorded it.")]
+    duration_s: Annotated[float, _is("Seconds that its shares are of.")]
+    kinds: Annotated[list[BesideKind], _is("What its time went to, the most first.")]
+    rows: Annotated[list[BesideRow], _is("The user's own functions, lines or actions, the most first.")]
+
+
 class Document(Struct, kw_only=True):
     """The result of one diagnosis: report.json, and what --json prints."""
 
@@ -903,6 +937,7 @@ class Document(Struct, kw_only=True):
     watched: Annotated[Watched | None, _is("The whole run, with --watch; null where it was not watched.")] = (
         None
     )
+    beside: Annotated[list[BesideProfile], _is("Profiles of the CPU that were given beside the trace.")] = []
     key_averages: Annotated[Averages, _is("torch's own table of operators.")]
     metrics: Annotated[dict[str, Metric], _is("By name, as `python -m diagnose metrics` explains them.")]
     notes: Annotated[list[Note], _is("What was lost, repaired or assumed, and what makes numbers doubtful.")]

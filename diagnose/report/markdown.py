@@ -20,6 +20,7 @@ from diagnose.document.queries import (
 from diagnose.document.text import code, prose
 from diagnose.report import (
     account,
+    beside,
     devices,
     figures,
     findings,
@@ -77,6 +78,7 @@ def markdown(document: Document, *, collapsible: bool = True) -> str:
         fold(account.HEADING, *_account(document), holds="the largest spenders of each part"),
         fold("Your lines", _lines(document), holds="what each of them costs"),
         fold(operators.HEADING, *_operators(document), holds="those that take longest"),
+        fold(beside.HEADING, *_beside(document), holds="your functions in other recordings of this run"),
         ""
         if memory.ran_out(document)
         else fold(memory.HEADING, *_memory(document), holds="parts and lines at the peak"),
@@ -265,6 +267,10 @@ def _lines(document: Document) -> str:
 
 def _operators(document: Document) -> list[str]:
     return [_joined(f"{shown.title}:", _table(shown)) for shown in operators.tables(document)]
+
+
+def _beside(document: Document) -> list[str]:
+    return [_joined(f"{prose(shown.title)}:", _table(shown)) for shown in beside.tables(document)]
 
 
 def _memory(document: Document) -> list[str]:

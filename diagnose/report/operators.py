@@ -23,6 +23,7 @@ _KERNELS_NOTE = (
 _ROOFLINE_NOTE = (
     "Roofline is the least time that the GPU's peaks allow for a kernel's operator ÷ the time it takes."
 )
+_LIMIT_NOTE = "Limited by is what Nsight Compute measured, in the table that was given beside the trace."
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,22 @@ def _operators(operators: list[Operator], calls: str, *, with_torch: bool) -> Ta
 
 
 def _kernels(kernels: list[Kernel], counts: str) -> Table:
-    """Format and roofline have a column where one of them is known."""
+    """Format, roofline and limit have a column where one of them is known."""
     with_format = any(_format(row) != UNKNOWN for row in kernels)
     with_roofline = any(row.roofline_share is not None for row in kernels)
+    with_limit = any(row.limited_by for row in kernels)
     columns = ("Kernel, copy or set", "Time", "Share", counts, "Mean")
     return Table(
         "On the GPU",
-        columns + ("Format",) * with_format + ("Roofline",) * with_roofline,
+        columns + ("Format",) * with_format + ("Roofline",) * with_roofline + ("Limited by",) * with_limit,
         [
-            _kernel(row) + (_format(row),) * with_format + (share(row.roofline_share),) * with_roofline
+            _kernel(row)
+            + (_format(row),) * with_format
+            + (share(row.roofline_share),) * with_roofline
+            + (row.limited_by or UNKNOWN,) * with_limit
             for row in kernels
         ],
-        (_KERNELS_NOTE,) + (_ROOFLINE_NOTE,) * with_roofline,
+        (_KERNELS_NOTE,) + (_ROOFLINE_NOTE,) * with_roofline + (_LIMIT_NOTE,) * with_limit,
     )
 
 

@@ -65,10 +65,13 @@ XPLANE = Format(
 )
 FORMATS = (
     XPLANE,
+    Format(
+        "a recording of rocprofv3", rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:', ".json", "diagnose.trace.rocprof"
+    ),
     CHROME,
     Format("an Nsight Systems export", rb"\s*SQLite format 3\0", ".sqlite", "diagnose.trace.nsight"),
 )
-TRACE_SUFFIXES = tuple(f"{known.suffix}{packing}" for known in FORMATS for packing in PACKINGS)
+TRACE_SUFFIXES = tuple(dict.fromkeys(f"{known.suffix}{packing}" for known in FORMATS for packing in PACKINGS))
 
 
 def format_of(start: bytes, name: str) -> Format:

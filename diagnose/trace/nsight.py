@@ -19,6 +19,7 @@ from diagnose.trace.database import Database, opened, quoted
 from diagnose.trace.decode import Args, Event, TraceFile
 from diagnose.trace.events import Lanes
 from diagnose.trace.memory import Memory
+from diagnose.trace.nvtx import range_of
 from diagnose.trace.repair import Damage
 from diagnose.trace.schema import Trace
 from diagnose.trace.tables import trace_of
@@ -35,9 +36,6 @@ _DIRECTIONS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 9: "HtoH", 10: "PtoP", 11: "HtoD
 _MEMORIES = {0: "Pageable", 1: "Pinned", 2: "Device", 3: "Array", 4: "Managed", 5: "Device", 6: "Managed"}
 _PUSHED, _STARTED = 59, 60  # NVTX_EVENTS.eventType of ranges that have ended
 _VERSION = re.compile(r"_(v\d+|ptsz|ptds)$")  # of a function of CUDA's, at the end of its name
-# What torch writes behind a name (torch/csrc/profiler/util.cpp, getNvtxStr); `record_function` has it, too.
-_OF_TORCH = re.compile(r"(?P<name>.+?)(?:, seq = (?P<sequence>\d{1,18}))?, op_id = \d+(?:, .*)?$", re.DOTALL)
-_OPERATOR = re.compile(r"(::|Backward\d*$)")
 
 
 def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path | None) -> Trace:
@@ -52,6 +50,8 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
     return trace_of(content.name, lanes, file, Damage(tuple(told)))
 
 
+_RECORD = "Record with nsys profile --trace=cuda,nvtx, and export with nsys export --type sqlite."
+_OF_ROCPROF = "This is rocprofv3's: of it JSON is read, rocprofv3 --runtime-trace --output-format json."
 _RECORDED = (
     "Recorded with Nsight Systems, not with torch.profiler: source lines and shapes are not known, and "
     "operators only where torch marked them (torch.autograd.profiler.emit_nvtx)."
@@ -75,7 +75,7 @@ class _Export:
             raise TraceUnreadable(
                 f"{name} is a database, but no export of Nsight Systems with work on a GPU.",
                 saw=f"{len(self._tables)} tables, none of CUDA's activities",
-                do="Record with nsys profile --trace=cuda,nvtx, and export with nsys export --type sqlite.",
+                do=_OF_ROCPROF if any("rocpd" in table for table in self._tables) else _RECORD,
             )
         self._processes = self._found_processes()
         self._process = self._processes[0].number if self._processes else None
@@ -156,12 +156,8 @@ class _Export:
         if kind not in (_PUSHED, _STARTED) or end is None or not self._is_ours(thread):
             return None
         whole = text if isinstance(text, str) else self._texts.get(text_id, "")
-        torchs = _OF_TORCH.match(whole)
-        name = torchs["name"] if torchs else whole
-        if torchs is None or not _OPERATOR.search(name):
-            return self._on_host("user_annotation", name, start, end, thread)
-        args = Args(sequence=int(torchs["sequence"])) if torchs["sequence"] else None
-        return self._on_host("cpu_op", name, start, end, thread, args)
+        category, name, args = range_of(whole)
+        return self._on_host(category, name, start, end, thread, args)
 
     def _call(self, start: Any, end: Any, thread: Any, correlation: Any, name: Any) -> Event | None:
         if not self._is_ours(thread):

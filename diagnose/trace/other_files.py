@@ -13,7 +13,10 @@ RECORD_HINT = (
     "Record one with torch.profiler and export_chrome_trace(), or run: python -m diagnose YOUR_SCRIPT.py"
 )
 _PROFILED = "Name the script that was profiled: python -m diagnose YOUR_SCRIPT.py"
+_NCU = "Write it as a table, and read that: ncu --import REPORT.ncu-rep --csv --page raw > ncu.csv"
+_OWN_REPORT = "It has a report of its own: python -m diagnose FILE"
 _EXPORT = "Export it, and read the export: nsys export --type sqlite RECORDING.nsys-rep"
+_ROCPROF = "Of rocprofv3 JSON is read: rocprofv3 --runtime-trace --output-format json -- python train.py"
 _READS = (
     "Name the script that reads it, with this file among its arguments: python -m diagnose YOUR_SCRIPT.py "
     "--config FILE"
@@ -41,21 +44,25 @@ SHELL_SCRIPT = OtherFile("a shell script", _STARTS, b"", (".sh", ".bash", ".zsh"
 
 # The first that fits is the one.
 OTHER_FILES = (
-    OtherFile("an Nsight Compute report", _PROFILED, rb"NVR\0", (".ncu-rep", ".nsight-cuprof-report")),
+    OtherFile("an Nsight Compute report", _NCU, rb"NVR\0", (".ncu-rep", ".nsight-cuprof-report")),
     OtherFile(
-        "a table or log of Nsight Compute", _PROFILED, rb'\s*("ID","Process ID"|==(PROF|WARNING|ERROR)== )'
+        "a table or log of Nsight Compute", _OWN_REPORT, rb'\s*("ID","Process ID"|==(PROF|WARNING|ERROR)== )'
     ),
     OtherFile("a recording of nvprof", _PROFILED, b"", (".nvvp", ".nvprof")),
     OtherFile("an Nsight Systems recording", _EXPORT, rb"QDSTRM", (".nsys-rep", ".qdrep", ".qdstrm")),
     OtherFile("a table of Nsight Systems", _PROFILED, rb'\s*"?(Time ?\(%\)|Start ?\((ns|us|ms|s)\))"?,'),
+    OtherFile("a table of rocprofv3", _ROCPROF, rb'"(Kind","Agent_Id|Domain","Function|Guid",)'),
+    OtherFile("a table of rocprofv3", _ROCPROF, rb'"Correlation_Id","Dispatch_Id"'),
+    OtherFile("a trace in OTF2", _ROCPROF, b"", (".otf2",)),
     OtherFile(
         "a trace in Perfetto's own format",
-        RECORD_HINT,
+        f"{RECORD_HINT}. Of rocprofv3 JSON is read: --output-format json",
         rb"\n.{0,400}\x82Gzv\xb2\x8dB\xba",
         (".pftrace", ".perfetto-trace"),
     ),
     OtherFile("an event file of TensorBoard", _PROFILED, rb".{12}\x09.{8}\x1a.brain\.Event:"),
-    OtherFile("a profile of cProfile", _PROFILED, rb"\{[)\xa9]\x03", (".prof", ".pstats")),
+    OtherFile("a profile of cProfile", _OWN_REPORT, rb"[{\xfb][)\xa9]\x03"),
+    OtherFile("no profile of cProfile, in spite of its name", _PROFILED, b"", (".prof", ".pstats")),
     OtherFile("a recording of Linux perf", _PROFILED, rb"PERFILE2"),
     OtherFile(
         "a checkpoint of torch.save",

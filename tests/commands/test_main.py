@@ -196,7 +196,9 @@ def analysed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """
     answers: dict[str, Any] = {"*": documents.sick()}
 
-    def report(source: Path, out: Path, tell: Callable[[Any], None], **reading: object) -> dict[str, Any]:
+    def report(
+        source: Path, out: Path, tell: Callable[[Any], None], beside: object, **reading: object
+    ) -> dict[str, Any]:
         answers["reading"] = reading
         answer = answers.get(source.name, answers["*"])
         if isinstance(answer, Exception):

@@ -58,8 +58,6 @@ def array() -> bytes:
 
 BY_BYTES = {
     "ncu-rep": (b"NVR\0" + bytes(40), "an Nsight Compute report"),
-    "ncu-csv": (NCU_CSV.encode(), "a table or log of Nsight Compute"),
-    "ncu-log": (f"==PROF== Connected to process 1\n{NCU_CSV}".encode(), "a table or log of Nsight Compute"),
     "nsys-csv": (NSYS_CSV.encode(), "a table of Nsight Systems"),
     "perfetto": (PERFETTO, "a trace in Perfetto's own format"),
     "tfevents": (TFEVENTS, "an event file of TensorBoard"),
@@ -231,14 +229,14 @@ def test_a_foreign_file_among_traces_is_named_too(
 def test_nothing_is_run_and_one_message_says_what_to_do(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("kernels.csv").write_text(NCU_CSV)
+    Path("kernels.csv").write_text(NSYS_CSV)
     assert cli.main(["--steps", "3", "kernels.csv", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "diagnose: kernels.csv is a table or log of Nsight Compute, neither a script in Python nor a trace "
+        "diagnose: kernels.csv is a table of Nsight Systems, neither a script in Python nor a trace "
         "of torch.profiler",
-        """  saw: it starts with b'"ID","Process ID'""",
+        "  saw: it starts with b'Time (%),Total T'",
         "  do:  Name the script that was profiled: python -m diagnose YOUR_SCRIPT.py",
     ]
     assert not Path("diagnosis").exists()

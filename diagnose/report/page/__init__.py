@@ -18,6 +18,7 @@ from diagnose.document.model import Document
 from diagnose.judge.terms import State
 from diagnose.report import (
     account,
+    beside,
     devices,
     findings,
     html,
@@ -71,6 +72,7 @@ _SECTIONS = {  # file of templates/parts → heading; a section without content 
     "account": account.HEADING,
     "lines": "Your lines",
     "operators": operators.HEADING,
+    "beside": beside.HEADING,
     "times": "Step times",
     "memory": "Memory",
     "roofline": "Kernels and what the GPU allows",
@@ -148,6 +150,7 @@ def _environment() -> Environment:
         "figures": figures,
         "findings": findings,
         "operators": operators,
+        "beside": beside,
         "memory": memory,
         "memory_drawing": memory_drawing,
         "devices": devices,
