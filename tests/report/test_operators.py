@@ -94,8 +94,11 @@ def test_the_report_says_how_both_tables_are_counted_and_that_torchs_own_is_in_t
 def test_only_what_there_is_to_look_at_is_recommended() -> None:
     document = documents.healthy()
     change(document, operators=[operator("aten::mm", 1.0, 1.0)])
-    assert "look at the costliest lines, operators and kernels in the report" in markdown(document)
+    limits = "see “What bounds the step” (look at the kernels)"
+    assert f"{limits} and the costliest lines, operators and kernels in the report." in markdown(document)
     change(document, lines=[], kernels=[])
-    assert "look at the costliest operators in the report" in markdown(document)
+    assert f"{limits} and the costliest operators in the report." in markdown(document)
     change(document, operators=[])
+    assert f"{limits}." in markdown(document)
+    change(document, findings=[])
     assert "To go further" not in markdown(document)
