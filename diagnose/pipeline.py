@@ -25,6 +25,7 @@ from diagnose.predict.plan import Assessed, assess
 from diagnose.predict.prediction import Prediction
 from diagnose.ranks.load import measured_rank
 from diagnose.report.patch import with_patch
+from diagnose.report.start import write_start
 from diagnose.report.timeline.annotated import write_annotated
 from diagnose.report.timeline.annotations import annotation_events
 from diagnose.report.timeline.timeline import picture, write_picture
@@ -158,8 +159,10 @@ def _of_rank(run: Path, rank: int) -> Document:
 
 
 def with_commands(document: Document, source: Source, out: Path) -> Document:
-    """The document with what to type next; writes the patch into `out`. Raises OSError."""
-    return replace(with_patch(document, out), written=written_into(out, source, document))
+    """The document with what to type next; writes the patch and fixes.sh into `out`. Raises OSError."""
+    document = replace(with_patch(document, out), written=written_into(out, source, document))
+    write_start(document, out)
+    return document
 
 
 def write_files(document: Document, picture: dict[str, Any], source: Source, out: Path) -> None:

@@ -35,6 +35,21 @@ def test_every_row_is_covered_or_says_why_not() -> None:
     assert [row for row in ROWS if not row.get("rules") and not row.get("how")] == []
 
 
+def test_what_a_row_says_is_in_a_fix_of_its_rules() -> None:
+    """`says`: words of the advice that a rule's text must hold, for one was said that stood nowhere."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.toml")}
+    claims = [row for row in ROWS if "says" in row]
+    missing = [
+        (row["item"], word)
+        for row in claims
+        for word in row["says"]
+        if not any(word in texts[rule] for rule in row["rules"])
+    ]
+    assert claims and missing == []
+    claiming = re.compile(r"\b(is|named|listed) in (its|their) fix")
+    assert [row for row in ROWS if claiming.search(row.get("how", "")) and "says" not in row] == []
+
+
 def test_every_rule_named_exists_and_every_rule_is_named() -> None:
     named, there = {rule for row in ROWS for rule in row.get("rules", [])}, set(load_rules())
     assert named <= there, f"docs/coverage.toml names rules that do not exist: {named - there}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from diagnose.errors import UsageError
-from diagnose.trace.formats import TRACE_SUFFIXES
+from diagnose.trace.formats import TRACE_SUFFIXES, XPLANE
 from diagnose.trace.other_files import SHELL_SCRIPT, START_BYTES, OtherFile, by_bytes, by_name
 from diagnose.trace.source import is_url
 
@@ -41,6 +41,9 @@ _LONGEST_SCRIPT = 2**24  # bytes
 # what a report puts beside each other, and the copy of the trace that it is of
 _OF_A_REPORT = ("report.json", "brief.json", "picture.json.gz", "annotated.trace.json.gz")
 _KEPT_TRACE = Path("tb", "trace")
+# Where profiles of TensorFlow and JAX lie below a log folder: a folder a run, called by its time.
+_PROFILES = ("plugins/profile/*", "*/plugins/profile/*", "profile/*")
+_BESIDE = (".trace.json", ".memory_profile.json")  # what the same profiler writes beside one, with less in it
 
 
 def kind_of(target: str, *, module: bool = False, commands: Iterable[str] = ()) -> Kind:
@@ -88,14 +91,34 @@ def _contents(folder: Path) -> str:
 
 def traces_in(folder: Path) -> list[Path]:
     """The folder's trace files by their names, sorted. Of a report on a trace the trace that it keeps for
-    TensorBoard.
+    TensorBoard; of a log folder without any the last profile of TensorFlow's or JAX's in it.
     """
-    found = sorted(path for path in folder.iterdir() if path.name.endswith(TRACE_SUFFIXES) and path.is_file())
+    found = _whole_profiles(
+        sorted(path for path in folder.iterdir() if path.name.endswith(TRACE_SUFFIXES) and path.is_file())
+    )
+    if not found and (profiles := _profiles_below(folder)):
+        return traces_in(profiles[-1])
     if not (folder / _OF_A_REPORT[0]).is_file():
         return found
     kept = folder / _KEPT_TRACE
     of_others = [path for path in found if path.name not in _OF_A_REPORT]
     return of_others or (traces_in(kept) if kept.is_dir() else [])
+
+
+def _profiles_below(folder: Path) -> list[Path]:
+    """Folders of one run each that hold a trace, the last one last."""
+    found = [run for pattern in _PROFILES for run in folder.glob(pattern) if run.is_dir()]
+    return sorted(
+        (run for run in found if any(path.name.endswith(TRACE_SUFFIXES) for path in run.iterdir())),
+        key=lambda run: run.name,
+    )
+
+
+def _whole_profiles(found: list[Path]) -> list[Path]:
+    """Without what lies beside a profile and tells less of the same host."""
+    hosts = {path.name.partition(XPLANE.suffix)[0] for path in found if XPLANE.suffix in path.name}
+    beside = {f"{host}{suffix}" for host in hosts for suffix in _BESIDE}
+    return [path for path in found if not any(path.name.startswith(one) for one in beside)]
 
 
 def _kind_of_file(path: Path, target: str) -> Kind:

@@ -85,23 +85,29 @@ def verify(folder: Path, options: argparse.Namespace, *, after_script: bool = Fa
 def _verified(folder: Path, options: argparse.Namespace) -> tuple[Document, bool]:
     """The run's document with what was measured; whether that was ended early."""
     began_s = time.monotonic()
+    from diagnose.document.queries import metric
     from diagnose.pipeline import analyse, report
     from diagnose.report.console import stderr_console
     from diagnose.report.progress import verify_progress
     from diagnose.report.terminal import print_verification
     from diagnose.verify.candidates import by_hand, candidates
     from diagnose.verify.deadline import Deadline
+    from diagnose.verify.launch_settings import launch_settings, ways_to_serve
     from diagnose.verify.verification import Verifier
 
     record, facts = how_started(folder)
     limits = reading_limits(options)
     document = analyse(folder, **limits)
     chosen: list[Candidate] = [by_hand(fix) for fix in options.by_hand]
-    if options.only or not chosen:
+    if options.only or options.search or not chosen:
         found = candidates(
             _worth_trying(document), Path(record["cwd"]), options.allow, options.only, document
         )
         chosen = [*found, *chosen]
+    if options.search and not options.only:
+        if metric(document, "trains") is False:
+            chosen += ways_to_serve(facts, options.allow)
+        chosen += launch_settings(facts, options.allow)
     if all(candidate.why_not for candidate in chosen):
         if not options.quiet:
             _say_nothing_to_try(chosen)
@@ -172,7 +178,9 @@ def _say_nothing_to_try(chosen: list[Candidate]) -> None:
 def _verify_options(options: argparse.Namespace) -> VerifyOptions:
     from diagnose.verify.verification import VerifyOptions
 
-    return VerifyOptions(precision=options.precision, steps=options.steps, fresh=options.fresh)
+    return VerifyOptions(
+        precision=options.precision, steps=options.steps, fresh=options.fresh, search=options.search
+    )
 
 
 def _save(verification: Verification, folder: Path) -> None:
@@ -248,6 +256,11 @@ def parser() -> Parser:
         type=step_count,
         metavar="N",
         help="steps timed in each run (default: two seconds of them, at least 20)",
+    )
+    add(
+        "--search",
+        action="store_true",
+        help="also ways to start it; each beside what was faster, best set last",
     )
     add("--fresh", action="store_true", help="forget earlier runs instead of continuing them")
     add("--apply", action="store_true", help="then make the fixes that were faster in the script's files")

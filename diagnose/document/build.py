@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding
 from diagnose.judge.rules import Advice, Rule, filled, placeholders
+from diagnose.judge.terms import FRAMEWORK_WORDS, Framework
 from diagnose.measure.endings import about_ranks
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
@@ -217,7 +219,7 @@ def _ledger(measured: Measured) -> list[model.LedgerRow]:
         model.LedgerRow(
             row=row,
             title=TITLES[row][0],
-            meaning=TITLES[row][1],
+            meaning=_said_for(measured.framework, TITLES[row][1]),
             ms_per_step=measured.row_ms(row),
             share=measured.row_ms(row) / measured.number("step_ms"),
             noise_ms=row_noise_ms(measured, row),
@@ -225,6 +227,11 @@ def _ledger(measured: Measured) -> list[model.LedgerRow]:
         for row, intervals in ledger.rows.items()
         if len(intervals) or measured.row_ms(row) > 0
     ]
+
+
+def _said_for(framework: str, meaning: str) -> str:
+    """What is said of torch holds for the other frameworks as well."""
+    return re.sub(r"\btorch\b", FRAMEWORK_WORDS.get(cast(Framework, framework), "torch"), meaning)
 
 
 def _finding(
@@ -246,7 +253,7 @@ def _finding(
         references=list(rule.references),
         ms_per_step=finding.ms_per_step,
         share=assessed.share,
-        evidence=[_evidence(evidence) for evidence in finding.evidence],
+        evidence=[_evidence(evidence, measured.framework) for evidence in finding.evidence],
         culprits=[_culprit(culprit, sources) for culprit in finding.culprits],
         fix=_fix(finding, measured, sources, found_numbers(rule, verification))
         if fires
@@ -330,11 +337,11 @@ def _how(rule: Rule, value_of: Callable[[str], Any]) -> str:
     )
 
 
-def _evidence(evidence: Evidence) -> model.Evidence:
+def _evidence(evidence: Evidence, framework: str) -> model.Evidence:
     condition = evidence.condition
     return model.Evidence(
         metric=condition.metric,
-        meaning=METRICS[condition.metric].meaning,
+        meaning=_said_for(framework, METRICS[condition.metric].meaning),
         value=_plain(evidence.value),
         op=condition.op,
         threshold=condition.value,

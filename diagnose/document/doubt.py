@@ -19,6 +19,7 @@ from diagnose.document.model import (
     Document,
 )
 from diagnose.document.queries import (
+    framework,
     is_complete,
     metric,
     of_recorded,
@@ -133,6 +134,8 @@ def _gpu_unseen(document: Document, measured: Measured) -> Iterator[Doubt]:
         "Switch other profilers off and run again."
         if recorded_by_us(document)
         else "Record with `ProfilerActivity.CUDA` and without another GPU profiler."
+        if framework(document) == "torch"
+        else "Record again without another GPU profiler, where this one may read the GPU's counters."
     )
     yield Doubt(GPU_NOT_RECORDED, f"{seen}: all times are the CPU's. {todo}")
 

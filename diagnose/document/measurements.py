@@ -63,10 +63,10 @@ def _saved_ms(change: Comparison, verdict: Verdict | None) -> float:
 
 def predicted_shares(tried: FixResult) -> tuple[float, float] | None:
     """What it was predicted to save at least and at most, as shares of the step; None where it was not
-    predicted, or its step is not known.
+    predicted, its step is not known, or other fixes, which may shorten the same time, were in both arms.
     """
     known, of_ms = tried.predicted_ms, tried.predicted_of_ms
-    if known is None or not of_ms:
+    if known is None or not of_ms or tried.beside:
         return None
     return known.low / of_ms, known.high / of_ms
 

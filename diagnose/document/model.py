@@ -617,6 +617,10 @@ class Curve(Struct, kw_only=True):
     ms: Annotated[dict[str, float], _is("The step by the number tried, ms.")]
     best: Annotated[int, _is("The number with the shortest step.")]
     knee: Annotated[int, _is("The smallest that is as good within the noise: the one that is advised.")]
+    peak_bytes: Annotated[
+        dict[str, float],
+        _is("The most memory by the number tried: of the GPU in use, else of the host's process."),
+    ] = {}
 
 
 class FixResult(Struct, kw_only=True):
@@ -650,6 +654,14 @@ class FixResult(Struct, kw_only=True):
         ),
     ] = None
     change: Annotated[Comparison | None, _is("Null if it was not measured.")] = None
+    environment: Annotated[
+        dict[str, str | None],
+        _is("Variables that were set before Python started, or removed: for this fix and those beside it."),
+    ] = {}
+    beside: Annotated[
+        list[str],
+        _is("Rules or titles of what a search had kept: what was compared has these fixes in both arms."),
+    ] = []
     work: Annotated[
         Comparison | None,
         _is("The same for the processor time of the script's processes; null if not known, or on a GPU."),
@@ -689,6 +701,7 @@ class Verification(Struct, kw_only=True):
     together: Annotated[FixResult | None, _is("All that are faster, at once; null if there are not two.")] = (
         None
     )
+    searched: Annotated[bool, _is("Whether each was tried beside those that had been faster.")] = False
     warnings: Annotated[list[str], _is("What makes the measurement doubtful.")] = []
     interrupted: Annotated[bool, _is("Whether it was ended early.")] = False
     runs: Annotated[int, _is("Runs of the script that came to their end.")] = 0

@@ -199,6 +199,14 @@ def run_command(document: Document, *options: str) -> str:
     return shell_line([*_starter(document), "-m", "diagnose", *options, *module, run.target, *run.argv[1:]])
 
 
+def start_command(document: Document) -> str:
+    """What to type to start the script without us; empty where no command starts it."""
+    run = document.run
+    if recorded_inside(document) or not recorded_by_us(document) or not has_script(document):
+        return ""
+    return shell_line([*_starter(document), *(["-m"] if run.module else []), run.target, *run.argv[1:]])
+
+
 def _starter(document: Document) -> list[str]:
     """What starts the ranks; of several machines as if each had as many as the one that recorded
     the run, to be typed on all of them.
@@ -291,6 +299,11 @@ def metric(document: Document, name: str) -> Scalar:
     """What was measured; None where nothing was, or no finite number."""
     found = document.metrics.get(name)
     return found.known if found else None
+
+
+def framework(document: Document) -> str:
+    """Whose recording it is: torch, tensorflow or jax."""
+    return str(metric(document, "framework") or "torch")
 
 
 def exit_code(document: Document, fail_on: Severity | None) -> int:

@@ -9,7 +9,16 @@ from typing import Any
 
 from diagnose.errors import DiagnoseError, known_name
 from diagnose.fixes import environment
-from diagnose.fixes.fix import SEE, TOLERANCE, TOLERANCE_IN_16_BITS, Argument, Changes, Fix, Where
+from diagnose.fixes.fix import (
+    SEE,
+    TOLERANCE,
+    TOLERANCE_IN_8_BITS,
+    TOLERANCE_IN_16_BITS,
+    Argument,
+    Changes,
+    Fix,
+    Where,
+)
 
 Spec = dict[str, Any]  # a fix to be made: its name, arguments and sites
 
@@ -95,6 +104,7 @@ _ALL = (
             Argument("num_workers", largest=_cores),
             Argument("prefetch_factor", largest=lambda: 64),
             Argument("batch_size", largest=lambda: 2**20),
+            Argument("multiprocessing_context"),
             Argument("persistent_workers"),
             Argument("pin_memory"),
         ),
@@ -162,6 +172,21 @@ _ALL = (
         where=Where.BLAMED_LINE,
     ),
     Fix(
+        "openmp",
+        what="Bind OpenMP's threads to cores, let them wait in another way, or take another OpenMP",
+        child="startup:OpenMP",
+        arguments=(
+            Argument("bind"),
+            Argument("block_ms"),
+            Argument("library"),
+            Argument("places"),
+            Argument("wait"),
+        ),
+        needs_arguments=True,
+        by_hand=_VARIABLE,
+        environment=environment.openmp,
+    ),
+    Fix(
         "optimizer",
         what="Make torch's optimizers with `fused=True` or `foreach=True`",
         child="optimizer:OptimizerArguments",
@@ -177,6 +202,13 @@ _ALL = (
         by_hand=f"the profiler's own lines go: {SEE}",
     ),
     Fix(
+        "quantize",
+        what="Serve models with weights of linear and recurrent layers in eight bits, on processors",
+        child="serving:Quantize",
+        by_hand=f"it changes where the model is built: {SEE}",
+        tolerance=TOLERANCE_IN_8_BITS,
+    ),
+    Fix(
         "threads",
         what="Compute with so many threads",
         child="host:Threads",
@@ -185,6 +217,12 @@ _ALL = (
         patch="settings:setting_changes",
         where=Where.PROCESS,
         environment=environment.threads,
+    ),
+    Fix(
+        "torchscript",
+        what="Serve models traced, frozen and optimised by TorchScript",
+        child="serving:TorchScript",
+        by_hand=f"it changes where the model is built: {SEE}",
     ),
     Fix(
         "zero_grad",
@@ -219,10 +257,16 @@ def environment_of(specs: Iterable[Spec], variables: Mapping[str, str]) -> Chang
     for spec in specs:
         needs = FIXES[spec["name"]].environment
         if needs is not None:
-            changes |= needs(spec.get("arguments", {}), variables)
+            changed = {name: value for name, value in {**variables, **changes}.items() if value is not None}
+            changes |= needs(spec.get("arguments", {}), changed)
     if changes:
         changes[BEFORE] = json.dumps({name: variables.get(name) for name in changes})
     return changes
+
+
+def variables_of(specs: Iterable[Spec], variables: Mapping[str, str]) -> Changes:
+    """The same for who starts the script by hand."""
+    return {name: value for name, value in environment_of(specs, variables).items() if name != BEFORE}
 
 
 def tolerance_of(names: Iterable[str]) -> float:

@@ -14,7 +14,19 @@ from collections.abc import Mapping
 
 from diagnose.fixes.fix import Arguments, Changes
 
-_ALLOCATORS = {"jemalloc": ("jemalloc",), "tcmalloc": ("tcmalloc", "tcmalloc_minimal")}
+_LIBRARIES = {
+    "jemalloc": ("jemalloc",),
+    "tcmalloc": ("tcmalloc", "tcmalloc_minimal"),
+    "iomp5": ("iomp5",),  # Intel's OpenMP
+    "omp": ("omp",),  # LLVM's
+}
+_OPENMP = {
+    "bind": "OMP_PROC_BIND",
+    "places": "OMP_PLACES",
+    "wait": "OMP_WAIT_POLICY",
+    "block_ms": "KMP_BLOCKTIME",
+}
+_OTHER_BINDINGS = ("GOMP_CPU_AFFINITY", "KMP_AFFINITY")  # each runtime's own, which win over OMP_PROC_BIND
 _FOLDERS = (
     os.path.join(sys.prefix, "lib"),
     "/usr/local/lib",
@@ -30,11 +42,19 @@ def threads(arguments: Arguments, environment: Mapping[str, str]) -> Changes:
 
 
 def allocator(arguments: Arguments, environment: Mapping[str, str]) -> Changes:
-    library, loaded = arguments["library"], environment.get("LD_PRELOAD", "")
-    path = _installed(library)
-    if path is None or library in loaded:
-        return {}
-    return {"LD_PRELOAD": f"{path}:{loaded}" if loaded else path}
+    return _preloaded(arguments["library"], environment)
+
+
+def openmp(arguments: Arguments, environment: Mapping[str, str]) -> Changes:
+    changes: Changes = {
+        variable: str(arguments[name])
+        for name, variable in _OPENMP.items()
+        if arguments.get(name) is not None
+    }
+    if arguments.get("bind") is not None:
+        changes |= {name: None for name in _OTHER_BINDINGS if name in environment}
+    library = arguments.get("library")
+    return changes | (_preloaded(library, environment) if library else {})
 
 
 def expandable_segments(arguments: Arguments, environment: Mapping[str, str]) -> Changes:
@@ -49,11 +69,18 @@ def no_launch_blocking(arguments: Arguments, environment: Mapping[str, str]) -> 
     return {"CUDA_LAUNCH_BLOCKING": None} if "CUDA_LAUNCH_BLOCKING" in environment else {}
 
 
-def _installed(library: str) -> str | None:
-    """Where the library is installed, or the name by which the dynamic linker
-    finds it; None if it is not installed.
+def _preloaded(library: str, environment: Mapping[str, str]) -> Changes:
+    path, loaded = installed(library), environment.get("LD_PRELOAD", "")
+    if path is None or library in loaded:
+        return {}
+    return {"LD_PRELOAD": f"{path}:{loaded}" if loaded else path}
+
+
+def installed(library: str) -> str | None:
+    """Where one of `_LIBRARIES` is installed, or the name by which the dynamic linker finds it;
+    None if it is not installed.
     """
-    for name in _ALLOCATORS.get(library, ()):
+    for name in _LIBRARIES.get(library, ()):
         for folder in _FOLDERS:
             found = sorted(glob.glob(os.path.join(folder, f"lib{name}.so*")))
             if found:

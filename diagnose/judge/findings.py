@@ -53,11 +53,13 @@ class Finding:
 
 
 def judge(rules: Mapping[str, Rule], measured: Measured) -> list[Finding]:
-    """One finding a rule, in the rules' order. Deprecated rules are not judged."""
+    """One finding a rule, in the rules' order. Deprecated rules are not judged, nor are those for another
+    framework than that of the recording.
+    """
     found = [
         _judged(rule, lineage(rule, rules), measured)
         for rule in rules.values()
-        if rule.status != "deprecated"
+        if rule.status != "deprecated" and measured.framework in rule.frameworks
     ]
     return [without_explained(one, found) if one.rule.rest and one.state == "fires" else one for one in found]
 

@@ -17,7 +17,7 @@ from diagnose.errors import DiagnoseError, known_name
 from diagnose.fixes import all as fixes
 from diagnose.judge.own import own_folders
 from diagnose.judge.parsed import KEPT, parsed_files
-from diagnose.judge.terms import SEVERITIES, Op, Safety, Scope, Severity, Status
+from diagnose.judge.terms import SEVERITIES, Framework, Op, Safety, Scope, Severity, Status
 from diagnose.measure.areas.user_code import CallTime
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import FACT_SELECTORS
@@ -25,6 +25,7 @@ from diagnose.measure.metrics import METRICS, add_calls
 from diagnose.measure.selection import SELECTORS
 
 OPS: tuple[Op, ...] = get_args(Op)
+FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 STATUSES: tuple[Status, ...] = get_args(Status)
 SAFETIES: tuple[Safety, ...] = get_args(Safety)
 EDITS = ("remove", "shrink", "unblock", "retime", "fuse", "release", "overlap", "inline", "none")
@@ -132,6 +133,8 @@ class Rule:
 
     ``severity``: at least, whatever a run measures; such a finding is planned also below the noise. For
     what is never right in a loop that trains.
+
+    ``frameworks``: whose recordings it is judged on. What it advises is to be typed there.
     """
 
     id: str
@@ -149,6 +152,7 @@ class Rule:
     instead: tuple[Instead, ...] = ()
     rest: bool = False
     severity: Severity | None = None
+    frameworks: tuple[Framework, ...] = ("torch",)
 
 
 def rules_folder() -> Path:
@@ -225,7 +229,7 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
     _keys(
         data,
         {"id", "status", "refines", "symptom", "why", "references", "when", "culprits", "fix", "saving"},
-        {"cause", "events", "false_positives", "severity"},
+        {"cause", "events", "false_positives", "frameworks", "severity"},
         where,
     )
     if data["id"] != expected_id:
@@ -252,6 +256,9 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
         severity=known_name(data["severity"], SEVERITIES, f"{where}: severity")
         if "severity" in data
         else None,
+        frameworks=tuple(
+            known_name(one, FRAMEWORKS, f"{where}: frameworks") for one in data.get("frameworks", ["torch"])
+        ),
     )
 
 

@@ -12,10 +12,12 @@ Op = Literal[">=", ">", "<=", "<", "==", "!="]
 State = Literal["fires", "quiet", "abstains", "error"]
 Group = Literal["plan", "alternative", "minor", "hypothetical", "information"]
 Severity = Literal["low", "medium", "high"]
+Framework = Literal["torch", "tensorflow", "jax"]
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")  # from the least on
 Confidence = Literal["high", "medium", "low"]
 
 # What reports say for them.
+FRAMEWORK_WORDS: Mapping[Framework, str] = {"torch": "torch", "tensorflow": "TensorFlow", "jax": "JAX"}
 STATUS_WORDS: Mapping[Status, str] = {"preview": "preview", "stable": "proven", "deprecated": "deprecated"}
 SAFETY_WORDS: Mapping[Safety, str] = {
     "exact": "results stay the same",

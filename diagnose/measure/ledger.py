@@ -15,6 +15,7 @@ from diagnose.measure.first_calls import COPY_CALL, first_calls
 from diagnose.measure.queued import late_starts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View
 from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
+from diagnose.trace.quirks import XLA_COMPILATION
 
 SYNC_CALL = (
     r"^(cuda|hip)(Stream|Device|Event|Ctx)Synchronize|^cu(Stream|Ctx|Event)Synchronize"
@@ -31,6 +32,7 @@ ALLOCATOR_CALL = (
 COMPILATION = (
     r"dynamo_timed|compile_fx\.py\(\d+\): \w*compil|CompiledFunction::compile|_compile\.compile_inner"
     r"|async_compile\.py\(\d+\): (wait|\w*compil|triton)|^async_compile|^compile_fx"
+    rf"|^({XLA_COMPILATION})"
 )
 BEGIN_CAPTURE, END_CAPTURE = r"^(cuda|hip|cu)StreamBeginCapture", r"^(cuda|hip|cu)StreamEndCapture"
 MAKES_GRAPH = r"^(cuda|hip|cu)GraphInstantiate"

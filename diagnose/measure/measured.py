@@ -161,6 +161,12 @@ class Measured:
     def ledger(self) -> Ledger | None:
         return self.timeline.ledger if self.timeline else None
 
+    @property
+    def framework(self) -> str:
+        """Whose recording it is: torch, tensorflow or jax."""
+        trace = self.recording.timeline
+        return str((trace.info if trace else {}).get("framework", "torch"))
+
     def metric(self, name: str) -> Value | Missing:
         if name not in self._values:
             try:
@@ -169,6 +175,8 @@ class Measured:
                 value = unknown.missing
             if isinstance(value, Missing) and self.recording.is_lone_trace:
                 value = value.in_trace or value
+                if self.framework != "torch":  # whose options are torch's
+                    value = replace(value, option="")
             self._values[name] = value
         return self._values[name]
 

@@ -50,30 +50,54 @@ def remedies(look: MemoryLook, device: str) -> list[Remedy]:
 
 
 def _checkpoints(spans: list[Span]) -> Iterator[Remedy]:
-    """Of each block of layers only its result stays; the rest is made again when its backward comes, one
-    block after the other.
-    """
-    inside: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for at, span in enumerate(spans):
+    """Of all blocks of layers, and of those that free the most: half of them cost half as much."""
+    freed: dict[str, dict[int, list[Span]]] = defaultdict(dict)  # by block and step: all but its result
+    for (step, block), kept in _by_block(spans).items():
+        freed[block][step] = kept[:-1]
+    blocks = sorted(
+        (block for block in freed if any(freed[block].values())), key=lambda block: -_most(freed[block])
+    )
+    for count in sorted({len(blocks), len(blocks) // 2} - {0}, reverse=True):
+        chosen = blocks[:count]
+        of_all = f" ({count} blocks)" if count == len(blocks) else f" ({count} of {len(blocks)} blocks)"
+        peak = _peak(_checkpointed(spans, [freed[block] for block in chosen]))
+        name = f"{chosen[0]} …{of_all}" if len(blocks) > 1 else chosen[0]
+        yield Remedy("checkpoint", name, peak, forwards=count / len(blocks))
+
+
+def _by_block(spans: list[Span]) -> dict[tuple[int, str], list[Span]]:
+    """What each block's layers keep for the backward of a step, oldest first."""
+    inside: dict[tuple[int, str], list[Span]] = defaultdict(list)
+    for span in sorted(spans, key=lambda span: span.begin):
         block = _BLOCK.match(span.module)
         if span.part == "activations" and block:
-            inside[span.step, block[1]].append(at)
-    gone = {at for kept in inside.values() for at in sorted(kept, key=lambda at: spans[at].begin)[:-1]}
-    if not gone:
-        return
-    left = [span for at, span in enumerate(spans) if at not in gone]
-    for step in {step for step, _ in inside}:
-        again = max(
-            sum(spans[at].bytes for at in kept if at in gone)
-            for (of_step, _), kept in inside.items()
-            if of_step == step
-        )
-        backward = next((span for span in spans if span.step == step and span.part == "activations"), None)
-        if backward is not None and backward.backward >= 0:
-            left.append(backward._replace(bytes=again, begin=backward.backward, end=backward.backward_end))
-    blocks = sorted({block for _, block in inside})
-    named = f"{blocks[0]} … ({len(blocks)} blocks)" if len(blocks) > 1 else blocks[0]
-    yield Remedy("checkpoint", named, _peak(left), forwards=1.0)
+            inside[span.step, block[1]].append(span)
+    return inside
+
+
+def _most(freed: dict[int, list[Span]]) -> int:
+    """Bytes, in the step that keeps most."""
+    return max(sum(span.bytes for span in kept) for kept in freed.values())
+
+
+def _checkpointed(spans: list[Span], blocks: list[dict[int, list[Span]]]) -> list[Span]:
+    """What blocks keep is gone, and made again when its backward comes, one block after the other."""
+    gone = {id(span) for block in blocks for kept in block.values() for span in kept}
+    left = [span for span in spans if id(span) not in gone]
+    for kept in (kept for block in blocks for kept in block.values() if kept):
+        first = kept[0]
+        if first.backward < 0:
+            continue
+        # the block's backward: from where the blocks behind it are done to the last that it lets go
+        ends = [min(max(span.end, first.backward), first.backward_end) for span in kept]
+        done = [
+            span.end
+            for span in spans
+            if span.step == first.step and span.part == "activations" and span.end < min(ends)
+        ]
+        begin = max([first.backward, *done])
+        left.append(first._replace(bytes=sum(span.bytes for span in kept), begin=begin, end=max(ends)))
+    return left
 
 
 def _optimizer(spans: list[Span]) -> Iterator[Remedy]:

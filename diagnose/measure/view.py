@@ -15,7 +15,7 @@ import pandas as pd
 
 from diagnose.measure.device_steps import busiest_first, device_windows
 from diagnose.trace.intervals import as_intervals, intersect, total, union
-from diagnose.trace.quirks import LOADER_NEXT, OPTIMIZER_STEP
+from diagnose.trace.quirks import ITERATOR_NEXT, LOADER_NEXT, OPTIMIZER_STEP
 from diagnose.trace.schema import Trace
 
 Rows = np.ndarray  # positions in a table, int64
@@ -137,8 +137,10 @@ class View:
 
     @cached_property
     def loader_next(self) -> np.ndarray:
-        """Which host events fetch the loader's next batch: our marks, and torch's ranges in them."""
-        return self.marked("next") | self.name_matches(f"^{re.escape(LOADER_NEXT)}")
+        """Which host events fetch the loader's next batch: our marks, torch's ranges in them, and
+        what takes it from tf.data.
+        """
+        return self.marked("next") | self.name_matches(f"^({re.escape(LOADER_NEXT)}|{ITERATOR_NEXT}$)")
 
     @cached_property
     def optimizer_steps(self) -> np.ndarray:

@@ -8,7 +8,7 @@ from itertools import groupby
 from diagnose.document import text
 from diagnose.document.text import code, prose
 from diagnose.judge.rules import Instead, Rule, filled, lineage
-from diagnose.judge.terms import SAFETY_WORDS, STATUS_WORDS
+from diagnose.judge.terms import FRAMEWORK_WORDS, SAFETY_WORDS, STATUS_WORDS
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Metric
 from diagnose.report.blocks import before_after, section, unpadded_table
@@ -79,6 +79,7 @@ def _page(rule: Rule, metrics: Mapping[str, Metric]) -> str:
         _labelled("Caution", rule.fix.caution),
         *(_instead(one, metrics) for one in rule.instead),
         _labelled("When it is fine", rule.false_positives),
+        _labelled("On recordings of", _frameworks(rule)),
         f"**Gains** {_SCOPES[rule.saving.scope]}. **Safety:** {SAFETY_WORDS[rule.fix.safety]}. **Refines** "
         f"{code(rule.refines)}.",
         _tried(rule),
@@ -94,6 +95,12 @@ def _instead(one: Instead, metrics: Mapping[str, Metric]) -> str:
     asked = text.condition(one.when.op, one.when.value, metrics[one.when.metric].unit)
     where = f"Where {code(one.when.metric)} is {prose(asked)}"
     return f"**{where}.** {prose(one.advice.title)}. {prose(one.advice.unmeasured)}"
+
+
+def _frameworks(rule: Rule) -> str:
+    """Empty where it is torch alone, as for most."""
+    names = [FRAMEWORK_WORDS[one] for one in rule.frameworks]
+    return "" if names == ["torch"] else f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}."
 
 
 def _tried(rule: Rule) -> str:

@@ -21,6 +21,7 @@ from diagnose.document.model import (
 )
 from diagnose.document.queries import (
     automatic,
+    framework,
     has_script,
     in_state,
     is_complete,
@@ -45,6 +46,7 @@ from diagnose.document.unjudged import unjudged
 from diagnose.report import account, throughput
 from diagnose.run.child.step_clock import StepClock
 from diagnose.trace.notes import GPU_UNRECORDED, HOST_AHEAD
+from diagnose.trace.steps import MARK_STEPS
 
 _ENDED = {
     "stopped": "diagnose stopped the script once everything was recorded.",
@@ -241,6 +243,8 @@ def remedies(document: Document) -> list[str]:
     ended, ticks = document.run.ended, document.steps.clock
     if document.badge in (CUT_RECORDING, DAMAGED_RECORDING):
         return ["Copy the trace again, or record it again; the disk needs room for all of it."]
+    if framework(document) != "torch":
+        return [MARK_STEPS[framework(document)]]
     if not recorded_by_us(document):
         return [
             "Record more than one step: call `prof.step()` after each, or give the script itself to diagnose."
@@ -316,6 +320,8 @@ def to_verify(document: Document) -> str:
 
 def then(document: Document) -> str:
     """What to do next; where there is a command for it, its introduction."""
+    if framework(document) != "torch":
+        return "Then record again; `python -m diagnose compare OLD NEW` says what changed."
     if not recorded_by_us(document):
         how = "`python -m diagnose YOUR_SCRIPT.py`"
         return f"For exact lines and measured fixes record the script itself: {how}."

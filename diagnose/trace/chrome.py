@@ -16,6 +16,8 @@ from diagnose.trace.repair import Damage
 from diagnose.trace.schema import Trace
 from diagnose.trace.tables import trace_of
 from diagnose.trace.writers import refuse_other_writers
+from diagnose.trace.xla_chrome import XlaChrome
+from diagnose.trace.xla_events import TOLD
 
 
 def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path | None) -> Trace:
@@ -27,10 +29,11 @@ def read(content: Content, blocks: Iterator[bytes], memory: Memory, calls: Path 
 
 def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[Lanes, TraceFile, Damage]:
     """The file's events sorted into lanes, its top level, and what was lost."""
-    lanes = Lanes()
+    lanes, of_xla = Lanes(), XlaChrome()
     events = Events(memory.watched(content, blocks, lambda: lanes.nbytes + events.waiting))
     for batch in events.batches():
-        lanes.add(batch)
+        lanes.add(of_xla.translated(batch))
+    lanes.add(of_xla.last())
     if events.file.events is None:
         start = content.start[:60].decode("utf-8", "replace")
         raise TraceUnreadable(
@@ -42,4 +45,7 @@ def _lanes(content: Content, blocks: Iterator[bytes], memory: Memory) -> tuple[L
     if content.cut_off:
         packed = "The compressed file is cut off or damaged: what came before that was read."
         damage = Damage((packed, *damage.sentences), damage.lost, cut_off=True)
+    if of_xla.translation:
+        events.file.framework = of_xla.translation.framework
+        damage = damage._replace(sentences=(TOLD[of_xla.translation.framework], *damage.sentences))
     return lanes, events.file, damage

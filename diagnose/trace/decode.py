@@ -46,6 +46,13 @@ class Args(Struct, gc=False):
     change: Number = field(default=0, name="Bytes")
     allocated: Number = field(default=-1, name="Total Allocated")
     reserved: Number = field(default=-1, name="Total Reserved")
+    # of TensorFlow and JAX (`diagnose.trace.xla_chrome`)
+    correlation_id: Number = None
+    hlo_module: Number = None
+    hlo_op: Number = None
+    memcpy_details: Number = None
+    step_num: Number = None
+    tf_op: Number = None
 
 
 class Event(Struct, gc=False):
@@ -85,6 +92,7 @@ class TraceFile(Struct):
     displayTimeUnit: Any = None
     traceName: Any = None
     trace_id: Any = None
+    framework: Any = None  # of a recording that is not torch's: "tensorflow", "jax"
     host_name: Any = None
     record_shapes: Any = None
     profile_memory: Any = None

@@ -40,7 +40,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Format:
-    """``begins``: a regular expression for the first bytes, blanks left out; ``module``: its `Reader`."""
+    """``begins``: a regular expression for the first bytes; ``module``: its `Reader`."""
 
     name: str
     begins: bytes
@@ -48,17 +48,25 @@ class Format:
     module: str
 
     def fits(self, start: bytes) -> bool:
-        return re.match(self.begins, start.lstrip(), re.DOTALL) is not None
+        return re.match(self.begins, start, re.DOTALL) is not None
 
     @property
     def reader(self) -> Reader:
         return cast(Reader, importlib.import_module(self.module))
 
 
-CHROME = Format("a Chrome trace of torch.profiler", rb"[\[{]", ".json", "diagnose.trace.chrome")
+CHROME = Format("a Chrome trace of torch.profiler", rb"\s*[\[{]", ".json", "diagnose.trace.chrome")
+# A message XSpace: its first field is a plane, one of whose first is its name (`diagnose.trace.xspace`).
+XPLANE = Format(
+    "a profile of TensorFlow or JAX",
+    rb"\n.{1,22}\x12.(/host:|/device:|Task Environment)",
+    ".xplane.pb",
+    "diagnose.trace.xplane",
+)
 FORMATS = (
+    XPLANE,
     CHROME,
-    Format("an Nsight Systems export", rb"SQLite format 3\0", ".sqlite", "diagnose.trace.nsight"),
+    Format("an Nsight Systems export", rb"\s*SQLite format 3\0", ".sqlite", "diagnose.trace.nsight"),
 )
 TRACE_SUFFIXES = tuple(f"{known.suffix}{packing}" for known in FORMATS for packing in PACKINGS)
 

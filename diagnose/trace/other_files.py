@@ -49,12 +49,6 @@ OTHER_FILES = (
     OtherFile("an Nsight Systems recording", _EXPORT, rb"QDSTRM", (".nsys-rep", ".qdrep", ".qdstrm")),
     OtherFile("a table of Nsight Systems", _PROFILED, rb'\s*"?(Time ?\(%\)|Start ?\((ns|us|ms|s)\))"?,'),
     OtherFile(
-        "a profile of TensorFlow or JAX (XPlane)",
-        _PROFILED,
-        rb"\n.{1,24}(/host:|/device:|Task Environment)",
-        (".xplane.pb",),
-    ),
-    OtherFile(
         "a trace in Perfetto's own format",
         RECORD_HINT,
         rb"\n.{0,400}\x82Gzv\xb2\x8dB\xba",

@@ -79,6 +79,12 @@ PROFILER_STEP = re.compile(r"ProfilerStep#(\d{1,18})$")
 # These begin the names of annotations that torch puts around every optimizer's step and every batch.
 OPTIMIZER_STEP = "Optimizer.step#"
 LOADER_NEXT = "enumerate(DataLoader)#"
+ITERATOR_NEXT = "IteratorGetNext"  # what TensorFlow calls an operator that takes the next batch of tf.data
+# How the names of what XLA's compilers record begin: all of one compilation.
+XLA_COMPILATION = (
+    r"(PjRt|Tfrt|PJRT_)\w*(::|_)Compile|XlaCompil|(Cpu|Gpu)Compiler::RunBackend|backend_compile"
+    r"|XlaCompilationCache::|TpuCompil"
+)
 MODULE_CALL = "nn.Module: "  # begins the names of Python frames that are calls of modules
 BACKWARD_ROOT = "autograd::engine::evaluate_function"
 # torch 1.8 has no evaluate_function ranges; its backward nodes are ops called SomethingBackward

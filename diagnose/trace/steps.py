@@ -67,7 +67,12 @@ SOURCES = {
     "repetition": "what repeats",
     "whole trace": "the whole recording, which counts as one step",
 }
-
+# How to mark them, by framework.
+MARK_STEPS = {
+    "torch": "Call profiler.step() after each step to be sure.",
+    "tensorflow": "Run each step in `tf.profiler.experimental.Trace('train', step_num=N, _r=1)` to be sure.",
+    "jax": "Run each step in `jax.profiler.StepTraceAnnotation('train', step_num=N)` to be sure.",
+}
 
 # the windows of others reach over what the GPU did
 MARKED_BY_HOST = ("mark", "ProfilerStep", "optimizer", "annotation")
@@ -269,7 +274,7 @@ def _repetitions(host: pd.DataFrame, items: pd.DataFrame, asked_by: Rows, what: 
     note = (
         f"The trace marks no complete step. A pattern of {run.period:,} {what} repeats "
         f"{run.length // run.period:,} times. Each repetition counts as a step here, but may be a layer or a "
-        "part of one. Call profiler.step() after each step to be sure."
+        "part of one."
     )
     return _between(start[border], np.arange(1, len(border)), busiest_thread(host))._replace(notes=(note,))
 

@@ -20,7 +20,7 @@ from diagnose.trace.other_files import RECORD_HINT
 from diagnose.trace.quirks import device_type
 from diagnose.trace.repair import Damage
 from diagnose.trace.schema import InFile, Trace
-from diagnose.trace.steps import find_steps
+from diagnose.trace.steps import MARK_STEPS, Steps, find_steps
 from diagnose.trace.waits import wait_table
 
 
@@ -70,7 +70,7 @@ def trace_of(name: str, lanes: Lanes, file: TraceFile, damage: Damage, calls: Pa
         collectives=collective_table(collective, list(lanes.device.collectives)),
         info=_info(file)
         | {"line_source": host.line_source, "device_type": device_type(lanes.others.categories)},
-        notes=(*notes, *steps.notes),
+        notes=(*notes, *_with_advice(steps, file)),
         doubts=(
             *doubts(host.table, device, allocations, len(_gpus(file) or ()), _backend(file)),
             *merged(host.table, [pid for pid, _ in threads.tracks], host.borders.profiler_step),
@@ -78,6 +78,14 @@ def trace_of(name: str, lanes: Lanes, file: TraceFile, damage: Damage, calls: Pa
         ),
         in_file=_in_file(first, threads, lanes),
     )
+
+
+def _with_advice(steps: Steps, file: TraceFile) -> tuple[str, ...]:
+    """The notes on the steps; of steps that nothing marks how to mark them."""
+    if steps.source != "repetition":
+        return steps.notes
+    *before, repeats = steps.notes
+    return *before, f"{repeats} {MARK_STEPS.get(file.framework, MARK_STEPS['torch'])}"
 
 
 def _in_file(first_ns: int, threads: Threads, lanes: Lanes) -> InFile:

@@ -58,7 +58,7 @@ class Summary:
 
 
 def pairs_of(run: str, results: Iterable[FixResult]) -> list[Pair]:
-    """Of the fixes with a prediction that were timed: faster, slower and too noisy to say alike."""
+    """Of the fixes with a prediction that were timed by themselves: faster, slower and too noisy alike."""
     return [
         Pair(
             run,
@@ -70,7 +70,7 @@ def pairs_of(run: str, results: Iterable[FixResult]) -> list[Pair]:
             tried.verdict,
         )
         for tried in results
-        if tried.change and tried.predicted_ms
+        if tried.change and tried.predicted_ms and not tried.beside
     ]
 
 

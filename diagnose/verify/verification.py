@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from diagnose.document.model import (
 )
 from diagnose.document.stored import part
 from diagnose.errors import DiagnoseError
-from diagnose.fixes.all import tolerance_of
+from diagnose.fixes.all import tolerance_of, variables_of
 from diagnose.verify import results, statistics, tuning, warnings
 from diagnose.verify.candidates import Candidate
 from diagnose.verify.deadline import Deadline, OutOfTime
@@ -49,12 +50,14 @@ NOT_FINISHED = "the budget ended before two pairs of runs were made"
 @dataclass(frozen=True)
 class VerifyOptions:
     """`precision`: half the width of the interval asked for, a share; `steps`: timed in each run, by default
-    as many as take two seconds take.
+    as many as take two seconds take. `search`: what is faster and changes no result stays in place while the
+    next fix is tried, instead of each being tried by itself.
     """
 
     precision: float = 0.02
     steps: int | None = None
     fresh: bool = False
+    search: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,10 @@ class Verifier:
         self._runner = TrialRunner(self._store, settings, self._tell, run, shortest_s)
         self._all_runs: dict[str, list[tuple[str, Trial]]] = {}  # by what was compared
         self._to_measure: list[tuple[FixResult, Candidate]] = []  # those that took hold
+        self._kept: list[Candidate] = []  # of a search: what the next ones are tried beside
         self._run = self._fix = self._fixes = 0
         self.proof = Verification(tool=Tool(name="diagnose", version=__version__), tried=list(previous))
+        self.proof.searched = wanted.search
 
     def prove(self, candidates: Sequence[Candidate]) -> Verification:
         """Raises DiagnoseError if the script as it is cannot be run or is too short to compare anything."""
@@ -161,7 +166,7 @@ class Verifier:
         try:
             check = self._checked(candidate, deadline)
             tried.why = NOT_FINISHED
-            if not all(fix["held"] for fix in check["interventions"]):
+            if not check["interventions"][-1]["held"]:
                 tried.state, tried.why = "not_held", _why_not_held(check)
                 return tried
             if candidate.tuned is not None and (share := self._share_for_tuning(deadline)) > 0:
@@ -169,12 +174,18 @@ class Verifier:
                 if candidate.arguments != tried.arguments:
                     tried.arguments, tried.predicted_with = candidate.arguments, tried.arguments
             self._to_measure.append((tried, candidate))
-            self._measure(tried, [candidate], deadline, candidate.title)
+            self._measure_beside(tried, candidate, deadline)
         except RunFailed as failed:
             tried.state, tried.why = "failed", str(failed)
         except OutOfTime:
             tried.state = "no_time"
         return tried
+
+    def _measure_beside(self, tried: FixResult, candidate: Candidate, deadline: Deadline) -> None:
+        """Beside what a search has kept so far; there it is kept as well if it is faster."""
+        self._measure(tried, [candidate], self._kept, deadline, candidate.title)
+        if self._wanted.search and tried.verdict == "faster":
+            self._kept.append(candidate)
 
     def _share_for_tuning(self, deadline: Deadline) -> float:
         """Of a fix's time, once the pairs of the first look have theirs; 0 or less where nothing is left."""
@@ -197,7 +208,7 @@ class Verifier:
 
     def _measure_on(self, tried: FixResult, candidate: Candidate, deadline: Deadline) -> None:
         try:
-            self._measure(tried, [candidate], deadline, candidate.title)
+            self._measure_beside(tried, candidate, deadline)
         except RunFailed as failed:
             tried.why = str(failed)
         self._finish()
@@ -206,7 +217,7 @@ class Verifier:
         """A run with the fix, on the same data as the script as it is: if items draw random
         numbers, those are seeded from now on.
         """
-        arm = Arm(self._as_it_is.job, (candidate.spec,))
+        arm = self._arm(*self._kept, candidate)
         check = self._runner.once(arm, f"{candidate.title}: does it take hold?", deadline)
         if results.data_differ(self._reference, check) and not self._runner.settings.seed_batches:
             seeded = self._runner.with_settings(replace(self._runner.settings, seed_batches=True))
@@ -220,15 +231,29 @@ class Verifier:
             check = self._runner.once(arm, f"{candidate.title}: the same data?", deadline)
         return check
 
-    def _measure(self, tried: FixResult, fixes: Sequence[Candidate], deadline: Deadline, label: str) -> None:
-        arm = Arm(self._as_it_is.job, tuple(fix.spec for fix in fixes))
-        outcome = self._runner.compare_arms(self._as_it_is, arm, self._wanted.precision, deadline, label)
+    def _arm(self, *fixes: Candidate) -> Arm:
+        return Arm(self._as_it_is.job, tuple(fix.spec for fix in fixes))
+
+    def _measure(
+        self,
+        tried: FixResult,
+        fixes: Sequence[Candidate],
+        beside: Sequence[Candidate],
+        deadline: Deadline,
+        label: str,
+    ) -> None:
+        """What ``fixes`` gain where those ``beside`` are made already."""
+        together = [*beside, *fixes]
+        before, arm = self._arm(*beside), self._arm(*together)
+        outcome = self._runner.compare_arms(before, arm, self._wanted.precision, deadline, label)
         if outcome is None:
             return
+        tried.environment = variables_of(arm.specs, {**os.environ, **arm.job.environment})
+        tried.beside = [fix.rule or fix.title for fix in beside]
         self._all_runs[label] = [("before", run) for run in outcome.before] + [
             ("after", run) for run in outcome.after
         ]
-        tried.state, tried.why = "measured", outcome.failure or _not_beside_others(fixes, outcome.after[0])
+        tried.state, tried.why = "measured", outcome.failure or _not_beside_others(together, outcome.after[0])
         tried.verdict = statistics.verdict_on(
             outcome.comparison, self._wanted.precision, predicted_shares(tried), outcome.work
         )
@@ -236,7 +261,7 @@ class Verifier:
         tried.work = part(outcome.work, Comparison) if outcome.work else None
         # `step_ms` leaves out the first step, and counts from 0
         tried.step_from, tried.step_to = outcome.first + 2, outcome.last + 1
-        tolerance = tolerance_of(fix.intervention for fix in fixes)
+        tolerance = tolerance_of(fix.intervention for fix in together)
         compared = results.results(self._reference, self._first, outcome.after[0], tolerance)
         tried.results = part(compared, Results)
         tried.memory = _memory(outcome)
@@ -252,9 +277,10 @@ class Verifier:
         argument = candidate.tuned
         assert argument is not None and argument.largest is not None
         measured: dict[int, list[float]] = {}
+        peaks: dict[int, float] = {}
 
         def measured_ms(number: int) -> float | None:
-            arm = Arm(self._as_it_is.job, (candidate.with_number(number).spec,))
+            arm = self._arm(*self._kept, candidate.with_number(number))
             label = f"{candidate.title}: {argument.name}={number}"
             try:
                 run = self._runner.once(arm, label, deadline, f"tuning {len(measured.get(number, []))}")
@@ -262,6 +288,8 @@ class Verifier:
                 return None
             ratio = samples_ratio(self._reference, run) if arm.changes_batch_size else 1.0
             measured.setdefault(number, []).append(self._steady_ms(run) * ratio)
+            if peak := run.get("peak_allocated_bytes") or run.get("peak_resident_bytes"):
+                peaks[number] = max(peak, peaks.get(number, 0.0))
             return measured[number][-1]
 
         start, largest = candidate.arguments[argument.name], argument.largest()
@@ -278,6 +306,7 @@ class Verifier:
             ms={str(number): value for number, value in curve.ms.items()},
             best=curve.best,
             knee=curve.knee,
+            peak_bytes={str(number): peak for number, peak in peaks.items()},
         )
         return candidate.with_number(curve.knee)
 
@@ -294,6 +323,7 @@ class Verifier:
         faster = [
             replace(one, arguments=tried.arguments) for one, tried in found if tried.verdict == "faster"
         ]
+        faster = self._kept if self._wanted.search else faster
         if len(faster) < 2 or self.proof.step_ms is None:
             return
         names = ", ".join(one.rule or one.title for one in faster)
@@ -307,7 +337,7 @@ class Verifier:
             why=NOT_FINISHED,
         )
         try:
-            self._measure(together, faster, self._deadline, together.title)
+            self._measure(together, faster, (), self._deadline, together.title)
         except RunFailed as failed:
             together.state, together.why = "failed", str(failed)
         self.proof.together = together
@@ -376,7 +406,7 @@ def _not_beside_others(fixes: Sequence[Candidate], run: Trial) -> str:
 
 def _why_not_held(trial: Trial) -> str:
     return next(
-        (fix["why_not"] for fix in trial["interventions"] if not fix["held"] and fix["why_not"]),
+        (fix["why_not"] for fix in trial["interventions"][-1:] if fix["why_not"]),
         "the script never came by it",
     )
 

@@ -61,7 +61,6 @@ BY_BYTES = {
     "ncu-csv": (NCU_CSV.encode(), "a table or log of Nsight Compute"),
     "ncu-log": (f"==PROF== Connected to process 1\n{NCU_CSV}".encode(), "a table or log of Nsight Compute"),
     "nsys-csv": (NSYS_CSV.encode(), "a table of Nsight Systems"),
-    "xplane": (XPLANE, "a profile of TensorFlow or JAX"),
     "perfetto": (PERFETTO, "a trace in Perfetto's own format"),
     "tfevents": (TFEVENTS, "an event file of TensorBoard"),
     "png": (b"\x89PNG\r\n\x1a\n" + bytes(9), "an image"),
@@ -97,11 +96,29 @@ def test_a_database_may_be_an_export_of_nsight() -> None:
     assert targets.kind_of("report") == "trace"
 
 
+@pytest.mark.parametrize("name", ["host.xplane.pb", "profile"])
+def test_a_profile_of_tensorflow_or_jax_is_a_trace(name: str) -> None:
+    Path(name).write_bytes(XPLANE)
+    assert targets.kind_of(name) == "trace"
+
+
+def test_a_log_folder_is_the_last_profile_in_it() -> None:
+    """As Keras' callback and `jax.profiler.trace` lay it out; what is made of a profile is no second one."""
+    for run in ("2026_01_01_00_00_00", "2026_01_02_00_00_00"):
+        folder = Path("logs", "train", "plugins", "profile", run)
+        folder.mkdir(parents=True)
+        for name in ("host.xplane.pb", "host.trace.json.gz", "host.memory_profile.json.gz"):
+            (folder / name).write_bytes(XPLANE)
+    last = [Path("logs/train/plugins/profile/2026_01_02_00_00_00/host.xplane.pb")]
+    for folder in (Path("logs"), Path("logs/train"), Path("logs/train/plugins"), last[0].parent):
+        assert targets.kind_of(str(folder)) == "traces"
+        assert targets.traces_in(folder) == last
+
+
 BY_NAME = {
     "report.ncu-rep": "an Nsight Compute report",
     "report.nsys-rep": "an Nsight Systems recording",
     "report.nvvp": "a recording of nvprof",
-    "host.xplane.pb": "a profile of TensorFlow or JAX",
     "trace.pftrace": "Perfetto's own format",
     "trace.perfetto-trace": "Perfetto's own format",
     "PICTURE.PNG": "an image",

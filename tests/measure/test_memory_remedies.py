@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from diagnose.measure.memory_peak import MemoryLook
 from diagnose.measure.memory_remedies import Remedy, remedies
 from tests.memory_looks import looked_at
 
@@ -21,28 +24,27 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
-    def __init__(self, width: int, count: int, checkpointed: bool) -> None:
+    def __init__(self, width: int, count: int, checkpointed: int) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(Block(width) for _ in range(count))
         self.checkpointed = checkpointed
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for block in self.blocks:
-            x = checkpoint(block, x, use_reentrant=False) if self.checkpointed else block(x)
+        for number, block in enumerate(self.blocks):
+            x = checkpoint(block, x, use_reentrant=False) if number < self.checkpointed else block(x)
         return x
 
 
-def seen(
+def _look(
     *,
     batch: int,
     blocks: int = 8,
-    checkpointed: bool = False,
+    checkpointed: int = 0,
     fused: bool = False,
     zero_first: bool = False,
     half: bool = False,
     state: bool = True,
-) -> tuple[int, dict[str, Remedy]]:
-    """The peak of tensors, and the remedies by name."""
+) -> MemoryLook:
     torch.manual_seed(0)
     net = Net(64, blocks, checkpointed)
     optimizer = (
@@ -62,15 +64,29 @@ def seen(
         loss.backward()
         optimizer.step()
 
-    of_net = looked_at(step)
-    return of_net.peaks[0].tensors, {one.name: one for one in remedies(of_net, "cpu")}
+    return looked_at(step)
+
+
+def seen(**how: Any) -> tuple[int, dict[str, Remedy]]:
+    """The peak of tensors, and the remedies by name: of those of one name the one that frees most."""
+    of_net = _look(**how)
+    return of_net.peaks[0].tensors, {one.name: one for one in reversed(remedies(of_net, "cpu"))}
 
 
 def test_checkpoints_of_blocks() -> None:
     _, found = seen(batch=2048)
-    peak, _ = seen(batch=2048, checkpointed=True)
+    peak, _ = seen(batch=2048, checkpointed=8)
     assert found["checkpoint"].what == "blocks.0 … (8 blocks)" and found["checkpoint"].forwards == 1
     assert found["checkpoint"].peak_bytes == pytest.approx(peak, rel=0.1)
+
+
+def test_checkpoints_of_half_the_blocks() -> None:
+    """Alike in size, the first four are as good as any."""
+    look = _look(batch=2048)
+    (half,) = [one for one in remedies(look, "cpu") if one.what == "blocks.0 … (4 of 8 blocks)"]
+    peak, _ = seen(batch=2048, checkpointed=4)
+    assert half.peak_bytes == pytest.approx(peak, rel=0.1)
+    assert half.forwards == 0.5
 
 
 def test_a_fused_optimizer() -> None:

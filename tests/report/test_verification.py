@@ -170,6 +170,11 @@ def test_a_curve_and_memory_are_told_where_there_is_something_to_tell() -> None:
     }
     told = said_of(tried(curve=curve, memory=memory))
     assert "1 → 42.0 ms, 2 → 30.1 ms. Best: 2." in told
+    gib = 2**30
+    larger = curve | {"argument": "batch_size", "peak_bytes": {"1": 1.0 * gib, "2": 2.0 * gib}}
+    assert "1 → 42.0 ms (1.00 GiB), 2 → 30.1 ms (2.00 GiB)" in said_of(tried(curve=larger))
+    alike = curve | {"peak_bytes": {"1": 1.0 * gib, "2": 1.01 * gib}}
+    assert "GiB" not in said_of(tried(curve=alike))
     one_number = curve | {"ms": {"2": 30.1}}  # there was no time for more, and nothing to compare
     assert "Best" not in said_of(tried(curve=one_number))
     assert "Host memory, at its peak: 1.00 GiB before, 2.00 GiB with the fix" in told

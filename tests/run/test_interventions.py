@@ -1207,6 +1207,17 @@ def test_an_allocator_that_is_not_installed(libraries: Path, apply: Apply) -> No
     )
 
 
+def test_openmp_is_told_before_python_starts(libraries: Path, apply: Apply) -> None:
+    spec = {"name": "openmp", "arguments": {"wait": "passive", "bind": "close"}, "sites": []}
+    changes = environment_of([spec], {})
+    assert (changes["OMP_WAIT_POLICY"], changes["OMP_PROC_BIND"]) == ("passive", "close")
+    assert run_fresh("", spec, environment=changes)[1] == [[1, ""]]
+    already = {"OMP_WAIT_POLICY": "passive", "OMP_PROC_BIND": "close"}
+    assert run_fresh("", spec, environment=already)[1] == [[0, "It is already so."]]
+    assert told(apply("openmp", wait="passive")) == (0, "The environment of the process does not ask for it.")
+    assert told(apply("openmp", library="omp")) == (0, "omp is not installed; Debian's package is libomp5.")
+
+
 def test_segments_that_grow() -> None:
     spec = {"name": "expandable_segments"}
     both = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")

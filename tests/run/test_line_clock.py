@@ -9,12 +9,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 import torch
 
-from diagnose.run.child import guard
+from diagnose.run.child import guard, line_clock
 from diagnose.run.child.line_clock import LineClock
 from diagnose.run.child.places import Places
 
@@ -88,14 +89,27 @@ def _loop_ms() -> float:
     return (time.perf_counter() - began) * 1e3
 
 
-def test_arithmetic_is_seen_though_it_calls_nothing() -> None:
-    plain_ms = min(_loop_ms() for _ in range(5))
+def _loop_found_ms() -> float:
     facts = told()
     lines = by_line(facts)
     found_ms = ms(lines["_step", 3], facts) + ms(lines["_step", 4], facts)
-    assert 0.2 * plain_ms < found_ms < 5 * plain_ms
     raw_ms = (lines["_step", 3]["ns"] + lines["_step", 4]["ns"]) / 1e6 / 3
     assert raw_ms > found_ms  # being told so often takes longer than the work
+    return found_ms
+
+
+def test_arithmetic_is_seen_though_it_calls_nothing() -> None:
+    """The middle of several looks: what others do on the machine is different in each."""
+    plain_ms, found_ms = (median(look() for _ in range(5)) for look in (_loop_ms, _loop_found_ms))
+    assert 0.2 * plain_ms < found_ms < 5 * plain_ms
+
+
+def test_no_line_takes_less_than_being_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the machine was a thousand times as slow while that was measured."""
+    monkeypatch.setattr(line_clock, "_costs", lambda: (1e6, 0.0))
+    facts = told()
+    lines = by_line(facts)
+    assert min(ms(lines["_step", number], facts) for number in (3, 4)) >= 0
 
 
 def test_parts_of_the_step_are_apart() -> None:

@@ -39,7 +39,8 @@ def test_another_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch) 
 def test_suffixes_are_those_of_the_formats_packed_or_not() -> None:
     packings = ("", ".gz", ".zst")
     assert (
-        tuple(f"{name}{packing}" for name in (".json", ".sqlite") for packing in packings) == TRACE_SUFFIXES
+        tuple(f"{name}{packing}" for name in (".xplane.pb", ".json", ".sqlite") for packing in packings)
+        == TRACE_SUFFIXES
     )
 
 

@@ -219,6 +219,7 @@ def test_the_number_of_workers_is_searched_for(tmp_path: Path, monkeypatch: pyte
     ).tried[0]
     assert tried.curve is not None and sorted(tried.curve.ms) == ["1", "2", "4", "8"]
     assert (tried.curve.knee, tried.arguments) == (4, {"num_workers": 4})
+    assert tried.curve.peak_bytes == {"1": 1e8, "2": 1e8, "4": 1e8, "8": 1e8}
     assert tried.change is not None and tried.change.change == pytest.approx(-0.6, abs=0.02)
 
 
@@ -365,3 +366,37 @@ def test_a_script_that_fails_by_itself_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(DiagnoseError, match="could not be run again: it ended with exit code 2"):
         prove(tmp_path, Broken(), fix("gc_freeze"))
+
+
+def test_a_search_tries_each_beside_what_was_faster(tmp_path: Path) -> None:
+    """Of steps of 10 ms the first leaves 8; the second is no use beside it; the third leaves 7.2 of the 8."""
+    machine = Machine(gc_freeze={"factor": 0.8}, zero_grad={"factor": 1.0}, anomaly_mode_off={"factor": 0.9})
+    fixes = [fix("gc_freeze"), fix("zero_grad"), fix("anomaly_mode_off")]
+    proof = prove(tmp_path, machine, *fixes, search=True)
+    first, _, third = proof.tried
+    assert [tried.verdict for tried in proof.tried] == ["faster", "no_change", "faster"]
+    assert [tried.beside for tried in proof.tried] == [[], ["rule-gc_freeze"], ["rule-gc_freeze"]]
+    assert first.change and third.change
+    assert first.change.before_ms == pytest.approx(10, rel=0.02)
+    assert third.change.before_ms == pytest.approx(8, rel=0.02)
+    assert third.change.change == pytest.approx(-0.1, abs=0.02)
+    together = proof.together  # against the script as it is: 10 ms to 7.2
+    assert together is not None and together.change is not None
+    assert (together.rule, together.beside) == ("rule-gc_freeze, rule-anomaly_mode_off", [])
+    assert together.change.change == pytest.approx(-0.28, abs=0.02)
+    assert proof.searched
+    assert pairs_of("run", proof.tried) == []  # nothing was predicted
+
+
+def test_a_search_keeps_nothing_that_changes_results(tmp_path: Path) -> None:
+    wrong = {"factor": 0.5, "trial": {"losses": [3.0, 3.0, 3.0]}}
+    proof = prove(
+        tmp_path,
+        Machine(gc_freeze=wrong, zero_grad={"factor": 0.8}),
+        fix("gc_freeze"),
+        fix("zero_grad"),
+        search=True,
+    )
+    assert [tried.verdict for tried in proof.tried] == ["changes_result", "faster"]
+    assert proof.tried[1].beside == []
+    assert proof.together is None

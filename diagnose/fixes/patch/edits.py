@@ -37,6 +37,7 @@ WITH_FOREACH = WITH_FUSED | {"Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RM
 MOST_DDP_POSITIONS = 5  # of those further back the order differs between versions
 DEFAULTS = {
     "batch_size": 1,
+    "multiprocessing_context": None,
     "num_workers": 0,
     "persistent_workers": False,
     "pin_memory": False,

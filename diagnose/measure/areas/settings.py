@@ -36,6 +36,11 @@ _ENGINE = "autograd::engine::evaluate_function"
 _NAN_CHECKS = ("aten::isnan", "aten::_is_any_true", "aten::any")  # of every gradient, under anomaly detection
 
 
+@metric("framework", "", "Whose recording it is: torch, tensorflow or jax")
+def _framework(measured: Measured) -> Value | Missing:
+    return measured.framework
+
+
 def tried_share(measured: Measured, setting: str) -> float | Missing:
     """Share of a step that goes with the setting changed; missing where the trial shows only noise."""
     for trial in measured.recording.facts.get("setting_trials") or []:

@@ -14,7 +14,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from ..inspection import Pair, compiler_in_use, convolutions_before_norms
 from .base import Sites
 from .evaluation import EvaluationIntervention
-from .forwards import map_tensors
+from .forwards import alike, tensors_in
 
 # of the largest number; an output used twice, or a folded norm too many, is off by far more
 _TOLERANCE = 1e-2
@@ -87,12 +87,12 @@ class FoldConvNorm(EvaluationIntervention):
         if not folding.pairs:
             return
         with torch.no_grad():
-            before = _tensors(run(*args, **kwargs))
+            before = tensors_in(run(*args, **kwargs))
             with torch.inference_mode(False):
                 for pair in folding.pairs:
                     _fold(module, pair, folding)
-            after = _tensors(run(*args, **kwargs))
-        if before and len(before) == len(after) and all(map(_close, before, after)):
+            after = tensors_in(run(*args, **kwargs))
+        if before and alike(before, after, _TOLERANCE):
             self.count += len(folding.pairs)
         else:
             _unfold(folding)
@@ -124,21 +124,3 @@ def _unfold(folding: _Folding) -> None:
         parent, name, module = folding.replaced.pop()
         module.train(parent.get_submodule(name).training)  # as it is by now
         setattr(parent, name, module)
-
-
-def _tensors(result: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-
-    def keep(tensor: torch.Tensor) -> torch.Tensor:
-        found.append(tensor)
-        return tensor
-
-    map_tensors(keep, result)
-    return found
-
-
-def _close(before: torch.Tensor, after: torch.Tensor) -> bool:
-    if before.shape != after.shape or not before.numel():
-        return before.shape == after.shape
-    before, after = before.double(), after.double()
-    return torch.allclose(before, after, rtol=0, atol=_TOLERANCE * before.abs().max().item())

@@ -6,7 +6,7 @@ import copy
 import functools
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -105,3 +105,29 @@ def _with_items(mapping: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, A
     for key, value in changes.items():
         changed[key] = value
     return changed
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """In their order, where `map_tensors` finds them."""
+    found: list[torch.Tensor] = []
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        found.append(tensor)
+        return tensor
+
+    map_tensors(keep, value)
+    return found
+
+
+def alike(before: Sequence[torch.Tensor], after: Sequence[torch.Tensor], tolerance: float) -> bool:
+    """Whether they are as many, of the same shapes, off by that share of the largest number at most."""
+    return len(before) == len(after) and all(
+        one.shape == other.shape
+        and (
+            not one.numel()
+            or torch.allclose(
+                one.double(), other.double(), rtol=0, atol=tolerance * one.double().abs().max().item()
+            )
+        )
+        for one, other in zip(before, after, strict=True)
+    )

@@ -43,11 +43,13 @@ class LoaderArguments(ConstructorIntervention):
         pin_memory: bool | None = None,
         prefetch_factor: int | None = None,
         batch_size: int | None = None,
+        multiprocessing_context: str | None = None,
     ) -> None:
         super().__init__(
             sites,
             given(
                 batch_size=batch_size,
+                multiprocessing_context=multiprocessing_context,
                 num_workers=num_workers,
                 persistent_workers=persistent_workers,
                 pin_memory=pin_memory,
@@ -75,6 +77,10 @@ class LoaderArguments(ConstructorIntervention):
         if workers != arguments["num_workers"] and (obstacle := _obstacle(arguments, workers)):
             self.pass_over(obstacle)
             return {}
+        method = wanted.get("multiprocessing_context")
+        if workers and method not in (None, "fork") and (obstacle := _cannot_be_sent(arguments, method)):
+            self.pass_over(obstacle)
+            del wanted["multiprocessing_context"]
         if workers == 0:
             if wanted.get("persistent_workers") or wanted.get("prefetch_factor"):
                 self.pass_over(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from .. import accelerator
 from .base import Intervention, Sites
 
 BEFORE = "DIAGNOSE_ENVIRONMENT_BEFORE"  # what the variables that were changed were before, as JSON
-PACKAGES = {"jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4"}  # Debian's
+PACKAGES = {"jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4", "omp": "libomp5"}  # Debian's
 
 
 def before(name: str) -> str | None:
@@ -35,27 +36,79 @@ class Allocator(Intervention):
 
     @property
     def held(self) -> int:
-        return int(self._loaded() and self._library not in (before("LD_PRELOAD") or ""))
+        return int(not self.why_not)
 
     @property
     def why_not(self) -> str:
-        if self.held:
-            return ""
-        if self._loaded():
-            return f"The process uses {self._library} already."
-        if self._library not in os.environ.get("LD_PRELOAD", ""):
-            return (
-                f"{self._library} is not installed; Debian's package is "
-                f"{PACKAGES.get(self._library, 'unknown')}."
-            )
-        return f"{self._library} was not loaded, although LD_PRELOAD names it."
+        return _not_preloaded(self._library)
 
-    def _loaded(self) -> bool:
-        try:
-            with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-                return f"lib{self._library}" in maps.read()
-        except OSError:
-            return False
+
+class OpenMP(Intervention):
+    """OpenMP's threads are bound to cores, wait for work in another way, or are those of another library.
+
+    Its runtime reads the variables once, when it is loaded.
+    """
+
+    _RUNTIMES = ("gomp", "iomp5", "omp")
+
+    def __init__(
+        self,
+        sites: Sites,
+        *,
+        library: str | None = None,
+        bind: str | None = None,
+        places: str | None = None,
+        wait: str | None = None,
+        block_ms: int | None = None,
+    ) -> None:
+        super().__init__(sites)
+        self._library = library
+        self._variables = {
+            name: str(value)
+            for name, value in (
+                ("OMP_PROC_BIND", bind),
+                ("OMP_PLACES", places),
+                ("OMP_WAIT_POLICY", wait),
+                ("KMP_BLOCKTIME", block_ms),
+            )
+            if value is not None
+        }
+
+    @property
+    def held(self) -> int:
+        return int(not self.why_not)
+
+    @property
+    def why_not(self) -> str:
+        if self._library and (reason := _not_preloaded(self._library)):
+            return reason
+        if not any(map(_is_loaded, self._RUNTIMES)):
+            return "torch computes without OpenMP here."
+        if any(os.environ.get(name) != value for name, value in self._variables.items()):
+            return "The environment of the process does not ask for it."
+        if not self._library and all(before(name) == value for name, value in self._variables.items()):
+            return "It is already so."
+        return ""
+
+
+def _not_preloaded(library: str) -> str:
+    """Why a library is not there in the place of another one, in a sentence; empty if it is."""
+    loaded = _is_loaded(library)
+    if loaded and library in (before("LD_PRELOAD") or ""):
+        return f"The process uses {library} already."
+    if library not in os.environ.get("LD_PRELOAD", ""):
+        if loaded:
+            return f"The process uses {library} already."
+        return f"{library} is not installed; Debian's package is {PACKAGES.get(library, 'unknown')}."
+    return "" if loaded else f"{library} was not loaded, although LD_PRELOAD names it."
+
+
+def _is_loaded(library: str) -> bool:
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            return re.search(rf"/lib{library}[-._]", maps.read()) is not None
+    except OSError:
+        return False
 
 
 class ExpandableSegments(Intervention):

@@ -1,0 +1,80 @@
+"""Models that only answer, in another form: it holds where the answers stay, and else the model itself answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tests.run.test_interventions import Apply, apply, told  # noqa: F401
+
+
+def answers(model: nn.Module, calls: int, shape: tuple[int, ...] = (4, 64)) -> list[Any]:
+    torch.manual_seed(1)
+    with torch.no_grad():
+        return [model(torch.randn(shape)) for _ in range(calls)]
+
+
+def layers() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8)).eval()
+
+
+@pytest.mark.parametrize(("name", "tolerance"), [("quantize", 0.05), ("torchscript", 1e-5)])
+def test_another_form_answers_from_the_fifth_call_on(name: str, tolerance: float, apply: Apply) -> None:  # noqa: F811
+    model = layers()
+    own = answers(model, 7)
+    other_form = apply(name)
+    its = answers(model, 7)
+    assert told(other_form) == (3, "")  # two are left alone, two are answered by both
+    assert all(torch.equal(mine, other) for mine, other in zip(own[:4], its[:4], strict=True))
+    for mine, other in zip(own[4:], its[4:], strict=True):
+        assert torch.allclose(mine, other, atol=tolerance * mine.abs().max().item())
+    assert isinstance(model[0], nn.Linear)  # the model itself stays as it is
+
+
+def test_other_shapes_are_answered_by_the_model(apply: Apply) -> None:  # noqa: F811
+    model = layers()
+    script = apply("torchscript")
+    answers(model, 5)
+    assert script.held == 1
+    answers(model, 3, (2, 64))
+    assert script.held == 1
+
+
+def test_a_model_that_goes_another_way_each_time(apply: Apply) -> None:  # noqa: F811
+    """Tracing keeps the way of one call; the next shows it."""
+
+    class Alternating(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear, self.calls = nn.Linear(64, 8), 0
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.calls += 1
+            return self.linear(x) * (2 if self.calls % 2 else -1)
+
+    script = apply("torchscript")
+    answers(Alternating().eval(), 6)
+    assert (script.held, script.why_not) == (
+        0,
+        "Its answers are off by more than 1% of their largest number.",
+    )
+
+
+def test_what_has_nothing_to_quantize(apply: Apply) -> None:  # noqa: F811
+    quantized = apply("quantize")
+    answers(nn.Sequential(nn.Conv1d(4, 4, 3)).eval(), 4)
+    assert (quantized.held, "no linear" in quantized.why_not) == (0, True)
+
+
+def test_training_ends_it(apply: Apply) -> None:  # noqa: F811
+    model = layers()
+    script = apply("torchscript")
+    answers(model, 6)
+    torch.optim.SGD(model.parameters(), lr=0.1)
+    assert told(script) == (0, "The script makes an optimizer: it trains.")
+    plain = layers()
+    assert torch.equal(answers(model, 1)[0], answers(plain, 1)[0])
