@@ -1,0 +1,116 @@
+"""Finished pages in another language: Markdown line by line, HTML text by text.
+
+Code, links, numbers and names stay as they are.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+from diagnose.report.languages import is_english, say
+
+_Say = Callable[[str], str]
+_FENCE = "```"
+# what stands before a text of Markdown: of a heading, a list, a quotation
+_BEFORE = re.compile(r"\s*(?:#{1,6} |[-*] |\d+\. |> )?")
+_RULE = re.compile(r"\|[\s:|-]+\|")  # the line under a table's head
+_LABEL = re.compile(r"(\*\*)(.+?)(\*\*)")
+_TAG = re.compile(r"(</?(?:details|summary|b)>)")
+_LINK = re.compile(r"<https?://[^>]*>|\[[^\]]*\]\([^)]*\)")
+_ASIDE = re.compile(r"(<(script|style|pre|textarea|svg)\b.*?</\2>|<!--.*?-->)", re.DOTALL)
+_INLINE = re.compile(r"<code[^>]*>(.*?)</code>", re.DOTALL)
+_ANY_TAG = re.compile(r"(<[^>]+>)")
+_KEPT = re.compile(r"⟦(\d+)⟧")
+
+
+def markdown_spoken(page: str, spoken: _Say = say) -> str:
+    """A page of Markdown in the language that is spoken."""
+    if is_english() and spoken is say:
+        return page
+    lines, in_code = [], False
+    for line in page.split("\n"):
+        in_code ^= line.lstrip().startswith(_FENCE)
+        lines.append(line if in_code else _line(line, spoken))
+    return "\n".join(lines)
+
+
+def _line(line: str, spoken: _Say) -> str:
+    if line.startswith("|"):
+        if _RULE.fullmatch(line):
+            return line
+        cells = re.split(r"(?<!\\)\|", line)[1:-1]
+        return f"| {' | '.join(_text(cell.strip(), spoken) for cell in cells)} |"
+    before = _BEFORE.match(line)
+    start = before.end() if before else 0
+    parts = _TAG.split(line[start:])
+    return line[:start] + "".join(part if _TAG.fullmatch(part) else _text(part, spoken) for part in parts)
+
+
+def _text(text: str, spoken: _Say) -> str:
+    """A text with what is bold in it, which is a sentence of its own."""
+    pieces = _LABEL.split(text)
+    return "".join(
+        piece if piece == "**" else _without_links(piece, spoken) for piece in pieces
+    )
+
+
+def _without_links(text: str, spoken: _Say) -> str:
+    links: list[str] = []
+
+    def kept(link: re.Match[str]) -> str:
+        links.append(link[0])
+        return f"⟦{len(links) - 1}⟧"
+
+    held = _LINK.sub(kept, text)
+    return _KEPT.sub(lambda mark: links[int(mark[1])], _around(held, spoken))
+
+
+def _around(text: str, spoken: _Say) -> str:
+    """With the spaces at both ends that it had."""
+    core = text.strip()
+    if not core:
+        return text
+    start = text.index(core)
+    return text[:start] + spoken(core) + text[start + len(core) :]
+
+
+def html_spoken(page: str, spoken: _Say = say) -> str:
+    """A page of HTML in the language that is spoken; scripts, styles, code and drawings stay."""
+    if is_english() and spoken is say:
+        return page
+    parts = _ASIDE.split(page)
+    # each match is followed by the name of its tag, which belongs to no text
+    texts = [part for number, part in enumerate(parts) if number % 3 != 2]
+    return "".join(part if number % 2 else _html(part, spoken) for number, part in enumerate(texts))
+
+
+def _html(part: str, spoken: _Say) -> str:
+    codes: list[str] = []
+
+    def kept(code: re.Match[str]) -> str:
+        codes.append(code[0])
+        return f"`{html.unescape(code[1])}`" if "<" not in code[1] and "`" not in code[1] else code[0]
+
+    marked = _INLINE.sub(kept, part)
+    whole = {f"`{html.unescape(code)}`": shown for shown in codes if (code := _INLINE.sub(r"\1", shown))}
+    return "".join(
+        piece if _ANY_TAG.fullmatch(piece) else _told(piece, whole, spoken)
+        for piece in _ANY_TAG.split(marked)
+    )
+
+
+def _told(text: str, codes: dict[str, str], spoken: _Say) -> str:
+    """Between two tags: said as plain text, with its code as tags again."""
+    if not text.strip():
+        return text
+    plain = html.unescape(text)
+    told = _around(plain, spoken)
+    if told == plain:
+        escaped = text
+    else:
+        escaped = html.escape(told, quote=False)
+    for code, shown in codes.items():
+        escaped = escaped.replace(html.escape(code, quote=False), shown).replace(code, shown)
+    return escaped
