@@ -33,8 +33,7 @@ from diagnose.trace.source import is_url, shown
 USAGE = "python -m diagnose [options] TARGET [arguments of the script …]"
 _DESCRIPTION = """\
 Find what slows a PyTorch script, at which line, and what a fix gains.
-TARGET is a script or module (-m), a trace or its URL, a folder of traces, a run to analyse again, or what
-cProfile, py-spy, Scalene, ncu … recorded.
+TARGET is a script or module (-m), a trace, its URL, a folder of traces, an earlier run, or a cProfile file.
 """
 _EPILOG = """\
 commands, in place of TARGET; COMMAND --help shows more (a script of that name is ./COMMAND):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20
 _SHORT = 3  # of each, in the terminal
+_OWN = {"function": "Your functions", "line": "Your lines"}
 _LEAST = 0.001  # of the whole: what takes less is not worth a line
 
 
@@ -79,7 +80,7 @@ def headline(summary: ProfileSummary) -> str:
     top = summary.account[0]
     of_kind = f"{share(top.share)} of {whole}: {plain(top.title)}"
     row = summary.rows[0] if summary.rows else None
-    if row is None or not row.file:
+    if row is None or summary.what not in _OWN:
         return f"{of_kind}."
     return f"{of_kind}. Of your {summary.what}s, {_named(row)} takes most: {share(row.share)}."
 
@@ -103,15 +104,14 @@ def _account(summary: ProfileSummary) -> str:
 
 
 def _title(summary: ProfileSummary) -> str:
-    return {"function": "Your functions", "line": "Your lines", "action": "Lightning's actions"}.get(
-        summary.what, "Functions"
-    )
+    others = "Lightning's actions" if summary.what == "action" else "Functions, of yours and of libraries"
+    return _OWN.get(summary.what, others)
 
 
 def _explained(summary: ProfileSummary) -> str:
     if not summary.rows:
         return "No code of yours was seen: all files are Python's or an installed package's."
-    if summary.what == "action":
+    if summary.what not in _OWN:
         return ""
     if not any(row.file and row.with_libraries_s > row.self_s for row in summary.rows):
         return ""
