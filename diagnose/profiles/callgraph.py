@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_MOST_ROUNDS = 2000  # calls as deep as that are followed
-_SETTLED = 1e-9  # of all
+_MOST_ROUNDS = 2000  # calls as deep as that are followed,
+_MOST_STEPS = 50_000_000  # as far as all calls together allow it
+_SETTLED = 1e-7  # of all
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class CallGraph:
         with np.errstate(divide="ignore", invalid="ignore"):
             weight = np.where(taken > 0, seconds / taken, by / called)
         known = np.minimum(np.bincount(self._child, by, count) / np.maximum(calls, 1), 1)
+        self._rounds = min(_MOST_ROUNDS, max(50, _MOST_STEPS // max(1, len(kept))))
         self._weight = np.nan_to_num(weight, posinf=0.0) * known[self._child]
 
     def absorbed(self, seconds: np.ndarray, stops: np.ndarray) -> np.ndarray:
@@ -48,7 +50,7 @@ class CallGraph:
         """
         count, held, moving = len(seconds), np.zeros(len(seconds)), seconds
         enough = _SETTLED * max(seconds.sum(), 1e-12)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(self._rounds):
             held = held + np.where(stops, moving, 0.0)
             left = np.where(stops, 0.0, moving)
             moving = np.bincount(self._parent, left[self._child] * self._weight, count)
@@ -61,7 +63,7 @@ class CallGraph:
         any of ``others``.
         """
         count, found = len(stops), stops.astype(float)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(self._rounds):
             above = np.bincount(self._child, self._weight * found[self._parent], count)
             again = np.where(stops, 1.0, np.where(others, 0.0, above))
             if np.abs(again - found).max(initial=0.0) <= _SETTLED:

@@ -134,7 +134,7 @@ def _advanced(lines: list[str]) -> Profile:
         profiler="Lightning's AdvancedProfiler",
         duration_s=duration,
         is_sampled=False,
-        what="function of yours or of a library",
+        what="any function",
         rows=tuple(sorted(rows, key=lambda row: -row.self_s)),
         kinds=kinds,
         notes=_ADVANCED_NOTES,

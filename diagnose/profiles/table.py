@@ -69,10 +69,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Profile:
-    """``duration_s``: what all shares are of. ``rows``: the user's own functions or lines (`what`); without
-    one, all there are. ``kinds``: seconds by kind (`diagnose.profiles.kinds`), together the duration.
-    ``symptoms``: seconds by rule, each an upper bound, and one time may be in several. ``script``: what ran,
-    where it is told.
+    """``duration_s``: what all shares are of. ``rows``: the user's own functions or lines, or what there is
+    (``what``: function, line, action, any function). ``kinds``: seconds by kind (`diagnose.profiles.kinds`),
+    together the duration. ``symptoms``: seconds by rule, each an upper bound, and one time may be in several.
+    ``script``: what ran, where it is told.
     """
 
     profiler: str

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20
 _SHORT = 3  # of each, in the terminal
+_OWN = {"function": "Your functions", "line": "Your lines"}
 _LEAST = 0.001  # of the whole: what takes less is not worth a line
 
 
@@ -79,7 +80,7 @@ def headline(summary: ProfileSummary) -> str:
     top = summary.account[0]
     of_kind = f"{share(top.share)} of {whole}: {plain(top.title)}"
     row = summary.rows[0] if summary.rows else None
-    if row is None or not row.file:
+    if row is None or summary.what not in _OWN:
         return f"{of_kind}."
     return f"{of_kind}. Of your {summary.what}s, {_named(row)} takes most: {share(row.share)}."
 
@@ -103,15 +104,14 @@ def _account(summary: ProfileSummary) -> str:
 
 
 def _title(summary: ProfileSummary) -> str:
-    return {"function": "Your functions", "line": "Your lines", "action": "Lightning's actions"}.get(
-        summary.what, "Functions"
-    )
+    others = "Lightning's actions" if summary.what == "action" else "Functions, of yours and of libraries"
+    return _OWN.get(summary.what, others)
 
 
 def _explained(summary: ProfileSummary) -> str:
     if not summary.rows:
         return "No code of yours was seen: all files are Python's or an installed package's."
-    if summary.what == "action":
+    if summary.what not in _OWN:
         return ""
     if not any(row.file and row.with_libraries_s > row.self_s for row in summary.rows):
         return ""
@@ -124,26 +124,21 @@ def _explained(summary: ProfileSummary) -> str:
 
 def _rows(summary: ProfileSummary) -> str:
     shown = [row for row in summary.rows if max(row.share, row.total_share) >= _LEAST][:_MOST_ROWS]
-    has_calls = any(row.calls is not None for row in shown)
-    has_mostly = any(row.mostly for row in shown)
-    heads = ["What", "Itself", "With libraries", "Share", "Total"]
-    heads += ["Calls"] * has_calls + ["Mostly"] * has_mostly
-    return table(
-        heads,
-        [
-            [
-                code(_named(row)),
-                _seconds(row.self_s),
-                _seconds(row.with_libraries_s),
-                share(row.share),
-                share(row.total_share),
-                *([count(row.calls)] if has_calls else []),
-                *([_mostly(row, summary)] if has_mostly else []),
-            ]
-            for row in shown
-        ],
-        right=("Itself", "With libraries", "Share", "Total", "Calls"),
-    )
+    columns = {
+        "What": [code(_named(row)) for row in shown],
+        "Time" if summary.what == "action" else "Itself": [_seconds(row.self_s) for row in shown],
+    }
+    if summary.what in _OWN:
+        columns["With libraries"] = [_seconds(row.with_libraries_s) for row in shown]
+    columns["Share"] = [share(row.share) for row in shown]
+    if summary.what != "action":
+        columns["Total"] = [share(row.total_share) for row in shown]
+    if any(row.calls is not None for row in shown):
+        columns["Calls"] = [count(row.calls) for row in shown]
+    numbers = [head for head in columns if head != "What"]
+    if any(row.mostly for row in shown):
+        columns["Mostly"] = [_mostly(row, summary) for row in shown]
+    return table(list(columns), list(zip(*columns.values(), strict=True)), right=numbers)
 
 
 def _mostly(row: Spent, summary: ProfileSummary) -> str:
