@@ -15,7 +15,10 @@ from diagnose.commands.options import Parser
 from diagnose.commands.outputs import failed
 from diagnose.commands.table import COMMANDS, Command, command
 from diagnose.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OK, DiagnoseError, UsageError
+from diagnose.report.languages import ENGLISH, LANGUAGES, speaking
 from diagnose.run.child.writing import is_full
+
+LANGUAGE = "DIAGNOSE_LANGUAGE"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             use_rules(options.rules)
         asked: Command = options.command
-        return asked.run(options)
+        with speaking(getattr(options, "language", None) or _usual_language()):
+            return asked.run(options)
     except DiagnoseError as error:
         return failed(f"diagnose: {error}", error.exit_code, options)
     except KeyboardInterrupt:
@@ -41,6 +45,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return failed(f"diagnose: {error}\n  do:  make room where the output goes", EXIT_FAILURE, options)
         advice = "  do:  run again with --debug for the traceback, and please report it"
         return failed(f"diagnose failed: {type(error).__name__}: {error}\n{advice}", EXIT_FAILURE, options)
+
+
+def _usual_language() -> str:
+    """What the environment asks for. Raises UsageError where no report speaks it."""
+    language = os.environ.get(LANGUAGE) or ENGLISH
+    if language not in LANGUAGES:
+        raise UsageError(f"{LANGUAGE}={language} is no language of the reports", do=" or ".join(LANGUAGES))
+    return language
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -14,6 +14,7 @@ from diagnose.integrations.trackers import TRACKERS
 from diagnose.judge.terms import SEVERITIES
 from diagnose.report import formats as report
 from diagnose.report.formats import TEXT
+from diagnose.report.languages import LANGUAGES
 
 REPORT_FORMATS = (TEXT, *report.FORMATS)
 FORMATS = (*REPORT_FORMATS, "markdown")
@@ -105,6 +106,9 @@ def add_format_options(parser: Parser, formats: tuple[str, ...], meaning: str) -
 def add_output_options(parser: Parser) -> None:
     """Where a report goes beside its folder, and what a finding does to the exit code."""
     add_format_options(parser, REPORT_FORMATS, f"also on stdout: {', '.join(report.FORMATS)}; --json")
+    parser.add_argument(
+        "--language", choices=LANGUAGES, metavar="LANGUAGE", help="of the report: en, zh (中文)"
+    )
     parser.add_argument(
         "--track", choices=TRACKERS, metavar="TRACKER", help=f"also into {', '.join(TRACKERS)}"
     )

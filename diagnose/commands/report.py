@@ -44,7 +44,6 @@ examples:
   python -m diagnose --verify -m pkg.train        the same for a module, then try the fixes and measure
   python -m diagnose s3://bucket/trace.json.gz    analyse a trace of torch.profiler, wherever fsspec reads
   python -m diagnose --watch train.py             run it to its end, tell when it slows and why
-
 exit codes: 0 report, 1 nothing recorded, 2 usage or bad trace, 3 script failed, 4 --fail-on, 130 interrupted
 """
 

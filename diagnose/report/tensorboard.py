@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from diagnose.document import savings
 from diagnose.document.model import Document
 from diagnose.document.text import prose
+from diagnose.report.languages.pages import markdown_spoken
 from diagnose.report.markdown import markdown, plan_table
 from diagnose.trace.content import is_chrome_trace
 from diagnose.trace.source import Source, is_url, opened, shown
@@ -79,7 +80,7 @@ def event_file(folder: Path) -> tuple[IO[bytes], Callable[[int, Summary], None]]
 
 
 def _of_document(document: Document) -> Iterator[tuple[int, Summary]]:
-    yield 0, _text("diagnose/report", markdown(document, collapsible=False))
+    yield 0, _text("diagnose/report", markdown_spoken(markdown(document, collapsible=False)))
     yield 0, _text("diagnose/findings", plan_table(document) or prose(document.headline))
     steps = document.steps
     yield from _curve("step_ms/plain", enumerate(steps.plain_series_ms), "A step without profiler, ms")

@@ -22,6 +22,8 @@ from diagnose.document.queries import (
 )
 from diagnose.report import account, sentences, throughput, verification, watched
 from diagnose.report.fitting import Block, fitted
+from diagnose.report.languages import say
+from diagnose.report.languages.wide import cells, padded, wrapped
 from diagnose.report.patch import FILE as FIXES
 from diagnose.report.patch import first_change
 from diagnose.trace.notes import UNSEEN_WORK, Note
@@ -117,10 +119,10 @@ def print_headline(document: Document, out: Path, console: Console) -> None:
 
 
 def _plain(sentence: str) -> str:
-    """A sentence of the document without the back-ticks that Markdown needs
+    """A sentence of the document in the language that is spoken, without the back-ticks that Markdown needs
     and without anything a terminal obeys.
     """
-    return text.clean(sentence).replace("`", "")
+    return text.clean(say(sentence)).replace("`", "")
 
 
 def _looks(document: Document, width: int) -> list[Block]:
@@ -151,8 +153,10 @@ def _row(title: str, ms: float, part: float, names: str, width: int) -> Text:
     from rich.text import Text
 
     bar = f"{text.bar(part, BAR_WIDTH):<{BAR_WIDTH}}"
-    line = f"{text.clean(title):<22} {text.ms(ms):>11} {text.share(part):>8}  {bar}  {_plain(names)}"
-    return Text((line if len(line) <= width else f"{line[: width - 1]}…").rstrip())
+    line = f"{padded(_plain(title), 22)} {text.ms(ms):>11} {text.share(part):>8}  {bar}  {_plain(names)}"
+    while cells(line) > width:
+        line = f"{line[:-2]}…"
+    return Text(line.rstrip())
 
 
 def _fixes(document: Document, change: list[str], width: int) -> list[Block]:
@@ -195,7 +199,7 @@ def _wrapped_code(line: str, width: int) -> list[str]:
 def _more(count: int) -> list[Block]:
     from rich.text import Text
 
-    return [Block([Text(f"{' ' * INDENT}{count} more in the report")])] if count > 0 else []
+    return [Block([Text(" " * INDENT + say(f"{count} more in the report"))])] if count > 0 else []
 
 
 def _fix(number: int, finding: Finding, document: Document, width: int) -> list[Block]:
@@ -213,7 +217,7 @@ def _fix(number: int, finding: Finding, document: Document, width: int) -> list[
     parts = [_plain(part).replace(" ", _HELD) for part in _worth(finding, document) if part]
     worth = _lines(" · ".join(parts), width, indent=INDENT)
     others = [
-        f"or {_plain(sentences.alternative(other, document))}" for other in alternatives(finding, document)
+        _plain(f"or {sentences.alternative(other, document)}") for other in alternatives(finding, document)
     ]
     return [
         Block([title.append(f" · {where}" if fits and where else "")]),
@@ -248,9 +252,8 @@ def _paragraph(sentence: str, width: int, style: str = "") -> list[Text]:
 def _lines(held: str, width: int, style: str = "", *, indent: int = 0) -> list[Text]:
     from rich.text import Text
 
-    lead = " " * indent
-    wrapper = textwrap.TextWrapper(max(width, indent + 2), lead, lead, break_on_hyphens=False)
-    return [Text(line.replace(_HELD, " "), style=style) for line in wrapper.wrap(held)]
+    lines = wrapped(held, max(width - indent, 2))
+    return [Text(" " * indent + line.replace(_HELD, " "), style=style) for line in lines]
 
 
 def _pointers(document: Document, out: Path) -> list[str]:
@@ -270,22 +273,29 @@ def _to_apply(document: Document, out: Path) -> list[str]:
     cwd, diff = document.run.cwd or "", out / FIXES
     is_here = Path(cwd) == Path.cwd()
     command = ["git", "apply", str(diff)] if is_here else ["git", "-C", cwd, "apply", str(diff.resolve())]
-    return [f"To apply     {shell_line(command)}"]
+    return [_pointer("To apply", shell_line(command))]
 
 
 def _next_command(document: Document) -> list[str]:
     if planned(document) and (measure := sentences.verify_command(document)):
-        return [f"To measure   {measure}"]
+        return [_pointer("To measure", measure)]
     if saw_no_step(document) or not (planned(document) or not is_complete(document)):
         return []
-    return [f"Then         {command}"] if (command := run_command(document)) else []
+    return [_pointer("Then", command)] if (command := run_command(document)) else []
 
 
 def _places(document: Document, out: Path) -> list[str]:
     """The page, and what shows it in TensorBoard."""
-    report = f"Report       {out / 'report.html'}"
+    report = _pointer("Report", str(out / "report.html"))
     if saw_no_step(document):
         return [report]
     python = python_of(document)
     tensorboard = ["tensorboard"] if python == PYTHON else [python, "-m", "tensorboard.main"]
-    return [report, f"TensorBoard  {shell_line([*tensorboard, '--logdir', str(out)])} · {TAB_URL}"]
+    return [
+        report,
+        _pointer("TensorBoard", f"{shell_line([*tensorboard, '--logdir', str(out)])} · {TAB_URL}"),
+    ]
+
+
+def _pointer(label: str, where: str) -> str:
+    return f"{padded(say(label), 13)}{where}"

@@ -11,6 +11,7 @@ from diagnose.document.model import Document, Written
 from diagnose.document.queries import PYTHON
 from diagnose.document.stored import REPORT, to_json, write_text
 from diagnose.report import brief
+from diagnose.report.languages.pages import html_spoken, markdown_spoken
 from diagnose.report.markdown import markdown
 from diagnose.report.page import page
 from diagnose.report.tensorboard import write_tensorboard
@@ -27,8 +28,8 @@ def write_reports(document: Document, picture: dict[str, Any], source: Source, o
     write_text(to_json(document, indent=1), out / REPORT)
     write_text(to_json(brief.brief(document), indent=1), out / brief.JSON_FILE)
     write_text(brief.markdown(document), out / brief.MARKDOWN_FILE)
-    write_text(markdown(document), out / "report.md")
-    write_text(page(document, picture), out / "report.html")
+    write_text(markdown_spoken(markdown(document)), out / "report.md")
+    write_text(html_spoken(page(document, picture)), out / "report.html")
     write_tensorboard(document, picture, source, out)
 
 

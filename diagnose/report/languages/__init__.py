@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 ENGLISH = "en"
-LANGUAGES = (ENGLISH, "zh")
+TAGS = {ENGLISH: "en", "zh": "zh-CN"}  # as HTML names them
+LANGUAGES = tuple(TAGS)
 
 _spoken = [ENGLISH]
 

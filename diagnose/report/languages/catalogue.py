@@ -1,7 +1,7 @@
 """Finished English texts in another language.
 
-The catalogue holds texts and templates: `saves {span} a step`. A finished text is looked up; else the template
-with the most letters that fits it gives its translation, and its values are translated by the same catalogue.
+The catalogue holds texts and templates: `saves {span} a step`. A finished text is looked up; else the
+template with the most letters that fits it gives its translation, and its values are translated likewise.
 Several sentences are taken apart, and so is what `glue` joins: `{one}; {other}`.
 """
 
@@ -21,6 +21,7 @@ FIELD = re.compile(r"\{(\w+)\}")
 CODE = re.compile(r"`[^`]*`|⟦\d+⟧")
 LEAST_LETTERS = 4  # of a template; what has fewer is glue
 _SENTENCE_END = re.compile(r"(?<=[.!?:]) +(?=[^\sa-z(&=·–<>≥≤+×→])")
+_BORDER = re.compile(r"(?<=[A-Za-z0-9%])(?=[\u4e00-\u9fff])")  # between letters and Chinese
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _UNITS = {"ms", "us", "bytes", "KiB", "MiB", "GiB", "TiB", "FLOP", "Gbit", "GB", "MB", "kB", "TFLOP", "GFLOP"}
 _VALUE = r"((?:(?![.!?] [A-Z`]).)+?)"  # never more than a sentence
@@ -63,7 +64,7 @@ class Catalogue:
     def translated(self, text: str) -> str:
         """The text in this language; in English where it is not known."""
         known = self._known(" ".join(text.split()))
-        return text if known is None else known
+        return text if known is None else _BORDER.sub(" ", known)
 
     def knows(self, text: str) -> bool:
         """Whether there is nothing to translate, or all of it is."""

@@ -9,7 +9,8 @@ import html
 import re
 from collections.abc import Callable
 
-from diagnose.report.languages import is_english, say
+from diagnose.report.languages import TAGS, is_english, say
+from diagnose.report.languages import spoken as spoken_language
 
 _Say = Callable[[str], str]
 _FENCE = "```"
@@ -51,9 +52,7 @@ def _line(line: str, spoken: _Say) -> str:
 def _text(text: str, spoken: _Say) -> str:
     """A text with what is bold in it, which is a sentence of its own."""
     pieces = _LABEL.split(text)
-    return "".join(
-        piece if piece == "**" else _without_links(piece, spoken) for piece in pieces
-    )
+    return "".join(piece if piece == "**" else _without_links(piece, spoken) for piece in pieces)
 
 
 def _without_links(text: str, spoken: _Say) -> str:
@@ -73,14 +72,16 @@ def _around(text: str, spoken: _Say) -> str:
     if not core:
         return text
     start = text.index(core)
-    return text[:start] + spoken(core) + text[start + len(core) :]
+    plain = html.unescape(core)
+    told = spoken(plain)
+    return text[:start] + (core if told == plain else told) + text[start + len(core) :]
 
 
 def html_spoken(page: str, spoken: _Say = say) -> str:
     """A page of HTML in the language that is spoken; scripts, styles, code and drawings stay."""
     if is_english() and spoken is say:
         return page
-    parts = _ASIDE.split(page)
+    parts = _ASIDE.split(page.replace('<html lang="en">', f'<html lang="{TAGS[spoken_language()]}">', 1))
     # each match is followed by the name of its tag, which belongs to no text
     texts = [part for number, part in enumerate(parts) if number % 3 != 2]
     return "".join(part if number % 2 else _html(part, spoken) for number, part in enumerate(texts))
@@ -107,10 +108,7 @@ def _told(text: str, codes: dict[str, str], spoken: _Say) -> str:
         return text
     plain = html.unescape(text)
     told = _around(plain, spoken)
-    if told == plain:
-        escaped = text
-    else:
-        escaped = html.escape(told, quote=False)
+    escaped = text if told == plain else html.escape(told, quote=False)
     for code, shown in codes.items():
         escaped = escaped.replace(html.escape(code, quote=False), shown).replace(code, shown)
     return escaped
