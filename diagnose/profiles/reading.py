@@ -79,20 +79,11 @@ def read_profile(path: Path, memory_limit: int | None = None) -> Profile | Count
     """What the file's module makes of it. Raises UsageError for a file too large, TraceUnreadable for one
     that is damaged.
     """
-    import psutil
-
     from diagnose.profiles.marshalled import Malformed
+    from diagnose.trace.memory import limit_for
 
-    limit = memory_limit or psutil.virtual_memory().available // 2
     try:
-        size = path.stat().st_size
-        if size * _GROWS > limit:
-            raise UsageError(
-                f"{path} may take more memory than it is allowed to",
-                saw=f"{size / 1e6:,.0f} MB, which can become {size * _GROWS / 1e9:,.1f} GB; allowed are "
-                f"{limit / 1e9:,.1f} GB",
-                do="allow more with --memory-limit, or record for a shorter time",
-            )
+        limit_for(path, _GROWS, memory_limit, "record for a shorter time")
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read", saw=str(error)) from error

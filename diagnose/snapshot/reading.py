@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 import psutil
 
-from diagnose.errors import TraceUnreadable, UsageError
+from diagnose.errors import TraceUnreadable
+from diagnose.trace.memory import limit_for
 
 _GROWS = 40  # times the file: what its objects take in Python, at most (measured: 15 to 25)
 _DO = "dump it again: torch.cuda.memory._record_memory_history(), then _dump_snapshot('snapshot.pickle')"
@@ -75,15 +76,7 @@ def read_snapshot(path: Path, memory_limit: int | None = None) -> Snapshot:
     """Raises UsageError for a file that would take more than ``memory_limit`` bytes (half of what is free, if
     None), TraceUnreadable for one that is no snapshot or damaged.
     """
-    limit = memory_limit or psutil.virtual_memory().available // 2
-    size = path.stat().st_size
-    if size * _GROWS > limit:
-        raise UsageError(
-            f"{path} may take more memory than it is allowed to",
-            saw=f"{size / 1e6:,.0f} MB, which can become {size * _GROWS / 1e9:,.1f} GB; allowed are "
-            f"{limit / 1e9:,.1f} GB",
-            do="allow more with --memory-limit, or record less: _record_memory_history(max_entries=100000)",
-        )
+    limit = limit_for(path, _GROWS, memory_limit, "record less: _record_memory_history(max_entries=100000)")
     try:
         with path.open("rb") as file, _at_most(limit):
             found = _Plain(file).load()

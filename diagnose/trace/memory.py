@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
-from diagnose.errors import TraceUnreadable
+from diagnose.errors import TraceUnreadable, UsageError
 from diagnose.trace.content import Content
 
 # Sorting the columns, the tables and the analysis took 3.2 bytes at their peak for each
@@ -44,3 +45,22 @@ class Memory:
 
             self._limit = psutil.virtual_memory().available // 2
         return needed <= self._limit
+
+
+def limit_for(path: Path, grows: int, limit: int | None, less: str) -> int:
+    """How many bytes reading a file at once may take: ``limit``, half of what is free without one. ``grows``:
+    how many times the file it takes at most; ``less``: how to record less. Raises OSError, UsageError for a
+    file that is too large.
+    """
+    import psutil
+
+    allowed = int(limit or psutil.virtual_memory().available // 2)
+    size = path.stat().st_size
+    if size * grows > allowed:
+        raise UsageError(
+            f"{path} may take more memory than it is allowed to",
+            saw=f"{size / 1e6:,.0f} MB, which can become {size * grows / 1e9:,.1f} GB; allowed are "
+            f"{allowed / 1e9:,.1f} GB",
+            do=f"allow more with --memory-limit, or {less}",
+        )
+    return allowed
