@@ -196,6 +196,12 @@ _ALL = (
         where=Where.FILE,
     ),
     Fix(
+        "onnxruntime",
+        what="Serve models exported to ONNX by ONNX Runtime, on processors (with onnxruntime, onnxscript)",
+        child="serving:OnnxRuntime",
+        by_hand=f"it changes where the model is built: {SEE}",
+    ),
+    Fix(
         "own_profiler_off",
         what="Let the script's own profilers record nothing",
         child="debugging:OwnProfilerOff",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from glob import glob
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from diagnose.verify.candidates import Candidate
 
 _ALLOCATORS = ("jemalloc", "tcmalloc")
 _OPENMP_LIBRARIES = ("iomp5", "omp")
+_ONNX = ("onnxruntime", "onnxscript")  # torch exports with the second
 _NODES = "/sys/devices/system/node/node[0-9]*/cpulist"
 
 
@@ -23,12 +25,14 @@ def ways_to_serve(facts: Mapping[str, Any], allowed: Collection[str]) -> list[Ca
     """Other forms of models that only answer, on processors: all change the last digits."""
     if "numerics" not in allowed or _uses_gpu(facts):
         return []
+    exported = [_candidate("onnxruntime", "numerics")] if all(map(find_spec, _ONNX)) else []
     return [
         _candidate("quantize", "numerics"),
         _candidate("autocast", "numerics", dtype="bfloat16"),
         _candidate("compile", "numerics"),
         _candidate("compile", "numerics", mode="max-autotune"),
         _candidate("torchscript", "numerics"),
+        *exported,
     ]
 
 

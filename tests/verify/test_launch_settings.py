@@ -70,7 +70,14 @@ def test_one_of_several_nodes(libraries: Path) -> None:
     assert titles(FACTS | {"cpu_core_count": 3}) == OPENMP  # bound to one already
 
 
-def test_other_forms_of_a_model_are_tried_where_digits_may_change() -> None:
+def test_onnx_runtime_is_tried_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for there, last in ((("onnxruntime", "onnxscript"), "onnxruntime"), (("onnxruntime",), "torchscript")):
+        monkeypatch.setattr(settings, "find_spec", lambda name, there=there: name if name in there else None)
+        assert settings.ways_to_serve(FACTS, ("numerics",))[-1].title == last
+
+
+def test_other_forms_of_a_model_are_tried_where_digits_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "find_spec", lambda name: None)
     assert settings.ways_to_serve(FACTS, ()) == []
     assert settings.ways_to_serve(FACTS | {"accelerator": {"initialized": True}}, ("numerics",)) == []
     found = settings.ways_to_serve(FACTS, ("numerics",))

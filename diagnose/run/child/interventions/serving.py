@@ -119,5 +119,37 @@ class TorchScript(OtherForm):
         return answers
 
 
+class OnnxRuntime(OtherForm):
+    """Exported to ONNX, and answered by ONNX Runtime on processors."""
+
+    tolerance = 0.01
+
+    def make(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+        import onnxruntime
+
+        if kwargs or not all(isinstance(one, torch.Tensor) and one.device.type == "cpu" for one in args):
+            raise ValueError("it is not called with tensors of processors alone, by position")
+        output = module(*args)
+        if not isinstance(output, torch.Tensor):
+            raise ValueError("its output is no single tensor")
+        program = torch.onnx.export(module, args, dynamo=True, verbose=False)
+        if program is None:
+            raise ValueError("torch.onnx made nothing of it")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        session = onnxruntime.InferenceSession(
+            program.model_proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        names = [given.name for given in session.get_inputs()]
+        if len(names) != len(args):
+            raise ValueError("the exported model takes other inputs")
+
+        def answers(*tensors: torch.Tensor) -> torch.Tensor:
+            given = {name: tensor.detach().numpy() for name, tensor in zip(names, tensors, strict=True)}
+            return torch.from_numpy(session.run(None, given)[0])
+
+        return answers
+
+
 def _shapes(value: Any) -> list[tuple[Any, ...]]:
     return [(tuple(tensor.shape), tensor.dtype, tensor.device) for tensor in tensors_in(value)]
