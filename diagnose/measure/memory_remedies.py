@@ -42,7 +42,9 @@ def remedies(look: MemoryLook, device: str) -> list[Remedy]:
     """Those that free at least `LEAST` of the peak, what frees most first; none of memory that ran out, of
     which no step was seen.
     """
-    spans = [] if look.ran_out else list(look.spans(device))
+    if look.ran_out:
+        return []
+    spans = list(look.spans(device))
     now = _peak(spans)
     found = [*_checkpoints(spans), *_optimizer(spans), *_gradients(spans), *_half(spans)]
     worth = [remedy for remedy in found if now - remedy.peak_bytes >= LEAST * now]

@@ -126,3 +126,9 @@ def test_autocast() -> None:
 def test_nothing_is_offered_that_frees_little() -> None:
     _, found = seen(batch=8, fused=True, zero_first=True)
     assert set(found) == {"eight_bits"}
+
+
+def test_of_memory_that_ran_out_nothing_can_be_replayed() -> None:
+    look = _look(batch=256)
+    look.ran_out = True
+    assert remedies(look, "cpu") == []
