@@ -134,7 +134,7 @@ def test_waits_for_batches_and_garbage_are_counted(watching: Watching) -> None:
     before = dataloader._BaseDataLoaderIter.__next__
     watching.watch.begin()
     for _ in DataLoader(Slow(torch.zeros(100, 1)), batch_size=1):
-        gc.collect()
+        gc.collect(0)  # all of them take half a second among the objects of a long test run
         watching.watch.tick(time.perf_counter_ns())
     log = watching.log()
     assert dataloader._BaseDataLoaderIter.__next__ is before
