@@ -42,15 +42,20 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> int:
     """Say it on stdout."""
+    if options.snapshot is None:
+        raise UsageError("memory needs a snapshot", do=_USAGE)
+    if not options.snapshot.is_file():
+        raise UsageError(f"there is no file {options.snapshot}", do=_USAGE)
+    return tell_snapshot(options.snapshot, options)
+
+
+def tell_snapshot(path: Path, options: argparse.Namespace) -> int:
+    """Also of a snapshot that is named as a target."""
     from diagnose.document.stored import to_json
     from diagnose.report.snapshot import snapshot_page
     from diagnose.snapshot.reading import read_snapshot
     from diagnose.snapshot.summary import summary
 
-    if options.snapshot is None:
-        raise UsageError("memory needs a snapshot", do=_USAGE)
-    if not options.snapshot.is_file():
-        raise UsageError(f"there is no file {options.snapshot}", do=_USAGE)
-    found = summary(read_snapshot(options.snapshot, options.memory_limit), options.snapshot.name)
+    found = summary(read_snapshot(path, options.memory_limit), path.name)
     print(to_json(found) if options.json else snapshot_page(found), flush=True)
     return EXIT_OK

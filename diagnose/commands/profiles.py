@@ -20,7 +20,7 @@ def report_profile(options: argparse.Namespace) -> int:
     from diagnose.report.counters import counters_page, print_counters
     from diagnose.report.profile import print_profile, profile_page
 
-    _refuse_what_needs_findings(options)
+    refuse_what_needs_findings(options)
     found = read_summary(Path(options.target), options.memory_limit)
     console = stderr_console(quiet=options.quiet)
     with out_folder(options.out) as out, writing(out):
@@ -36,7 +36,8 @@ def report_profile(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _refuse_what_needs_findings(options: argparse.Namespace) -> None:
+def refuse_what_needs_findings(options: argparse.Namespace) -> None:
+    """Raises UsageError for options that nothing but the report of a trace can serve."""
     given = [flag for name, flag in _NO_FINDINGS.items() if getattr(options, name, None)]
     if options.format not in ("text", "json"):
         given.append(f"--format {options.format}")

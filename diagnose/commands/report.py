@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 from diagnose import __version__
+from diagnose.commands.memory import tell_snapshot
 from diagnose.commands.options import (
     Parser,
     add_out_option,
@@ -18,7 +19,7 @@ from diagnose.commands.options import (
     positive_number,
 )
 from diagnose.commands.outputs import failed, fresh_folder, open_output, out_folder, report_into
-from diagnose.commands.profiles import report_profile
+from diagnose.commands.profiles import refuse_what_needs_findings, report_profile
 from diagnose.commands.record import RECORDING, record
 from diagnose.commands.table import COMMANDS
 from diagnose.commands.targets import Kind, kind_of, traces_in
@@ -142,6 +143,9 @@ def run(options: argparse.Namespace) -> int:
         return report_together(options)
     if kind == "profile":
         return report_profile(options)
+    if kind == "snapshot":
+        refuse_what_needs_findings(options)
+        return tell_snapshot(Path(options.target), options)
     if kind == "traces":
         return _analyse_folder(options)
     source = options.target if is_url(options.target) else Path(options.target)

@@ -1,4 +1,6 @@
-"""What a target is: a script, a trace, a folder of traces, a run folder, or another profiler's recording."""
+"""What a target is: a script, a trace, a folder of traces, a run folder, another profiler's recording, or a
+snapshot of memory.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ from typing import Literal
 from diagnose.errors import UsageError
 from diagnose.profiles.reading import profile_format
 from diagnose.trace.formats import TRACE_SUFFIXES, XPLANE
-from diagnose.trace.other_files import SHELL_SCRIPT, START_BYTES, OtherFile, by_bytes, by_name
+from diagnose.trace.other_files import SHELL_SCRIPT, SNAPSHOT, START_BYTES, OtherFile, by_bytes, by_name
 from diagnose.trace.source import is_url
 
-Kind = Literal["module", "script", "run", "trace", "traces", "profile"]
+Kind = Literal["module", "script", "run", "trace", "traces", "profile", "snapshot"]
 SCRIPT_SUFFIXES = (".py", ".pyw", ".pyc", ".pyz")
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # by gzip or zstd
 _OTHER_LANGUAGES = {
@@ -130,6 +132,8 @@ def _kind_of_file(path: Path, target: str) -> Kind:
     if profile_format(start):
         return "profile"
     foreign = by_bytes(start)
+    if foreign is SNAPSHOT:
+        return "snapshot"
     if foreign and not _is_runnable_archive(path):
         raise _refusal(target, foreign, f"it starts with {start[:16]!r}")
     interpreter = _interpreter(start)

@@ -6,6 +6,7 @@ import os
 
 from diagnose.document.text import code, seconds, share, size
 from diagnose.report.blocks import table
+from diagnose.snapshot.idle import SERVES, Idle
 from diagnose.snapshot.stacks import TITLES
 from diagnose.snapshot.summary import DeviceMemory, Failure, Growing, Holder, Summary, advice
 
@@ -42,6 +43,7 @@ def _device(memory: DeviceMemory) -> list[str]:
             right=("Size", "Tensors"),
         ),
         *_growing(memory.growing, start),
+        *_idle(memory.idle_by_size),
         *_advised(advice(memory), start),
     ]
 
@@ -84,6 +86,34 @@ def _growing(lines: list[Growing], start: str) -> list[str]:
         for line in lines
     ]
     return ["### What grows", table(heads, rows, right=heads[1:])] if rows else []
+
+
+def _idle(by_size: list[Idle]) -> list[str]:
+    heads = (
+        "Serves tensors",
+        "Reserved",
+        "Idle between tensors",
+        "Pieces",
+        "Largest piece",
+        "Without a tensor",
+    )
+    rows = [
+        (
+            SERVES[idle.serves],
+            size(idle.reserved),
+            size(idle.pieces_bytes),
+            f"{idle.pieces:,}",
+            size(idle.largest),
+            size(idle.whole_bytes),
+        )
+        for idle in by_size
+    ]
+    note = (
+        "At the end of the recording. A piece between tensors serves only what fits into it. Segments "
+        "without a tensor are given back before memory runs out. `torch.cuda.empty_cache()` does so at "
+        "once, which helps other programs on the GPU, and not this one."
+    )
+    return ["### What lies idle", table(heads, rows, right=heads[1:]), note] if rows else []
 
 
 def _advised(advised: list[str], start: str) -> list[str]:

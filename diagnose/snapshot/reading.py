@@ -42,6 +42,7 @@ class Segment(msgspec.Struct):
     address: int = 0
     device: int = 0
     segment_type: str = ""
+    is_expandable: bool = False
 
 
 class Event(msgspec.Struct):

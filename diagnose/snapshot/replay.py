@@ -46,22 +46,13 @@ class OutOfMemory:
 
 
 class Replay:
-    """Of one device. ``free_sizes``: of the pieces of its segments at the end that are not in use, bytes."""
+    """Of one device. ``segments``: what its allocator has at the end."""
 
     def __init__(self, snapshot: Snapshot, device: int) -> None:
         self._stacks = Stacks()
         traces = snapshot.device_traces
         self.events: list[Event] = traces[device] if device < len(traces) else []
-        self._segments = [segment for segment in snapshot.segments if segment.device == device]
-        self.free_sizes = sorted(
-            (
-                block.size
-                for segment in self._segments
-                for block in segment.blocks
-                if block.state == "inactive"
-            ),
-            reverse=True,
-        )
+        self.segments = [segment for segment in snapshot.segments if segment.device == device]
 
     @cached_property
     def allocations(self) -> list[Allocation]:
@@ -83,7 +74,7 @@ class Replay:
 
     def _blocks(self) -> Iterator[tuple[int, Block]]:
         """Those in use at the end, by their addresses."""
-        for segment in self._segments:
+        for segment in self.segments:
             address = segment.address
             for block in segment.blocks:
                 if block.state.startswith("active"):
@@ -114,7 +105,7 @@ class Replay:
             [event.size * ((event.action in _MAPPED) - (event.action in _UNMAPPED)) for event in self.events],
             np.int64,
         )
-        at_end = sum(segment.total_size for segment in self._segments)
+        at_end = sum(segment.total_size for segment in self.segments)
         later = np.concatenate([np.cumsum(change[::-1])[::-1], [0]]) if len(change) else np.zeros(1, np.int64)
         return at_end - later
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import msgspec
 import numpy as np
 
-from diagnose.snapshot.reading import Snapshot
+from diagnose.snapshot.idle import Idle, idle_by_size
+from diagnose.snapshot.reading import Segment, Snapshot
 from diagnose.snapshot.replay import Allocation, Replay, devices
 from diagnose.snapshot.stacks import TITLES, Origin
 
@@ -60,7 +61,8 @@ class Failure(msgspec.Struct):
 
 class DeviceMemory(msgspec.Struct):
     """``allocated``, ``reserved``: at the peak. ``peak_s``: seconds from the first event; None where not
-    known. ``idle``: reserved at the end and not in use, ``largest_idle``: the largest piece of that.
+    known. ``idle``: reserved at the end and not in use, ``largest_idle``: the largest piece of that,
+    ``idle_by_size``: where it lies.
     """
 
     device: int
@@ -74,6 +76,7 @@ class DeviceMemory(msgspec.Struct):
     growing: list[Growing]
     idle: int
     largest_idle: int
+    idle_by_size: list[Idle]
     out_of_memory: Failure | None
 
 
@@ -93,6 +96,7 @@ def summary(snapshot: Snapshot, file: str) -> Summary:
 def _of_device(replay: Replay, device: int) -> DeviceMemory:
     allocated, reserved = int(replay.curve[replay.peak + 1]), int(replay.reserved[replay.peak + 1])
     reserved = max(reserved, allocated)
+    idle = idle_by_size(replay.segments)
     return DeviceMemory(
         device,
         allocated,
@@ -103,10 +107,16 @@ def _of_device(replay: Replay, device: int) -> DeviceMemory:
         _ledger(replay.at_peak, reserved),
         _holders(replay.at_peak),
         _growing(replay, allocated),
-        sum(replay.free_sizes),
-        max(replay.free_sizes, default=0),
+        sum(of_size.pieces_bytes + of_size.whole_bytes for of_size in idle),
+        _largest_idle(replay.segments),
+        idle,
         _failure(replay),
     )
+
+
+def _largest_idle(segments: Iterable[Segment]) -> int:
+    blocks = (block for segment in segments for block in segment.blocks)
+    return max((block.size for block in blocks if block.state == "inactive"), default=0)
 
 
 def _ledger(live: Iterable[Allocation], reserved: int) -> list[Row]:
@@ -166,13 +176,20 @@ def advice(memory: DeviceMemory) -> list[str]:
     """What to do, by what fills it, the most first. No bytes are promised that were not counted."""
     found = [(row.share, _FOR_PARTS[row.row]) for row in memory.ledger if row.row in _FOR_PARTS]
     found = [(share, text) for share, text in found if share >= _MUCH]
-    failed, idle = memory.out_of_memory, memory.reserved - memory.allocated
-    if failed.idle >= failed.wanted if failed else idle >= _IDLE_AT_LEAST * memory.reserved:
-        found.append(((failed.idle if failed else idle) / memory.reserved, _FOR_PIECES))
+    if (pieces := _pieces(memory)) and not any(idle.serves == "any" for idle in memory.idle_by_size):
+        found.append((pieces / memory.reserved, _FOR_PIECES))
     for growing in memory.growing[:1]:
         grown = growing.quarters[-1] - growing.quarters[0]
         found.append((grown / memory.reserved, f"{growing.file}:{growing.line} {_FOR_GROWTH}"))
     return [text for _, text in sorted(found, reverse=True)]
+
+
+def _pieces(memory: DeviceMemory) -> int:
+    """Bytes between tensors that would help, were they joined; 0 where they are not worth a word."""
+    failed, pieces = memory.out_of_memory, sum(idle.pieces_bytes for idle in memory.idle_by_size)
+    if failed:
+        return failed.idle if failed.idle >= failed.wanted else 0
+    return pieces if pieces >= _IDLE_AT_LEAST * memory.reserved else 0
 
 
 _FOR_PARTS = {
@@ -183,7 +200,7 @@ _FOR_PARTS = {
     "backward.",
 }
 _FOR_PIECES = (
-    "Reserved memory lies idle in pieces: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets them be "
-    "joined."
+    "Reserved memory lies idle in pieces: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, set before the "
+    "script starts, lets them be joined."
 )
 _FOR_GROWTH = "makes what stays: keep no tensors over steps, or `.detach()`, `.item()` or move them first."

@@ -41,6 +41,7 @@ class OtherFile(NamedTuple):
 
 
 SHELL_SCRIPT = OtherFile("a shell script", _STARTS, b"", (".sh", ".bash", ".zsh", ".slurm", ".sbatch"))
+SNAPSHOT = OtherFile("a snapshot of a GPU's memory", _OWN_REPORT, rb"\x80[\x02-\x05](?s:.{0,64}?)segments")
 
 # The first that fits is the one.
 OTHER_FILES = (
@@ -71,11 +72,7 @@ OTHER_FILES = (
         (".pt", ".pth", ".ckpt"),
     ),
     OtherFile("a checkpoint of torch.save", _LOADS, rb"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19\."),
-    OtherFile(
-        "a snapshot of a GPU's memory",
-        "Its own command reads it: python -m diagnose memory SNAPSHOT",
-        rb"\x80[\x02-\x05](?s:.{0,64}?)segments",
-    ),
+    SNAPSHOT,
     OtherFile("a Python pickle", _LOADS, rb"\x80[\x02-\x05]", (".pkl", ".pickle")),
     OtherFile("an HDF5 file", _LOADS, rb"\x89HDF", (".h5", ".hdf5")),
     OtherFile("a numpy array", _LOADS, rb"\x93NUMPY", (".npy", ".npz")),

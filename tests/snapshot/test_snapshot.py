@@ -248,8 +248,70 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -
         read_snapshot(path, memory_limit=10_000)
 
 
-def test_as_a_target_it_is_told_which_command_reads_it(
+def test_as_a_target_it_is_read_like_by_its_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main([str(written(tmp_path, snapshot()))]) == 2
-    assert "python -m diagnose memory SNAPSHOT" in capsys.readouterr().err
+    path = written(tmp_path, snapshot())
+    assert cli.main(["memory", str(path)]) == 0
+    by_command = capsys.readouterr().out
+    assert cli.main([str(path)]) == 0
+    assert capsys.readouterr().out == by_command
+    assert cli.main([str(path), "--fail-on", "high"]) == 2
+    assert "--fail-on" in capsys.readouterr().err
+
+
+# ---- what lies idle
+
+MIB = 1024 * KIB
+
+
+def segment(address: int, *kib: int, kind: str = "large", expandable: bool = False) -> dict[str, Any]:
+    """Blocks one behind the other; those of a negative size are in no tensor."""
+    blocks, at = [], address
+    for size in kib:
+        blocks.append(block(at, abs(size), "active_allocated" if size > 0 else "inactive"))
+        at += abs(size) * KIB
+    total = sum(abs(size) for size in kib) * KIB
+    return {
+        "address": address,
+        "total_size": total,
+        "segment_type": kind,
+        "is_expandable": expandable,
+        "blocks": blocks,
+    }
+
+
+def test_what_lies_idle_is_told_by_the_sizes_that_it_serves(tmp_path: Path) -> None:
+    # small: 2 MiB, of them 0.5 and 1 idle beside 0.5 in use. Segments of 20 MiB: one whole, one with pieces of
+    # 4 and 6. Larger: 40 MiB with a piece of 24.
+    segments = [
+        segment(1 << 30, -512, 512, -1024, kind="small"),
+        segment(2 << 30, -20 * KIB),
+        segment(3 << 30, 10 * KIB, -4 * KIB, -6 * KIB),
+        segment(4 << 30, 16 * KIB, -24 * KIB),
+    ]
+    memory = told(tmp_path, {"segments": segments})
+    assert [
+        (idle.serves, idle.reserved, idle.pieces, idle.pieces_bytes, idle.largest, idle.whole_bytes)
+        for idle in memory.idle_by_size
+    ] == [
+        ("large", 40 * MIB, 1, 24 * MIB, 24 * MIB, 0),
+        ("middle", 40 * MIB, 2, 10 * MIB, 6 * MIB, 20 * MIB),
+        ("small", 2 * MIB, 2, 1.5 * MIB, 1 * MIB, 0),
+    ]
+    assert sum(idle.pieces_bytes + idle.whole_bytes for idle in memory.idle_by_size) == memory.idle
+
+
+def test_expandable_segments_are_not_advised_where_they_are_on(tmp_path: Path) -> None:
+    pieces = [segment(1 << 30, 8 * KIB, -30 * KIB)]
+    assert any("expandable_segments" in text for text in advice(told(tmp_path, {"segments": pieces})))
+    pieces[0]["is_expandable"] = True
+    memory = told(tmp_path, {"segments": pieces})
+    assert memory.idle_by_size[0].serves == "any"
+    assert not any("expandable_segments" in text for text in advice(memory))
+
+
+def test_segments_without_a_tensor_are_no_fragmentation(tmp_path: Path) -> None:
+    # 30 of 38 MiB idle, but in a segment of their own: empty_cache() gives it back, nothing is to be joined
+    memory = told(tmp_path, {"segments": [segment(1 << 30, 8 * KIB), segment(2 << 30, -30 * KIB)]})
+    assert not any("expandable_segments" in text for text in advice(memory))
