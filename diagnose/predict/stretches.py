@@ -121,7 +121,7 @@ class _Joins:
             for a, delay_a, b, delay_b in edges:
                 first, second = times[a] + delay_a, times[b] + delay_b
                 times.append(second if second > first else first)
-        found = np.array(times[self._count :]).reshape(rounds, self._count)
+        found = np.fromiter(times, float, len(times)).reshape(-1, self._count)[1:]
         return np.asarray(found[:, self._place] + after)
 
 
