@@ -105,6 +105,7 @@ class _Joins:
         back -= np.arange(self._count)
         back[0, self._second] = -1
         self._back: list[list[int]] = back.tolist()
+        self._carried: list[int] = np.unique(self._place[edges.source[edges.carried]]).tolist()
 
     def times(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> np.ndarray:
         """As `Clockwork.times`."""
@@ -117,12 +118,26 @@ class _Joins:
         before = np.full(self._count, NEVER)
         before[self._places] = before_ns[self._joins]
         times: list[float] = before.tolist()
-        for _ in range(rounds):
+        whole = not (delays % 1).any()
+        while len(times) <= rounds * self._count and not (whole and self._is_steady(times)):
             for a, delay_a, b, delay_b in edges:
                 first, second = times[a] + delay_a, times[b] + delay_b
                 times.append(second if second > first else first)
         found = np.fromiter(times, float, len(times)).reshape(-1, self._count)[1:]
+        if len(found) < rounds:
+            length_ns = (found[-1] - found[-2])[self._carried[0]]
+            later = np.arange(1, rounds - len(found) + 1)[:, None]
+            found = np.append(found, found[-1] + later * length_ns, axis=0)
         return np.asarray(found[:, self._place] + after)
+
+    def _is_steady(self, times: list[float]) -> bool:
+        """Whether two rounds are over and the ends of all lanes moved on by the same: then everything will in
+        every round to come.
+        """
+        if len(times) < 3 * self._count:
+            return False
+        now, before = -self._count, -2 * self._count
+        return len({times[now + end] - times[before + end] for end in self._carried}) == 1
 
 
 class _Stretches:
