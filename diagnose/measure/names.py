@@ -132,7 +132,7 @@ def _levels(view: Selection) -> list[Level]:
     def by(kind: Kind) -> Callable[[int], Name]:
         return lambda number: Name(kind, _text(kind, str(view.name.categories[number])))
 
-    is_call = np.isin(view.kind, ("runtime", "overhead"))
+    is_call = view.kind.isin(("runtime", "overhead"))
     annotation = named(is_range)
     module, module_name = _classes(view, named(is_module))
     own_annotation = named(is_range & ~view.name_matches(_WRAPPER))

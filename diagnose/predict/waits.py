@@ -150,4 +150,3 @@ def _recorded_streams(view: Selection, lanes: DeviceLanes) -> dict[int, int]:
         recorded["call"].tolist(), zip(recorded["device"].tolist(), stream.tolist(), strict=True), strict=True
     )
     return {call: numbers[where] for call, where in known if where in numbers}
-

@@ -33,7 +33,7 @@ def dispatched_work(view: Selection, rows: Rows) -> Intervals:
     )
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=2**16)  # a large recording has thousands, and many selectors ask
 def input_shapes(text: str) -> list[Any]:
     """An operator's input shapes from their JSON text: a list of ints each,
     of a list of tensors a list of those.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.convolutions import CONVOLUTION_OP
 from diagnose.measure.areas.kernels import MATMUL_OP, kernels_of, on_gpu
+from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.kernel_names import (
     CONVOLUTION_KERNEL,
     FLOAT32_INPUTS,
@@ -147,14 +146,7 @@ def _has_unaligned_dimension(shapes: str) -> bool:
 
     How many rows there are (m) does not matter for row-major data.
     """
-    try:
-        matrices = [
-            shape
-            for shape in json.loads(shapes)
-            if len(shape) >= 2 and all(isinstance(side, int) for side in shape)
-        ]
-    except (ValueError, TypeError):
-        return False
+    matrices = [shape for one in input_shapes(shapes) if len(shape := shape_of(one)) >= 2]
     if len(matrices) < 2:
         return False
     inner, last = matrices[-1][-2:]
