@@ -38,9 +38,10 @@ class Clockwork:
         if rounds > 1 and self._stretches.pay:
             return self._stretches.times(delays, before_ns, rounds)
         # Whole numbers add up to the same in any order; a fraction is added where it comes.
-        fraction = (delays % 1 != 0)[self._slots[0]]
-        joins = _Joins(self._edges, self._slots, fraction) if fraction.any() else self._joins
-        return joins.times(delays, before_ns, rounds)
+        fraction = np.rint(delays) != delays
+        if not fraction.any():
+            return self._joins.times(delays, before_ns, rounds, repeats=True)
+        return _Joins(self._edges, self._slots, fraction[self._slots[0]]).times(delays, before_ns, rounds)
 
     @cached_property
     def _joins(self) -> _Joins:
@@ -107,8 +108,12 @@ class _Joins:
         self._back: list[list[int]] = back.tolist()
         self._carried: list[int] = np.unique(self._place[edges.source[edges.carried]]).tolist()
 
-    def times(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> np.ndarray:
-        """As `Clockwork.times`."""
+    def times(
+        self, delays: np.ndarray, before_ns: np.ndarray, rounds: int, repeats: bool = False
+    ) -> np.ndarray:
+        """As `Clockwork.times`. ``repeats``: rounds that only repeat the one before need not be gone through,
+        which sums of whole numbers do to the last digit.
+        """
         after = np.append(delays, 0.0)[self._single]  # the join that leads to each node, ns
         for leap in self._leaps:
             after = after + after[leap]
@@ -118,8 +123,7 @@ class _Joins:
         before = np.full(self._count, NEVER)
         before[self._places] = before_ns[self._joins]
         times: list[float] = before.tolist()
-        whole = not (delays % 1).any()
-        while len(times) <= rounds * self._count and not (whole and self._is_steady(times)):
+        while len(times) <= rounds * self._count and not (repeats and self._is_steady(times)):
             for a, delay_a, b, delay_b in edges:
                 first, second = times[a] + delay_a, times[b] + delay_b
                 times.append(second if second > first else first)
