@@ -14,6 +14,7 @@ import numpy as np
 from diagnose.measure.first_calls import COPY_CALL, first_calls
 from diagnose.measure.queued import late_starts
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View
+from diagnose.trace.columns import among
 from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 from diagnose.trace.quirks import XLA_COMPILATION
 
@@ -193,7 +194,7 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
     def of(test: np.ndarray) -> Intervals:
         return intersect(idle, view.host_intervals(np.flatnonzero(test & dispatching)))
 
-    work = of(view.kind.isin(("op", "runtime")))
+    work = of(among(view.kind, ("op", "runtime")))
     sync_calls = np.flatnonzero(is_sync_call(view) & dispatching)
     return {
         "input_wait": of(view.loader_next),

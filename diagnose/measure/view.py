@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.device_steps import busiest_first, device_windows
+from diagnose.trace.columns import among
 from diagnose.trace.intervals import as_intervals, intersect, total, union
 from diagnose.trace.quirks import ITERATOR_NEXT, LOADER_NEXT, OPTIMIZER_STEP
 from diagnose.trace.schema import Trace
@@ -133,7 +134,7 @@ class View:
 
     def marked(self, *names: str) -> np.ndarray:
         """Which host events are the recorder's own marks of these names."""
-        return np.asarray((self.kind == "mark") & self.name.isin(names))
+        return np.asarray(self.kind == "mark") & among(self.name, names)
 
     @cached_property
     def loader_next(self) -> np.ndarray:
