@@ -232,6 +232,12 @@ def category_matches(values: pd.Categorical, pattern: str) -> np.ndarray:
     return _matching(_Categories(values.categories), pattern)[values.codes]
 
 
+def test_at(values: pd.Categorical, rows: Rows, test: Callable[[str], bool]) -> np.ndarray:
+    """For which of these rows the test holds of the value (tried once per distinct value there)."""
+    used, which = np.unique(values.codes[rows], return_inverse=True)
+    return np.array([test(values.categories[code]) for code in used.tolist()], bool)[which]
+
+
 @dataclass(frozen=True, eq=False)
 class _Categories:
     """Equal if they are the same object."""
