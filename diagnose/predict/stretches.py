@@ -37,15 +37,20 @@ class Clockwork:
         """
         if rounds > 1 and self._stretches.pay:
             return self._stretches.times(delays, before_ns, rounds)
+        return self._one_by_one(delays, before_ns, rounds)
+
+    def _one_by_one(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> np.ndarray:
         # Whole numbers add up to the same in any order; a fraction is added where it comes.
         fraction = np.rint(delays) != delays
         if not fraction.any():
             return self._joins.times(delays, before_ns, rounds, repeats=True)
-        return _Joins(self._edges, self._slots, fraction[self._slots[0]]).times(delays, before_ns, rounds)
+        return _Joins(self._edges, self._slots, self._edges.carried | fraction).times(
+            delays, before_ns, rounds
+        )
 
     @cached_property
     def _joins(self) -> _Joins:
-        return _Joins(self._edges, self._slots, np.zeros(self._count, bool))
+        return _Joins(self._edges, self._slots, self._edges.carried)
 
     @cached_property
     def _stretches(self) -> _Stretches:
@@ -53,7 +58,7 @@ class Clockwork:
         # how many stretches have to come before a node: each edge between two of them counts
         counts = np.where(edges.carried, 0.0, 1.0)
         counts[follows] = 0.0
-        depth = self._joins.times(counts, np.zeros(self._count), 1)[0]
+        depth = self._one_by_one(counts, np.zeros(self._count), 1)[0]
         return _Stretches(edges, self._slots, follows, depth)
 
     @property
@@ -74,15 +79,15 @@ class Clockwork:
 
 
 class _Joins:
-    """One node after another, but only those at which edges join, and those at the ends of edges between
-    rounds. Any other node has a single edge: it happens a fixed time after the join that leads to it.
-    ``slots``: the edges to each node, (`SLOTS`, nodes); ``kept``: nodes that count as joins as well.
+    """One node after another, but only those at which edges join. Any other node has a single edge: it
+    happens a fixed time after the join that leads to it. ``slots``: the edges to each node, (`SLOTS`, nodes);
+    ``kept``: the edges both ends of which count as joins.
     """
 
     def __init__(self, edges: Edges, slots: np.ndarray, kept: np.ndarray) -> None:
         nodes = np.arange(slots.shape[1])
-        is_join = kept | (slots != slots[0]).any(axis=0)
-        is_join[edges.source[edges.carried]] = is_join[edges.target[edges.carried]] = True
+        is_join = (slots != slots[0]).any(axis=0)
+        is_join[edges.source[kept]] = is_join[edges.target[kept]] = True
         self._single = np.where(is_join, len(edges), slots[0])  # the only edge to a node
         towards = np.where(is_join, nodes, edges.source[slots[0]])
         self._leaps = []  # towards the join, each twice as far as the one before
