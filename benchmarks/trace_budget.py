@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -126,7 +127,9 @@ def peak_of(packed: Path) -> float:
 
 def _in_a_process(what: str, packed: Path) -> Any:
     command = [sys.executable, "-m", "benchmarks.trace_budget", what, str(packed)]
-    return json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # an installation has the bytecode
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 # ---- entries

@@ -72,9 +72,8 @@ Name = TypeVar("Name", bound=str)
 def known_name(name: str, valid: Iterable[Name], where: str) -> Name:
     """The name as one of the valid ones; raises DiagnoseError with the nearest if it is none of them."""
     valid = list(valid)
-    for known in valid:
-        if known == name:
-            return known
+    if name in valid:
+        return valid[valid.index(name)]
     near = difflib.get_close_matches(name, valid, n=1)
     raise DiagnoseError(
         f"{where}: {name!r} is unknown",

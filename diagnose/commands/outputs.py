@@ -18,6 +18,7 @@ from diagnose.errors import DiagnoseError, UsageError
 from diagnose.integrations.trackers import send
 from diagnose.run.child.writing import is_full
 from diagnose.run.record import numbered
+from diagnose.trace.collector import collector_at_rest
 from diagnose.trace.source import Source, shown
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def fresh_folder(folder: Path) -> Path:
     return next(name for name in numbered(folder) if not name.exists())
 
 
+@collector_at_rest()  # what has to be imported for it as well
 def report_into(
     source: Source | Sequence[Path],
     out: Path,

@@ -44,9 +44,11 @@ from diagnose.predict.plan import Assessed
 from diagnose.predict.prediction import Prediction
 from diagnose.predict.utilisation import throughput
 from diagnose.run.child.step_clock import StepClock
+from diagnose.trace.collector import collector_at_rest
 from diagnose.trace.notes import Note
 
 
+@collector_at_rest()
 def result_document(
     measured: Measured,
     prediction: Prediction,

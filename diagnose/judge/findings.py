@@ -12,6 +12,7 @@ from diagnose.judge.rules import IN_MS, WHOLE_STEP, Advice, Condition, Rule, Sav
 from diagnose.judge.terms import Op, State
 from diagnose.measure.measured import FACT_SELECTORS, METRICS, Measured, Missing, Value
 from diagnose.measure.selection import SELECTORS
+from diagnose.trace.collector import collector_at_rest
 
 OPERATORS: dict[Op, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -52,6 +53,7 @@ class Finding:
     row: str = WHOLE_STEP
 
 
+@collector_at_rest()
 def judge(rules: Mapping[str, Rule], measured: Measured) -> list[Finding]:
     """One finding a rule, in the rules' order. Deprecated rules are not judged, nor are those for another
     framework than that of the recording.

@@ -23,6 +23,7 @@ from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import FACT_SELECTORS
 from diagnose.measure.metrics import METRICS, add_calls
 from diagnose.measure.selection import SELECTORS
+from diagnose.trace.collector import collector_at_rest
 
 OPS: tuple[Op, ...] = get_args(Op)
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
@@ -162,6 +163,7 @@ def rules_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "rules"
 
 
+@collector_at_rest()
 def load_rules(*folders: Path) -> dict[str, Rule]:
     """Every rule in the folders by id; of no folder: the bundled ones and the user's own
     (`diagnose.judge.own`). Their events become selectors.

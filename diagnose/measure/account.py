@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from diagnose.measure.areas.user_code import line_times, short_callee
 from diagnose.measure.innermost import own_pieces
@@ -53,6 +52,27 @@ class Spender:
     host_share: float = 1.0
 
 
+class Pieces(NamedTuple):
+    """Of the times of a row, a value each: ``key`` of who spends it, what is ``inside``, ``ns``."""
+
+    key: Rows
+    inside: Rows
+    ns: np.ndarray
+
+    def at(self, chosen: np.ndarray) -> Pieces:
+        return Pieces(*(column[chosen] for column in self))
+
+
+def _sums(of: Rows, ns: np.ndarray) -> dict[int, int]:
+    """By number, lowest first, without what has none."""
+    numbers, which = np.unique(of, return_inverse=True)
+    sums = np.zeros(len(numbers), np.int64)
+    np.add.at(sums, which, ns)
+    return {
+        number: ns for number, ns in zip(numbers.tolist(), sums.tolist(), strict=True) if number != UNNAMED
+    }
+
+
 @dataclass(frozen=True)
 class RowAccount:
     """A row of the ledger: its ``ns`` in all complete steps, how many of them have a name, and the largest
@@ -79,7 +99,7 @@ def account(measured: Measured) -> list[RowAccount]:
             continue
         spent = device if device is not None and row in BUSY_ROWS else host
         pieces = spent.pieces(row, intervals)
-        named_ns = int(pieces["ns"][pieces["key"] != UNNAMED].sum())
+        named_ns = int(pieces.ns[pieces.key != UNNAMED].sum())
         ns = int(np.diff(intervals).sum())
         found: list[Spender] = []
         if ns >= LEAST_ROW * whole:
@@ -90,14 +110,12 @@ def account(measured: Measured) -> list[RowAccount]:
 
 
 def _largest(
-    spent: _DeviceTime | _HostTime, pieces: pd.DataFrame, lines: list[Spender], least_ns: float
+    spent: _DeviceTime | _HostTime, pieces: Pieces, lines: list[Spender], least_ns: float
 ) -> list[Spender]:
     """The largest spenders of a row; ``lines`` are those of its gaps, which have no other name then."""
-    named = pieces[pieces["key"] != UNNAMED]
-    by_key = named.groupby("key")["ns"].sum()
     found = [
-        spent.spender(key, pieces[pieces["key"] == key], ns)
-        for key, ns in zip(by_key.index.tolist(), by_key.tolist(), strict=True)
+        spent.spender(key, pieces.at(pieces.key == key), ns)
+        for key, ns in _sums(pieces.key, pieces.ns).items()
         if ns >= least_ns and not (lines and key < UNNAMED)
     ]
     return sorted(_merged([*found, *lines], least_ns), key=lambda one: -one.ns)[:MOST_SPENDERS]
@@ -124,13 +142,13 @@ def _one(same: list[Spender]) -> Spender:
 
 
 def _lines_in_gaps(
-    measured: Measured, row: str, host: _HostTime, intervals: Intervals, pieces: pd.DataFrame
+    measured: Measured, row: str, host: _HostTime, intervals: Intervals, pieces: Pieces
 ) -> list[Spender]:
     """The user's lines that run while no event of the training thread does, by the detail phase, and where
     lines were timed by that.
     """
     detail = measured.detail
-    gaps_ns = int(pieces["ns"][pieces["key"] < UNNAMED].sum())
+    gaps_ns = int(pieces.ns[pieces.key < UNNAMED].sum())
     if detail is None or not len(detail.calls) or not gaps_ns:
         return []
     recorded = np.asarray(detail.kind != "python") & detail.on_training_thread & ~step_ranges(detail)
@@ -154,12 +172,11 @@ def _lines_in_gaps(
     ]
 
 
-def _mostly(pieces: pd.DataFrame, whole_ns: int) -> Any:
+def _mostly(pieces: Pieces, whole_ns: int) -> int | None:
     """What more than `MOSTLY` of the time is spent inside; None if there is nothing of the kind."""
-    by_part = pieces[pieces["inside"] != UNNAMED].groupby("inside")["ns"].sum()
-    if not len(by_part) or by_part.max() < MOSTLY * whole_ns:
-        return None
-    return by_part.idxmax()
+    by_part = _sums(pieces.inside, pieces.ns)
+    most = max(by_part, key=by_part.__getitem__, default=None)
+    return most if most is not None and by_part[most] >= MOSTLY * whole_ns else None
 
 
 # ---- the host
@@ -243,9 +260,8 @@ class _HostTime:
         """The training thread."""
         return self.threads.get(self.view.trace.training_thread, _NO_THREAD)
 
-    def pieces(self, row: str, intervals: Intervals) -> pd.DataFrame:
-        """Of the times of a row: ``key`` of who spends them, what is ``inside``, ``ns``."""
-        frames, main = [], self.view.trace.training_thread
+    def pieces(self, row: str, intervals: Intervals) -> Pieces:
+        parts, main = [], self.view.trace.training_thread
         launch = self._following(intervals)
         if row == "queued":  # nobody on the host: it is told what waits
             return self._of(launch, np.diff(intervals).reshape(-1))
@@ -253,25 +269,25 @@ class _HostTime:
         left = [intervals[lane == main]]
         for thread in np.unique(lane[lane != main]).tolist():
             mine = intervals[lane == thread]
-            frames.append(self._spent(thread, mine))
+            parts.append(self._spent(thread, mine))
             left.append(subtract(mine, self.threads[thread].busy) if thread in self.threads else mine)
         rest = union(np.concatenate(left))
-        frames += [self._spent(main, rest), self._between(self.gaps(rest))]
-        return pd.concat(frames, ignore_index=True)
+        parts += [self._spent(main, rest), self._between(self.gaps(rest))]
+        return Pieces(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def _spent(self, thread: int, intervals: Intervals) -> pd.DataFrame:
+    def _spent(self, thread: int, intervals: Intervals) -> Pieces:
         return self._of(*self.threads.get(thread, _NO_THREAD).spent_in(intervals))
 
-    def _of(self, events: Rows, ns: np.ndarray) -> pd.DataFrame:
+    def _of(self, events: Rows, ns: np.ndarray) -> Pieces:
         """Times of these events (-1 for none)."""
         key, part = (np.append(numbers, UNNAMED)[events] for numbers in (self.names.of, self.inside[0]))
-        return pd.DataFrame({"key": key, "inside": part, "ns": ns})
+        return Pieces(key, part, ns)
 
-    def _between(self, gaps: Intervals) -> pd.DataFrame:
+    def _between(self, gaps: Intervals) -> Pieces:
         """Times of the training thread in which nothing of it runs, by the name of what ran before."""
         number = self._before(gaps[:, 0])
         key = np.where(number >= 0, -2 - number, UNNAMED)
-        return pd.DataFrame({"key": key, "inside": UNNAMED, "ns": np.diff(gaps).reshape(-1)})
+        return Pieces(key, np.full(len(key), UNNAMED), np.diff(gaps).reshape(-1))
 
     def gaps(self, intervals: Intervals) -> Intervals:
         """The part of these times in which nothing of the training thread runs."""
@@ -291,7 +307,7 @@ class _HostTime:
         following = np.searchsorted(view.device["start_ns"].to_numpy()[here], intervals[:, 1])
         return np.asarray(np.append(view.device["launch"].to_numpy()[here], -1)[following])
 
-    def spender(self, key: int, pieces: pd.DataFrame, ns: int) -> Spender:
+    def spender(self, key: int, pieces: Pieces, ns: int) -> Spender:
         if key < UNNAMED:
             return self._gap(-2 - key, ns)
         lanes = {
@@ -305,7 +321,7 @@ class _HostTime:
         calls = of[np.asarray(self.view.kind == "runtime")[of]]
         part = _mostly(pieces, ns)
         name = self.names.name(key)
-        text = "" if part is None else self.inside[1](int(part))
+        text = "" if part is None else self.inside[1](part)
         return Spender(name, "" if text == name.text else text, ns, int(begins.sum()), lanes, calls)
 
     def _gap(self, number: int, ns: int) -> Spender:
@@ -342,19 +358,18 @@ class _DeviceTime:
         by_kernel = ~linked | ~np.append(told, False)[np.where(linked, self.launch, -1)]
         self.key = np.where(by_kernel, -2 - self.kernel, number)
 
-    def pieces(self, row: str, intervals: Intervals) -> pd.DataFrame:
-        """As of the host."""
+    def pieces(self, row: str, intervals: Intervals) -> Pieces:
         ns = _inside(intervals, self.once)
         some = (ns > 0) & (self.row == row)
-        return pd.DataFrame({"key": self.key[some], "inside": self.kernel[some], "ns": ns[some]})
+        return Pieces(self.key[some], self.kernel[some], ns[some])
 
-    def spender(self, key: int, pieces: pd.DataFrame, ns: int) -> Spender:
+    def spender(self, key: int, pieces: Pieces, ns: int) -> Spender:
         mine = self.rows[(self.key == key)]
         count = int(self.view.device_in_steps[mine].sum())
         if key < UNNAMED:
             return Spender(Name("kernel", self.kernels[-2 - key]), "", ns, count, device=mine)
         part = _mostly(pieces, ns)
-        mostly = "" if part is None else self.kernels[int(part)]
+        mostly = "" if part is None else self.kernels[part]
         return Spender(self.names.name(key), mostly, ns, count, device=mine)
 
 

@@ -115,4 +115,7 @@ def inherited_launches(device: pd.DataFrame) -> Rows:
 
 def streams(device: pd.DataFrame) -> np.ndarray:
     """The stream each event runs on, numbered over all devices."""
-    return np.unique(device[["device", "stream"]].to_numpy(), axis=0, return_inverse=True)[1].reshape(-1)
+    ordinal, stream = (
+        np.unique(device[column].to_numpy(), return_inverse=True)[1] for column in ("device", "stream")
+    )
+    return np.unique(ordinal * (stream.max(initial=0) + 1) + stream, return_inverse=True)[1]

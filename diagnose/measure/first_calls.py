@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.view import Intervals, Rows, View, once
+from diagnose.trace.columns import among
 from diagnose.trace.intervals import as_intervals, subtract, union
 
 LAUNCH_CALL = r"^(cu|cuda|hip)(?!\w*Graph)\w*Launch"
@@ -107,5 +108,5 @@ def _far_longer(rows: Rows, took_ns: np.ndarray, key: np.ndarray, *, repeats: bo
 def _inside(view: View, row: int) -> Intervals:
     """The operators and runtime calls in an operator."""
     host = view.host
-    below = (host["parent"] == row).to_numpy() & np.asarray(view.kind.isin(("op", "runtime")))
+    below = (host["parent"] == row).to_numpy() & among(view.kind, ("op", "runtime"))
     return union(as_intervals(host["start_ns"].to_numpy()[below], host["dur_ns"].to_numpy()[below]))

@@ -22,4 +22,4 @@ def own_pieces(start_ns: np.ndarray, end_ns: np.ndarray, rows: Rows, caller: Row
     last_end = start_ns.copy()
     last_end[callers] = end_ns[called]  # of several calls the last one stays
     after = np.stack([last_end[rows], end_ns[rows]], axis=1)
-    return np.concatenate([callers, rows]), np.concatenate([before, after]).astype(np.int64)
+    return np.concatenate([callers, rows]), np.concatenate([before, after])

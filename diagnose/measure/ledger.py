@@ -13,7 +13,8 @@ import numpy as np
 
 from diagnose.measure.first_calls import COPY_CALL, first_calls
 from diagnose.measure.queued import late_starts
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, View, once
+from diagnose.trace.columns import among
 from diagnose.trace.intervals import as_intervals, intersect, subtract, total, union
 from diagnose.trace.quirks import XLA_COMPILATION
 
@@ -116,6 +117,7 @@ class Ledger:
         return self.ns(row) / whole if whole else float("nan")
 
 
+@once
 def step_ledger(view: View) -> Ledger:
     """The ledger of the view's complete steps."""
     return device_ledger(view, view.devices[0]) if view.has_device else _host_ledger(view)
@@ -193,7 +195,7 @@ def _idle_claims(view: View, idle: Intervals) -> dict[str, Intervals]:
     def of(test: np.ndarray) -> Intervals:
         return intersect(idle, view.host_intervals(np.flatnonzero(test & dispatching)))
 
-    work = of(view.kind.isin(("op", "runtime")))
+    work = of(among(view.kind, ("op", "runtime")))
     sync_calls = np.flatnonzero(is_sync_call(view) & dispatching)
     return {
         "input_wait": of(view.loader_next),

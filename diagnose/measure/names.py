@@ -17,6 +17,7 @@ import pandas as pd
 from diagnose.measure.areas.user_code import short_callee
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, once
+from diagnose.trace.columns import among
 from diagnose.trace.nesting import innermost, nearest
 from diagnose.trace.quirks import BACKWARD_ROOT, FRAME, LOADER_NEXT, MODULE_CALL, PROFILER_STEP
 
@@ -93,17 +94,18 @@ def names(view: Selection, weight_ns: np.ndarray) -> Names:
     with_backward = weight_ns + np.bincount(
         forward[known_forward], weight_ns[known_forward], minlength=len(weight_ns)
     )
-    of = np.full(len(view.host), -1, np.int64)
-    place = np.full(len(view.host), -1, np.int64)
+    of, place = (np.full(len(view.host), -1, np.int32) for _ in range(2))
+    nameless, weighty = np.arange(len(of)), np.flatnonzero(with_backward)
     for position, (kind, numbers, _, always) in enumerate(levels):
-        chosen = (numbers >= 0) & (of < 0)
-        if not always:
+        chosen = nameless[numbers[nameless] >= 0]
+        if not always and len(chosen):
             weights = with_backward if kind in _PLACES else weight_ns
-            claims = np.bincount(numbers + 1, weights)[1:]
-            chosen &= np.append(claims <= MOST_TOLD * whole, False)[numbers]
+            claims = np.bincount(numbers[weighty] + 1, weights[weighty], int(numbers.max()) + 2)[1:]
+            chosen = chosen[claims[numbers[chosen]] <= MOST_TOLD * whole]
         of[chosen] = numbers[chosen] * 2 * len(levels) + position
         if kind in _PLACES and not always:
-            place = np.where(chosen, of, place)
+            place[chosen] = of[chosen]
+        nameless = nameless[of[nameless] < 0]
     place_of_forward = np.where(forward >= 0, place[forward], -1)
     renamed = (place < 0) & (place_of_forward >= 0)
     of[renamed] = place_of_forward[renamed] + len(levels)
@@ -114,7 +116,7 @@ def names(view: Selection, weight_ns: np.ndarray) -> Names:
 def _levels(view: Selection) -> list[Level]:
     rows = np.arange(len(view.host))
     is_op, is_python = np.asarray(view.kind == "op"), np.asarray(view.kind == "python")
-    outer, inner = around(view), view.name.codes.astype(np.int64)
+    outer, inner = around(view), view.name.codes.astype(np.int32)
     is_module = is_python & view.name_matches(f"^{re.escape(MODULE_CALL)}")
     is_range = np.asarray(view.kind == "annotation") & ~step_ranges(view)
     is_frame = is_python & ~is_module
@@ -132,7 +134,7 @@ def _levels(view: Selection) -> list[Level]:
     def by(kind: Kind) -> Callable[[int], Name]:
         return lambda number: Name(kind, _text(kind, str(view.name.categories[number])))
 
-    is_call = np.isin(view.kind, ("runtime", "overhead"))
+    is_call = among(view.kind, ("runtime", "overhead"))
     annotation = named(is_range)
     module, module_name = _classes(view, named(is_module))
     own_annotation = named(is_range & ~view.name_matches(_WRAPPER))
@@ -159,7 +161,7 @@ def _classes(view: Selection, calls: np.ndarray) -> tuple[np.ndarray, Callable[[
     used = np.unique(calls[calls >= 0])
     texts = [re.sub(r"_\d+$", "", str(view.name.categories[one])).removeprefix(MODULE_CALL) for one in used]
     classes, of_used = np.unique(np.array(texts, dtype=object), return_inverse=True)
-    numbers = np.full(len(view.name.categories) + 1, -1, np.int64)
+    numbers = np.full(len(view.name.categories) + 1, -1, np.int32)
     numbers[used] = of_used
     return numbers[calls], lambda number: Name("module", str(classes[number]))
 
@@ -171,7 +173,7 @@ def _lines(view: Selection) -> tuple[np.ndarray, Callable[[int], Name]]:
     table = host.loc[known, ["file", "line", "function"]]
     line = table["line"].to_numpy().astype(np.int64)
     place = table["file"].array.codes.astype(np.int64) * (int(line.max(initial=0)) + 1) + line
-    numbers = np.full(len(host), -1, np.int64)
+    numbers = np.full(len(host), -1, np.int32)
     mine, places = pd.factorize(place)
     numbers[known] = mine
     first = np.zeros(len(places), np.int64)
@@ -224,7 +226,7 @@ def inside(view: Selection) -> tuple[np.ndarray, Callable[[int], str]]:
     """
     last = {level.kind: level for level in _levels(view)}
     levels = [last[kind] for kind in _INNER]
-    numbers = np.full(len(view.host), -1, np.int64)
+    numbers = np.full(len(view.host), -1, np.int32)
     for position, level in enumerate(levels):
         chosen = (numbers < 0) & (level.numbers >= 0)
         numbers[chosen] = level.numbers[chosen] * len(levels) + position

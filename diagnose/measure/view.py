@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.device_steps import busiest_first, device_windows
+from diagnose.trace.columns import among
 from diagnose.trace.intervals import as_intervals, intersect, total, union
 from diagnose.trace.quirks import ITERATOR_NEXT, LOADER_NEXT, OPTIMIZER_STEP
 from diagnose.trace.schema import Trace
@@ -133,7 +134,7 @@ class View:
 
     def marked(self, *names: str) -> np.ndarray:
         """Which host events are the recorder's own marks of these names."""
-        return np.asarray((self.kind == "mark") & self.name.isin(names))
+        return np.asarray(self.kind == "mark") & among(self.name, names)
 
     @cached_property
     def loader_next(self) -> np.ndarray:
@@ -229,6 +230,12 @@ def lies_in(times: np.ndarray, span: Intervals) -> np.ndarray:
 def category_matches(values: pd.Categorical, pattern: str) -> np.ndarray:
     """Which of the values match the regular expression (tested once per distinct value)."""
     return _matching(_Categories(values.categories), pattern)[values.codes]
+
+
+def test_at(values: pd.Categorical, rows: Rows, test: Callable[[str], bool]) -> np.ndarray:
+    """For which of these rows the test holds of the value (tried once per distinct value there)."""
+    used, which = np.unique(values.codes[rows], return_inverse=True)
+    return np.array([test(values.categories[code]) for code in used.tolist()], bool)[which]
 
 
 @dataclass(frozen=True, eq=False)

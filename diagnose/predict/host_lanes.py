@@ -14,6 +14,7 @@ from diagnose.measure.view import Intervals
 from diagnose.predict.device_lanes import DeviceLanes
 from diagnose.predict.graph import Builder
 from diagnose.predict.waits import Wait
+from diagnose.trace.columns import among
 from diagnose.trace.intervals import as_intervals, clip, subtract
 
 # when, ns; what: begin, call, return, opens, closes or end; the call's host row, the gap's number, or -1
@@ -91,7 +92,7 @@ def _busy(view: Selection, begin_ns: int, end_ns: int) -> dict[int, Intervals]:
     )
     on_main = tid == view.trace.training_thread
     waiting = on_main & backward & bool((backward & ~on_main).any())
-    working = np.asarray(view.kind.isin(("op", "runtime"))) & dispatching_threads(view) & ~waiting
+    working = among(view.kind, ("op", "runtime")) & dispatching_threads(view) & ~waiting
     rows = np.flatnonzero(working & (start < end_ns) & (start + dur > begin_ns))
     threads = np.unique(np.append(tid[rows], view.trace.training_thread)).tolist()
     spans = as_intervals(start[rows], dur[rows])

@@ -13,6 +13,7 @@ from diagnose.measure.measured import Measured
 from diagnose.predict.bound import at_most_ms
 from diagnose.predict.prediction import Change, Prediction
 from diagnose.predict.saving import Saving, change_of, saving_of
+from diagnose.trace.collector import collector_at_rest
 
 Gains = Mapping[str, float]  # by rule, ms per step
 
@@ -45,6 +46,7 @@ class Assessed:
     change: Change | None = None
 
 
+@collector_at_rest()
 def assess(
     findings: list[Finding],
     measured: Measured,

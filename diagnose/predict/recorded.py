@@ -39,15 +39,13 @@ def recorded_graph(view: Selection, lanes: DeviceLanes, begin_ns: int, end_ns: i
     host = add_host(builder, view, lanes, waits, begin_ns, end_ns)
     events = add_events(builder, view, lanes, border, host.launches)
     builder.edges([host.end], [host.begin], carried=True)
-    for wait, node in host.returns:
-        for event in wait.events:
-            if (like := border.like(event)) >= 0:
-                builder.edges(
-                    [events[like]],
-                    [node],
-                    const_ns=float(wait.return_ns),
-                    wait=wait.row,
-                    carried=like != event,
-                )
+    returns = [
+        (events[like], node, wait.return_ns, wait.row, like != event)
+        for wait, node in host.returns
+        for event in wait.events
+        if (like := border.like(event)) >= 0
+    ]
+    source, target, return_ns, row, carried = np.array(returns, np.int64).reshape(-1, 5).T
+    builder.edges(source, target, const_ns=return_ns.astype(float), wait=row, carried=carried > 0)
     left = {host.end: float(begin_ns), **{int(events[like]): at_ns for like, at_ns in border.left().items()}}
     return builder.graph(host.begin, [host.end], left, step_count)

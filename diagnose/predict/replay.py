@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -60,7 +61,10 @@ class Replay:
 
     def paced(self, paces: Sequence[Pace], once_ns: float | None) -> Replay:
         """Of the same graph, with other paces."""
+        if not paces and once_ns == self.once_ns:
+            return self
         paced = copy.copy(self)
+        paced.__dict__.pop("_recorded_step_ns", None)
         paced._paces, paced.once_ns = paces, once_ns
         return paced
 
@@ -80,6 +84,15 @@ class Replay:
 
         Both lanes count: the host alone hides a backlog of the GPU.
         """
+        if not edits:
+            return self._recorded_step_ns
+        return self._step_ns(edits)
+
+    @cached_property
+    def _recorded_step_ns(self) -> float:
+        return self._step_ns(())
+
+    def _step_ns(self, edits: Sequence[Edit]) -> float:
         begin_ns, end_ns = self.steady_ns(self.rounds_ns(edits))
         return (end_ns - begin_ns) / STEADY_ROUNDS / self.graph.step_count
 

@@ -7,7 +7,7 @@ import numpy as np
 from diagnose.measure.kernel_names import REDUCED_PRECISION_KERNEL
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, category_matches
-from diagnose.predict.flops import FLOATING, Outputs, Work, convolution_outputs, input_and_weight, work_of
+from diagnose.predict.flops import FLOATING, Work, convolution_outputs, input_and_weight, work_of
 from diagnose.predict.roofline import Peaks, peaks_of, retimed_ns, roofline_ns
 
 
@@ -75,14 +75,14 @@ def works_of(view: Selection, calls: Rows) -> dict[int, Work]:
     shapes, dtypes = (view.host[column].array for column in ("shapes", "dtypes"))
     backward = np.flatnonzero(view.name_matches(r"^aten::\w*convolution_backward$"))
     outputs = convolution_outputs((str(view.name[row]), str(shapes[row])) for row in backward)
-    works: dict[tuple[int, ...], Work | None] = {}
+    works: dict[tuple[str, ...], Work | None] = {}
     known = {}
     calls = calls[calls >= 0]
-    codes = [texts.codes[calls].tolist() for texts in (view.name, shapes, dtypes)]
-    for call, *kind_codes in zip(calls.tolist(), *codes, strict=True):
-        kind = tuple(kind_codes)
+    texts = [np.asarray(column[calls]).tolist() for column in (view.name, shapes, dtypes)]
+    for call, name, given, types in zip(calls.tolist(), *texts, strict=True):
+        kind = name, given, types
         if kind not in works:
-            works[kind] = _work(view, call, outputs)
+            works[kind] = work_of(*kind, outputs.get(input_and_weight(given)))
         if (work := works[kind]) is not None:
             known[call] = work
     return known
@@ -94,13 +94,3 @@ def format_of(work: Work, is_reduced: bool) -> str:
         (one for one in work.traffic if one in FLOATING), key=lambda one: work.traffic[one], default="fp32"
     )
     return "tf32" if stored == "fp32" and is_reduced else stored
-
-
-def _work(view: Selection, call: int, outputs: Outputs) -> Work | None:
-    shapes = str(view.host["shapes"].array[call])
-    return work_of(
-        str(view.name[call]),
-        shapes,
-        str(view.host["dtypes"].array[call]),
-        outputs.get(input_and_weight(shapes)),
-    )

@@ -30,8 +30,6 @@ class Clockwork:
         )
         # a node with fewer edges has its first one again
         self._slots = np.where(filled < 0, filled[:, :1], filled).T
-        distance = edges.target - edges.source + np.where(edges.carried, len(graph), 0)
-        self._distances = [(-distance[slot]).tolist() for slot in self._slots]
 
     def times(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> np.ndarray:
         """When each node happens, ns; a row a round. The first waits for the nodes at ``before_ns``, every
@@ -42,19 +40,17 @@ class Clockwork:
         return self._one_by_one(delays, before_ns, rounds)
 
     def _one_by_one(self, delays: np.ndarray, before_ns: np.ndarray, rounds: int) -> np.ndarray:
-        times: list[float] = before_ns.tolist()
-        first, second, third = self._distances
-        by_slot = [delays[slot].tolist() for slot in self._slots]
-        for _ in range(rounds):
-            for a, delay_a, b, delay_b, c, delay_c in zip(
-                first, by_slot[0], second, by_slot[1], third, by_slot[2], strict=True
-            ):
-                latest, other = times[a] + delay_a, times[b] + delay_b
-                if other > latest:
-                    latest = other
-                other = times[c] + delay_c
-                times.append(other if other > latest else latest)
-        return np.array(times[len(before_ns) :]).reshape(rounds, -1)
+        # Whole numbers add up to the same in any order; a fraction is added where it comes.
+        fraction = np.rint(delays) != delays
+        if not fraction.any():
+            return self._joins.times(delays, before_ns, rounds, repeats=True)
+        return _Joins(self._edges, self._slots, self._edges.carried | fraction).times(
+            delays, before_ns, rounds
+        )
+
+    @cached_property
+    def _joins(self) -> _Joins:
+        return _Joins(self._edges, self._slots, self._edges.carried)
 
     @cached_property
     def _stretches(self) -> _Stretches:
@@ -80,6 +76,77 @@ class Clockwork:
             chosen = np.append(chosen, free)
             to[edges.target[free]] = since[edges.source[free]] = True
         return chosen
+
+
+class _Joins:
+    """One node after another, but only those at which edges join. Any other node has a single edge: it
+    happens a fixed time after the join that leads to it. ``slots``: the edges to each node, (`SLOTS`, nodes);
+    ``kept``: the edges both ends of which count as joins.
+    """
+
+    def __init__(self, edges: Edges, slots: np.ndarray, kept: np.ndarray) -> None:
+        nodes = np.arange(slots.shape[1])
+        is_join = (slots != slots[0]).any(axis=0)
+        is_join[edges.source[kept]] = is_join[edges.target[kept]] = True
+        self._single = np.where(is_join, len(edges), slots[0])  # the only edge to a node
+        towards = np.where(is_join, nodes, edges.source[slots[0]])
+        self._leaps = []  # towards the join, each twice as far as the one before
+        while not is_join[towards].all():
+            self._leaps.append(towards)
+            towards = towards[towards]
+        self._joins = np.flatnonzero(is_join)
+        # Two edges meet in a place: of three, the third meets in a second one what came of the others.
+        thrice = slots[2, self._joins] != slots[0, self._joins]
+        self._places = np.cumsum(1 + thrice) - 1
+        self._second = self._places[thrice]
+        self._count = len(self._joins) + len(self._second)
+        place = np.empty(len(nodes), np.int64)
+        place[self._joins] = self._places
+        self._place = place[towards]  # of the join that leads to each node
+        joins = np.repeat(self._joins, 1 + thrice)
+        self._chosen = slots[:2, joins]
+        self._chosen[1, self._second] = slots[2, joins[self._second]]
+        self._sources = edges.source[self._chosen]
+        back = self._place[self._sources] - np.where(edges.carried[self._chosen], self._count, 0)
+        back -= np.arange(self._count)
+        back[0, self._second] = -1
+        self._back: list[list[int]] = back.tolist()
+        self._carried: list[int] = np.unique(self._place[edges.source[edges.carried]]).tolist()
+
+    def times(
+        self, delays: np.ndarray, before_ns: np.ndarray, rounds: int, repeats: bool = False
+    ) -> np.ndarray:
+        """As `Clockwork.times`. ``repeats``: rounds that only repeat the one before need not be gone through,
+        which sums of whole numbers do to the last digit.
+        """
+        after = np.append(delays, 0.0)[self._single]  # the join that leads to each node, ns
+        for leap in self._leaps:
+            after = after + after[leap]
+        by_edge = delays[self._chosen] + after[self._sources]
+        by_edge[0, self._second] = 0.0
+        edges = [*zip(self._back[0], by_edge[0].tolist(), self._back[1], by_edge[1].tolist(), strict=True)]
+        before = np.full(self._count, NEVER)
+        before[self._places] = before_ns[self._joins]
+        times: list[float] = before.tolist()
+        while len(times) <= rounds * self._count and not (repeats and self._is_steady(times)):
+            for a, delay_a, b, delay_b in edges:
+                first, second = times[a] + delay_a, times[b] + delay_b
+                times.append(second if second > first else first)
+        found = np.fromiter(times, float, len(times)).reshape(-1, self._count)[1:]
+        if len(found) < rounds:
+            length_ns = (found[-1] - found[-2])[self._carried[0]]
+            later = np.arange(1, rounds - len(found) + 1)[:, None]
+            found = np.append(found, found[-1] + later * length_ns, axis=0)
+        return np.asarray(found[:, self._place] + after)
+
+    def _is_steady(self, times: list[float]) -> bool:
+        """Whether two rounds are over and the ends of all lanes moved on by the same: then everything will in
+        every round to come.
+        """
+        if len(times) < 3 * self._count:
+            return False
+        now, before = -self._count, -2 * self._count
+        return len({times[now + end] - times[before + end] for end in self._carried}) == 1
 
 
 class _Stretches:

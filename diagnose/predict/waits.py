@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,88 +46,94 @@ def waits_of(view: Selection, lanes: DeviceLanes, begin_ns: int, end_ns: int) ->
     if not len(rows) or not len(lanes.order):
         return []
     finder = _Targets(view, lanes)
-    found = [
-        finder.wait(int(row), int(start[row]), int(start[row] + dur[row]), bool(named[row])) for row in rows
-    ]
+    begin, end = start[rows].tolist(), (start + dur)[rows].tolist()
+    found = map(finder.wait, rows.tolist(), begin, end, named[rows].tolist())
     return [wait for wait in found if wait is not None]
 
 
 class _Targets:
-    """Finds what a call waits for."""
+    """Finds what a call waits for. Lists: for the few events that are looked at, arrays are slow."""
 
     def __init__(self, view: Selection, lanes: DeviceLanes) -> None:
-        self._lanes = lanes
-        self._by_stream = {
-            int(stream): lanes.order[lanes.stream[lanes.order] == stream]
-            for stream in np.unique(lanes.stream)
-        }
-        self._launched = {
-            stream: np.maximum.accumulate(lanes.launched_ns[rows]) for stream, rows in self._by_stream.items()
-        }
-        self._by_launch = np.argsort(lanes.launch, kind="stable")
-        self._by_end = np.argsort(lanes.end_ns, kind="stable")
-        self._ends, self._launches = lanes.end_ns[self._by_end], np.sort(lanes.launched_ns)
+        self._stream, self._device = lanes.stream.tolist(), lanes.device.tolist()
+        self._end_ns, self._launched_ns = lanes.end_ns.tolist(), lanes.launched_ns.tolist()
+        by_stream = [
+            lanes.order[lanes.stream[lanes.order] == stream] for stream in np.unique(lanes.stream).tolist()
+        ]
+        self._by_stream: list[tuple[list[int], list[int]]] = [
+            (np.maximum.accumulate(lanes.launched_ns[rows]).tolist(), rows.tolist()) for rows in by_stream
+        ]
+        by_launch, by_end = (np.argsort(column, kind="stable") for column in (lanes.launch, lanes.end_ns))
+        self._by_launch, self._launch = by_launch.tolist(), lanes.launch[by_launch].tolist()
+        self._by_end, self._ends = by_end.tolist(), lanes.end_ns[by_end].tolist()
+        self._launches = sorted(self._launched_ns)
         self._whole = view.name_matches(WHOLE_DEVICE)
-        self._full_ns = view.host["start_ns"].to_numpy()[view.name_matches(QUEUE_FULL)]
+        self._full_ns = view.host["start_ns"].to_numpy()[view.name_matches(QUEUE_FULL)].tolist()
         self._recorded = _recorded_streams(view, lanes)
 
     def wait(self, row: int, begin_ns: int, end_ns: int, named: bool) -> Wait | None:
-        lanes = self._lanes
         last = self._last_launched(begin_ns)
-        own = self._by_launch[slice(*np.searchsorted(lanes.launch[self._by_launch], [row, row + 1]))]
-        if named and len(own):  # a copy that blocks
-            events = own
-            events = events[lanes.end_ns[events] <= end_ns]  # one that is staged returns before its end
+        own = self._by_launch[bisect_left(self._launch, row) : bisect_right(self._launch, row)]
+        if named and own:  # a copy that blocks; one that is staged returns before its end
+            events = [event for event in own if self._end_ns[event] <= end_ns]
         elif self._whole[row]:
-            events = (
-                last[lanes.device[last] == lanes.device[last[np.argmax(lanes.launched_ns[last])]]]
-                if len(last)
-                else last
-            )
+            device = self._device[self._latest(last)] if last else -1
+            events = [event for event in last if self._device[event] == device]
         elif named:
             events = self._of_one_stream(row, last, begin_ns, end_ns)
         else:
             events = self._if_it_waited(last, begin_ns, end_ns)
-        return _wait(row, begin_ns, end_ns, events, lanes) if len(events) else None
+        if not events:
+            return None
+        done = max(self._end_ns[event] for event in events)
+        own_ns = min(end_ns - begin_ns, CALL_NS)
+        if done <= begin_ns:  # nothing to wait for this time
+            return Wait(row, begin_ns, end_ns, tuple(events), end_ns - begin_ns, own_ns)
+        return_ns = min(max(end_ns - done, 0), RETURN_CAP_NS)
+        return Wait(row, begin_ns, end_ns, tuple(events), own_ns, return_ns)
 
-    def _last_launched(self, begin_ns: int) -> np.ndarray:
+    def _last_launched(self, begin_ns: int) -> list[int]:
         """The last event of every stream launched before a moment."""
-        found = []
-        for stream, rows in self._by_stream.items():
-            position = int(np.searchsorted(self._launched[stream], begin_ns, side="right")) - 1
-            if position >= 0:
-                found.append(int(rows[position]))
-        return np.array(found, np.int64)
+        positions = [bisect_right(launched, begin_ns) for launched, _ in self._by_stream]
+        return [
+            rows[position - 1]
+            for (_, rows), position in zip(self._by_stream, positions, strict=True)
+            if position
+        ]
 
-    def _of_one_stream(self, row: int, last: np.ndarray, begin_ns: int, end_ns: int) -> np.ndarray:
+    def _latest(self, events: list[int]) -> int:
+        """The one that was launched last."""
+        return max(events, key=self._launched_ns.__getitem__)
+
+    def _of_one_stream(self, row: int, last: list[int], begin_ns: int, end_ns: int) -> list[int]:
         """What a stream's or an event's synchronisation waits for: as recorded,
         else what ended just before the return.
         """
-        ends = self._lanes.end_ns[last]
         if row in self._recorded:
-            return last[self._lanes.stream[last] == self._recorded[row]]
-        waited = last[(ends > begin_ns) & (ends <= end_ns + CALL_NS)]
-        ended = int(np.searchsorted(self._ends, end_ns, side="right")) - 1
-        latest = self._ends[ended] if ended >= 0 else -1
-        if len(waited) and self._lanes.end_ns[waited].max() >= latest - CALL_NS:
-            return waited[[np.argmax(self._lanes.end_ns[waited])]]
-        if latest > begin_ns:  # an event recorded before the stream's last work
-            return self._by_end[[ended]]
-        return last[[np.argmax(self._lanes.launched_ns[last])]] if len(last) else last
+            return [event for event in last if self._stream[event] == self._recorded[row]]
+        waited = [event for event in last if begin_ns < self._end_ns[event] <= end_ns + CALL_NS]
+        ended = bisect_right(self._ends, end_ns)
+        latest_ns = self._ends[ended - 1] if ended else -1
+        if waited:
+            of_last = max(waited, key=self._end_ns.__getitem__)
+            if self._end_ns[of_last] >= latest_ns - CALL_NS:
+                return [of_last]
+        if latest_ns > begin_ns:  # an event recorded before the stream's last work
+            return [self._by_end[ended - 1]]
+        return [self._latest(last)] if last else []
 
-    def _if_it_waited(self, last: np.ndarray, begin_ns: int, end_ns: int) -> np.ndarray:
+    def _if_it_waited(self, last: list[int], begin_ns: int, end_ns: int) -> list[int]:
         """Of a call that need not wait: all work if the GPU was drained just before the return, an
         event if the launch queue was full.
         """
-        lanes = self._lanes
-        ended = int(np.searchsorted(self._ends, end_ns, side="right"))
-        pending = int(np.searchsorted(self._launches, begin_ns, side="right")) - ended
-        told_full = np.searchsorted(self._full_ns, begin_ns) < np.searchsorted(self._full_ns, end_ns)
+        ended = bisect_right(self._ends, end_ns)
+        pending = bisect_right(self._launches, begin_ns) - ended
+        told_full = bisect_left(self._full_ns, begin_ns) < bisect_left(self._full_ns, end_ns)
         if (pending >= FULL_QUEUE or told_full) and ended:
-            return self._by_end[[ended - 1]]
-        latest = lanes.end_ns[last].max(initial=0)
-        drained = len(last) and begin_ns + LONG_CALL_NS < latest <= end_ns and end_ns - latest < DRAINED_NS
-        return last if drained else last[:0]
+            return [self._by_end[ended - 1]]
+        latest_ns = max((self._end_ns[event] for event in last), default=0)
+        drained = begin_ns + LONG_CALL_NS < latest_ns <= end_ns and end_ns - latest_ns < DRAINED_NS
+        return last if drained else []
 
 
 def _recorded_streams(view: Selection, lanes: DeviceLanes) -> dict[int, int]:
@@ -143,13 +150,3 @@ def _recorded_streams(view: Selection, lanes: DeviceLanes) -> dict[int, int]:
         recorded["call"].tolist(), zip(recorded["device"].tolist(), stream.tolist(), strict=True), strict=True
     )
     return {call: numbers[where] for call, where in known if where in numbers}
-
-
-def _wait(row: int, begin_ns: int, end_ns: int, events: np.ndarray, lanes: DeviceLanes) -> Wait:
-    done = int(lanes.end_ns[events].max())
-    if done <= begin_ns:  # nothing to wait for this time
-        return Wait(
-            row, begin_ns, end_ns, tuple(events.tolist()), end_ns - begin_ns, min(end_ns - begin_ns, CALL_NS)
-        )
-    own = min(end_ns - begin_ns, CALL_NS)
-    return Wait(row, begin_ns, end_ns, tuple(events.tolist()), own, min(max(end_ns - done, 0), RETURN_CAP_NS))

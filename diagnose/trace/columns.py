@@ -109,6 +109,11 @@ def categorical(codes: NDArray[np.integer], texts: Sequence[str]) -> pd.Categori
     return pd.Categorical.from_codes(to_distinct[codes], categories=pd.Index(distinct, dtype=object))
 
 
+def among(values: pd.Categorical, wanted: Iterable[str]) -> NDArray[np.bool_]:
+    """Which of the values are any of these."""
+    return np.append(values.categories.isin(list(wanted)), False)[values.codes]
+
+
 def table(columns: Mapping[str, Column], values: Mapping[str, object]) -> pd.DataFrame:
     """A table with exactly the given columns, in order and in their types."""
     typed = {

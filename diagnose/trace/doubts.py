@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from diagnose.trace.columns import among
 from diagnose.trace.notes import GPU_UNRECORDED, MERGED, Note
 
 Rows = NDArray[np.int64]
@@ -28,7 +29,7 @@ def doubts(
     """
     if len(device):
         return ()
-    of_torch = host["kind"].isin(("op", "annotation"))
+    of_torch = among(host["kind"].array, ("op", "annotation"))
     evidence = {
         "call{s} that launch GPU work": int((named(host, ENQUEUES) & (host["kind"] == "runtime")).sum()),
         "operator{s} that only a GPU runs": int((named(host, RUNS_ON_GPU) & of_torch).sum()),

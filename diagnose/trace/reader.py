@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
+from diagnose.trace.collector import collector_at_rest
 from diagnose.trace.content import MAX_BYTES, MAX_RATIO, Content
 from diagnose.trace.formats import format_of
 from diagnose.trace.memory import Memory
@@ -14,6 +15,7 @@ from diagnose.trace.schema import Trace
 from diagnose.trace.source import Readable
 
 
+@collector_at_rest()
 def read_trace(
     source: Readable,
     calls: Path | None = None,

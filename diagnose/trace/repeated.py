@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from diagnose.trace.columns import among
 from diagnose.trace.quirks import ANNOTATION_PREFIXES
 from diagnose.trace.repetition import MIN_REPETITIONS
 
@@ -64,7 +65,7 @@ def repeated_ranges(host: pd.DataFrame, thread: int) -> Ranges | None:
     rows = np.flatnonzero(on_thread)
     if len(rows) < MIN_REPETITIONS:
         return None
-    works = host["kind"].isin(["op", "runtime"]).to_numpy()
+    works = among(host["kind"].array, ("op", "runtime"))
     span_ns = int(end[works | on_thread].max() - start[works | on_thread].min())
     families: dict[str, list[int]] = {}
     for row, name in zip(rows.tolist(), host["name"].to_numpy()[rows].tolist(), strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from diagnose.trace.columns import table
+from diagnose.trace.columns import among, table
 from diagnose.trace.intervals import as_intervals, total
 from diagnose.trace.nesting import nearest
 from diagnose.trace.quirks import MODULE_CALL, OPTIMIZER_STEP
@@ -280,7 +280,7 @@ def _inside_one_call(host: pd.DataFrame, rows: Rows) -> bool:
     thread, start, end = host["tid"].to_numpy(), host["start_ns"].to_numpy(), _ends(host)
     known = rows[rows >= 0]
     before, after = known[:-1], known[1:]
-    is_call = host["kind"].isin(["op", "annotation", "mark"]).to_numpy() | _has_prefix(host, MODULE_CALL)
+    is_call = among(host["kind"].array, ("op", "annotation", "mark")) | _has_prefix(host, MODULE_CALL)
     for tid in np.unique(thread[before]).tolist():
         calls = np.flatnonzero(is_call & (thread == tid))
         reach = np.maximum.accumulate(np.concatenate(([-1], end[calls])))

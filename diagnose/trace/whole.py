@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from diagnose.trace.columns import among
+
 BLOCKING_CALL = re.compile(r"^(cuda|hip|cu)\w*(Synchronize|Memcpy)")
 # of the recording, from which a wait at its beginning is left out and mentioned: less is no matter
 LONG_WAIT = 0.05
@@ -22,7 +24,7 @@ def whole_recording(host: pd.DataFrame, device: pd.DataFrame) -> tuple[NDArray[n
     A recording that begins while the GPU works on what was launched before it may begin with a wait for that:
     this is left out.
     """
-    rows = host[host["kind"].isin(["op", "runtime", "annotation", "mark"]).to_numpy()]
+    rows = host[among(host["kind"].array, ("op", "runtime", "annotation", "mark"))]
     begin = np.concatenate((rows["start_ns"], device["start_ns"]))
     if not len(begin):
         return np.zeros((1, 2), dtype=np.int64), ()

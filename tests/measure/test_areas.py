@@ -33,7 +33,7 @@ def test_sizes_of_recorded_shapes() -> None:
     assert _two_sizes("[[2, 4, 64, 64], [2, 4, 64, 16]]") == (32768, 8192)
     assert _two_sizes("[[2, 3], []]") == (6, -1)
     assert _two_sizes("") == (-1, -1)
-    assert number_counts("[[64, 2], []]")[:2] == [128, -1]
+    assert number_counts("[[64, 2], []]")[:2] == (128, -1)
     assert number_counts("")[0] == -1
     assert number_counts("[[99999999999999999999, 99999999999999999999], []]")[0] == 2**59  # damage
     assert (_item_bytes('["c10::Half", ""]'), _item_bytes('["float"]'), _item_bytes('["long int"]')) == (

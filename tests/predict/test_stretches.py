@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -54,6 +55,22 @@ def test_a_thread_and_a_stream() -> None:
         assert times.tolist() == [first.tolist(), (67 + first).tolist(), (134 + first).tolist()]
 
 
+def node_by_node(graph: Graph, delays: np.ndarray, before: np.ndarray, rounds: int) -> np.ndarray:
+    times, ends = [before.tolist()], list(zip(graph.edges.source.tolist(), delays.tolist(), strict=True))
+    into: list[list[int]] = [[] for _ in range(len(graph))]
+    for edge, target in enumerate(graph.edges.target.tolist()):
+        into[target].append(edge)
+    for _ in range(rounds):
+        now: list[float] = []
+        for edges in into:
+            of_round = [times[-1] if graph.edges.carried[edge] else now for edge in edges]
+            now.append(
+                max(known[ends[edge][0]] + ends[edge][1] for known, edge in zip(of_round, edges, strict=True))
+            )
+        times.append(now)
+    return np.array(times[1:])
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_any_graph(seed: int) -> None:
     """Threads and streams with edges between them in any number, some against the usual."""
@@ -78,9 +95,13 @@ def test_any_graph(seed: int) -> None:
     graph = builder.graph(lanes[0][0], [lanes[0][-1]], {lanes[0][-1]: 0.0}, 1)
     delays = np.array([float(draw.randrange(2_000)) for _ in range(len(graph.edges))])
     gone = np.array([draw.random() < 0.3 for _ in range(len(delays))]) & (graph.edges.wait >= 0)
-    clockwork = Clockwork(graph)
+    clockwork, by_node = Clockwork(graph), partial(node_by_node, graph)
     for before in (graph.before_ns, np.zeros(len(graph))):
         one_by_one = clockwork._one_by_one(np.where(gone, NEVER, delays), before, 3)
+        assert (one_by_one == by_node(np.where(gone, NEVER, delays), before, 3)).all()
+        fractions = np.where(gone, NEVER, delays * [draw.choice((1, 0.37)) for _ in delays])
+        found, exact = (times(fractions, before, 3) for times in (clockwork._one_by_one, by_node))
+        np.testing.assert_allclose(found, exact, rtol=1e-15)
         in_stretches = clockwork._stretches.times(np.where(gone, NEVER, delays), before, 3)
         happens = one_by_one > NEVER / 2
         assert (in_stretches[happens] == one_by_one[happens]).all()

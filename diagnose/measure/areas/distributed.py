@@ -61,6 +61,8 @@ def _small_collectives(view: Selection) -> Rows:
     """A small one that takes long waits for another rank; sending fewer would not shorten that."""
     rows = np.setdiff1d(_communication(view), _sync_batchnorm(view))
     rows = rows[view.device["dur_ns"].to_numpy()[rows] <= SMALL_COLLECTIVE_NS]
+    if not len(rows):
+        return rows
     first_input = np.append(input_bytes(view.host), -1)[view.device["op"].to_numpy()[rows]]
     return rows[np.maximum(collectives(view, rows).bytes_in, first_input) <= SMALL_COLLECTIVE_BYTES]
 
@@ -76,6 +78,8 @@ def _pipeline_transfers(view: Selection) -> Rows:
     and receives and makes none of these.
     """
     rows = _communication(view)
+    if not len(rows):
+        return rows
     found = collectives(view, rows)
     certain = ~found.guessed | (view.name_matches(SENDS).any() & ~view.name_matches(LIKE_SENDS).any())
     return rows[(found.kind == "send_recv") & certain]
@@ -103,6 +107,8 @@ def _accumulation_syncs(view: Selection) -> Rows:
     rows = _communication(view)
     launch = view.device["launch"].to_numpy()[rows]
     rows, launch = rows[launch >= 0], launch[launch >= 0]
+    if not len(rows):
+        return rows
     started = lies_in(view.host["start_ns"].to_numpy()[launch], _accumulating_backwards(view))
     return rows[started & (collectives(view, rows).kind == "all_reduce")]
 

@@ -38,7 +38,7 @@ def _attentions(view: Selection) -> tuple[Rows, Rows, Rows]:
     steps = view.named((softmax | multiply | view.name_matches(LAYER_OP)) & (view.kind == "op"))
     steps = steps[np.lexsort((steps, view.host["tid"].to_numpy()[steps]))]
     here = np.flatnonzero(softmax[steps])
-    if len(steps) < 3:
+    if len(steps) < 3 or not len(here):
         return steps[:0], steps[:0], steps[:0]
     backward = view.host["backward"].to_numpy()[steps[here]]
     projects = view.name_matches(PROJECTION)[steps]

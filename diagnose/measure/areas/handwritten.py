@@ -11,7 +11,7 @@ import numpy as np
 from diagnose.measure.areas.operators import dispatched_work, first_shape, input_shapes, shape_of
 from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
 from diagnose.measure.selection import SELECTORS, Selection, selector
-from diagnose.measure.view import NO_ROWS, Intervals, Rows, once
+from diagnose.measure.view import NO_ROWS, Intervals, Rows, once, test_at
 from diagnose.measure.work import inside, outermost
 
 # An operator as a letter; those of no letter are "o", views and numbers alone are left out.
@@ -120,10 +120,9 @@ def _spelled(view: Selection) -> tuple[Rows, str]:
         & ~view.host["backward"].to_numpy()
         & ~view.in_library_work
     )
-    shapes = view.host["shapes"].array
-    of_numbers = np.array([_of_numbers(text) for text in shapes.categories] + [False])[shapes.codes]
     rows = outermost(view, own & ~view.name_matches(r"^(?!aten::)"))
-    rows = rows[~(of_numbers | view.name_matches(VIEW_OP))[rows]]
+    rows = rows[~view.name_matches(VIEW_OP)[rows]]
+    rows = rows[~test_at(view.host["shapes"].array, rows, _of_numbers)]
     names = view.name.categories.tolist()
     spelled = np.array([LETTER.get(name, "o") for name in names] + ["o"])
     return rows, "".join(spelled[view.name.codes[rows]])

@@ -12,7 +12,7 @@ import numpy as np
 from diagnose.measure.areas.optimizer import optimizer_spans
 from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
 from diagnose.measure.selection import SELECTORS, Selection, selector
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in, test_at
 from diagnose.measure.work import in_rows, inside, outermost, work_time
 from diagnose.trace.intervals import union
 
@@ -33,7 +33,7 @@ def dispatched_work(view: Selection, rows: Rows) -> Intervals:
     )
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=2**16)  # a large recording has thousands, and many selectors ask
 def input_shapes(text: str) -> list[Any]:
     """An operator's input shapes from their JSON text: a list of ints each,
     of a list of tensors a list of those.
@@ -107,7 +107,8 @@ def _embedding_dense_gradient(view: Selection) -> Rows:
     if not (lookups.any() and view.name_matches(EMBEDDING_BACKWARD_OP).any()):
         return np.empty(0, np.int64)
     tables = _large_tables(view)
-    return view.named(lookups & _by_shapes(view, lambda text: first_shape(text) in tables))
+    rows = view.named(lookups)
+    return rows[test_at(view.host["shapes"].array, rows, lambda text: first_shape(text) in tables)]
 
 
 # ---- copies
@@ -156,8 +157,9 @@ def _could_expand(text: str) -> bool:
 )
 def _repeats(view: Selection) -> Rows:
     repeated = outermost(view, view.name_matches(r"^aten::repeat$"))
-    copies = view.named(view.name_matches(r"^aten::copy_$") & _by_shapes(view, _could_expand))
-    return np.intersect1d(repeated, view.outermost_ops(copies))
+    copies = view.named(view.name_matches(r"^aten::copy_$"))
+    expand = test_at(view.host["shapes"].array, copies, _could_expand)
+    return np.intersect1d(repeated, view.outermost_ops(copies[expand]))
 
 
 # ---- growing by cat
@@ -210,10 +212,9 @@ def _growing_cats(view: Selection) -> Rows:
         view, view.name_matches(r"^aten::cat$") & view.on_training_thread & ~view.host["backward"].to_numpy()
     )
     shapes = view.host["shapes"].array
-    growths = np.array([_growth(text) for text in shapes.categories] + [Growth(0, 0)], np.int64).reshape(
-        -1, 2
-    )
-    before, after = growths[shapes.codes[cats]].T
+    used, which = np.unique(shapes.codes[cats], return_inverse=True)
+    growths = [_growth(shapes.categories[code]) for code in used.tolist()]
+    before, after = np.array(growths, np.int64).reshape(-1, 2)[which].T
     cats, before, after = cats[before > 0], before[before > 0], after[before > 0]
     step = np.searchsorted(view.host_windows[:, 0], view.host["start_ns"].to_numpy()[cats], side="right")
     # Sizes only grow, so an output of this many elements was made earlier or

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pandas as pd
 
 from diagnose.measure.areas.convolutions import CONVOLUTION_OP
 from diagnose.measure.areas.kernels import MATMUL_OP, kernels_of, on_gpu
+from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.kernel_names import (
     CONVOLUTION_KERNEL,
     FLOAT32_INPUTS,
@@ -19,7 +17,7 @@ from diagnose.measure.kernel_names import (
 from diagnose.measure.ledger import COPY_OP
 from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_metric, fact_selector, metric
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Rows, category_matches, once
+from diagnose.measure.view import Rows, category_matches, once, test_at
 from diagnose.measure.work import in_rows, outermost, work_time
 
 FORWARD_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm)$"
@@ -50,8 +48,8 @@ def _products_named(view: Selection, *formats: str) -> Rows:
     formats: without shapes, and in a CUDA graph, no operator tells.
     """
     names = view.device["name"].array
-    of_format = np.array([number_format(name) in formats for name in names.categories] + [False])[names.codes]
-    return np.flatnonzero(of_format & category_matches(names, PRODUCT_KERNEL) & view.device_in_steps)
+    rows = np.flatnonzero(category_matches(names, PRODUCT_KERNEL) & view.device_in_steps)
+    return rows[test_at(names, rows, lambda name: number_format(name) in formats)]
 
 
 def _convolutions(view: Selection) -> Rows:
@@ -131,15 +129,9 @@ def _float64_ops(view: Selection) -> Rows:
     attributed=lambda view, rows: in_rows(view, work_time(view, rows), "compute"),
 )
 def _unaligned_matmul(view: Selection) -> Rows:
-    unaligned = _unaligned(view.host["shapes"].array)
     forward = view.name_matches(FORWARD_MATMUL_OP) & ~view.host["backward"].to_numpy()
-    return view.named(forward & unaligned & _with_dtypes(view, SIXTEEN_BITS))
-
-
-def _unaligned(shapes: pd.Categorical) -> np.ndarray:
-    """Which events multiply matrices whose inner or last dimension is not aligned."""
-    of_category = [_has_unaligned_dimension(text) for text in shapes.categories]
-    return np.append(np.array(of_category, bool), False)[shapes.codes]
+    rows = view.named(forward & _with_dtypes(view, SIXTEEN_BITS))
+    return rows[test_at(view.host["shapes"].array, rows, _has_unaligned_dimension)]
 
 
 def _has_unaligned_dimension(shapes: str) -> bool:
@@ -147,14 +139,7 @@ def _has_unaligned_dimension(shapes: str) -> bool:
 
     How many rows there are (m) does not matter for row-major data.
     """
-    try:
-        matrices = [
-            shape
-            for shape in json.loads(shapes)
-            if len(shape) >= 2 and all(isinstance(side, int) for side in shape)
-        ]
-    except (ValueError, TypeError):
-        return False
+    matrices = [shape for one in input_shapes(shapes) if len(shape := shape_of(one)) >= 2]
     if len(matrices) < 2:
         return False
     inner, last = matrices[-1][-2:]

@@ -18,6 +18,7 @@ from diagnose.measure.measured import (
     fact_selector,
     metric,
 )
+from diagnose.trace.columns import among
 
 NOT_TRIED = Missing("the run did not try it, or ended before", in_trace=ONLY_IN_A_RUN)
 ONLY_NOISE = Missing("the steps tried without it were not clearly shorter", in_trace=ONLY_IN_A_RUN)
@@ -81,7 +82,7 @@ def _nan_checks_ms(measured: Measured) -> float | None:
     view = measured.timeline
     if view is None or not measured.recording.facts.get("anomaly_mode"):
         return None
-    asked = view.named(view.name.isin(_NAN_CHECKS))
+    asked = view.named(among(view.name, _NAN_CHECKS))
     around = view.host["parent"].to_numpy()[asked]
     by_engine = np.append(view.name_matches(f"^{_ENGINE}"), False)[around]  # row -1: no parent
     return measured.timeline_ms(view.host_intervals(asked[by_engine])) if by_engine.any() else None

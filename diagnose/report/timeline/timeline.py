@@ -23,6 +23,7 @@ from diagnose.report.timeline.drawn import DrawnStep, ReplayedSteps, recorded_st
 from diagnose.report.timeline.events import Drawing
 from diagnose.report.timeline.memory import memory_series
 from diagnose.report.timeline.roofline import roofline
+from diagnose.trace.collector import collector_at_rest
 
 SCHEMA = 1
 MOST_FIXES = 8  # drawn one after another
@@ -64,6 +65,7 @@ class Version(NamedTuple):
         return " ".join(sentence for sentence, holds in sentences.items() if holds)
 
 
+@collector_at_rest()
 def picture(
     measured: Measured, prediction: Prediction, assessed: Sequence[Assessed], sources: Sources
 ) -> dict[str, Any]:
