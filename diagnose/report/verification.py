@@ -160,11 +160,14 @@ def _predicted_share(result: FixResult) -> str:
 
 
 def _is_unsettled(result: FixResult, change: Comparison) -> bool:
-    """Whether there are fewer pairs than a verdict needs: an interval of two or three can span anything."""
+    """Whether the interval is not worth telling: there are fewer pairs than a verdict needs, and those of two
+    or three can span anything, or it is wider than the step itself.
+    """
     unsettled = result.verdict == "too_noisy" or (
         result.verdict == "changes_result" and change.low <= 0 <= change.high
     )
-    return unsettled and change.pairs + change.outliers < LOOKS[0]
+    few = change.pairs + change.outliers < LOOKS[0]
+    return unsettled and (few or change.high - change.low > 1)
 
 
 def _pairs(change: Comparison) -> str:

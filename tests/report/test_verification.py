@@ -105,6 +105,16 @@ def test_fewer_than_four_pairs_have_no_interval(pairs: int) -> None:
     assert verdict(tried(change=CHANGE | {"pairs": pairs, "outliers": 0})) == "faster by 38–42 %"
 
 
+def test_an_interval_wider_than_the_step_is_not_told() -> None:
+    # as seen beside busy programs: four pairs, between 99 % faster and 717 % slower
+    change = CHANGE | {"pairs": 4, "outliers": 0, "low": -0.99, "high": 7.17, "saved_ms": [-95, 1.0, 13]}
+    wide = tried(change=change, verdict="too_noisy")
+    todo = "too noisy to say after 4 pairs; run the same command again to continue"
+    assert (verdict(wide), saved(wide)) == (todo, "–")
+    just = tried(change=change | {"low": -0.4, "high": 0.6}, verdict="too_noisy")
+    assert verdict(just).startswith("too noisy to say: between 40 % faster and 60 % slower")
+
+
 def test_a_saving_is_told_with_the_step_it_comes_off() -> None:
     assert saved(tried()) == "3.8–4.2 ms of 10.0 ms"
     assert saved(tried(change=None)) == "–"
