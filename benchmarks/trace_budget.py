@@ -165,7 +165,8 @@ def page_of(kept: Sequence[Entry]) -> str:
         "# What a report of a trace costs",
         "Written by `python -m benchmarks trace-budget --write`. Stages are multiples of the bare decode of "
         "the same bytes; *whole* is from the compressed file to the document; peak memory is a multiple of "
-        "the file uncompressed.",
+        "the file uncompressed. Entries before 2026-11-25 may have been made without bytecode, which adds "
+        "compiling our modules: between them and later ones part of the difference is that.",
     ]
     for name in dict.fromkeys(entry.file for entry in kept):
         of_file = [entry for entry in kept if entry.file == name]

@@ -126,7 +126,7 @@ def verdict(result: FixResult) -> str:
     low, high = change.low, change.high
     if _is_unsettled(result, change):
         lead = "changes the result; " if result.verdict == "changes_result" else ""
-        return f"{lead}too noisy to say after {_pairs(change)}; run the same command again to continue"
+        return f"{lead}too noisy to say after {_pairs(change)}; {_how_to_go_on(change)}"
     if result.verdict == "changes_result":
         return f"changes the result; {_effect(low, high)}"
     if result.verdict == "no_such_gain":
@@ -173,6 +173,12 @@ def _is_unsettled(result: FixResult, change: Comparison) -> bool:
 def _pairs(change: Comparison) -> str:
     number = change.pairs + change.outliers
     return f"{count(number)} pair{'s' * (number != 1)}"
+
+
+def _how_to_go_on(change: Comparison) -> str:
+    if change.pairs + change.outliers >= MOST_PAIRS:
+        return f"{_remedy(MOST_PAIRS)} would tell"
+    return "run the same command again to continue"
 
 
 def _remedy(pairs: int) -> str:

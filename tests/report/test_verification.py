@@ -111,6 +111,9 @@ def test_an_interval_wider_than_the_step_is_not_told() -> None:
     wide = tried(change=change, verdict="too_noisy")
     todo = "too noisy to say after 4 pairs; run the same command again to continue"
     assert (verdict(wide), saved(wide)) == (todo, "–")
+    # as many as are ever made: running it again makes no more
+    at_most = tried(change=change | {"pairs": 32}, verdict="too_noisy")
+    assert verdict(at_most) == "too noisy to say after 32 pairs; a quieter machine would tell"
     just = tried(change=change | {"low": -0.4, "high": 0.6}, verdict="too_noisy")
     assert verdict(just).startswith("too noisy to say: between 40 % faster and 60 % slower")
 

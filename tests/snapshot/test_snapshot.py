@@ -303,10 +303,9 @@ def test_what_lies_idle_is_told_by_the_sizes_that_it_serves(tmp_path: Path) -> N
 
 
 def test_expandable_segments_are_not_advised_where_they_are_on(tmp_path: Path) -> None:
-    pieces = [segment(1 << 30, 8 * KIB, -30 * KIB)]
-    assert any("expandable_segments" in text for text in advice(told(tmp_path, {"segments": pieces})))
-    pieces[0]["is_expandable"] = True
-    memory = told(tmp_path, {"segments": pieces})
+    off, on = (segment(1 << 30, 8 * KIB, -30 * KIB, expandable=is_on) for is_on in (False, True))
+    assert any("expandable_segments" in text for text in advice(told(tmp_path, {"segments": [off]})))
+    memory = told(tmp_path, {"segments": [on]})
     assert memory.idle_by_size[0].serves == "any"
     assert not any("expandable_segments" in text for text in advice(memory))
 
