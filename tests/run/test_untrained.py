@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 import torch
 from torch import nn
 
 from diagnose.run.child.places import Places
-from diagnose.run.child.untrained import Untrained, untrained
+from diagnose.run.child.untrained import Untrained, needs_gradients, untrained
+
+
+Module = TypeVar("Module", bound=nn.Module)
 
 
 class Head(nn.Module):
@@ -26,7 +30,7 @@ def ids(module: nn.Module) -> set[int]:
     return {id(parameter) for parameter in module.parameters()}
 
 
-def trained_once(model: Head) -> Head:
+def trained_once(model: Module) -> Module:
     model(torch.ones(1, 4)).sum().backward()
     return model
 
@@ -60,8 +64,11 @@ def marks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def watching(model: Head, parameters: nn.Module, folder: Path) -> Untrained:
-    optimizer = torch.optim.SGD(parameters.parameters(), lr=0.1)
+def watching(model: nn.Module, parameters: nn.Module, folder: Path) -> Untrained:
+    return recorded_once(model, torch.optim.SGD(parameters.parameters(), lr=0.1), folder)
+
+
+def recorded_once(model: nn.Module, optimizer: torch.optim.Optimizer, folder: Path) -> Untrained:
     watch = Untrained(Places(str(folder), str(folder)), lambda: [model], lambda: [optimizer])
     watch.install()
     trained_once(model)
@@ -92,3 +99,70 @@ def test_an_optimizer_with_copies_of_the_parameters_says_nothing(marks: list[str
     watch.install()
     trained_once(model)
     assert marks == []
+
+
+class Layers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Linear(4, 4)
+        self.blocks = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.embedding(x) + 1
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def groups(model: Layers, lr: float) -> list[dict[str, object]]:
+    """Embedding and first block at this learning rate, the rest at 0.1."""
+    lower = [*model.embedding.parameters(), *model.blocks[0].parameters()]
+    return [{"params": lower, "lr": lr}, {"params": model.blocks[1:].parameters(), "lr": 0.1}]
+
+
+def test_a_learning_rate_of_0_trains_nothing_however_many_layers_follow_each_other(
+    marks: list[str], tmp_path: Path
+) -> None:
+    model = Layers()
+    watch = recorded_once(model, torch.optim.SGD(groups(model, 0.0), lr=0.1), tmp_path)
+    watch.install()
+    trained_once(model)
+    assert marks == ["diagnose::untrained"] * 2  # the embedding and the block behind it, not those after
+    watch.remove()
+
+
+def test_a_schedule_that_begins_with_0_trains(marks: list[str], tmp_path: Path) -> None:
+    scheduled, by_hand = Layers(), Layers()
+    optimizer = torch.optim.SGD(groups(scheduled, 0.2), lr=0.1)
+    torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step / 10)
+    assert optimizer.param_groups[0]["lr"] == 0
+    other = torch.optim.SGD(groups(by_hand, 0.0), lr=0.1)
+    watches = [recorded_once(scheduled, optimizer, tmp_path), recorded_once(by_hand, other, tmp_path)]
+    other.param_groups[0]["lr"] = 0.2  # before the next recording
+    for watch, model in zip(watches, (scheduled, by_hand), strict=True):
+        watch.install()
+        trained_once(model)
+        watch.remove()
+    assert marks == []
+
+
+class Doubled(torch.autograd.Function):
+    """May hold parameters that its node does not show."""
+
+    @staticmethod
+    def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: object, *gradients: torch.Tensor) -> torch.Tensor:
+        return gradients[0] * 2
+
+
+def test_what_depends_on_wasted_parameters_alone_needs_no_gradients() -> None:
+    wasted, trained = nn.Linear(4, 4), nn.Linear(4, 4)
+    x = torch.ones(1, 4)
+    assert not needs_gradients([wasted(x) + 1, wasted.bias], ids(wasted))
+    assert needs_gradients([wasted(trained(x))], ids(wasted))
+    assert needs_gradients([wasted(x.clone().requires_grad_())], ids(wasted))  # as of an attack
+    assert needs_gradients([trained.bias], ids(wasted))
+    assert needs_gradients([Doubled.apply(wasted(x))], ids(wasted))  # type: ignore[no-untyped-call]
