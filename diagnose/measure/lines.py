@@ -6,6 +6,7 @@ lines, they are not stopwatch readings.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,8 +15,8 @@ import pandas as pd
 from diagnose.measure.measured import Measured
 from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection
-from diagnose.measure.traced_lines import own_times
-from diagnose.measure.view import NO_ROWS, Rows
+from diagnose.measure.traced_lines import Line, own_times
+from diagnose.measure.view import NO_ROWS, Rows, started_in
 
 MOST = 20
 
@@ -53,6 +54,18 @@ def line_costs(measured: Measured) -> list[LineCost]:
         costs[file, line] = replace(known, self_ms=own.ms, total_ms=max(known.total_ms, own.ms))
     shown = (cost for place, cost in costs.items() if place in timed or not timed)
     return sorted(shown, key=lambda cost: -cost.self_ms)[:MOST]
+
+
+def lines_inside(measured: Measured, lines: Collection[Line]) -> frozenset[Line]:
+    """The lines that make calls while calls of these lines go on; none without a detail phase."""
+    detail = measured.detail
+    if detail is None or not len(detail.calls) or not lines:
+        return frozenset()
+    calls = detail.calls[detail.calls_in_steps]
+    places = list(zip(calls["file"].astype(str), calls["line"].tolist(), strict=True))
+    rows = np.flatnonzero([place in lines for place in places])
+    inside = np.flatnonzero(started_in(calls, detail.clipped(calls, rows)))
+    return frozenset(places[row] for row in inside) - frozenset(lines)
 
 
 def _of_calls(measured: Measured, detail: Selection) -> list[LineCost]:

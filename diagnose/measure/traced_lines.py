@@ -4,7 +4,7 @@
    library, what that costs as measured in the run.
 2. The lines in a part of the step (forward, backward, optimizer, loader) together take what the part does in
    plain steps, without a GPU; all others what is left of the step.
-3. What those still take beyond that is taken from them as far as they were slowed: in proportion to their
+3. What they still take beyond that is taken from them as far as they were slowed: in proportion to their
    time and to the part of it that being told was, half of it at most. The rest makes them add up.
 """
 
@@ -63,7 +63,7 @@ def own_times(measured: Measured) -> dict[Line, OwnTime]:
     for part, row in _ROWS.items():
         inside, part_ms = np.array([line["part"] == part for line in lines]), measured.row_ms(row)
         if not measured.has_gpu and left_ms[inside].sum() > 0 and part_ms < whole_ms:
-            left_ms[inside] *= part_ms / left_ms[inside].sum()
+            left_ms[inside] = _adding_up_to(part_ms, left_ms[inside], slowed[inside])
             whole_ms -= part_ms
             slowed[inside] = np.nan
     others = ~np.isnan(slowed)

@@ -15,6 +15,7 @@ from diagnose.predict.stretches import Clockwork
 from diagnose.trace.intervals import union
 
 Pace = tuple[Intervals, float]
+Line = tuple[str, int]  # file, number
 
 # the first two fill the GPU's queue as the steps before would have; the mean of the last two is a steady step
 ROUNDS = 4
@@ -26,12 +27,16 @@ class Edit:
     """What a change does to the recorded work: host work inside ``host`` (ns, of the thread ``lane``) takes
     ``host_ratio`` of its time, the device rows ``events`` take ``event_ratio`` (one, or one each) of theirs,
     the calls ``unblocked`` (host rows) no longer wait, and the device rows ``held`` are held up by an idle
-    device for ``held_ratio`` of the time.
+    device for ``held_ratio`` of the time. ``lines``: of the script, whose work is meant where no recording
+    says which it is, and so is taken in proportion from all inside ``host``; ``inner_lines``: those that run
+    while they do.
     """
 
     host: Intervals = field(default_factory=lambda: NO_INTERVALS)
     lane: int = -1
     host_ratio: float = 0.0
+    lines: frozenset[Line] = frozenset()
+    inner_lines: frozenset[Line] = frozenset()
     events: Rows = field(default_factory=lambda: NO_ROWS)
     event_ratio: np.ndarray | float = 0.0
     unblocked: Rows = field(default_factory=lambda: NO_ROWS)
@@ -128,7 +133,7 @@ class Replay:
 
     def clock(self, lane: int, edits: Sequence[Edit] = ()) -> Callable[[np.ndarray], np.ndarray]:
         """From recorded moments of a thread to how far its work has come then with the edits made, ns."""
-        return _clock(self._paces, [(edit.host, edit.host_ratio) for edit in edits if edit.lane == lane])
+        return _clock(self._paces, [edit for edit in edits if edit.lane == lane])
 
     def _delays(self, edits: Sequence[Edit], paces: Sequence[Pace]) -> np.ndarray:
         """What each edge takes, ns; `NEVER` where it no longer holds."""
@@ -155,28 +160,36 @@ class Replay:
             np.unique(edges.lane[edges.lane >= 0]).tolist() if paces else {edit.lane for edit in edits}
         ):
             mine = np.flatnonzero(edges.lane == lane)
-            clock = _clock(paces, [(edit.host, edit.host_ratio) for edit in edits if edit.lane == lane])
+            clock = _clock(paces, [edit for edit in edits if edit.lane == lane])
             work[mine] = clock(edges.to_ns[mine]) - clock(edges.from_ns[mine])
         return work
 
 
-def _clock(paces: Sequence[Pace], edits: Sequence[Pace]) -> Callable[[np.ndarray], np.ndarray]:
-    """From recorded to edited time: inside the intervals time runs at their ratio, inside
-    several of the edits' at the smallest.
+def _clock(paces: Sequence[Pace], edits: Sequence[Edit]) -> Callable[[np.ndarray], np.ndarray]:
+    """From recorded to edited time: inside the intervals time runs at their ratio, inside several of the
+    edits' at the smallest, for they may mean the same work. Those of other lines mean another: there ratios
+    multiply.
     """
-    every = [(union(intervals), ratio) for intervals, ratio in (*paces, *edits)]
+    paced, hosts = [union(intervals) for intervals, _ in paces], [union(edit.host) for edit in edits]
     borders = np.unique(
-        np.concatenate([NO_INTERVALS.reshape(-1), *(intervals.reshape(-1) for intervals, _ in every)])
+        np.concatenate([NO_INTERVALS.reshape(-1), *(intervals.reshape(-1) for intervals in (*paced, *hosts))])
     )
     if not len(borders):
         return lambda times: times
-    plain, edited = (np.ones(len(borders) + 1) for _ in range(2))  # before each border, and behind the last
-    for number, (intervals, ratio) in enumerate(every):
-        inside = np.append(False, lies_in(borders, intervals))
-        if number < len(paces):
-            plain[inside] *= ratio
+    plain = np.ones(len(borders) + 1)  # before each border, and behind the last
+    for (_, ratio), intervals in zip(paces, paced, strict=True):
+        plain[np.append(False, lies_in(borders, intervals))] *= ratio
+    edited, spread = np.ones(len(plain)), np.ones(len(plain))
+    for numbers in _of_the_same_lines(edits):
+        smallest = np.ones(len(plain))
+        for number in numbers:
+            inside = np.append(False, lies_in(borders, hosts[number]))
+            smallest[inside] = np.minimum(smallest[inside], edits[number].host_ratio)
+        if edits[numbers[0]].lines:
+            spread *= smallest
         else:
-            edited[inside] = np.minimum(edited[inside], ratio)
+            edited = smallest
+    edited = np.minimum(edited, spread)
     pace = plain * edited
     at_border = np.concatenate(([0.0], np.cumsum(pace[1:-1] * np.diff(borders))))
 
@@ -186,3 +199,21 @@ def _clock(paces: Sequence[Pace], edits: Sequence[Pace]) -> Callable[[np.ndarray
         return np.asarray(at_border[nearest] + (times - borders[nearest]) * pace[piece])
 
     return clock
+
+
+def _of_the_same_lines(edits: Sequence[Edit]) -> list[list[int]]:
+    """The numbers of the edits that mean the same lines, or of which one's run inside the other's, directly
+    or over others; all without lines are of one.
+    """
+    groups: list[list[int]] = []
+    for number, edit in enumerate(edits):
+        joined = [group for group in groups if any(_mean_the_same(edit, edits[other]) for other in group)]
+        groups = [group for group in groups if group not in joined]
+        groups.append(sorted([number, *(other for group in joined for other in group)]))
+    return groups
+
+
+def _mean_the_same(edit: Edit, other: Edit) -> bool:
+    if not edit.lines or not other.lines:
+        return not edit.lines and not other.lines
+    return bool(edit.lines & (other.lines | other.inner_lines) or edit.inner_lines & other.lines)

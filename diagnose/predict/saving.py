@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,18 +11,20 @@ from diagnose.judge.findings import Finding
 from diagnose.judge.rules import IN_MS, Rule
 from diagnose.judge.terms import Confidence
 from diagnose.measure.ledger import BUSY_ROWS
+from diagnose.measure.lines import lines_inside
 from diagnose.measure.selection import SELECTORS, Selection
 from diagnose.measure.view import Intervals, Rows
 from diagnose.predict.bound import Outcome, at_most_ms, left_of
 from diagnose.predict.edits import EDITS, Events
 from diagnose.predict.prediction import Change, Prediction
-from diagnose.predict.replay import Edit
+from diagnose.predict.replay import Edit, Line
 from diagnose.predict.widths import Width, times_odds, width_of
 
 OUTCOMES: tuple[Outcome, ...] = ("guess", "best", "worst")
 LOADERS = ("overlap", "inline")  # edits of where the loader does its work
 # upper end of the range ÷ lower one, up to which confidence is high, medium
 NARROW, WIDE = 2.5, 4.0
+FAIR_PART = 0.1
 
 
 @dataclass(frozen=True)
@@ -130,12 +132,21 @@ def change_of(finding: Finding, prediction: Prediction, outcome: Outcome = "gues
     less_ms = finding.ms_per_step * (1 - left_of(saving, measured, outcome))
     if selector is None and view.has_device and finding.row in BUSY_ROWS:
         return Change((busy_work(less_ms, finding.row, prediction),))
-    within = (
-        measured.attributed(selector)
-        if selector is not None and on_timeline
-        else view.ledger.rows.get(finding.row, view.span)
+    if selector is not None and on_timeline:
+        return Change((host_work(less_ms, measured.attributed(selector), prediction),))
+    edit = host_work(less_ms, view.ledger.rows.get(finding.row, view.span), prediction)
+    lines = _lines_of(finding)
+    return Change((replace(edit, lines=lines, inner_lines=lines_inside(measured, lines)),))
+
+
+def _lines_of(finding: Finding) -> frozenset[Line]:
+    """The lines that take a fair part of what the finding takes."""
+    least_ms = FAIR_PART * (finding.ms_per_step or 0.0)
+    return frozenset(
+        (culprit.file, culprit.line)
+        for culprit in finding.culprits
+        if culprit.line >= 0 and (culprit.ms_per_step or 0.0) >= least_ms
     )
-    return Change((host_work(less_ms, within, prediction),))
 
 
 def _left_of_events(

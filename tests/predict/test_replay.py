@@ -113,6 +113,27 @@ def test_overlapping_spans_of_several_edits_count_once() -> None:
     assert us(replay_of(trace), *reversed(edits)) == pytest.approx(66)
 
 
+def test_work_of_other_lines_counts_on_top_but_not_of_those_inside() -> None:
+    """Each takes 20 % or 50 % of the whole step of 100: together 80 % of 50 %, of the same work 50 %."""
+    trace = trace_from_text(repeated("main 5 10 op aten::mm", 100))
+    first, second, inner = ("train.py", 10), ("train.py", 20), ("model.py", 3)
+
+    def both(one: set[tuple[str, int]], other: set[tuple[str, int]], inside: set[tuple[str, int]]) -> float:
+        lane = trace.training_thread
+        edits = [
+            Edit(WHOLE, lane, 0.8, frozenset(one), frozenset(inside)),
+            Edit(WHOLE, lane, 0.5, frozenset(other)),
+        ]
+        found = us(replay_of(trace), *edits)
+        assert us(replay_of(trace), *reversed(edits)) == pytest.approx(found)
+        return found
+
+    assert both({first}, {second}, {inner}) == pytest.approx(40)
+    assert both({first}, {first, second}, set()) == pytest.approx(50)
+    assert both({first}, {inner}, {inner}) == pytest.approx(50)
+    assert both(set(), {first}, set()) == pytest.approx(50)  # of what is known by the recording itself
+
+
 def test_work_of_another_thread_is_not_touched() -> None:
     trace = trace_from_text(repeated(HOST_BOUND, 100))
     assert us(replay_of(trace), Edit(host=WHOLE, lane=trace.training_thread + 1)) == pytest.approx(100)

@@ -23,8 +23,7 @@ def seen(step: Callable[[], Any]) -> dict[str, Any]:
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     assert flow.begin()
     step()
-    assert not flow.step()
-    assert flow.step()
+    assert [flow.step() for _ in range(3)] == [False, False, True]
     assert flow.facts is not None and torch.overrides._get_current_function_mode() is None
     return flow.facts
 
@@ -41,6 +40,56 @@ def at_once(step: Callable[[], Any]) -> dict[str, tuple[int, int]]:
 
 def again(step: Callable[[], Any]) -> dict[str, int]:
     return {text_of(one): one["call_count"] for one in seen(step)["again"]}
+
+
+def again_later(steps: list[Callable[[], Any]]) -> dict[str, int]:
+    """Of three steps, of which a call is rounded up to one of each."""
+    flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
+    assert flow.begin()
+    for step in steps:
+        step()
+        flow.step()
+    assert flow.facts is not None
+    return {text_of(one): one["call_count"] for one in flow.facts["again"]}
+
+
+# ---- what the step before has computed
+
+
+class Field:
+    """A step is one evaluation: the integrator's two are told apart by their line."""
+
+    def __init__(self) -> None:
+        self.net, self.at, self.rate = nn.Linear(3, 3), torch.rand(4, 3), 0.1
+        self.last = self.at
+
+    def force(self) -> torch.Tensor:
+        return torch.tanh(self.net(self.at))
+
+    def begin(self) -> None:
+        self.at = self.at + self.rate * self.force()
+
+    def end(self) -> None:
+        self.last = self.force()
+
+
+def test_what_the_step_before_has_computed_is_computed_again_whichever_comes_first() -> None:
+    field = Field()
+    expected = {"self.at = self.at + self.rate * self.force()": 1}  # linear and tanh, in one step of two
+    assert again_later([field.begin, field.end, field.begin]) == expected
+    assert again_later([field.end, field.begin, field.end]) == expected
+
+
+def test_the_same_at_the_same_line_or_of_other_values_is_not() -> None:
+    field = Field()
+    assert again_later([field.end] * 3) == {}
+
+    def trained() -> None:
+        field.end()
+        with torch.no_grad():
+            field.net.weight += 0.1
+
+    assert again_later([trained, field.begin, trained]) == {}
 
 
 # ---- calls that could be one
@@ -234,8 +283,7 @@ def test_a_mode_of_the_scripts_own_stays_on_top() -> None:
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     flow.begin()
     with torch.device("cpu"):
-        assert not flow.step()
-        assert flow.step()
+        assert [flow.step() for _ in range(3)] == [False, False, True]
         assert torch.zeros(2).sum() == 0  # ours is still there and does nothing
         assert not flow.facts["at_once"]
     flow.end()

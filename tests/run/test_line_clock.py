@@ -217,3 +217,30 @@ def test_ending_it_from_a_thread_that_is_debugged_leaves_that_alone() -> None:
     ending.join()
     _step()
     assert seen == [theirs] and sys.gettrace() is None
+
+
+def _validates() -> None:
+    time.sleep(0.3)
+
+
+def _epochs(lengths: str) -> tuple[list[bool], int, bool]:
+    """Of steps of 4 ms, `V` with a validation: whether each was the last one, how many count, and whether the
+    validation is in them.
+    """
+    clock, over = LineClock(Places(HERE, HERE)), []
+    assert clock.begin()
+    for length in lengths:
+        time.sleep(0.004)
+        if length == "V":
+            _validates()
+        over.append(clock.step())
+    clock.end()
+    assert clock.facts is not None
+    return over, clock.facts["steps"], any(line["function"] == "_validates" for line in clock.facts["lines"])
+
+
+def test_a_step_that_validates_is_left_out_of_those_around_it() -> None:
+    """Two steps and 300 ms would be enough; here one of them is an exception, for all that is known."""
+    assert _epochs("-V--") == ([False, False, False, True], 3, False)
+    assert _epochs("VV") == ([False, True], 2, True)
+    assert _epochs("-V-V") == ([False, False, False, True], 4, True)  # steps that take turns

@@ -18,17 +18,20 @@ LINES = HERE.read_text().splitlines()
 HEAD, X = nn.Linear(16, 500), torch.randn(4, 10, 16)
 
 
-def unread_of(step: Callable[[], object], then: Callable[[], object] | None = None) -> dict[str, int]:
-    """By the line's text: how many calls have results that are mostly not read."""
+def unread_of(
+    step: Callable[[], object], then: Callable[[], object] | None = None, what: str = "unread"
+) -> dict[str, int]:
+    """By the line's text: how many calls have results that are mostly not read; `then`: the next steps."""
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     assert flow.begin()
     step()
     assert not flow.step()
-    if then is not None:
-        then()
-    assert flow.step()
+    for is_last in (False, True):
+        if then is not None:
+            then()
+        assert flow.step() is is_last
     assert flow.facts is not None
-    return {LINES[line["line"] - 1].strip(): line["call_count"] for line in flow.facts["unread"]}
+    return {LINES[line["line"] - 1].strip(): line["call_count"] for line in flow.facts[what]}
 
 
 def test_an_output_layer_of_which_the_last_position_is_read() -> None:
@@ -102,3 +105,115 @@ def test_what_the_next_step_reads_is_read() -> None:
 
     assert unread_of(step, lambda: kept[-1][:, -1].sum()) == {"kept.append(HEAD(X))": 1}
     assert unread_of(step, lambda: (kept[-1][:, -1].sum(), kept[-1].sum())) == {}
+
+
+# ---- positions that a loss ignores
+
+TARGET = torch.full((4, 10), -100)
+TARGET[:, 8:] = 1  # 2 of 10 count
+
+
+@pytest.mark.parametrize("how", ["flat", "classes second", "shifted", "by hand", "padding"])
+def test_scores_of_positions_that_the_loss_ignores(how: str) -> None:
+    def step() -> None:
+        logits = HEAD(X)
+        if how == "flat":
+            functional.cross_entropy(logits.view(-1, 500), TARGET.view(-1)).backward()
+        elif how == "classes second":
+            functional.cross_entropy(logits.transpose(1, 2), TARGET).backward()
+        elif how == "shifted":
+            functional.cross_entropy(logits[:, :-1].flatten(0, 1), TARGET[:, 1:].flatten()).backward()
+        elif how == "by hand":
+            log_probabilities = logits.log_softmax(-1)
+            nn.NLLLoss()(log_probabilities.view(-1, 500), TARGET.view(-1)).backward()
+        else:
+            target = TARGET.clamp(min=0).view(-1)
+            nn.CrossEntropyLoss(ignore_index=0)(logits.view(-1, 500), target).backward()
+
+    lines = unread_of(step)
+    assert lines["logits = HEAD(X)"] == 1
+    assert sum(lines.values()) == (3 if how == "by hand" else 2)  # with the loss, which has as many rows
+
+
+def test_a_loss_that_ignores_less_than_half_or_whose_scores_are_read_too() -> None:
+    most = torch.ones(4, 10, dtype=torch.int64)
+    most[:, 7:] = -100
+
+    def step() -> None:
+        logits = HEAD(X)
+        functional.cross_entropy(logits.view(-1, 500), most.view(-1)).backward()
+
+    def with_entropy() -> None:
+        logits = HEAD(X)
+        entropy = logits.softmax(-1).max()
+        (functional.cross_entropy(logits.view(-1, 500), TARGET.view(-1)) + entropy).backward()
+
+    assert unread_of(step) == {}
+    lines = unread_of(with_entropy)
+    assert "logits = HEAD(X)" not in lines and len(lines) == 1
+
+
+# ---- statistics that are kept, and replaced before anything has read them
+
+
+class Monitor:
+    def __init__(self) -> None:
+        self.values: dict[str, torch.Tensor] = {}
+
+    def update(self, rows: torch.Tensor, *, size: int = 1) -> None:
+        distances = torch.pdist(rows).mean()
+        self.values = {"distance": distances.repeat(size)}
+
+
+PDIST = "distances = torch.pdist(rows).mean()"
+
+
+def test_a_statistic_of_every_step_that_nothing_reads() -> None:
+    monitor = Monitor()
+
+    def step() -> None:
+        monitor.update(torch.rand(40, 16) * 2)
+
+    assert unread_of(step, step, "replaced")[PDIST] == 2
+    assert unread_of(step, step) == {}
+
+
+@pytest.mark.parametrize("how", ["printed", "summed", "kept", "large", "written", "shape"])
+def test_a_statistic_that_something_may_read(how: str) -> None:
+    monitor, total, history = Monitor(), torch.zeros(1), []
+
+    def step() -> None:
+        monitor.update(torch.rand(40, 16) * 2, size=2048 if how == "large" else 1)
+
+    def then() -> None:
+        value = monitor.values["distance"]
+        if how == "printed":
+            str(value)
+        elif how == "summed":
+            nonlocal total
+            total = total + value
+        elif how == "kept":
+            history.append(value)
+        elif how == "written":
+            torch.zeros(1)[0] = value[0]
+        elif how == "shape":
+            assert value.shape == value.size()  # no number of it is read
+        del value
+        step()
+
+    assert (PDIST in unread_of(step, then, "replaced")) is (how == "shape")
+
+
+@pytest.mark.parametrize("goes_back", [False, True])
+def test_what_needs_gradients_may_be_for_a_backward(goes_back: bool) -> None:
+    kept = {}
+
+    def step() -> None:
+        loss = HEAD(torch.rand(4, 16)).mean()
+        if goes_back:
+            loss.backward()
+        kept["loss"] = loss
+        kept["norm"] = HEAD(torch.rand(4, 16)).norm()
+
+    norm = 'kept["norm"] = HEAD(torch.rand(4, 16)).norm()'
+    assert unread_of(step, step, "replaced") == ({norm: 3} if goes_back else {})  # rows drawn, layer, norm

@@ -12,7 +12,6 @@ from torch import nn
 from diagnose.run.child.places import Places
 from diagnose.run.child.untrained import Untrained, needs_gradients, untrained
 
-
 Module = TypeVar("Module", bound=nn.Module)
 
 
@@ -165,4 +164,4 @@ def test_what_depends_on_wasted_parameters_alone_needs_no_gradients() -> None:
     assert needs_gradients([wasted(trained(x))], ids(wasted))
     assert needs_gradients([wasted(x.clone().requires_grad_())], ids(wasted))  # as of an attack
     assert needs_gradients([trained.bias], ids(wasted))
-    assert needs_gradients([Doubled.apply(wasted(x))], ids(wasted))  # type: ignore[no-untyped-call]
+    assert needs_gradients([Doubled.apply(wasted(x))], ids(wasted))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from diagnose.run.child.zeros import left_if_sparse
+from diagnose.run.child.zeros import is_depthwise, left_if_sparse
 
 DENSE = torch.randn(100, 8)
 
@@ -45,3 +45,20 @@ def test_one_hot_rows_of_a_batch() -> None:
 )
 def test_other_calls_and_other_matrices(name: str, given: list[Tensor]) -> None:
     assert left_if_sparse(name, given) is None
+
+
+def test_a_dense_kernel_of_single_channels() -> None:
+    x, average = torch.randn(2, 4, 20), torch.zeros(4, 4, 5)
+    average[range(4), range(4)] = 0.2
+    assert is_depthwise("conv1d", [x, average])
+    assert is_depthwise("conv1d", [x, average.roll(1, 0)])  # each reads another channel than its own
+    assert not is_depthwise("conv1d", [x, average[:, :1]])  # one of each, by groups
+    assert not is_depthwise("conv1d", [x, torch.nn.Parameter(average)])  # trained, and zero at first
+    assert is_depthwise("conv1d", [x, torch.nn.Parameter(average, requires_grad=False)])
+    mixed = average.clone()
+    mixed[0, 1, 2] = 0.1
+    assert not is_depthwise("conv1d", [x, mixed])
+    grey = torch.zeros(3, 3, 5)
+    grey[:, 0] = 1.0  # all read the same
+    assert not is_depthwise("conv1d", [x, grey])
+    assert not is_depthwise("linear", [x, average]) and not is_depthwise("conv1d", [x])

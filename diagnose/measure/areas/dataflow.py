@@ -149,6 +149,11 @@ def _unread_results(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "unread")
 
 
+@fact_selector("replaced_results", "computing what is kept, and replaced before anything reads it")
+def _replaced_results(measured: Measured) -> list[FactPlace] | Missing:
+    return _parts_of_torch(measured, "replaced")
+
+
 @fact_selector("distribution_checks", "checking what torch.distributions is given")
 def _distribution_checks(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "checks")
@@ -157,6 +162,11 @@ def _distribution_checks(measured: Measured) -> list[FactPlace] | Missing:
 @fact_selector("sparse_products", "dense products of matrices that are almost all zeros")
 def _sparse_products(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "sparse")
+
+
+@fact_selector("dense_kernels", "dense convolutions of which each output channel reads one input channel")
+def _dense_kernels(measured: Measured) -> list[FactPlace] | Missing:
+    return _parts_of_torch(measured, "depthwise")
 
 
 @metric("sparse_products_left", "share", "Share of the time of these products that is left with sparse ones")

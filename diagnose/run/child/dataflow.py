@@ -1,61 +1,43 @@
-"""What the script's calls of torch depend on, for one step once all is recorded; and what the next one reads
-of it, for a step may end between a model's call and the use of its result.
+"""What the script's calls of torch depend on, for one step once all is recorded; and what the next two read
+of it, or compute again: a step may end between a model's call and the use of its result, and begin with what
+the one before has ended with.
 
 A mode of torch's sees each call with the tensors that it is given and gives. From that is told: calls that
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
-earlier one has computed (`again`), calls of whose result little is read (`unread`), products of nearly empty
-matrices (`sparse`), and calls by which `torch.distributions` checks what it is given (`checks`).
+earlier one has computed (`again`), calls of whose result little is read (`unread`), or that is kept and
+replaced by another before it is read (`replaced`), products of nearly empty matrices (`sparse`), dense
+convolutions of channels by themselves (`depthwise`), and calls by which `torch.distributions` checks what it is given (`checks`).
 """
 
 from __future__ import annotations
 
+import math
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter_ns
-from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
 from .accelerator import is_capturing
+from .call_places import Site, apart, site_of_call
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
 from .places import Place, Places
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
-from .zeros import left_if_sparse
+from .zeros import is_depthwise, left_if_sparse
 
 _ROUNDS_AT_LEAST = 8
 _CALLS_AT_MOST = 50_000
 _GROUPS_AT_MOST = 4_000
 _LINES_AT_MOST = 50
+_STEPS = 3
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
-_DISTRIBUTIONS = os.path.join("torch", "distributions", "")
-_CHECKS = {"check", "_validate_sample"}  # functions there; and what Distribution.__init__ does
-_LOADER, _OPTIMIZERS = os.path.join("utils", "data", "dataloader.py"), os.path.join("torch", "optim", "")
-
-
-class _Site(NamedTuple):
-    """Where a call was made: by which instructions, from the innermost line of the user's on inwards; and the
-    user's frames as (code, instruction, line), innermost first. ``checks``: a distribution's arguments.
-    """
-
-    path: tuple[int, ...]
-    frames: tuple[tuple[int, int, Place], ...]
-    checks: bool
-
-    @property
-    def place(self) -> Place:
-        return self.frames[0][2]
-
-    @property
-    def around(self) -> frozenset[Place]:
-        return frozenset(place for _, _, place in self.frames)
 
 
 @dataclass
@@ -65,7 +47,7 @@ class _Group:
     """
 
     bit: int
-    site: _Site
+    site: Site
     number: int
     fixed: tuple[int, ...]  # what was not made in this step, as weights: the same for all
     shape: tuple[int, ...]
@@ -107,13 +89,29 @@ class _Step:
     checks: dict[Place, _Sum] = field(default_factory=dict)
     sparse: dict[Place, _Sum] = field(default_factory=dict)  # products of nearly empty matrices
     sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
+    depthwise: dict[Place, _Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
+
+
+@dataclass
+class _Later:
+    """What was seen in the steps after it: values that an earlier one has, asked for at another line."""
+
+    calls_ns: int = 0
+    step_count: int = 0
+    again: dict[Place, _Sum] = field(default_factory=dict)
+    computed_again: Counter[Place] = field(default_factory=Counter)
 
 
 class Dataflow(TorchFunctionMode):
     """`begin` at the end of a step, then `step` at the end of each until it returns True."""
 
     what = "looking at the dataflow"
+    _calls: int
+    _steps: int
+    _step: _Step
+    _first: _Step  # the one whose calls are told
+    _later: _Later
 
     def __init__(self, places: Places) -> None:
         super().__init__()
@@ -137,15 +135,18 @@ class Dataflow(TorchFunctionMode):
         return True
 
     def step(self) -> bool:
-        """A step has ended. Whether it was the second one."""
+        """A step has ended. Whether it was the last one."""
+        attempt("looking at what is kept", self._reads_of_step, None)
         if self._first_calls is None:
-            self.facts = attempt(self.what, self._told, None)
-            self._first_calls, self._calls, self._step = len(self._made), 0, _Step()
-            self._segment += 1
-            return self.facts is None
-        if self.facts is not None:
-            # as much of a call's time as of its result is not read
-            self.facts["unread"] = attempt("looking at what is read", self._unread, [])
+            self._first_calls, self._first = len(self._made), self._step
+        else:
+            self._later.calls_ns += self._step.calls_ns
+            self._later.step_count += 1
+        self.facts = attempt(self.what, self._told, self.facts)
+        self._calls, self._step, self._steps = 0, _Step(), self._steps + 1
+        self._segment += 1
+        if self.facts is not None and self._steps < _STEPS:
+            return False
         self.end()
         return True
 
@@ -161,10 +162,12 @@ class Dataflow(TorchFunctionMode):
 
     def _forget(self) -> None:
         self._values = Values(lambda: (1 << self._group_count) - 1)
-        self._sites: dict[int, _Site] = {}  # of the first call that asked for a value, by its number
+        # of the first call that asked for a value, by its number; and its step
+        self._sites: dict[int, tuple[Site, int]] = {}
         self._bits: dict[tuple[tuple[int, ...], int], list[int]] = {}  # of groups, by path and segment
-        self._calls = self._group_count = self._segment = 0
-        self._step = _Step()
+        self._calls = self._group_count = self._segment = self._steps = 0
+        self._step = self._first = _Step()
+        self._later = _Later()
         self._first_calls = None
         self._reads, self._made = Reads(), []
 
@@ -196,8 +199,9 @@ class Dataflow(TorchFunctionMode):
         if call.name == "backward":
             self._step.backward_ns += ns
             self._segment += 1  # what is trained one after the other is not to be done at once
+            self._reads.call(-1, "", call.numbers, [])
             return
-        site = None if call.in_place or not results else self._site()
+        site = None if call.in_place or not results else site_of_call(self._places, __file__)
         bits = call.bits
         if site is not None:
             self._add(call, site, results[0], ns)
@@ -206,9 +210,10 @@ class Dataflow(TorchFunctionMode):
             self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
         self._values.given_back(call, results, bits)
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
-        self._reads.call(len(self._made) - 1, call.name if site else "", call.numbers, numbered)
+        name = call.name if site or not results else ""
+        self._reads.call(len(self._made) - 1, name, call.numbers, numbered, call.arguments, call.options)
 
-    def _add(self, call: Call, site: _Site, result: Tensor, ns: int) -> None:
+    def _add(self, call: Call, site: Site, result: Tensor, ns: int) -> None:
         trained_ns = ns if result.requires_grad else 0
         self._step.counted.add(ns, trained_ns)
         self._step.lines[site.place] += ns
@@ -217,18 +222,24 @@ class Dataflow(TorchFunctionMode):
         if site.checks:
             self._step.checks.setdefault(site.place, _Sum()).add(ns, trained_ns)
         is_view = result._base is not None and call.asked == call.number
-        first = self._sites.setdefault(call.asked, site)
-        if first is not site and call.computes and not is_view:
-            self._step.again.setdefault(_apart(site, first), _Sum()).add(ns, trained_ns)
+        first, step = self._sites.setdefault(call.asked, (site, self._steps))
+        is_again = first is not site and call.computes and not is_view
+        if is_again and step == self._steps:
+            self._step.again.setdefault(apart(site, first), _Sum()).add(ns, trained_ns)
             self._step.computed_again[site.place] += ns
+        elif is_again and site.way != first.way:  # the same at the same line is a constant
+            self._later.again.setdefault(apart(site, first), _Sum()).add(ns, trained_ns)
+            self._later.computed_again[site.place] += ns
 
     def _add_product(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         left = left_if_sparse(call.name, call.given)
         if left is not None:
             self._step.sparse.setdefault(place, _Sum()).add(ns, ns if result.requires_grad else 0)
             self._step.sparse_left[place] += round(left * ns)
+        if is_depthwise(call.name, call.given):
+            self._step.depthwise.setdefault(place, _Sum()).add(ns, ns if result.requires_grad else 0)
 
-    def _bit(self, call: Call, site: _Site, result: Tensor, ns: int) -> int:
+    def _bit(self, call: Call, site: Site, result: Tensor, ns: int) -> int:
         """The bit of the group that the call belongs to: of those at the same instructions that depend on as
         many others of them, one after the other.
         """
@@ -250,40 +261,26 @@ class Dataflow(TorchFunctionMode):
         group.varied |= call.number != group.number
         return 1 << group.bit
 
-    def _site(self) -> _Site | None:
-        """None for calls of the optimizer, of the loader and of nobody's."""
-        frame: FrameType | None = _caller()
-        path: list[int] = []
-        frames: list[tuple[int, int, Place]] = []
-        checks = False
-        while frame is not None:
-            code = frame.f_code
-            file = self._places.user_file(code.co_filename)
-            if not frames:
-                path += (id(code), frame.f_lasti)
-                checks = checks or _checks_arguments(code)
-            if file:
-                frames.append((id(code), frame.f_lasti, Place(file, frame.f_lineno or -1, code.co_name)))
-            elif _OPTIMIZERS in code.co_filename or code.co_filename.endswith(_LOADER):
-                return None
-            frame = frame.f_back
-        return _Site(tuple(path), tuple(frames), checks) if frames else None
+    def _reads_of_step(self) -> None:
+        self._reads.step(with_backward=self._step.backward_ns > 0)
 
-    def _unread(self) -> list[dict[str, Any]]:
-        """Of calls of the first step."""
-        found: dict[Place, _Sum] = {}
-        for index, share in self._reads.unread():
+    def _unread(self) -> dict[str, list[dict[str, Any]]]:
+        """Of calls of the first step: as much of a call's time as of its result is not read."""
+        found: dict[str, dict[Place, _Sum]] = {"unread": {}, "replaced": {}}
+        for index, share, is_replaced in self._reads.unread():
             place, ns, trained_ns = self._made[index]
             if index < (self._first_calls or 0):
-                found.setdefault(place, _Sum()).add(round(ns * share), round(trained_ns * share))
-        return _listed(found)
+                calls = found["replaced" if is_replaced else "unread"].setdefault(place, _Sum())
+                calls.add(round(ns * share), round(trained_ns * share))
+        return {name: _listed(calls) for name, calls in found.items()}
 
     def _told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
         ``rounds``; ``around``: all calls under a line, and those of such loops; ``again``: by the line that
         asks for values that are there; ``computed_again``: the same calls by the line that makes them.
         """
-        step = self._step
+        step = self._first
+        again, computed_again = self._again()
         at_once: dict[Place, _Sum] = {}
         rounds, independent = Counter[Place](), Counter[Place]()
         for group in (group for group in step.groups.values() if group.is_loop):
@@ -311,16 +308,35 @@ class Dataflow(TorchFunctionMode):
                 {**place._asdict(), "ns": ns, "independent_ns": independent[place]}
                 for place, ns in step.around.most_common(_LINES_AT_MOST)
             ],
-            "again": _listed(step.again),
+            "again": _listed(again),
             "computed_again": [
-                {**place._asdict(), "ns": ns} for place, ns in step.computed_again.most_common(_LINES_AT_MOST)
+                {**place._asdict(), "ns": ns} for place, ns in computed_again.most_common(_LINES_AT_MOST)
             ],
+            **(self._unread() if self._steps and self._looks else {}),
             "checks": _listed(step.checks),
+            "depthwise": _listed(step.depthwise),
             "sparse": [
                 {**line, "left_ns": step.sparse_left[Place(line["file"], line["line"], line["function"])]}
                 for line in _listed(step.sparse)
             ],
         }
+
+    def _again(self) -> tuple[dict[Place, _Sum], Counter[Place]]:
+        """What was computed again: in the first step, and on average in the steps after it, as if these had
+        taken as long as the first.
+        """
+        again = {
+            place: _Sum(told.call_count, told.ns, told.trained_ns)
+            for place, told in self._first.again.items()
+        }
+        computed_again = Counter(self._first.computed_again)
+        scale = self._first.calls_ns / max(self._later.calls_ns, 1)
+        for place, told in self._later.again.items():
+            count = math.ceil(told.call_count / self._later.step_count)
+            again.setdefault(place, _Sum()).add(round(told.ns * scale), round(told.trained_ns * scale), count)
+        for place, ns in self._later.computed_again.items():
+            computed_again[place] += round(ns * scale)
+        return again, computed_again
 
 
 def _listed(sums: dict[Place, _Sum]) -> list[dict[str, Any]]:
@@ -332,27 +348,3 @@ def _listed(sums: dict[Place, _Sum]) -> list[dict[str, Any]]:
 
 def _costliest(sums: dict[Place, _Sum]) -> list[tuple[Place, _Sum]]:
     return sorted(sums.items(), key=lambda item: -item[1].ns)[:_LINES_AT_MOST]
-
-
-def _caller() -> FrameType | None:
-    """The innermost frame outside of this file."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename == __file__:
-        frame = frame.f_back
-    return frame
-
-
-def _checks_arguments(code: CodeType) -> bool:
-    """Whether that is a distribution's function that looks whether values are allowed."""
-    if _DISTRIBUTIONS not in code.co_filename:
-        return False
-    of_base = code.co_name == "__init__" and code.co_filename.endswith("distribution.py")
-    return of_base or code.co_name in _CHECKS
-
-
-def _apart(site: _Site, first: _Site) -> Place:
-    """The line where the ways to two calls part, of the one that calls again; the innermost where both come
-    the same way, as in a loop.
-    """
-    ways = zip(reversed(site.frames), reversed(first.frames), strict=False)
-    return next((there[2] for there, other in ways if there[:2] != other[:2]), site.place)

@@ -5,6 +5,8 @@ recording, and one that makes thousands of cheap calls is in it with what record
 itself tells where each line begins (`sys.settrace`); the time from there to the next line is the line's own,
 with all that it calls but the script's own functions, whose lines are told by themselves.
 
+A step that takes far longer than most, as the last one of an epoch with its validation, is left out.
+
 What being told costs is measured between the steps, while the machine is as busy as in them, and written down
 for the analysis to take off. Nothing is
 traced where somebody else does already, as a debugger, nor where torch compiles.
@@ -19,7 +21,7 @@ from contextlib import contextmanager
 from statistics import median
 from time import perf_counter_ns
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.optim.optimizer import Optimizer
@@ -30,6 +32,7 @@ from .inspection import compiler_in_use
 from .places import OWN_FOLDER, Places
 
 _STEPS_AT_LEAST, _STEPS_AT_MOST = 2, 12
+_FAR_LONGER, _OF_FEW = 3, 4  # times the median of the steps; of how many steps one may be left out
 _ENOUGH_NS, _TOO_LONG_NS = 250_000_000, 5_000_000_000
 _LINES_AT_MOST = 1_000
 # of a loop that tells what being told costs; and how often it is run, for the median leaves pauses out
@@ -38,12 +41,18 @@ _ROUNDS, _BATCHES = 300, 5
 OURS = "ours"  # a tick, as if it were a part of the step
 # ns, how often it began, how many functions of libraries it called; then each of the times it took long, ns
 _Line = list[int]
+_Key = tuple[CodeType, int, str]  # code, line, part of the step
 _HEAD = 3
 _LONG_NS = 1_000_000  # a pause, where the same line is far shorter mostly: somebody else had the core
 _PAUSE = 4  # times as long as the rest
 _RARE = 4  # one of so many
 _Trace = Callable[[FrameType, str, Any], Any]
 _WHAT = "timing the script's lines"
+
+
+class _Step(NamedTuple):
+    ns: int
+    lines: dict[_Key, _Line]
 
 
 class LineClock:
@@ -58,28 +67,32 @@ class LineClock:
         self.facts: dict[str, Any] | None = None
         self._tracer: _Tracer | None = None
         self._costs: list[tuple[float, float]] = []
+        self._steps: list[_Step] = []
 
     def begin(self) -> bool:
         """Whether there is anything to do."""
         if sys.gettrace() is not None or compiler_in_use():
             return False
-        self._steps, self._costs = 0, [_costs()]
+        self._steps, self._costs = [], [_costs()]
         frame, hook = _way_here()
         self._tracer = _Tracer(self._places.user_file, {**_parts(), **({hook: OURS} if hook else {})})
         self._tracer.start(frame)
-        self._began_ns = perf_counter_ns()
+        self._began_ns = self._step_began_ns = perf_counter_ns()
         return True
 
     def step(self) -> bool:
         """A step has ended. Whether it was the last one."""
-        self._steps += 1
-        if self._tracer is not None and not self._tracer.stopped:
+        now = perf_counter_ns()
+        if self._tracer is not None:
             with self._tracer.paused():
+                self._steps.append(_Step(now - self._step_began_ns, self._tracer.taken_lines()))
                 self._costs.append(_costs())
-        elapsed_ns = perf_counter_ns() - self._began_ns
-        enough = self._steps >= _STEPS_AT_LEAST and elapsed_ns >= _ENOUGH_NS
+        self._step_began_ns = perf_counter_ns()
+        elapsed_ns, took_ns = now - self._began_ns, [step.ns for step in self._steps]
+        differ = len(took_ns) < _OF_FEW and max(took_ns, default=0) > _FAR_LONGER * min(took_ns, default=0)
+        enough = len(took_ns) >= _STEPS_AT_LEAST and elapsed_ns >= _ENOUGH_NS and not differ
         cut = self._tracer is None or self._tracer.stopped
-        return enough or cut or self._steps >= _STEPS_AT_MOST or elapsed_ns >= _TOO_LONG_NS
+        return enough or cut or len(took_ns) >= _STEPS_AT_MOST or elapsed_ns >= _TOO_LONG_NS
 
     def end(self) -> None:
         tracer, self._tracer = self._tracer, None
@@ -87,18 +100,18 @@ class LineClock:
             return
         tracer.stop()
         if self._steps and not tracer.failed:
-            self.facts = self._told(tracer)
+            self.facts = self._told(_usual(self._steps))
 
-    def _told(self, tracer: _Tracer) -> dict[str, Any]:
-        """Of all the steps, ns. ``part``: forward, backward, optimizer or next, in which the line ran."""
+    def _told(self, steps: list[_Step]) -> dict[str, Any]:
+        """Of these steps, ns. ``part``: forward, backward, optimizer or next, in which the line ran."""
         event_ns, call_ns = (median(costs) for costs in zip(*self._costs, strict=True))
-        often = (_typical_ns(line) / line[1] for line in tracer.lines.values() if line[1] >= _ROUNDS)
+        all_lines = _together(steps)
+        often = (_typical_ns(line) / line[1] for line in all_lines.values() if line[1] >= _ROUNDS)
         event_ns = min([event_ns, *often])  # being told of a line is a part of each line's time
-        script = (item for item in tracer.lines.items() if item[0][2] != OURS)
+        script = (item for item in all_lines.items() if item[0][2] != OURS)
         lines = sorted(script, key=lambda item: -_typical_ns(item[1]))[:_LINES_AT_MOST]
         return {
-            "steps": self._steps,
-            "elsewhere_ns": tracer.elsewhere[0],
+            "steps": len(steps),
             "event_ns": event_ns,
             "library_call_ns": call_ns,
             "lines": [
@@ -114,6 +127,27 @@ class LineClock:
                 for (code, number, part), line in lines
             ],
         }
+
+
+def _usual(steps: list[_Step]) -> list[_Step]:
+    """Without those that take far longer than the (lower) median, if these are few."""
+    took_ns = sorted(step.ns for step in steps)
+    at_most_ns = _FAR_LONGER * took_ns[(len(took_ns) - 1) // 2]
+    usual = [step for step in steps if step.ns <= at_most_ns]
+    return usual if (len(steps) - len(usual)) * _OF_FEW <= len(steps) else steps
+
+
+def _together(steps: list[_Step]) -> dict[_Key, _Line]:
+    lines: dict[_Key, _Line] = {}
+    for step in steps:
+        for key, line in step.lines.items():
+            known = lines.setdefault(key, [0, 0, 0])
+            lines[key] = [
+                *(one + more for one, more in zip(known[:_HEAD], line[:_HEAD], strict=True)),
+                *known[_HEAD:],
+                *line[_HEAD:],
+            ]
+    return lines
 
 
 def _typical_ns(line: _Line) -> int:
@@ -148,13 +182,13 @@ class _Tracer:
     """`sys.settrace`'s functions. Their own time counts for no line."""
 
     def __init__(self, user_file: Callable[[str], str], parts: dict[CodeType, str]) -> None:
-        self.lines: dict[tuple[CodeType, int, str], _Line] = {}
-        self.elsewhere: _Line = [0, 0, 0]
+        self.lines: dict[_Key, _Line] = {}
+        self._elsewhere: _Line = [0, 0, 0]
         self.failed = self.stopped = False
         self._is_user: dict[CodeType, bool] = {}
         self._user_file, self._parts = user_file, parts
         self._part, self._outer = "", ""
-        self._current, self._since = self.elsewhere, 0
+        self._current, self._since = self._elsewhere, 0
         self._until = 0
         self._traced: list[FrameType] = []
 
@@ -174,7 +208,10 @@ class _Tracer:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """In the thread that is traced."""
+        """In the thread that is traced; nothing is where it was stopped."""
+        if self.stopped:
+            yield
+            return
         sys.settrace(None)
         self._current[0] += perf_counter_ns() - self._since
         try:
@@ -182,6 +219,14 @@ class _Tracer:
         finally:
             sys.settrace(self._call)
             self._since = perf_counter_ns()
+
+    def taken_lines(self) -> dict[_Key, _Line]:
+        """Those since this was last called; the line that goes on begins anew."""
+        lines, self.lines = self.lines, {}
+        key = next((key for key, line in lines.items() if line is self._current), None)
+        if key is not None:
+            self._current = self.lines[key] = [0, 0, 0]
+        return lines
 
     def stop(self) -> None:
         """From any thread; that which is traced notices it at its next call."""
@@ -275,7 +320,7 @@ class _Tracer:
             if self._of_user(frame.f_code):
                 return self._line_of(frame)
             frame = frame.f_back
-        return self.elsewhere
+        return self._elsewhere
 
     def _line_of(self, frame: FrameType) -> _Line:
         key = (frame.f_code, frame.f_lineno or -1, self._part)

@@ -1,16 +1,31 @@
-"""Which results of a step are mostly not read: computed for all positions, where a few are picked.
+"""Which results of a step are mostly not read: computed for all positions, where a few are picked or a loss
+ignores the others; or kept, and replaced before anything has read them.
 
 Each value knows what it is given to. A call that picks reads as much as it gives back; one that keeps every
-number where it is reads as much as is read of its own result; any other reads all.
+number where it is reads as much as is read of its own result; a loss reads the rows (positions, each with
+its scores) that it does not ignore; any other reads all, but for one whose own result nobody reads.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
+# A shape or a kind: no number is read.
+_METADATA = {
+    "__get__",
+    "size",
+    "dim",
+    "ndimension",
+    "numel",
+    "nelement",
+    "__len__",
+    "is_floating_point",
+    "stride",
+}
 _PICKS = {
     "__getitem__", "select", "narrow", "index_select", "gather", "take_along_dim", "masked_select", "take",
     "chunk", "split", "tensor_split", "unbind", "split_with_sizes", "unsafe_chunk", "unsafe_split",
@@ -32,53 +47,180 @@ _BY_POSITION = _ELEMENT_BY_ELEMENT | {
     "linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "__matmul__", "einsum", "embedding", "layer_norm",
     "conv1d", "conv2d", "conv3d",
 }  # fmt: skip
+_LOSSES = {"cross_entropy", "nll_loss"}
+_SOFTMAX = {"softmax", "log_softmax"}
+_IGNORED = -100  # the losses' default
 _READ_AT_MOST = 0.5
+_STATISTIC_AT_MOST = 1024  # numbers: what is kept to be looked at; more may be for a call that is not seen
 
 
 class Unread(NamedTuple):
-    """A call, and the share of its result that nobody reads."""
+    """A call, and the share of its result that nobody reads; ``is_replaced``: it, or all that was made of it,
+    was kept and replaced by another.
+    """
 
     call_index: int
     share: float
+    is_replaced: bool
 
 
-_Results = tuple[tuple[int, int], ...]  # values, and how many numbers each has
+class _Use(NamedTuple):
+    """A call that is given a value; ``made``: the numbers of its results."""
+
+    made: tuple[int, ...]
+    picks: bool = False
+    keeps: bool = False
+    keeps_rows: bool = False
+    rows: float | None = None  # the share of rows that it reads, if that is known
+
+
+class _Part(NamedTuple):
+    """What is read of a value: of its numbers, and of its rows."""
+
+    numbers: float
+    rows: float
+
+
+_ALL, _NOTHING = _Part(1.0, 1.0), _Part(0.0, 0.0)
+
+
+class _Call(NamedTuple):
+    """``made``: the numbers of its results; ``by_row``: each row is computed by itself; ``rows``: the share
+    of them that a loss reads, else 1.
+    """
+
+    number: int
+    name: str
+    made: tuple[int, ...]
+    by_row: bool
+    rows: float
 
 
 class Reads:
     """What the calls of a step read. Values go by their numbers (`diagnose.run.child.values`)."""
 
     def __init__(self) -> None:
-        self._uses: dict[int, list[_Results | None]] = {}  # what a call makes of it; None: it reads all
+        self._uses: dict[int, list[_Use]] = {}
         self._sizes: dict[int, int] = {}
-        self._made: list[tuple[int, int]] = []  # value, index of the call that made it
+        self._row_sizes: dict[int, int] = {}
+        self._calls: list[_Call] = []
+        self._living: dict[int, list[weakref.ref[Tensor]]] = {}  # of those that may be statistics
+        self._kept: set[int] = set()  # statistics that outlived their step unread
 
-    def call(self, index: int, name: str, given: list[int], results: list[tuple[int, Tensor]]) -> None:
+    def call(
+        self,
+        index: int,
+        name: str,
+        given: list[int],
+        results: list[tuple[int, Tensor]],
+        arguments: tuple[Any, ...] = (),
+        options: dict[str, Any] | None = None,
+    ) -> None:
         """``index``: for `unread`; ``given``: the values, in order; ``results``: those given back."""
-        made = tuple((number, tensor.numel()) for number, tensor in results)
-        numbers = {number for number, _ in made}
+        if name in _METADATA and not results:
+            return
+        made = tuple(number for number, _ in results)
+        loss = _loss(name, arguments, options or {})
+        is_softmax = name in _SOFTMAX and _over_last(arguments, options or {})
+        if loss is not None and given:
+            self._row_sizes[given[0]] = loss.classes
         for at, number in enumerate(given):
-            picks = at == 0 and name in _PICKS
-            keeps = name in _KEEPS and len(made) == 1 and made[0][1] == self._sizes.get(number)
-            if number not in numbers:
-                self._uses.setdefault(number, []).append(made if picks or keeps else None)
-        for number, size in made:
+            if number in made:
+                continue
+            alike = len(results) == 1 and results[0][1].numel() == self._sizes.get(number)
+            use = _Use(
+                made,
+                picks=at == 0 and name in _PICKS,
+                keeps=name in _KEEPS and alike,
+                keeps_rows=(name in _KEEPS or is_softmax) and alike,
+                rows=loss.rows if loss is not None and at == 0 else None,
+            )
+            self._uses.setdefault(number, []).append(use)
+        for number, tensor in results:
             if number not in self._sizes:
-                self._sizes[number] = size
-                if name in _BY_POSITION and len(made) == 1:
-                    self._made.append((number, index))
+                self._sizes[number] = tensor.numel()
+                self._row_sizes[number] = tensor.shape[-1] if tensor.dim() else 1
+            if tensor.numel() <= _STATISTIC_AT_MOST:
+                self._living.setdefault(number, []).append(weakref.ref(tensor))
+        if name and made:
+            by_row = is_softmax or loss is not None or (name in _BY_POSITION and not name.startswith("conv"))
+            self._calls.append(_Call(index, name, made, by_row, 1.0 if loss is None else loss.rows))
+
+    def step(self, *, with_backward: bool) -> None:
+        """A step has ended. Without a backward, what needs gradients may be for one that is not seen."""
+        for number, tensors in self._living.items():
+            living = [tensor for known in tensors if (tensor := known()) is not None]
+            is_told = with_backward or not any(tensor.requires_grad for tensor in living)
+            if living and is_told and number not in self._uses:
+                self._kept.add(number)
 
     def unread(self) -> Iterator[Unread]:
-        """Calls whose result is read to a half at most; what no call reads may be for later."""
-        read: dict[int, float] = {}
+        """Calls whose result is read to a half at most. What no call reads may be for later, unless it is a
+        statistic that was kept, and is gone.
+        """
+        read: dict[int, _Part] = {}
         for number in sorted(self._sizes, reverse=True):  # what is made of a value has a higher number
-            uses = self._uses.get(number, [None])
-            read[number] = min(1.0, sum(self._part(use, number, read) for use in uses))
-        for number, index in self._made:
-            if read[number] <= _READ_AT_MOST:
-                yield Unread(index, 1 - read[number])
+            read[number] = self._read(number, read)
+        for index, name, made, by_row, rows in self._calls:
+            needed = [1.0]
+            if all(read[number] == _NOTHING for number in made):
+                yield Unread(index, 1.0, is_replaced=True)
+            elif len(made) == 1:
+                part = read[made[0]]
+                needed += [part.numbers] if name in _BY_POSITION else []
+                needed += [part.rows, rows] if by_row else []
+            if min(needed) <= _READ_AT_MOST:
+                yield Unread(index, 1 - min(needed), is_replaced=False)
 
-    def _part(self, use: _Results | None, number: int, read: dict[int, float]) -> float:
-        if not use or not self._sizes[number]:
-            return 1.0
-        return sum(min(1.0, size / self._sizes[number]) * read.get(result, 1.0) for result, size in use)
+    def _read(self, number: int, read: dict[int, _Part]) -> _Part:
+        uses = self._uses.get(number)
+        if uses is None:
+            gone = number in self._kept and not any(known() is not None for known in self._living[number])
+            return _NOTHING if gone else _ALL
+        parts = [self._part(use, number, read) for use in uses]
+        return _Part(*(min(1.0, sum(values)) for values in zip(*parts, strict=True)))
+
+    def _part(self, use: _Use, number: int, read: dict[int, _Part]) -> _Part:
+        results = [read.get(result, _ALL) for result in use.made]
+        if results and all(part == _NOTHING for part in results):
+            return _NOTHING
+        if use.rows is not None:
+            return _Part(1.0, use.rows)
+        if not results or not self._sizes[number]:
+            return _ALL
+        if use.picks:
+            sizes = [min(1.0, self._sizes[result] / self._sizes[number]) for result in use.made]
+            numbers = sum(size * part.numbers for size, part in zip(sizes, results, strict=True))
+            whole = all(self._row_sizes[result] == self._row_sizes[number] for result in use.made)
+            rows = sum(size * part.rows for size, part in zip(sizes, results, strict=True)) if whole else 1.0
+            return _Part(numbers, rows)
+        keeps_rows = use.keeps_rows and self._row_sizes[use.made[0]] == self._row_sizes[number]
+        return _Part(results[0].numbers if use.keeps else 1.0, results[0].rows if keeps_rows else 1.0)
+
+
+def _over_last(arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether a softmax is over the last dimension of what it is given."""
+    given = dict(zip(("input", "dim"), arguments, strict=False)) | options
+    scores, dim = given.get("input"), given.get("dim")
+    return isinstance(scores, Tensor) and dim in (-1, scores.dim() - 1)
+
+
+class _Loss(NamedTuple):
+    """``rows``: the share of them that a loss does not ignore; ``classes``: how many numbers a row has."""
+
+    rows: float
+    classes: int
+
+
+def _loss(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> _Loss | None:
+    """None for another call. A row are the scores of a position, whichever dimension they are."""
+    if name not in _LOSSES:
+        return None
+    given = dict(zip(("input", "target"), arguments, strict=False)) | options
+    scores, target = given.get("input"), given.get("target")
+    if not isinstance(scores, Tensor) or not isinstance(target, Tensor) or scores.dim() < 2:
+        return None
+    if target.device.type != "cpu" or target.is_floating_point() or not target.numel():
+        return None
+    ignored = options.get("ignore_index", arguments[4] if len(arguments) > 4 else _IGNORED)
+    return _Loss(1 - int((target == ignored).sum()) / target.numel(), scores.shape[1])

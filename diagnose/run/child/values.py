@@ -110,6 +110,7 @@ class Call:
 
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.name = getattr(func, "__name__", "")
+        self.arguments, self.options = args, kwargs
         self.in_place = bool(_IN_PLACE.fullmatch(self.name)) or "out" in kwargs
         self.touches_data = func in _DATA
         self.reads_to_host = self.name in _TO_HOST

@@ -1,4 +1,6 @@
-"""Dense products that read a matrix almost all of whose numbers are zero: adjacency, masks, one-hot rows."""
+"""Dense products that read a matrix almost all of whose numbers are zero: adjacency, masks, one-hot rows; and
+convolutions with a dense kernel of which each output reads one channel: blurs, moving averages.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ import torch
 from torch import Tensor
 
 _PRODUCTS = {"matmul", "mm", "__matmul__", "__rmatmul__", "linear", "addmm", "einsum"}
+_CONVOLUTIONS = {"conv1d": 3, "conv2d": 4, "conv3d": 5}  # and how many dimensions a kernel has
+_CHANNELS_AT_LEAST = 3
 _NUMBERS_AT_LEAST = 4096
 _FILLED_AT_MOST = 0.03
 # A product of rows kept as CSR took 0.01 plus 3 to 9 times the filled share of the dense one's time: six
@@ -23,6 +27,19 @@ def left_if_sparse(name: str, given: list[Tensor]) -> float | None:
     if not filled or min(filled) > _FILLED_AT_MOST:
         return None
     return _FIXED + _PER_FILLED * min(filled)
+
+
+def is_depthwise(name: str, given: list[Tensor]) -> bool:
+    """Whether that is a convolution of all channels with a kernel that is not trained, of which each output
+    channel reads one input channel at most, and all together read several.
+    """
+    if len(given) < 2 or given[1].dim() != _CONVOLUTIONS.get(name):
+        return False
+    kernel = given[1]
+    if kernel.requires_grad or kernel.device.type != "cpu" or kernel.shape[1] < _CHANNELS_AT_LEAST:
+        return False
+    reads = (kernel.detach() != 0).flatten(2).any(-1)
+    return bool((reads.sum(1) <= 1).all() and reads.any(0).sum() > 1)
 
 
 def _filled_share(tensor: Tensor) -> float | None:
