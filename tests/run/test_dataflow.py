@@ -23,7 +23,7 @@ def seen(step: Callable[[], Any]) -> dict[str, Any]:
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     assert flow.begin()
     step()
-    assert [flow.step() for _ in range(3)] == [False, False, True]
+    assert [flow.step() for _ in range(6)] == [False] * 5 + [True]
     assert flow.facts is not None and torch.overrides._get_current_function_mode() is None
     return flow.facts
 
@@ -43,12 +43,13 @@ def again(step: Callable[[], Any]) -> dict[str, int]:
 
 
 def again_later(steps: list[Callable[[], Any]]) -> dict[str, int]:
-    """Of three steps, of which a call is rounded up to one of each."""
+    """Calls in all the steps that ask for what the one before has."""
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     assert flow.begin()
     for step in steps:
         step()
         flow.step()
+    flow.end()
     assert flow.facts is not None
     return {text_of(one): one["call_count"] for one in flow.facts["again"]}
 
@@ -70,26 +71,41 @@ class Field:
         self.at = self.at + self.rate * self.force()
 
     def end(self) -> None:
+        self.at = self.at * 1.0
+        self.last = self.force()
+
+    def force_only(self) -> None:
         self.last = self.force()
 
 
 def test_what_the_step_before_has_computed_is_computed_again_whichever_comes_first() -> None:
     field = Field()
-    expected = {"self.at = self.at + self.rate * self.force()": 1}  # linear and tanh, in one step of two
-    assert again_later([field.begin, field.end, field.begin]) == expected
-    assert again_later([field.end, field.begin, field.end]) == expected
+    line = "self.at = self.at + self.rate * self.force()"  # linear and tanh, from the third step on
+    assert again_later([field.begin, field.end] * 3) == {line: 4}
+    assert again_later([field.end, field.begin] * 3) == {line: 4}
+
+
+def test_time_computed_again_is_an_average_of_the_later_steps() -> None:
+    """Half of them do nothing else, the other half nothing of it: half of the first step's time."""
+    field, flow = Field(), Dataflow(Places(str(HERE.parent), str(HERE.parent)))
+    assert flow.begin()
+    for step in (field.end, field.force_only) * 3:
+        step()
+        flow.step()
+    assert flow.facts is not None
+    assert sum(one["ns"] for one in flow.facts["again"]) == pytest.approx(flow.facts["calls_ns"] / 2, rel=0.1)
 
 
 def test_the_same_at_the_same_line_or_of_other_values_is_not() -> None:
     field = Field()
-    assert again_later([field.end] * 3) == {}
+    assert again_later([field.end] * 6) == {}
 
     def trained() -> None:
         field.end()
         with torch.no_grad():
             field.net.weight += 0.1
 
-    assert again_later([trained, field.begin, trained]) == {}
+    assert again_later([trained, field.begin] * 3) == {}
 
 
 # ---- calls that could be one
@@ -283,7 +299,7 @@ def test_a_mode_of_the_scripts_own_stays_on_top() -> None:
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     flow.begin()
     with torch.device("cpu"):
-        assert [flow.step() for _ in range(3)] == [False, False, True]
+        assert [flow.step() for _ in range(6)] == [False] * 5 + [True]
         assert torch.zeros(2).sum() == 0  # ours is still there and does nothing
         assert not flow.facts["at_once"]
     flow.end()

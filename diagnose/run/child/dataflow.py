@@ -1,4 +1,4 @@
-"""What the script's calls of torch depend on, for one step once all is recorded; and what the next two read
+"""What the script's calls of torch depend on, for one step once all is recorded; and what the next five read
 of it, or compute again: a step may end between a model's call and the use of its result, and begin with what
 the one before has ended with.
 
@@ -6,12 +6,12 @@ A mode of torch's sees each call with the tensors that it is given and gives. Fr
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
 earlier one has computed (`again`), calls of whose result little is read (`unread`), or that is kept and
 replaced by another before it is read (`replaced`), products of nearly empty matrices (`sparse`), dense
-convolutions of channels by themselves (`depthwise`), and calls by which `torch.distributions` checks what it is given (`checks`).
+convolutions of channels by themselves (`depthwise`), and calls by which `torch.distributions` checks what it
+is given (`checks`).
 """
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -36,7 +36,7 @@ _ROUNDS_AT_LEAST = 8
 _CALLS_AT_MOST = 50_000
 _GROUPS_AT_MOST = 4_000
 _LINES_AT_MOST = 50
-_STEPS = 3
+_STEPS, _EARLY = 6, 2  # in early ones values may be met that were made before
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
 
 
@@ -86,21 +86,14 @@ class _Step:
     around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
     again: dict[Place, _Sum] = field(default_factory=dict)
     computed_again: Counter[Place] = field(default_factory=Counter)  # ns, by the line that computes
+    # the same of values that an earlier step has, asked for at another line
+    again_later: dict[Place, _Sum] = field(default_factory=dict)
+    computed_later: Counter[Place] = field(default_factory=Counter)
     checks: dict[Place, _Sum] = field(default_factory=dict)
     sparse: dict[Place, _Sum] = field(default_factory=dict)  # products of nearly empty matrices
     sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
     depthwise: dict[Place, _Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
-
-
-@dataclass
-class _Later:
-    """What was seen in the steps after it: values that an earlier one has, asked for at another line."""
-
-    calls_ns: int = 0
-    step_count: int = 0
-    again: dict[Place, _Sum] = field(default_factory=dict)
-    computed_again: Counter[Place] = field(default_factory=Counter)
 
 
 class Dataflow(TorchFunctionMode):
@@ -111,7 +104,7 @@ class Dataflow(TorchFunctionMode):
     _steps: int
     _step: _Step
     _first: _Step  # the one whose calls are told
-    _later: _Later
+    _later: list[_Step]  # those after the early ones
 
     def __init__(self, places: Places) -> None:
         super().__init__()
@@ -139,9 +132,8 @@ class Dataflow(TorchFunctionMode):
         attempt("looking at what is kept", self._reads_of_step, None)
         if self._first_calls is None:
             self._first_calls, self._first = len(self._made), self._step
-        else:
-            self._later.calls_ns += self._step.calls_ns
-            self._later.step_count += 1
+        elif self._steps >= _EARLY:
+            self._later.append(self._step)
         self.facts = attempt(self.what, self._told, self.facts)
         self._calls, self._step, self._steps = 0, _Step(), self._steps + 1
         self._segment += 1
@@ -167,7 +159,7 @@ class Dataflow(TorchFunctionMode):
         self._bits: dict[tuple[tuple[int, ...], int], list[int]] = {}  # of groups, by path and segment
         self._calls = self._group_count = self._segment = self._steps = 0
         self._step = self._first = _Step()
-        self._later = _Later()
+        self._later = []
         self._first_calls = None
         self._reads, self._made = Reads(), []
 
@@ -228,8 +220,8 @@ class Dataflow(TorchFunctionMode):
             self._step.again.setdefault(apart(site, first), _Sum()).add(ns, trained_ns)
             self._step.computed_again[site.place] += ns
         elif is_again and site.way != first.way:  # the same at the same line is a constant
-            self._later.again.setdefault(apart(site, first), _Sum()).add(ns, trained_ns)
-            self._later.computed_again[site.place] += ns
+            self._step.again_later.setdefault(apart(site, first), _Sum()).add(ns, trained_ns)
+            self._step.computed_later[site.place] += ns
 
     def _add_product(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         left = left_if_sparse(call.name, call.given)
@@ -322,20 +314,21 @@ class Dataflow(TorchFunctionMode):
         }
 
     def _again(self) -> tuple[dict[Place, _Sum], Counter[Place]]:
-        """What was computed again: in the first step, and on average in the steps after it, as if these had
-        taken as long as the first.
+        """What was computed again: in the first step, and on average in the later ones, each as if all its calls
+        had taken as long as the first one's.
         """
         again = {
             place: _Sum(told.call_count, told.ns, told.trained_ns)
             for place, told in self._first.again.items()
         }
         computed_again = Counter(self._first.computed_again)
-        scale = self._first.calls_ns / max(self._later.calls_ns, 1)
-        for place, told in self._later.again.items():
-            count = math.ceil(told.call_count / self._later.step_count)
-            again.setdefault(place, _Sum()).add(round(told.ns * scale), round(told.trained_ns * scale), count)
-        for place, ns in self._later.computed_again.items():
-            computed_again[place] += round(ns * scale)
+        for step in self._later:
+            part = self._first.calls_ns / max(step.calls_ns, 1) / len(self._later)
+            for place, told in step.again_later.items():
+                calls = again.setdefault(place, _Sum())
+                calls.add(round(told.ns * part), round(told.trained_ns * part), told.call_count)
+            for place, ns in step.computed_later.items():
+                computed_again[place] += round(ns * part)
         return again, computed_again
 
 
