@@ -26,6 +26,7 @@ def measured(*ops: str, shape: str = "[64, 8]") -> Measured:
         ("mean std sub mul add div add", "normalisation"),
         ("mean var sub add sqrt div mul add", "normalisation"),
         ("mean sub pow mean sub add sqrt div", "normalisation"),
+        ("mean mean sub pow mean mean sub mul add pow div add", "normalisation"),  # over two dimensions
         ("mean var sub add rsqrt mul", "normalisation"),
         ("max sub exp sum div", "softmax"),
         ("exp sum div", "softmax"),

@@ -78,6 +78,22 @@ def test_padding_that_all_rows_share_counts() -> None:
     assert padded(first, second) == [(40.0, 15.0, pytest.approx((27 + 36) / 320))]
 
 
+@pytest.mark.parametrize("kind", ["at the end", "at the beginning", "lengths first", "rows of numbers"])
+def test_rows_that_are_far_shorter_than_the_longest(kind: str) -> None:
+    """The first row is the longest; filled are 40 + 10 + 4 + 8 + 6 of 200. A batch without padding is full."""
+    batch = rows_of(40, 10, 4, 8, 6, width=40)
+    full = torch.arange(100, 300).view(5, 40)
+    if kind == "at the beginning":
+        batch, full = batch.flip(1), full.flip(1)
+    if kind == "lengths first":
+        batch, full = batch.t(), full.t()
+    if kind == "rows of numbers":
+        batch, full = (one.unsqueeze(2).float().expand(-1, -1, 6) for one in (batch, full))
+    assert padded(batch, batch.clone()) == [(40.0, 40.0, pytest.approx(68 / 200))]
+    ((_, longest, filled),) = padded(full, full.clone())
+    assert longest == 40 and filled > 0.99
+
+
 @pytest.mark.parametrize("kind", ["at the beginning", "lengths first", "rows of numbers", "another id"])
 def test_wherever_the_padding_is(kind: str) -> None:
     batch = rows_of(5, 10, 4, 8, width=40, fill=3 if kind == "another id" else 0)

@@ -66,9 +66,9 @@ FUNCTIONS = (
     HandWritten(r"[*/^]{2,6}\+\*?t\+[*/]{1,2}", "GELU", "F.gelu(x, approximate='tanh')"),
     HandWritten(r"[*/]{0,2}e\+[*/]{1,2}", "GELU", "F.gelu(x)"),
     HandWritten(
-        r"m-?(?=[^o]{0,7}[dqr^][^o]{0,3}[/*])(?:[dv]|[\^*]m)[-+*qr^]{0,5}[/*]\*?\+?",
+        r"m{1,2}-?(?=[^o]{0,8}[dqr^][^o]{0,3}[/*])(?:[dv]|[\^*]m{1,2})[-+*qr^]{0,5}[/*]\*?\+?",
         "normalisation",
-        "F.layer_norm (F.batch_norm where it is over the batch)",
+        "F.layer_norm (F.group_norm over groups of channels, F.batch_norm over the batch)",
     ),
     HandWritten(r"(?:M-)?xS/", "softmax", "torch.softmax(x, dim)"),
     HandWritten(r"(?:M-)?xSl[-+]{1,2}", "log-softmax", "torch.log_softmax(x, dim)"),

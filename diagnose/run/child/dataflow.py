@@ -314,8 +314,8 @@ class Dataflow(TorchFunctionMode):
         }
 
     def _again(self) -> tuple[dict[Place, _Sum], Counter[Place]]:
-        """What was computed again: in the first step, and on average in the later ones, each as if all its calls
-        had taken as long as the first one's.
+        """What was computed again: in the first step, and on average in the later ones, each as if all its
+        calls had taken as long as the first one's.
         """
         again = {
             place: _Sum(told.call_count, told.ns, told.trained_ns)

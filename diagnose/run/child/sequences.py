@@ -125,7 +125,9 @@ def _is_batch_of_sequences(tensor: Tensor) -> bool:
 
 
 def _padding(batch: Tensor) -> _Padding | None:
-    """In the order, and at the end, where all rows share most of it; None where all are short."""
+    """In the order, and at the end, where all rows share most of it, or where most of it is; None where all
+    are short.
+    """
     with torch.no_grad():
         by_rows = batch.detach(), batch.detach().transpose(0, 1)
         found = [
@@ -134,14 +136,17 @@ def _padding(batch: Tensor) -> _Padding | None:
             for at_end in (True, False)
             if rows.shape[1] >= _LENGTH_AT_LEAST
         ]
-    return min(found, key=lambda padding: padding.longest / padding.length, default=None)
+    shared = min(found, key=lambda padding: padding.longest / padding.length, default=None)
+    if shared is None or shared.longest < shared.length:
+        return shared
+    return min(found, key=lambda padding: padding.filled)
 
 
 def _padding_before(rows: Tensor) -> _Padding:
-    """Ids like the first, or numbers that are all zero, before anything else; as many in all rows are no
-    padding.
+    """Ids that most rows begin with, or numbers that are all zero, before anything else; as many in all rows
+    are no padding.
     """
-    is_fill = rows == rows[0, 0] if rows.dim() == 2 else (rows == 0).all(2)
+    is_fill = rows == rows[:, 0].mode().values if rows.dim() == 2 else (rows == 0).all(2)
     padding = is_fill.int().cumprod(1).sum(1)
     least, most, length = int(padding.min()), int(padding.max()), rows.shape[1]
     return _Padding(length, length - least * (least < most), 1 - float(padding.float().mean()) / length)
