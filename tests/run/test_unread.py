@@ -135,9 +135,9 @@ def test_scores_of_positions_that_the_loss_ignores(how: str) -> None:
     assert sum(lines.values()) == (3 if how == "by hand" else 2)  # with the loss, which has as many rows
 
 
-def test_a_loss_that_ignores_less_than_half_or_whose_scores_are_read_too() -> None:
+def test_a_loss_that_ignores_less_than_a_quarter_or_whose_scores_are_read_too() -> None:
     most = torch.ones(4, 10, dtype=torch.int64)
-    most[:, 7:] = -100
+    most[:, 8:] = -100
 
     def step() -> None:
         logits = HEAD(X)

@@ -192,7 +192,8 @@ def _sparse_products_gain_share(measured: Measured) -> Value | Missing:
 
 def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
     """As large a part of what torch takes as they took of all calls in the one step that was looked at; and
-    of its backward the part that they are of the calls that need gradients.
+    as large a part of their lines' backward as they are of the lines' calls that need gradients. Where that
+    is not recorded, the part of the whole backward.
     """
     told, view = _dataflow(measured), measured.timeline
     if isinstance(told, Missing) or view is None:
@@ -202,10 +203,18 @@ def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
     if what not in told:
         return NOT_RECORDED
     torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
+    backward = {} if measured.detail is None else backward_of_lines(measured.detail)
     found = []
     for line in told[what]:
-        backward_ns = told["backward_ns"] * line["trained_ns"] / max(told["trained_ns"], 1)
-        share = min(1.0, (line["ns"] + backward_ns) / max(told["calls_ns"], 1))
+        rows = backward.get((line["file"], line["line"]), NO_ROWS)
+        forward_ms = torch_ms * line["ns"] / max(told["calls_ns"], 1)
+        if measured.detail is not None and len(rows) and line.get("line_trained_ns"):
+            of_line_ms = measured.detail_ms(dispatched_work(measured.detail, rows))
+            backward_ms = of_line_ms * line["trained_ns"] / line["line_trained_ns"]
+        else:
+            backward_ns = told["backward_ns"] * line["trained_ns"] / max(told["trained_ns"], 1)
+            backward_ms = torch_ms * backward_ns / max(told["calls_ns"], 1)
         place = (line["file"], line["line"], line["function"])
-        found.append(FactPlace(*place, float(line["call_count"]), share * torch_ms))
+        ms = min(torch_ms, forward_ms + backward_ms)
+        found.append(FactPlace(*place, float(line["call_count"]), ms))
     return found

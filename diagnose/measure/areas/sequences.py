@@ -30,8 +30,8 @@ GROWS_BY_A_HABIT = 0.5  # of a line's calls
 GROWN_AT_LEAST = 8  # calls
 # what is left of a call of torch's for one position: 4 to 12 µs on two cores of an EPYC (linear, layer norm)
 CALL_NS = 10_000
-# of padding between short and long rows: of batches of 64 sorted within windows of 2,048 rows 0.04 to 0.06 was
-# left (lengths drawn log-normal, sigma 0.5 to 1.0), of smaller windows more
+# of padding between short and long rows: of batches of 64 sorted within windows of 2,048 rows 0.04 to 0.06
+# was left (lengths drawn log-normal, sigma 0.5 to 1.0), of smaller windows more
 MIXED_STILL = 0.1
 SKIPS_PADDING = r"^aten::(_pack_padded_sequence|_nested_tensor_from_mask|_nested_view_from_\w+)$|varlen"
 ON_GPU = Missing("what a shorter sequence saves on a GPU is not known from the host")
@@ -96,32 +96,32 @@ def _model_ms(measured: Measured) -> float:
 
 @fact_selector("padded_batches", "forward and backward of positions that are padding in all rows of a batch")
 def _padded_batches(measured: Measured) -> list[FactPlace] | Missing:
-    """At the line that makes the loader where one feeds the steps, else where the model is called. Each
-    position is taken to cost the same: attention costs more.
-    """
-    padded, loader = _padded(measured), feeding_loader(measured)
+    padded = _padded(measured)
     if isinstance(padded, Missing):
         return padded
-    place = padded if isinstance(loader, Missing) or not loader.get("file") else loader
-    padding_ms = _model_ms(measured) * (1 - padded["longest"] / padded["length"])
-    return [FactPlace(place["file"], place["line"], place["function"], 1.0, padding_ms)]
+    return _padding(measured, padded, 1 - padded["longest"] / padded["length"])
 
 
 @fact_selector(
     "ragged_batches", "forward and backward of padding behind rows that are shorter than the longest"
 )
 def _ragged_batches(measured: Measured) -> list[FactPlace] | Missing:
-    """At the line that makes the loader where one feeds the steps, else where the model is called; none where
-    the model skips padding.
+    padded = _padded(measured)
+    if isinstance(padded, Missing):
+        return padded
+    return _padding(measured, padded, padded["longest"] / padded["length"] - padded["filled"])
+
+
+def _padding(measured: Measured, padded: dict[str, Any], share: float) -> list[FactPlace]:
+    """So large a share of all positions: at the line that makes the loader where one feeds the steps, else
+    where the model is called. Each position is taken to cost the same: attention costs more. Where the model
+    packs its sequences none is computed.
     """
-    padded, loader, view = _padded(measured), feeding_loader(measured), measured.timeline
-    if isinstance(padded, Missing) or view is None:
-        return padded if isinstance(padded, Missing) else NO_STEPS
-    if view.name_matches(SKIPS_PADDING).any():
+    view, loader = measured.timeline, feeding_loader(measured)
+    if view is not None and view.name_matches(SKIPS_PADDING).any():
         return []
     place = padded if isinstance(loader, Missing) or not loader.get("file") else loader
-    ragged_ms = _model_ms(measured) * (padded["longest"] / padded["length"] - padded["filled"])
-    return [FactPlace(place["file"], place["line"], place["function"], 1.0, ragged_ms)]
+    return [FactPlace(place["file"], place["line"], place["function"], 1.0, _model_ms(measured) * share)]
 
 
 @metric(

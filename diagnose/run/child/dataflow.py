@@ -83,6 +83,7 @@ class _Step:
     backward_ns: int = 0
     counted: _Sum = field(default_factory=_Sum)  # on the user's lines
     lines: Counter[Place] = field(default_factory=Counter)  # ns of the calls that a line makes itself
+    trained: Counter[Place] = field(default_factory=Counter)  # ns of those whose result needs gradients
     around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
     again: dict[Place, _Sum] = field(default_factory=dict)
     computed_again: Counter[Place] = field(default_factory=Counter)  # ns, by the line that computes
@@ -209,6 +210,7 @@ class Dataflow(TorchFunctionMode):
         trained_ns = ns if result.requires_grad else 0
         self._step.counted.add(ns, trained_ns)
         self._step.lines[site.place] += ns
+        self._step.trained[site.place] += trained_ns
         for place in site.around:
             self._step.around[place] += ns
         if site.checks:
@@ -264,7 +266,15 @@ class Dataflow(TorchFunctionMode):
             if index < (self._first_calls or 0):
                 calls = found["replaced" if is_replaced else "unread"].setdefault(place, _Sum())
                 calls.add(round(ns * share), round(trained_ns * share))
-        return {name: _listed(calls) for name, calls in found.items()}
+        return {name: self._of_lines(calls) for name, calls in found.items()}
+
+    def _of_lines(self, sums: dict[Place, _Sum]) -> list[dict[str, Any]]:
+        """With what all calls of the line take whose result needs gradients."""
+        trained = self._first.trained
+        return [
+            {**line, "line_trained_ns": trained[Place(line["file"], line["line"], line["function"])]}
+            for line in _listed(sums)
+        ]
 
     def _told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
@@ -306,10 +316,10 @@ class Dataflow(TorchFunctionMode):
             ],
             **(self._unread() if self._steps and self._looks else {}),
             "checks": _listed(step.checks),
-            "depthwise": _listed(step.depthwise),
+            "depthwise": self._of_lines(step.depthwise),
             "sparse": [
                 {**line, "left_ns": step.sparse_left[Place(line["file"], line["line"], line["function"])]}
-                for line in _listed(step.sparse)
+                for line in self._of_lines(step.sparse)
             ],
         }
 

@@ -51,6 +51,7 @@ _LOSSES = {"cross_entropy", "nll_loss"}
 _SOFTMAX = {"softmax", "log_softmax"}
 _IGNORED = -100  # the losses' default
 _READ_AT_MOST = 0.5
+_ROWS_READ_AT_MOST = 0.75  # of a loss: a mask picks the others, for all that is computed behind it
 _STATISTIC_AT_MOST = 1024  # numbers: what is kept to be looked at; more may be for a call that is not seen
 
 
@@ -155,22 +156,21 @@ class Reads:
                 self._kept.add(number)
 
     def unread(self) -> Iterator[Unread]:
-        """Calls whose result is read to a half at most. What no call reads may be for later, unless it is a
-        statistic that was kept, and is gone.
+        """Calls whose result is read to a half at most, or counts in a loss to three quarters. What no call
+        reads may be for later, unless it is a statistic that was kept, and is gone.
         """
         read: dict[int, _Part] = {}
         for number in sorted(self._sizes, reverse=True):  # what is made of a value has a higher number
             read[number] = self._read(number, read)
         for index, name, made, by_row, rows in self._calls:
-            needed = [1.0]
             if all(read[number] == _NOTHING for number in made):
                 yield Unread(index, 1.0, is_replaced=True)
             elif len(made) == 1:
                 part = read[made[0]]
-                needed += [part.numbers] if name in _BY_POSITION else []
-                needed += [part.rows, rows] if by_row else []
-            if min(needed) <= _READ_AT_MOST:
-                yield Unread(index, 1 - min(needed), is_replaced=False)
+                numbers = part.numbers if name in _BY_POSITION else 1.0
+                needed = min(numbers, part.rows, rows) if by_row else numbers
+                if needed <= (_ROWS_READ_AT_MOST if needed < numbers else _READ_AT_MOST):
+                    yield Unread(index, 1 - needed, is_replaced=False)
 
     def _read(self, number: int, read: dict[int, _Part]) -> _Part:
         uses = self._uses.get(number)
