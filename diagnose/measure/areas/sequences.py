@@ -125,6 +125,14 @@ def _padding(measured: Measured, padded: dict[str, Any], share: float) -> list[F
 
 
 @metric(
+    "sequence_fill_up_to_longest", "share", "Share of the positions up to a batch's longest that hold data"
+)
+def _sequence_fill_up_to_longest(measured: Measured) -> Value | Missing:
+    padded = known(_padded(measured))
+    return float(padded["filled"] * padded["length"] / max(padded["longest"], 1e-9))
+
+
+@metric(
     "ragged_left", "share", "Share of the time spent on such padding that batches of similar lengths leave"
 )
 def _ragged_left(measured: Measured) -> Value | Missing:
