@@ -72,10 +72,21 @@ class Curve:
     backward: tuple[int, int] | None
 
 
+class MadeAtPeak(NamedTuple):
+    """The operator, by the name that profilers give it, that made the tensor at the peak. ``before``: the
+    share of the tensors of its name (and of the backward or not) in its step that were made before.
+    """
+
+    operator: str
+    in_backward: bool
+    before: float
+
+
 @dataclass(frozen=True)
 class MemoryPeak:
     """Of one device, bytes. ``parts`` are all that is held, largest first; ``tensors`` leaves out what is in
     no tensor. ``during``: the part whose line made the peak, or `RAN_OUT`, when there is no ``curve``.
+    ``made_by``: None where no operator of a step has.
     """
 
     device: str
@@ -84,6 +95,7 @@ class MemoryPeak:
     holders: list[Holder]
     during: str
     curve: Curve | None
+    made_by: MadeAtPeak | None = None
 
     @property
     def total(self) -> int:
@@ -260,7 +272,23 @@ class MemoryLook:
             list(self._holders(held, step)),
             during,
             None if self.ran_out else _curve(curve, number, step),
+            None if self.ran_out or not len(made) else self._made_by(made[0], rows, step),
         )
+
+    def _made_by(self, row: np.ndarray, rows: np.ndarray, step: _Step) -> MadeAtPeak | None:
+        origin = self._origins[row[_ORIGIN]]
+        namespace, _, rest = origin.operator.partition(".")
+        if not rest:
+            return None
+        in_backward = origin.part == "backward"
+        like = [
+            other.operator == origin.operator and (other.part == "backward") == in_backward
+            for other in self._origins
+        ]
+        begins = rows[:, _BEGIN][np.asarray(like)[rows[:, _ORIGIN]]]
+        begins = begins[(begins >= step.begin) & (begins < step.end)]
+        before = float((begins < row[_BEGIN]).mean())
+        return MadeAtPeak(f"{namespace}::{rest.partition('.')[0]}", in_backward, before)
 
     def _step_with(self, number: int) -> _Step:
         begins = [0, *(end + 1 for end in self._ends[:-1])]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from diagnose.document.memory import memory_peaks
-from diagnose.measure.memory_peak import Curve, Kept, MemoryLook, seen_memory
+from diagnose.measure.memory_peak import Curve, Kept, MadeAtPeak, MemoryLook, seen_memory
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 from diagnose.report import memory
@@ -93,6 +93,16 @@ def test_the_peak_is_in_the_second_backward() -> None:
         (10, "", "inputs", 100),
         (-1, "", "before", 50),
     ]
+
+
+def test_the_operator_that_made_the_tensor_at_the_peak() -> None:
+    """The second of two steps, in which it is the first of two of its name; other operators do not count."""
+    assert MemoryLook(look()).peaks[0].made_by == MadeAtPeak("aten::mm", True, 0.0)
+    told = look()
+    told["storages"].append([1, 13, 14, 5, 0])  # another one before it
+    assert MemoryLook(told).peaks[0].made_by == MadeAtPeak("aten::mm", True, 0.5)
+    told["storages"].append([9_000, 19, 20, 2, 0])  # a batch, which no operator made
+    assert MemoryLook(told).peaks[0].made_by is None
 
 
 def test_what_stays_after_its_step() -> None:

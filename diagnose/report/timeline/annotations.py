@@ -21,8 +21,9 @@ from diagnose.document.model import Document, Finding
 from diagnose.document.queries import place, planned
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Measured
+from diagnose.measure.peak_moment import peak_rows
 from diagnose.measure.selection import SELECTORS, Selection, Selector
-from diagnose.measure.view import NO_INTERVALS, Intervals
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
 from diagnose.predict.plan import Assessed
 from diagnose.report.timeline.arrows import MOST as ARROWS
 from diagnose.report.timeline.arrows import Arrow, from_finding, held_back, longest
@@ -37,6 +38,7 @@ ARROW_IDS = 2**24
 SLICES = 50_000  # of the ledger
 SLICES_OF_A_FINDING = 5_000  # each says what it is about
 LONGEST_PLACE = 200  # characters, as in the picture
+PEAK = "the operator after which most is held, as seen in other steps that do the same"
 ABOVE_ALL = -100  # torch sorts its processes from -1 on
 
 
@@ -54,6 +56,7 @@ def annotation_events(measured: Measured, assessed: Sequence[Assessed], document
     annotated = _Annotated(view.trace)
     annotated.add_steps(view)
     annotated.add_ledger(view)
+    annotated.add_peaks(view, peak_rows(measured))
     selectors = {one.finding.rule.id: SELECTORS.get(one.finding.rule.selector) for one in assessed}
     for number, finding in enumerate(planned(document), 1):
         selector = selectors.get(finding.rule)
@@ -108,6 +111,14 @@ class _Annotated:
         for (start, end), row in zip(spans[shown].tolist(), row_of[shown].tolist(), strict=True):
             self._slice(track, start, end, *told[row])
         self.add_arrows("held the GPU back", held_back(view))
+
+    def add_peaks(self, view: Selection, rows: Rows) -> None:
+        """A slice where each step's memory is at its peak: as long as the operator that makes the tensor."""
+        if not len(rows):
+            return
+        track = self._thread("Memory at its peak")
+        for start, end in view.host_intervals(rows).tolist():
+            self._slice(track, start, end, "memory peak", {"meaning": PEAK})
 
     def add_finding(
         self, lead: str, finding: Finding, document: Document, spans: Intervals, count_of_all: int

@@ -15,7 +15,9 @@ import numpy as np
 from diagnose.document.text import ms
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.measured import Measured
+from diagnose.measure.peak_moment import peak_rows
 from diagnose.measure.sources import Sources
+from diagnose.measure.view import Rows
 from diagnose.predict.new_ledger import changed_ledger, replayed, replayed_with
 from diagnose.predict.plan import Assessed
 from diagnose.predict.prediction import Change, Prediction
@@ -85,7 +87,8 @@ def picture(
         for row in TITLES
         if any(row in version.ledger or len(version.step.causes.get(row, ())) for version in versions)
     ]
-    drawn = [_version(version, drawing, rows) for version in versions] if drawing else []
+    peak = peak_rows(measured)
+    drawn = [_version(version, drawing, rows, peak) for version in versions] if drawing else []
     return {
         "schema": SCHEMA,
         "names": drawing.names if drawing else [],
@@ -173,7 +176,7 @@ def _title(numbers: Sequence[int]) -> str:
     return f"After fix{'es' if len(numbers) > 1 else ''} {shown}"
 
 
-def _version(version: Version, drawing: Drawing, rows: Sequence[str]) -> dict[str, Any]:
+def _version(version: Version, drawing: Drawing, rows: Sequence[str], peak: Rows) -> dict[str, Any]:
     events, left_out = drawing.events(version.step)
     return {
         "title": version.title,
@@ -183,10 +186,17 @@ def _version(version: Version, drawing: Drawing, rows: Sequence[str]) -> dict[st
         "note": version.note(),
         "ledger": {row: float(ms) for row, ms in version.ledger.items()},
         "drawn_us": round(float(version.step.length_ns) / 1000, 3),
+        "peak_us": _peak_us(version.step, peak),
         "causes": _causes(version.step, rows),
         "events": events,
         "left_out": left_out,
     }
+
+
+def _peak_us(step: DrawnStep, peak: Rows) -> float | None:
+    """When the drawn step's memory is at its peak; None where that is not known."""
+    ends_ns = step.host.end_ns[np.isin(step.host.row, peak)]
+    return round(float(ends_ns.max()) / 1000, 3) if len(ends_ns) else None
 
 
 def _causes(step: DrawnStep, rows: Sequence[str]) -> dict[str, list[Any]]:

@@ -100,6 +100,7 @@ class Timeline {
     this.paintStrip();
     this.painted = 0;
     this.rows().forEach((lane, number) => this.paintLane(lane, number));
+    this.paintPeak();
     this.paintEnd();
     this.outline(this.hover, 1.5);
     this.outline(this.pin, 2.5);
@@ -210,6 +211,26 @@ class Timeline {
     pen.fillRect(left + 5, this.strip + 3, wide + 8, STRIP - 6);
     pen.fillStyle = colours.ink;
     pen.fillText(text, left + 9, this.strip + STRIP / 2);
+  }
+
+  // When memory is at its peak.
+  paintPeak() {
+    const { pen, colours } = this, { peak_us: peak } = this.shown;
+    if (peak == null || peak < this.from || peak > this.to) return;
+    const at = Math.round(this.x(peak)) + 0.5, text = 'memory peak', wide = pen.measureText(text).width + 8;
+    pen.strokeStyle = colours.ink;
+    pen.lineWidth = 1.5;
+    pen.setLineDash([4, 3]);
+    pen.beginPath();
+    pen.moveTo(at, AXIS - 2);
+    pen.lineTo(at, this.height);
+    pen.stroke();
+    pen.setLineDash([]);
+    const left = Math.max(0, Math.min(at + 3 + wide > this.width ? at - 3 - wide : at + 3, this.width - wide));
+    pen.fillStyle = colours.ground;
+    pen.fillRect(left, this.strip + STRIP + 2, wide, 14);
+    pen.fillStyle = colours.ink;
+    pen.fillText(text, left + 4, this.strip + STRIP + 9);
   }
 
   outline(hit, thick) {
