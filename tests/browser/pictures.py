@@ -109,7 +109,7 @@ def version(
         "note": "",
         "ledger": ledger,
         "drawn_us": drawn_us,
-        "peak_us": drawn_us * 0.75,
+        "peak_us": None,
         "causes": {"row": [0, 1], "start": [0.0, waits], "dur": [waits, drawn_us - waits]},
         "events": {
             "lane": list(lane),

@@ -121,6 +121,15 @@ def test_events_are_drawn_where_they_happen_and_nothing_else(show: Open, scheme:
     assert canvas.colours(51, 1) == {ground}  # the loader does nothing as it is
 
 
+def test_the_peak_of_memory_is_a_line_through_all_lanes(show: Open) -> None:
+    drawn = picture()
+    drawn["versions"][0]["peak_us"] = 65_000.0
+    shown = show(documents.sick(), drawn)
+    canvas, colour = Canvas(shown), ink(shown, "ink")
+    assert colour in canvas.colours(65, None) and colour in canvas.colours(65, 2)
+    assert colour not in canvas.colours(66, 2) and colour not in canvas.colours(64, 2)
+
+
 def test_events_of_a_finding_stand_out_by_more_than_their_colour(show: Open) -> None:
     shown = show(documents.sick(), picture())
     canvas, accent = Canvas(shown), ink(shown, "accent")
