@@ -11,12 +11,12 @@ import pytest
 from diagnose.compare.noise import Run
 from diagnose.document.rare_work import unseen_work
 from diagnose.judge.timelines import measured_case
-from diagnose.measure.areas.recurring import kind_of, set_to
+from diagnose.measure.areas.recurring import kind_of, places_of_work, set_to
 from diagnose.measure.metrics import Measured, Missing
 from diagnose.measure.periods import mean_of_periods, period_of, spread, whole_periods
 from diagnose.measure.processor import Stretches
 from diagnose.measure.recording import Recording
-from diagnose.measure.recurring import is_in_few_steps, seen_share
+from diagnose.measure.recurring import Line, Recurring, is_in_few_steps, seen_share
 from diagnose.measure.sources import Sources
 from diagnose.measure.typical import typical
 
@@ -61,6 +61,27 @@ def test_an_evaluation_every_tenth_step() -> None:
     assert one.metric("recurring_evaluations_interval") == 10
     assert one.metric("plain_step_ms") == pytest.approx(10)
     assert one.metric("slow_steps_ms") == 0  # nothing is left to explain
+
+
+def work_of(*stacks: tuple[int, list[list[Any]]]) -> Recurring:
+    """Looks and their stack, the one seen most often first."""
+    looks = {tuple(Line(*line) for line in stack): count for count, stack in stacks}
+    return Recurring(next(iter(looks)), looks, np.array([5]), np.array([30.0]))
+
+
+def test_most_of_a_work_may_be_a_line_far_inside() -> None:
+    """Of ten looks eight fell into the metric, seven of them on its line 15; evaluating is line 12."""
+    metric = [EVALUATE[0], ["train.py", 13, "evaluate", "metrics.py: distance"]]
+    slow, quick = ["metrics.py", 15, "distance", "numpy: sort"], ["metrics.py", 16, "distance", "numpy: mean"]
+    work = work_of((7, [*metric, slow]), (1, [*metric, quick]), (2, EVALUATE))
+    assert [(one.line, one.ms_per_step) for one in places_of_work(work, 0.1, 30.0)] == [
+        (30, pytest.approx(9.0)),
+        (15, pytest.approx(21.0)),
+    ]
+    spread_out = work_of((4, [*metric, slow]), (3, [*metric, quick]), (3, EVALUATE))
+    assert [one.line for one in places_of_work(spread_out, 0.1, 30.0)] == [30, 13]
+    of_the_model = work_of((9, EVALUATE), (1, [*metric, slow]))
+    assert [(one.line, one.ms_per_step) for one in places_of_work(of_the_model, 0.1, 30.0)] == [(30, 30.0)]
 
 
 def test_an_evaluation_in_steps_that_are_long_by_something_else_as_well() -> None:

@@ -89,6 +89,24 @@ def _kinds(measured: Measured) -> Iterator[tuple[Recurring, str]]:
             yield work, kind_of(work, sources.line(call.file, call.line))
 
 
+def places_of_work(work: Recurring, count_per_step: float, ms_per_step: float) -> list[FactPlace]:
+    """The line that calls the work and, where one that it comes to takes most of it, that one: each with its
+    part. Not the one that calls the model, of which an evaluation consists.
+    """
+    of_all = sum(work.looks.values())
+    outer, inner, part = work.calls[0], None, 0.0
+    for line in work.calls[1:]:
+        share = (
+            sum(count for stack, count in work.looks.items() if line[:2] in {one[:2] for one in stack})
+            / of_all
+        )
+        if share < MOSTLY or re.search(CALLS_MODEL, line.callee):
+            break
+        inner, part = line, share
+    found = [FactPlace(*outer[:3], count_per_step, ms_per_step * (1 - part))]
+    return found + ([FactPlace(*inner[:3], count_per_step, ms_per_step * part)] if inner else [])
+
+
 def works_at_epoch_ends(measured: Measured) -> list[Recurring]:
     return [work for work, _ in _kinds(measured) if _at_ends(work, measured)]
 
@@ -169,10 +187,8 @@ def _selector(name: str, kind: str, meaning: str) -> None:
             return NOT_RECORDED
         found = []
         for work in _works_of(kind, measured):
-            steps, call = every(work, measured) or 1, work.calls[0]
-            found.append(
-                FactPlace(call.file, call.line, call.function, 1 / steps, work.ms_per_occasion / steps)
-            )
+            steps = every(work, measured) or 1
+            found += places_of_work(work, 1 / steps, work.ms_per_occasion / steps)
         return found
 
     metric(f"{name}_average_share", "share", f"Share of the average step taken by {meaning}")(

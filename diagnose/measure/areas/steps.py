@@ -13,7 +13,7 @@ from diagnose.measure.areas.input import (
     slow_fetches_ms,
     steps_into_epoch,
 )
-from diagnose.measure.areas.recurring import explained_steps, looked_at, works_at_epoch_ends
+from diagnose.measure.areas.recurring import explained_steps, looked_at, places_of_work, works_at_epoch_ends
 from diagnose.measure.areas.user_code import LineTime, line_times, places_of
 from diagnose.measure.measured import (
     NO_FACTS,
@@ -261,13 +261,16 @@ def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
     )
     cost_ms = max(0.0, measured.needed("epoch_end_ms") / per_epoch - float(of_workers_ms))
     works = works_at_epoch_ends(measured)
-    lines = [(*work.calls[0][:3], work.ms_per_occasion / per_epoch) for work in works]
-    known_ms = sum(ms for *_, ms in lines)
+    known_ms = sum(work.ms_per_occasion for work in works) / per_epoch
     if not known_ms:
         return [FactPlace(*loop_line(measured), 1 / per_epoch, cost_ms)]
     # what the lines were seen to take is theirs, and no more than the steps are longer by
     part = min(1.0, cost_ms / known_ms)
-    return [FactPlace(file, line, name, 1 / per_epoch, part * ms) for file, line, name, ms in lines]
+    return [
+        place
+        for work in works
+        for place in places_of_work(work, 1 / per_epoch, part * work.ms_per_occasion / per_epoch)
+    ]
 
 
 @metric(
