@@ -151,6 +151,12 @@ def _unread_results(measured: Measured) -> list[FactPlace] | Missing:
 
 @fact_selector("replaced_results", "computing what is kept, and replaced before anything reads it")
 def _replaced_results(measured: Measured) -> list[FactPlace] | Missing:
+    """None where nothing is trained: there a model's result that nobody reads may be all that a benchmark is
+    about.
+    """
+    told = _dataflow(measured)
+    if not isinstance(told, Missing) and "replaced" in told and not told["backward_ns"]:
+        return []
     return _parts_of_torch(measured, "replaced")
 
 
