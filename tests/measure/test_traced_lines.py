@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,26 @@ def test_a_line_that_takes_longer_than_its_calls_has_all_of_it() -> None:
         41: 300,
         44: 100,
     }
+
+
+def test_a_comprehension_is_a_function_of_its_own_on_the_same_line() -> None:
+    """Line 41 stacks for 20 µs what its comprehension has drawn in 280: of its 300 nothing is left beside."""
+    one = timed(line(9, 600, "forward"), line(41, 300), line(44, 100))
+    calls = one.recording.calls
+    calls |= {
+        "functions": ["main", "<listcomp>"],
+        "callees": ["/job/train.py: <listcomp>", "numpy: choice", "numpy: stack"],
+        "file": [0] * 3,
+        "function": [0, 1, 0],
+        "tid": [0] * 3,
+        "line": [41] * 3,
+        "callee": [0, 1, 2],
+        "start_ns": [calls["start_ns"][0] + ns for ns in (0, 1_000, 290_000)],
+        "dur_ns": [285_000, 280_000, 20_000],
+    }
+    again = Measured(replace(one.recording, calls=calls))
+    assert sum(costs("own_lines", again).values()) == pytest.approx(400, abs=20)
+    assert costs("own_lines", again)[41] == pytest.approx(300, abs=20)
 
 
 def test_a_line_that_another_rule_is_about_is_that_rules() -> None:

@@ -8,11 +8,13 @@ timed by themselves (`diagnose.measure.traced_lines`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.areas.parameter_loops import parameter_loops
 from diagnose.measure.areas.user_code import (
     CALLS,
     STEP_MARKS,
@@ -22,6 +24,7 @@ from diagnose.measure.areas.user_code import (
     line_times,
     short_callee,
 )
+from diagnose.measure.loops import loop_time
 from diagnose.measure.measured import (
     NO_CALLS_SEEN,
     FactPlace,
@@ -179,8 +182,10 @@ def without_calls_ms(measured: Measured) -> dict[Line, float]:
     python = view.ledger.rows.get("python", NO_INTERVALS)
     of_libraries = ~category_matches(view.calls["callee"].array, OWN_FUNCTION)
     in_calls = line_times(view, np.flatnonzero(view.calls_in_steps & of_libraries), python)
-    of_calls = {(line.file, line.line): line.share * row_ms for line in in_calls}
-    return {line: ms - of_calls.get(line, 0.0) for line, ms in own_ms.items() if ms > of_calls.get(line, 0.0)}
+    of_calls: dict[Line, float] = defaultdict(float)  # a line's comprehension is a function of its own
+    for line in in_calls:
+        of_calls[line.file, line.line] += line.share * row_ms
+    return {line: ms - of_calls[line] for line, ms in own_ms.items() if ms > of_calls[line]}
 
 
 def _costliest(
@@ -245,8 +250,11 @@ def _explained(view: Selection) -> Intervals:
     marks = (view.kind == "mark") & ~view.marked("tick") & view.on_training_thread
     trained = view.outermost_ops(_trained(view))
     calls = view.clipped(view.calls, calls_to(view, _specific()))
+    loops = loop_time(view, parameter_loops(view))
     return union(
-        np.concatenate([view.host_intervals(np.flatnonzero(marks)), view.host_intervals(trained), calls])
+        np.concatenate(
+            [view.host_intervals(np.flatnonzero(marks)), view.host_intervals(trained), calls, loops]
+        )
     )
 
 

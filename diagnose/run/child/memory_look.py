@@ -8,6 +8,7 @@ operator takes while it runs, and gives back before it ends, is not seen.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -79,7 +80,7 @@ class MemoryLook(TorchDispatchMode):
         self._tell_owners(living())
         if self._log.step_count < _STEPS and not self._log.is_full:
             return False
-        self.told = None if self._log.is_full else self._log.told()
+        self.told = None if self._log.is_full else _made_anew(self._log.told())
         self.end()
         return True
 
@@ -92,6 +93,7 @@ class MemoryLook(TorchDispatchMode):
             self._entered = False
             self.__exit__(None, None, None)
         self._log.close()
+        self._log = StorageLog()
 
     def _tell_owners(self, alive: Living) -> None:
         for key, owner in owners(alive).items():
@@ -147,3 +149,11 @@ class MemoryLook(TorchDispatchMode):
                 kind = next((kind for end, kind in _KINDS.items() if name.endswith(end)), "")
             self._kinds[code] = kind
         return kind
+
+
+def _made_anew(told: dict[str, Any]) -> dict[str, Any]:
+    """The same in other memory. What is made in the middle of a step lies above the step's tensors: kept, it
+    would hold malloc's heap open, and the script would no longer give memory back after each step.
+    """
+    made: dict[str, Any] = json.loads(json.dumps(told))
+    return made

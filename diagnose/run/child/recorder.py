@@ -15,6 +15,7 @@ import torch
 from torch.profiler import profile, python_tracer
 
 from .accelerator import Activities
+from .heap import keep_thresholds
 from .marks import Marks, mark
 from .other_profilers import OtherProfilers
 from .patching import Patches
@@ -129,6 +130,7 @@ class Recording:
         if self._one_thread and self._thread != threading.get_ident():
             raise RuntimeError("the thread that trained has ended")
         assert self.profiler is not None
+        keep_thresholds()
         self._marks.remove()
         self._foreign.ours_stops()
         self.running = False
