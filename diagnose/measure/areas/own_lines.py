@@ -45,6 +45,9 @@ from diagnose.trace.nesting import innermost
 ROWS = ("python", "operators", "copies", "launch_bound", "host_work", "forward")
 LEAST = 0.05  # of the step: the rules' own threshold
 OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose lines are timed by themselves
+COMPREHENSION = (
+    r": <(?:(?:list|set|dict)comp|genexpr)>$"  # a function on the line that calls it, up to Python 3.11
+)
 NEARLY_ALL = 0.8  # of a line's time: a line inside that takes more is what is meant
 # a part of the step by its nature: other rules are about it
 OF_A_PART = r"^torch/(optim|amp|nn/utils/clip_grad)\b"
@@ -180,9 +183,10 @@ def without_calls_ms(measured: Measured) -> dict[Line, float]:
     own_ms = {line: ms for line, ms in own_ms.items() if line not in told}
     row_ms = measured.row_ms("python")
     python = view.ledger.rows.get("python", NO_INTERVALS)
-    of_libraries = ~category_matches(view.calls["callee"].array, OWN_FUNCTION)
-    in_calls = line_times(view, np.flatnonzero(view.calls_in_steps & of_libraries), python)
-    of_calls: dict[Line, float] = defaultdict(float)  # a line's comprehension is a function of its own
+    callee = view.calls["callee"].array
+    of_others = ~category_matches(callee, OWN_FUNCTION) | category_matches(callee, COMPREHENSION)
+    in_calls = line_times(view, np.flatnonzero(view.calls_in_steps & of_others), python)
+    of_calls: dict[Line, float] = defaultdict(float)  # its comprehensions' calls are of the line, too
     for line in in_calls:
         of_calls[line.file, line.line] += line.share * row_ms
     return {line: ms - of_calls[line] for line, ms in own_ms.items() if ms > of_calls[line]}
