@@ -41,7 +41,7 @@ _ALL = (
     ),
     Fix(
         "allocator",
-        what="Load another allocator of host memory: jemalloc or tcmalloc",
+        what="Load jemalloc or tcmalloc in place of malloc, or have glibc's keep what is freed",
         child="startup:Allocator",
         arguments=(Argument("library"),),
         needs_arguments=True,

@@ -41,7 +41,13 @@ def threads(arguments: Arguments, environment: Mapping[str, str]) -> Changes:
     return {"OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count}
 
 
+# everything from the heap, and nothing of it given back
+_KEEPS = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**34)}
+
+
 def allocator(arguments: Arguments, environment: Mapping[str, str]) -> Changes:
+    if arguments["library"] == "glibc":
+        return dict(_KEEPS)
     return _preloaded(arguments["library"], environment)
 
 

@@ -1199,6 +1199,16 @@ def test_an_allocator_is_loaded_before_everything_else(libraries: Path) -> None:
     assert found == [[0, "The process uses tcmalloc already."]]
 
 
+@pytest.mark.live
+def test_glibcs_malloc_keeps_what_is_freed() -> None:
+    spec = {"name": "allocator", "arguments": {"library": "glibc"}, "sites": []}
+    changes = environment_of([spec], {})
+    assert (changes["MALLOC_MMAP_MAX_"], changes["MALLOC_TRIM_THRESHOLD_"]) == ("0", "17179869184")
+    assert run_fresh("", spec, environment=changes)[1] == [[1, ""]]
+    already = {"MALLOC_TRIM_THRESHOLD_": "1000000000"}
+    assert run_fresh("", spec, environment=already)[1] == [[0, "It is already so."]]
+
+
 def test_an_allocator_that_is_not_installed(libraries: Path, apply: Apply) -> None:
     assert environment_of([{"name": "allocator", "arguments": {"library": "jemalloc"}}], {}) == {}
     assert told(apply("allocator", library="jemalloc")) == (

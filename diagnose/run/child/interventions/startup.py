@@ -15,6 +15,7 @@ from .. import accelerator
 from .base import Intervention, Sites
 
 BEFORE = "DIAGNOSE_ENVIRONMENT_BEFORE"  # what the variables that were changed were before, as JSON
+_KEEPS = "MALLOC_TRIM_THRESHOLD_"  # of glibc's malloc
 PACKAGES = {"jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4", "omp": "libomp5"}  # Debian's
 
 
@@ -28,7 +29,9 @@ def before(name: str) -> str | None:
 
 
 class Allocator(Intervention):
-    """Another allocator of host memory, loaded before everything else."""
+    """Another allocator of host memory, loaded before everything else; or glibc's, which keeps what is
+    freed.
+    """
 
     def __init__(self, sites: Sites, *, library: str) -> None:
         super().__init__(sites)
@@ -40,7 +43,13 @@ class Allocator(Intervention):
 
     @property
     def why_not(self) -> str:
-        return _not_preloaded(self._library)
+        if self._library != "glibc":
+            return _not_preloaded(self._library)
+        if _is_loaded("jemalloc") or _is_loaded("tcmalloc(?:_minimal)?"):
+            return "The process uses another allocator."
+        if before(_KEEPS) is not None:
+            return "It is already so."
+        return "" if _KEEPS in os.environ else "The environment of the process does not ask for it."
 
 
 class OpenMP(Intervention):
