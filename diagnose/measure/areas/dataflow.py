@@ -4,6 +4,7 @@ that are computed again, and results that nobody reads.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,7 +132,16 @@ def _forwards_need_each_other(measured: Measured) -> Value | Missing:
 
 @fact_selector("values_again", "calls that are given exactly what an earlier one in the step was given")
 def _values_again(measured: Measured) -> list[FactPlace] | Missing:
-    return _parts_of_torch(measured, "again")
+    """Their backward is that of the lines that compute them."""
+    asked, computed = _parts_of_torch(measured, "again"), _parts_of_torch(measured, "computed_again")
+    if isinstance(asked, Missing) or isinstance(computed, Missing):
+        return asked
+    longer = _whole_ms(computed) / _whole_ms(asked) if _whole_ms(asked) else 1.0
+    return [replace(place, ms_per_step=(place.ms_per_step or 0.0) * longer) for place in asked]
+
+
+def _whole_ms(places: list[FactPlace]) -> float:
+    return sum(place.ms_per_step or 0.0 for place in places)
 
 
 @metric("values_again_at", "", "Lines that compute them, costliest first")
@@ -216,11 +226,11 @@ def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
         forward_ms = torch_ms * line["ns"] / max(told["calls_ns"], 1)
         if measured.detail is not None and len(rows) and line.get("line_trained_ns"):
             of_line_ms = measured.detail_ms(dispatched_work(measured.detail, rows))
-            backward_ms = of_line_ms * line["trained_ns"] / line["line_trained_ns"]
+            backward_ms = of_line_ms * min(1.0, line["trained_ns"] / line["line_trained_ns"])
         else:
-            backward_ns = told["backward_ns"] * line["trained_ns"] / max(told["trained_ns"], 1)
+            backward_ns = told["backward_ns"] * line.get("trained_ns", 0) / max(told["trained_ns"], 1)
             backward_ms = torch_ms * backward_ns / max(told["calls_ns"], 1)
         place = (line["file"], line["line"], line["function"])
         ms = min(torch_ms, forward_ms + backward_ms)
-        found.append(FactPlace(*place, float(line["call_count"]), ms))
+        found.append(FactPlace(*place, float(line.get("call_count", 1)), ms))
     return found

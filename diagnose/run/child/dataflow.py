@@ -86,10 +86,10 @@ class _Step:
     trained: Counter[Place] = field(default_factory=Counter)  # ns of those whose result needs gradients
     around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
     again: dict[Place, _Sum] = field(default_factory=dict)
-    computed_again: Counter[Place] = field(default_factory=Counter)  # ns, by the line that computes
+    computed_again: dict[Place, _Sum] = field(default_factory=dict)  # by the line that computes
     # the same of values that an earlier step has, asked for at another line
     again_later: dict[Place, _Sum] = field(default_factory=dict)
-    computed_later: Counter[Place] = field(default_factory=Counter)
+    computed_later: dict[Place, _Sum] = field(default_factory=dict)
     checks: dict[Place, _Sum] = field(default_factory=dict)
     sparse: dict[Place, _Sum] = field(default_factory=dict)  # products of nearly empty matrices
     sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
@@ -220,10 +220,10 @@ class Dataflow(TorchFunctionMode):
         is_again = first is not site and call.computes and not is_view
         if is_again and step == self._steps:
             self._step.again.setdefault(apart(site, first), _Sum()).add(ns, trained_ns)
-            self._step.computed_again[site.place] += ns
+            self._step.computed_again.setdefault(site.place, _Sum()).add(ns, trained_ns)
         elif is_again and site.way != first.way:  # the same at the same line is a constant
             self._step.again_later.setdefault(apart(site, first), _Sum()).add(ns, trained_ns)
-            self._step.computed_later[site.place] += ns
+            self._step.computed_later.setdefault(site.place, _Sum()).add(ns, trained_ns)
 
     def _add_product(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         left = left_if_sparse(call.name, call.given)
@@ -311,9 +311,7 @@ class Dataflow(TorchFunctionMode):
                 for place, ns in step.around.most_common(_LINES_AT_MOST)
             ],
             "again": _listed(again),
-            "computed_again": [
-                {**place._asdict(), "ns": ns} for place, ns in computed_again.most_common(_LINES_AT_MOST)
-            ],
+            "computed_again": self._of_lines(computed_again),
             **(self._unread() if self._steps and self._looks else {}),
             "checks": _listed(step.checks),
             "depthwise": self._of_lines(step.depthwise),
@@ -323,23 +321,21 @@ class Dataflow(TorchFunctionMode):
             ],
         }
 
-    def _again(self) -> tuple[dict[Place, _Sum], Counter[Place]]:
-        """What was computed again: in the first step, and on average in the later ones, each as if all its
-        calls had taken as long as the first one's.
+    def _again(self) -> tuple[dict[Place, _Sum], dict[Place, _Sum]]:
+        """What was computed again, by the line that asks and by the one that computes: in the first step, and
+        on average in the later ones, each as if all its calls had taken as long as the first one's.
         """
-        again = {
-            place: _Sum(told.call_count, told.ns, told.trained_ns)
-            for place, told in self._first.again.items()
-        }
-        computed_again = Counter(self._first.computed_again)
+        again, computed = (
+            {place: _Sum(told.call_count, told.ns, told.trained_ns) for place, told in sums.items()}
+            for sums in (self._first.again, self._first.computed_again)
+        )
         for step in self._later:
             part = self._first.calls_ns / max(step.calls_ns, 1) / len(self._later)
-            for place, told in step.again_later.items():
-                calls = again.setdefault(place, _Sum())
-                calls.add(round(told.ns * part), round(told.trained_ns * part), told.call_count)
-            for place, ns in step.computed_later.items():
-                computed_again[place] += round(ns * part)
-        return again, computed_again
+            for sums, later in ((again, step.again_later), (computed, step.computed_later)):
+                for place, told in later.items():
+                    calls = sums.setdefault(place, _Sum())
+                    calls.add(round(told.ns * part), round(told.trained_ns * part), told.call_count)
+        return again, computed
 
 
 def _listed(sums: dict[Place, _Sum]) -> list[dict[str, Any]]:
