@@ -46,12 +46,20 @@ def again_later(steps: list[Callable[[], Any]]) -> dict[str, int]:
     """Calls in all the steps that ask for what the one before has."""
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     assert flow.begin()
+    assert len(steps) == 6
     for step in steps:
         step()
         flow.step()
-    flow.end()
     assert flow.facts is not None
     return {text_of(one): one["call_count"] for one in flow.facts["again"]}
+
+
+def test_slow_steps_are_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("diagnose.run.child.dataflow._LONG_NS", 0)
+    flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
+    assert flow.begin()
+    assert [flow.step(), flow.step()] == [False, True]
+    assert flow.facts is not None and flow.facts["unread"] == []
 
 
 # ---- what the step before has computed

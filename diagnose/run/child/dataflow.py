@@ -37,6 +37,7 @@ _CALLS_AT_MOST = 50_000
 _GROUPS_AT_MOST = 4_000
 _LINES_AT_MOST = 50
 _STEPS, _EARLY = 6, 2  # in early ones values may be met that were made before
+_LONG_NS = 2_000_000_000  # after which two steps are enough: somebody waits
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
 
 
@@ -123,7 +124,7 @@ class Dataflow(TorchFunctionMode):
         if compiler_in_use() or is_capturing() or inside_a_mode():
             return False
         self._forget()
-        self._pid = os.getpid()
+        self._pid, self._began_ns = os.getpid(), perf_counter_ns()
         self.__enter__()
         self._entered = self._looks = True
         return True
@@ -131,14 +132,18 @@ class Dataflow(TorchFunctionMode):
     def step(self) -> bool:
         """A step has ended. Whether it was the last one."""
         attempt("looking at what is kept", self._reads_of_step, None)
-        if self._first_calls is None:
+        is_first = self._first_calls is None
+        if is_first:
             self._first_calls, self._first = len(self._made), self._step
         elif self._steps >= _EARLY:
             self._later.append(self._step)
-        self.facts = attempt(self.what, self._told, self.facts)
+        took_long = not is_first and perf_counter_ns() - self._began_ns > _LONG_NS
+        is_last = took_long or self._steps + 1 >= _STEPS
+        if is_first or is_last:
+            self.facts = attempt(self.what, self._told, self.facts)
         self._calls, self._step, self._steps = 0, _Step(), self._steps + 1
         self._segment += 1
-        if self.facts is not None and self._steps < _STEPS:
+        if self.facts is not None and not is_last:
             return False
         self.end()
         return True
