@@ -224,11 +224,11 @@ def _faults_more(measured: Measured) -> float:
     return max(0.0, float(first["page_faults_per_step"]) - float(later))
 
 
-@metric("given_back_first_ms", "ms", "Step before the recorder looked at memory")
+@metric("given_back_first_ms", "ms", "Median time of the steps before the recorder looked at memory")
 def _given_back_first_ms(measured: Measured) -> Value | Missing:
     return float(known(measured.fact("first_plain"))["step_ms"])
 
 
-@metric("given_back_average_share", "share", "Share of such a step spent taking memory again")
+@metric("given_back_average_share", "share", "Share of that step spent taking memory again")
 def _given_back_average_share(measured: Measured) -> Value | Missing:
     return measured.needed("given_back_ms") / measured.needed("given_back_first_ms")

@@ -133,7 +133,7 @@ def _sequence_fill_up_to_longest(measured: Measured) -> Value | Missing:
 
 
 @metric(
-    "ragged_left", "share", "Share of the time spent on such padding that batches of similar lengths leave"
+    "ragged_left", "share", "Share of the time spent on this padding that batches of similar lengths leave"
 )
 def _ragged_left(measured: Measured) -> Value | Missing:
     return 1 - (1 - MIXED_STILL) * (1 - measured.needed("padding_left"))

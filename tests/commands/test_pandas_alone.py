@@ -15,7 +15,7 @@ def said(program: str) -> str:
     return ended.stdout.strip()
 
 
-BEGIN = "import sys; from diagnose.pandas_alone import import_pandas_alone; import_pandas_alone(); "
+BEGIN = "import sys; from diagnose.commands.pandas_alone import import_pandas_alone; import_pandas_alone(); "
 
 
 def test_pandas_is_imported_without_it_and_others_still_find_it() -> None:
