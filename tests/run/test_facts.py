@@ -55,7 +55,7 @@ def test_what_the_plain_phase_used(habits: Recorded) -> None:
 
 
 def counters(faults: int, resident_pages: int) -> UsedSoFar:
-    return UsedSoFar(float(faults), 0.5, 0, faults, resident_pages, None, None, None, None, None)
+    return UsedSoFar(float(faults), 0.5, 0, faults, resident_pages, 0.25, None, None, None, None, None)
 
 
 def test_page_faults_by_which_the_process_grows_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,9 +83,10 @@ def test_the_first_plain_phase_stays_beside_the_second() -> None:
     plain = PlainPhase(lambda _: (None, ""), Places(str(SCRIPTS), str(SCRIPTS)))
     plain.keep_first(5_000_000)
     assert "first_plain" not in plain.facts  # nothing was counted
-    plain.facts["plain_usage"] = {"page_faults_per_step": 700.0}
+    counted = {"page_faults_per_step": 700.0, "system_ms_per_step": 1.5}
+    plain.facts["plain_usage"] = counted | {"cpu_cores_used": 1.0}
     plain.keep_first(5_000_000)
-    assert plain.facts["first_plain"] == {"step_ms": 5.0, "page_faults_per_step": 700.0}
+    assert plain.facts["first_plain"] == {"step_ms": 5.0, **counted}
 
 
 def test_losses_memory_and_collections_of_the_plain_phase(habits: Recorded) -> None:

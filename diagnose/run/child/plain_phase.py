@@ -76,8 +76,8 @@ class PlainPhase:
         """The phase of the first round, with the median of its steps, stays beside that of the full one."""
         usage = self.facts.get("plain_usage", {})
         if step_ns and "page_faults_per_step" in usage:
-            faults = usage["page_faults_per_step"]
-            self.facts["first_plain"] = {"step_ms": step_ns / 1e6, "page_faults_per_step": faults}
+            counted = {name: usage[name] for name in ("page_faults_per_step", "system_ms_per_step")}
+            self.facts["first_plain"] = {"step_ms": step_ns / 1e6, **counted}
 
 
 def _about(watcher: _Watcher) -> str:

@@ -30,6 +30,7 @@ class Usage:
                 "read_bytes_per_s": _difference(after.read_bytes, before.read_bytes, seconds),
                 "swap_in_bytes_per_s": _difference(after.swapped_in_bytes, before.swapped_in_bytes, seconds),
                 "involuntary_switches_per_step": (after.switches - before.switches) / steps,
+                "system_ms_per_step": 1000 * (after.system_s - before.system_s) / steps,
                 "page_faults_per_step": max(0, _faults_at_steady_size(before, after)) / steps,
             }
         }
@@ -46,6 +47,7 @@ class UsedSoFar(NamedTuple):
     switches: int
     faults: int  # of pages that no storage is read for
     resident_pages: int
+    system_s: float  # of the processor's time, in the kernel
     busy: int | None
     iowait: int | None
     total: int | None
@@ -67,6 +69,7 @@ def read_counters() -> UsedSoFar:
         used.ru_nivcsw,
         used.ru_minflt,
         resident[1],
+        used.ru_stime,
         total - idle - iowait if known else None,
         iowait if known else None,
         total if known else None,
