@@ -118,7 +118,10 @@ def staged(packed: Path) -> dict[str, float]:
 
 
 def peak_of(packed: Path) -> float:
-    """Peak memory (MB) of making the document."""
+    """Peak memory (MB) of making the document, as `python -m diagnose` does."""
+    from diagnose.commands.pandas_alone import import_pandas_alone
+
+    import_pandas_alone()
     from diagnose.pipeline import analyse
 
     analyse(packed)
