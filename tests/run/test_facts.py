@@ -17,7 +17,6 @@ import torch
 from diagnose.run.child import machine, memory
 from diagnose.run.child.models import CallCounts
 from diagnose.run.child.places import Places
-from diagnose.run.child.plain_phase import PlainPhase
 from diagnose.run.child.usage import Usage, UsedSoFar
 
 from .running import SCRIPTS, Recorded
@@ -77,16 +76,6 @@ def test_memory_taken_anew_is_counted_in_page_faults() -> None:
         assert len(bytes([number]) * (40 << 20)) == 40 << 20
     usage.stop()
     assert usage.facts(4)["plain_usage"]["page_faults_per_step"] >= 15
-
-
-def test_the_first_plain_phase_stays_beside_the_second() -> None:
-    plain = PlainPhase(lambda _: (None, ""), Places(str(SCRIPTS), str(SCRIPTS)))
-    plain.keep_first(5_000_000)
-    assert "first_plain" not in plain.facts  # nothing was counted
-    counted = {"page_faults_per_step": 700.0, "system_ms_per_step": 1.5}
-    plain.facts["plain_usage"] = counted | {"cpu_cores_used": 1.0}
-    plain.keep_first(5_000_000)
-    assert plain.facts["first_plain"] == {"step_ms": 5.0, **counted}
 
 
 def test_losses_memory_and_collections_of_the_plain_phase(habits: Recorded) -> None:

@@ -196,39 +196,3 @@ def _long_op_share(measured: Measured) -> Value | Missing:
 @fact_selector("whole_process", "the whole process (no single line)")
 def _whole_process(measured: Measured) -> list[FactPlace] | Missing:
     return NO_FACTS if not measured.recording.facts else [FactPlace("", -1, "", 0.0, None)]
-
-
-# ---- memory that is given back to the system and taken again
-
-# ms of a fault with the clearing of its page: 0.0015 to 0.0022 on two cores of an EPYC (virtual machine)
-FAULT_MS = 0.003  # at most
-
-
-@fact_selector("given_back", "memory that is given back to the system in every step, and taken again")
-def _given_back(measured: Measured) -> list[FactPlace] | Missing:
-    """What the first plain steps had more of the kernel's time than later ones, when looks of ours at the
-    script kept the heap open: as much as so many page faults can cost.
-    """
-    faults = measured.needed("given_back_faults_per_step")
-    return [FactPlace("", -1, "", faults, min(measured.needed("given_back_kernel_ms"), FAULT_MS * faults))]
-
-
-def _more_at_first(measured: Measured, name: str) -> float:
-    first, later = known(measured.fact("first_plain")), known(usage(measured, name))
-    return max(0.0, float(first[name]) - float(later))
-
-
-@metric("given_back_faults_per_step", "count", "Page faults per step, of memory that had been given back")
-def _given_back_faults_per_step(measured: Measured) -> Value | Missing:
-    return _more_at_first(measured, "page_faults_per_step")
-
-
-@metric("given_back_kernel_ms", "ms", "Time of the kernel that the first steps took and later ones did not")
-def _given_back_kernel_ms(measured: Measured) -> Value | Missing:
-    return _more_at_first(measured, "system_ms_per_step")
-
-
-@metric("given_back_average_share", "share", "Share of the step spent taking memory again")
-def _given_back_average_share(measured: Measured) -> Value | Missing:
-    ms = measured.needed("given_back_ms")
-    return ms / (measured.number("plain_step_ms") + ms)

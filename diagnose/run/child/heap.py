@@ -5,8 +5,7 @@ up to which it takes memory from its heap, and how much may lie free at the heap
 back. A script whose tensors come and go may give memory back and take it again in every step, each page with
 a fault. Writing a recording frees more at once than such a script ever does: malloc would give nothing back
 from then on, and steps would be faster than without us. (One array of 31 MiB, freed before a detector's
-steps, made 38 ms of them 28.) What still lies high in the heap keeps it open all the same: then
-`first_plain` in facts.json shows the difference.
+steps, made 38 ms of them 28.) What still lies high in the heap keeps it open all the same.
 """
 
 from __future__ import annotations

@@ -551,8 +551,6 @@ class Phases:
         self._wakes_ns = 0
         self._parts.end()
         self._facts.plain.end((len(self._tick_ns) - 1) // self._period)
-        if self._name == "plain" and len(self._rounds) > 1:
-            self._facts.plain.keep_first(self._median_step_ns())
         self._note_pace()
         if self._tick_ns:
             phase = {
@@ -582,12 +580,6 @@ class Phases:
         borders = self._tick_ns[:: -self._period][:4]
         step_ns = sorted(later - earlier for later, earlier in itertools.pairwise(borders))
         return step_ns[len(step_ns) // 2] if step_ns else 0
-
-    def _median_step_ns(self) -> int:
-        """Of this phase; 0 without a whole step."""
-        borders = self._tick_ns[:: self._period]
-        steps_ns = sorted(later - earlier for earlier, later in itertools.pairwise(borders))
-        return steps_ns[len(steps_ns) // 2] if steps_ns else 0
 
     def _update(self) -> Results:
         """The results, told how far the recording is."""

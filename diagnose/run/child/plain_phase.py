@@ -72,13 +72,6 @@ class PlainPhase:
             except Exception as error:
                 note(_about(watcher), error)
 
-    def keep_first(self, step_ns: int) -> None:
-        """The phase of the first round, with the median of its steps, stays beside that of the full one."""
-        usage = self.facts.get("plain_usage", {})
-        if step_ns and "page_faults_per_step" in usage:
-            counted = {name: usage[name] for name in ("page_faults_per_step", "system_ms_per_step")}
-            self.facts["first_plain"] = {"step_ms": step_ns / 1e6, **counted}
-
 
 def _about(watcher: _Watcher) -> str:
     return f"watching plain steps ({type(watcher).__name__.lower()})"
