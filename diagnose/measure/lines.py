@@ -16,7 +16,7 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection
 from diagnose.measure.traced_lines import Line, own_times
-from diagnose.measure.view import NO_ROWS, Rows, started_in
+from diagnose.measure.view import NO_ROWS, Rows, once, started_in
 
 MOST = 20
 
@@ -61,11 +61,17 @@ def lines_inside(measured: Measured, lines: Collection[Line]) -> frozenset[Line]
     detail = measured.detail
     if detail is None or not len(detail.calls) or not lines:
         return frozenset()
-    calls = detail.calls[detail.calls_in_steps]
-    places = list(zip(calls["file"].astype(str), calls["line"].tolist(), strict=True))
+    calls, places = detail.calls[detail.calls_in_steps], _call_places(detail)
     rows = np.flatnonzero([place in lines for place in places])
     inside = np.flatnonzero(started_in(calls, detail.clipped(calls, rows)))
     return frozenset(places[row] for row in inside) - frozenset(lines)
+
+
+@once
+def _call_places(view: Selection) -> list[Line]:
+    """Of each call in the steps its line."""
+    calls = view.calls[view.calls_in_steps]
+    return list(zip(calls["file"].astype(str), calls["line"].tolist(), strict=True))
 
 
 def _of_calls(measured: Measured, detail: Selection) -> list[LineCost]:
@@ -91,6 +97,7 @@ def _of_calls(measured: Measured, detail: Selection) -> list[LineCost]:
     return costs
 
 
+@once
 def backward_of_lines(view: Selection) -> dict[tuple[str, int], Rows]:
     """By file and line the outermost events of autograd that work for its operators."""
     forward = forward_of(view)

@@ -7,6 +7,8 @@ into them as it was there.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from diagnose.measure.measured import Measured
@@ -25,7 +27,7 @@ def peak_rows(measured: Measured) -> Rows:
 
 
 def _like(view: Selection, made: MadeAtPeak) -> Rows:
-    named = (view.kind == "op") & view.name_matches(f"^{made.operator}$")
+    named = (view.kind == "op") & view.name_matches(f"^{re.escape(made.operator)}$")
     rows = np.flatnonzero(named & (view.host["backward"].to_numpy() == made.in_backward))
     step = np.searchsorted(view.host_windows[:, 0], view.host["start_ns"].to_numpy()[rows], side="right") - 1
     found = []

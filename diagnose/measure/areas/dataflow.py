@@ -132,10 +132,13 @@ def _forwards_need_each_other(measured: Measured) -> Value | Missing:
 
 @fact_selector("values_again", "calls that are given exactly what an earlier one in the step was given")
 def _values_again(measured: Measured) -> list[FactPlace] | Missing:
-    """Their backward is that of the lines that compute them."""
-    asked, computed = _parts_of_torch(measured, "again"), _parts_of_torch(measured, "computed_again")
-    if isinstance(asked, Missing) or isinstance(computed, Missing):
+    """Their backward is that of the lines that compute them, where that is recorded."""
+    asked, told = _parts_of_torch(measured, "again"), _dataflow(measured)
+    if isinstance(asked, Missing) or isinstance(told, Missing):
         return asked
+    if not all("line_trained_ns" in line for line in told.get("computed_again") or [{}]):
+        return asked
+    computed = known(_parts_of_torch(measured, "computed_again"))
     longer = _whole_ms(computed) / _whole_ms(asked) if _whole_ms(asked) else 1.0
     return [replace(place, ms_per_step=(place.ms_per_step or 0.0) * longer) for place in asked]
 
@@ -228,9 +231,9 @@ def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:
             of_line_ms = measured.detail_ms(dispatched_work(measured.detail, rows))
             backward_ms = of_line_ms * min(1.0, line["trained_ns"] / line["line_trained_ns"])
         else:
-            backward_ns = told["backward_ns"] * line.get("trained_ns", 0) / max(told["trained_ns"], 1)
+            backward_ns = told["backward_ns"] * line["trained_ns"] / max(told["trained_ns"], 1)
             backward_ms = torch_ms * backward_ns / max(told["calls_ns"], 1)
         place = (line["file"], line["line"], line["function"])
         ms = min(torch_ms, forward_ms + backward_ms)
-        found.append(FactPlace(*place, float(line.get("call_count", 1)), ms))
+        found.append(FactPlace(*place, float(line["call_count"]), ms))
     return found

@@ -45,9 +45,8 @@ from diagnose.trace.nesting import innermost
 ROWS = ("python", "operators", "copies", "launch_bound", "host_work", "forward")
 LEAST = 0.05  # of the step: the rules' own threshold
 OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose lines are timed by themselves
-COMPREHENSION = (
-    r": <(?:(?:list|set|dict)comp|genexpr)>$"  # a function on the line that calls it, up to Python 3.11
-)
+# a function of its own, on the line that calls it (up to Python 3.11; generators always)
+COMPREHENSION = r": <(?:(?:list|set|dict)comp|genexpr)>$"
 NEARLY_ALL = 0.8  # of a line's time: a line inside that takes more is what is meant
 # a part of the step by its nature: other rules are about it
 OF_A_PART = r"^torch/(optim|amp|nn/utils/clip_grad)\b"

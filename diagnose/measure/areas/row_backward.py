@@ -7,14 +7,13 @@ from __future__ import annotations
 import numpy as np
 
 from diagnose.measure.lines import backward_of_lines
-from diagnose.measure.measured import NO_STEPS, FactPlace, Measured, Missing, Value, fact_selector, metric
+from diagnose.measure.measured import NO_STEPS, FactPlace, Measured, Missing, fact_selector
 from diagnose.measure.selection import Selection
 from diagnose.measure.traced_lines import Line
 from diagnose.measure.view import Rows
 
-ROW_BACKWARD = r"^autograd::engine::evaluate_function: (?:Select|Slice|Narrow)Backward\d"
+SINGLE_ROWS = r"^autograd::engine::evaluate_function: (?:Select|Slice|Narrow)Backward\d"
 ROWS_AT_LEAST = 16  # a step, of a line
-PACKS = r"^aten::_pack_padded_sequence$"
 ON_GPU = Missing("on a GPU many small kernels cost more than what they fill")
 
 
@@ -38,7 +37,7 @@ def _row_backwards(measured: Measured) -> list[FactPlace] | Missing:
 
 
 def _rows(view: Selection) -> Rows:
-    return np.flatnonzero(view.name_matches(ROW_BACKWARD) & view.in_steps)
+    return np.flatnonzero(view.name_matches(SINGLE_ROWS) & view.in_steps)
 
 
 def _by_line(view: Selection | None) -> dict[Line, int]:
@@ -48,9 +47,3 @@ def _by_line(view: Selection | None) -> dict[Line, int]:
     rows, dur = _rows(view), view.host["dur_ns"].to_numpy()
     found = {line: np.intersect1d(those, rows) for line, those in backward_of_lines(view).items()}
     return {line: int(dur[those].sum()) for line, those in found.items() if len(those) > view.step_count}
-
-
-@metric("sequences_packed", "yes/no", "The model is given packed sequences (`pack_padded_sequence`)")
-def _sequences_packed(measured: Measured) -> Value | Missing:
-    view = measured.timeline
-    return NO_STEPS if view is None else bool((view.name_matches(PACKS) & view.in_steps).any())

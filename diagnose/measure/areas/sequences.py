@@ -33,7 +33,8 @@ CALL_NS = 10_000
 # of padding between short and long rows: of batches of 64 sorted within windows of 2,048 rows 0.04 to 0.06
 # was left (lengths drawn log-normal, sigma 0.5 to 1.0), of smaller windows more
 MIXED_STILL = 0.1
-SKIPS_PADDING = r"^aten::(_pack_padded_sequence|_nested_tensor_from_mask|_nested_view_from_\w+)$|varlen"
+PACKS = r"^aten::_pack_padded_sequence$"
+SKIPS_PADDING = PACKS + r"|^aten::(_nested_tensor_from_mask|_nested_view_from_\w+)$|varlen"
 ON_GPU = Missing("what a shorter sequence saves on a GPU is not known from the host")
 
 
@@ -92,6 +93,12 @@ def _padding_gain_share(measured: Measured) -> Value | Missing:
 def _model_ms(measured: Measured) -> float:
     on_device = measured.timeline is not None and measured.timeline.has_device
     return sum(measured.row_ms(row) for row in (("compute",) if on_device else ("forward", "backward")))
+
+
+@metric("sequences_packed", "yes/no", "The model is given packed sequences (`pack_padded_sequence`)")
+def _sequences_packed(measured: Measured) -> Value | Missing:
+    view = measured.timeline
+    return NO_STEPS if view is None else bool((view.name_matches(PACKS) & view.in_steps).any())
 
 
 @fact_selector("padded_batches", "forward and backward of positions that are padding in all rows of a batch")

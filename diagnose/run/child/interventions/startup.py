@@ -45,7 +45,7 @@ class Allocator(Intervention):
     def why_not(self) -> str:
         if self._library != "glibc":
             return _not_preloaded(self._library)
-        if _is_loaded("jemalloc") or _is_loaded("tcmalloc(?:_minimal)?"):
+        if _is_loaded("jemalloc") or _is_loaded("tcmalloc"):
             return "The process uses another allocator."
         if before(_KEEPS) is not None:
             return "It is already so."
