@@ -52,6 +52,7 @@ def test_those_of_the_forward_are_others_and_a_step_may_have_none() -> None:
     assert at_peak("aten.mm.default", "forward", 3) == [5, 105]
     assert at_peak("aten.relu.default", "forward", 0) == [20]
     assert at_peak("aten.gelu.default", "forward", 0) == []
+    assert at_peak("aten.m(m.default", "forward", 0) == []  # a name, and no pattern
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ import torch
 from diagnose.run.child import machine, memory
 from diagnose.run.child.models import CallCounts
 from diagnose.run.child.places import Places
-from diagnose.run.child.usage import Usage, UsedSoFar
 
 from .running import SCRIPTS, Recorded
 from .test_recording import events
@@ -50,32 +49,6 @@ def test_what_the_plain_phase_used(habits: Recorded) -> None:
     assert usage["read_bytes_per_s"] >= 0
     assert usage["swap_in_bytes_per_s"] >= 0
     assert usage["involuntary_switches_per_step"] >= 0
-    assert usage["page_faults_per_step"] >= 0
-
-
-def counters(faults: int, resident_pages: int) -> UsedSoFar:
-    return UsedSoFar(float(faults), 0.5, 0, faults, resident_pages, 0.25, None, None, None, None, None)
-
-
-def test_page_faults_by_which_the_process_grows_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """900 faults in ten steps, of which 300 are of pages that stay; a process that shrinks has had them all."""
-    for pages_after, per_step in ((1_300, 60), (700, 90)):
-        told = iter((counters(100, 1_000), counters(1_000, pages_after)))
-        monkeypatch.setattr("diagnose.run.child.usage.read_counters", lambda told=told: next(told))
-        usage = Usage()
-        usage.begin()
-        usage.stop()
-        assert usage.facts(10)["plain_usage"]["page_faults_per_step"] == per_step
-
-
-def test_memory_taken_anew_is_counted_in_page_faults() -> None:
-    """Four times 40 MiB, which malloc takes from the system each time: 80 pages at least, of 2 MiB each."""
-    usage = Usage()
-    usage.begin()
-    for number in range(4):
-        assert len(bytes([number]) * (40 << 20)) == 40 << 20
-    usage.stop()
-    assert usage.facts(4)["plain_usage"]["page_faults_per_step"] >= 15
 
 
 def test_losses_memory_and_collections_of_the_plain_phase(habits: Recorded) -> None:

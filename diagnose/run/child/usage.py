@@ -30,8 +30,6 @@ class Usage:
                 "read_bytes_per_s": _difference(after.read_bytes, before.read_bytes, seconds),
                 "swap_in_bytes_per_s": _difference(after.swapped_in_bytes, before.swapped_in_bytes, seconds),
                 "involuntary_switches_per_step": (after.switches - before.switches) / steps,
-                "system_ms_per_step": 1000 * (after.system_s - before.system_s) / steps,
-                "page_faults_per_step": max(0, _faults_at_steady_size(before, after)) / steps,
             }
         }
 
@@ -45,9 +43,6 @@ class UsedSoFar(NamedTuple):
     seconds: float
     processor_s: float
     switches: int
-    faults: int  # of pages that no storage is read for
-    resident_pages: int
-    system_s: float  # of the processor's time, in the kernel
     busy: int | None
     iowait: int | None
     total: int | None
@@ -62,25 +57,16 @@ def read_counters() -> UsedSoFar:
     known = len(processors) >= 8
     total, idle, iowait = sum(processors[:8]), processors[3] if known else 0, processors[4] if known else 0
     swapped = _numbers("/proc/vmstat", "pswpin ")
-    used, resident = resource.getrusage(resource.RUSAGE_SELF), _numbers("/proc/self/statm", "") or [0, 0]
     return UsedSoFar(
         perf_counter(),
         process_time(),
-        used.ru_nivcsw,
-        used.ru_minflt,
-        resident[1],
-        used.ru_stime,
+        resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
         total - idle - iowait if known else None,
         iowait if known else None,
         total if known else None,
         _read_bytes(),
         swapped[0] * _PAGE if swapped else None,
     )
-
-
-def _faults_at_steady_size(before: UsedSoFar, after: UsedSoFar) -> int:
-    """Without those by which the process has grown."""
-    return after.faults - before.faults - max(0, after.resident_pages - before.resident_pages)
 
 
 def _read_bytes() -> int | None:
