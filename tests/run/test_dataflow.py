@@ -387,3 +387,69 @@ def test_a_dense_product_of_an_adjacency() -> None:
     # 1 % is filled: 0.05 + 8 * 0.01
     assert product["left_ns"] == pytest.approx(0.13 * product["ns"], abs=1)
     assert product["trained_ns"] == product["ns"]
+
+
+def repeated(step: Callable[[], Any]) -> dict[str, tuple[int, float]]:
+    """By the line's text: products of rows that are there many times, and what is left of their time."""
+    return {text_of(one): (one["call_count"], one["left_ns"] / one["ns"]) for one in seen(step)["repeated"]}
+
+
+def test_of_a_decoders_attention_only_what_is_new_is_left() -> None:
+    """Rows of 6 and 10 numbers: the state, of which each of 8 rows has the same, and the encoder's, the same in
+    each of four rounds. By hand: 6/16 · 1/8 of each, and of the first 10/16 besides: 0.203.
+    """
+    attention, cell = nn.Linear(16, 4), nn.GRUCell(4, 6)
+    encoded = torch.randn(5, 8, 10)
+
+    def step() -> None:
+        keys, state = encoded * 2, torch.zeros(5, 6)
+        for _ in range(4):
+            rows = state.unsqueeze(1).repeat(1, 8, 1)
+            energy = attention(torch.cat((rows, keys), dim=2))
+            state = cell(energy.sum(1), state)
+
+    found = repeated(step)
+    # of what is copied a quarter is left: 4 numbers of the result are added for 16 copied
+    assert found.pop("rows = state.unsqueeze(1).repeat(1, 8, 1)") == (4, pytest.approx(0.25, abs=0.01))
+    ((text, (count, left)),) = found.items()
+    assert (text, count) == ("energy = attention(torch.cat((rows, keys), dim=2))", 8)
+    assert 0.1 < left < 0.35  # between both, by the calls' times
+
+
+def test_of_edges_between_nodes_the_nodes_are_left() -> None:
+    """90 edges between 10 nodes: of 6 + 6 numbers of nodes a ninth, of 4 of edges all: (12/9 + 4) / 16. The
+    result has as many numbers as are copied, so there is nothing to gain from fewer copies.
+    """
+    layer = nn.Linear(16, 16)
+    nodes, edges = torch.randn(10, 6), torch.randn(90, 4)
+    sender, receiver = torch.randint(0, 10, (90,)), torch.randint(0, 10, (90,))
+
+    def step() -> None:
+        pairs = torch.cat([nodes[sender], nodes[receiver], edges], dim=-1)
+        layer(pairs)
+
+    assert repeated(step) == {"layer(pairs)": (1, pytest.approx(1 / 3, abs=1e-3))}
+
+
+def test_other_rows_are_multiplied_once_each() -> None:
+    layer, other, first, second = nn.Linear(16, 4), nn.Linear(16, 4), torch.randn(40, 8), torch.randn(40, 8)
+    chosen = torch.randperm(40)[:20]
+
+    def step() -> None:
+        layer(torch.cat([first, second], dim=1))
+        layer(torch.cat([second, first], dim=1))  # by other columns
+        layer(torch.cat([first[chosen], second[chosen]], dim=1))  # fewer rows than there are
+        other(torch.cat([first[:, :4], first.repeat(1, 1)[:, 4:], second], dim=1))
+        layer(torch.randn(20, 2, 8).view(20, 16))
+
+    assert repeated(step) == {}
+
+
+def test_the_same_product_again_is_another_rules() -> None:
+    layer, rows = nn.Linear(8, 4), torch.randn(40, 8)
+
+    def step() -> None:
+        layer(rows)
+        layer(rows)
+
+    assert repeated(step) == {}

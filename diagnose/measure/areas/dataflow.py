@@ -188,25 +188,51 @@ def _dense_kernels(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "depthwise")
 
 
+@fact_selector("repeated_rows", "products with rows that are there many times")
+def _repeated_rows(measured: Measured) -> list[FactPlace] | Missing:
+    return _parts_of_torch(measured, "repeated")
+
+
 @metric("sparse_products_left", "share", "Share of the time of these products that is left with sparse ones")
 def _sparse_products_left(measured: Measured) -> Value | Missing:
-    products = _sparse_products(measured)
-    if isinstance(products, Missing):
-        return products
-    shares = [line["left_ns"] / max(line["ns"], 1) for line in known(_dataflow(measured))["sparse"]]
-    whole_ms = sum(place.ms_per_step or 0.0 for place in products)
-    left_ms = sum((place.ms_per_step or 0.0) * share for place, share in zip(products, shares, strict=True))
-    return min(1.0, left_ms / whole_ms) if whole_ms else Missing("no such product was seen")
+    return _left(measured, "sparse")
 
 
 @metric("sparse_products_gain_share", "share", "Share of the step that sparse products save")
 def _sparse_products_gain_share(measured: Measured) -> Value | Missing:
-    products = _sparse_products(measured)
+    return _gain_share(measured, "sparse")
+
+
+@metric(
+    "repeated_rows_left", "share", "Share of the time of these products that is left if each row is in one"
+)
+def _repeated_rows_left(measured: Measured) -> Value | Missing:
+    return _left(measured, "repeated")
+
+
+@metric("repeated_rows_gain_share", "share", "Share of the step that is saved if each row is in one product")
+def _repeated_rows_gain_share(measured: Measured) -> Value | Missing:
+    return _gain_share(measured, "repeated")
+
+
+def _left(measured: Measured, what: str) -> float | Missing:
+    """The share of these products' time that is left after the fix."""
+    products = _parts_of_torch(measured, what)
     if isinstance(products, Missing):
         return products
-    whole_ms = sum(place.ms_per_step or 0.0 for place in products)
-    left = measured.number("sparse_products_left") if whole_ms else 1.0
-    return whole_ms * (1 - left) / measured.number("step_ms")
+    shares = [line["left_ns"] / max(line["ns"], 1) for line in known(_dataflow(measured))[what]]
+    whole_ms = _whole_ms(products)
+    left_ms = sum((place.ms_per_step or 0.0) * share for place, share in zip(products, shares, strict=True))
+    return min(1.0, left_ms / whole_ms) if whole_ms else Missing("no such product was seen")
+
+
+def _gain_share(measured: Measured, what: str) -> float | Missing:
+    """The share of the step that the fix of these products saves."""
+    products, left = _parts_of_torch(measured, what), _left(measured, what)
+    if isinstance(products, Missing):
+        return products
+    saved_ms = 0.0 if isinstance(left, Missing) else _whole_ms(products) * (1 - left)
+    return saved_ms / measured.number("step_ms")
 
 
 def _parts_of_torch(measured: Measured, what: str) -> list[FactPlace] | Missing:

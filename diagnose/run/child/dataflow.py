@@ -5,9 +5,9 @@ the one before has ended with.
 A mode of torch's sees each call with the tensors that it is given and gives. From that is told: calls that
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
 earlier one has computed (`again`), calls of whose result little is read (`unread`), or that is kept and
-replaced by another before it is read (`replaced`), products of nearly empty matrices (`sparse`), dense
-convolutions of channels by themselves (`depthwise`), and calls by which `torch.distributions` checks what it
-is given (`checks`).
+replaced by another before it is read (`replaced`), products of nearly empty matrices (`sparse`) and of rows
+that are there many times (`repeated`), dense convolutions of channels by themselves (`depthwise`), and calls
+by which `torch.distributions` checks what it is given (`checks`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .call_places import Site, apart, site_of_call
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
 from .places import Place, Places
+from .repeats import RepeatedRows
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
@@ -94,6 +95,11 @@ class _Step:
     checks: dict[Place, _Sum] = field(default_factory=dict)
     sparse: dict[Place, _Sum] = field(default_factory=dict)  # products of nearly empty matrices
     sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
+    repeated: dict[Place, _Sum] = field(default_factory=dict)  # products of rows that are there many times
+    repeated_left: Counter[Place] = field(default_factory=Counter)  # ns, if each is multiplied once
+    rows: RepeatedRows = field(default_factory=RepeatedRows)
+    # by the number of a value the call that made it: line, ns, and ns if it is trained
+    copies: dict[int, tuple[Place, int, int]] = field(default_factory=dict)
     depthwise: dict[Place, _Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
 
@@ -208,6 +214,11 @@ class Dataflow(TorchFunctionMode):
             self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
         self._values.given_back(call, results, bits)
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
+        if self._first_calls is None and numbered:
+            number, result = numbered[0]
+            self._step.rows.made(call.name, call.given, call.numbers, result, number, call.dimension)
+            if site is not None:
+                self._step.copies[number] = self._made[-1]
         name = call.name if site or not results else ""
         self._reads.call(len(self._made) - 1, name, call.numbers, numbered, call.arguments, call.options)
 
@@ -235,8 +246,18 @@ class Dataflow(TorchFunctionMode):
         if left is not None:
             self._step.sparse.setdefault(place, _Sum()).add(ns, ns if result.requires_grad else 0)
             self._step.sparse_left[place] += round(left * ns)
+        product = self._step.rows.product(call.name, call.given, call.numbers)
+        if product is not None:
+            self._add_repeated(place, ns, ns if result.requires_grad else 0, product.left)
+            for copy in product.copies:
+                if copy in self._step.copies:
+                    self._add_repeated(*self._step.copies.pop(copy), product.copies_left)
         if is_depthwise(call.name, call.given):
             self._step.depthwise.setdefault(place, _Sum()).add(ns, ns if result.requires_grad else 0)
+
+    def _add_repeated(self, place: Place, ns: int, trained_ns: int, left: float) -> None:
+        self._step.repeated.setdefault(place, _Sum()).add(ns, trained_ns)
+        self._step.repeated_left[place] += round(left * ns)
 
     def _bit(self, call: Call, site: Site, result: Tensor, ns: int) -> int:
         """The bit of the group that the call belongs to: of those at the same instructions that depend on as
@@ -281,6 +302,12 @@ class Dataflow(TorchFunctionMode):
             for line in _listed(sums)
         ]
 
+    def _with_left(self, sums: dict[Place, _Sum], left_ns: Counter[Place]) -> list[dict[str, Any]]:
+        return [
+            {**line, "left_ns": left_ns[Place(line["file"], line["line"], line["function"])]}
+            for line in self._of_lines(sums)
+        ]
+
     def _told(self) -> dict[str, Any]:
         """Times in ns of the one step. ``at_once``: lines of the user's whose calls could be one instead of
         ``rounds``; ``around``: all calls under a line, and those of such loops; ``again``: by the line that
@@ -320,10 +347,8 @@ class Dataflow(TorchFunctionMode):
             **(self._unread() if self._steps and self._looks else {}),
             "checks": _listed(step.checks),
             "depthwise": self._of_lines(step.depthwise),
-            "sparse": [
-                {**line, "left_ns": step.sparse_left[Place(line["file"], line["line"], line["function"])]}
-                for line in self._of_lines(step.sparse)
-            ],
+            "sparse": self._with_left(step.sparse, step.sparse_left),
+            "repeated": self._with_left(step.repeated, step.repeated_left),
         }
 
     def _again(self) -> tuple[dict[Place, _Sum], dict[Place, _Sum]]:

@@ -132,6 +132,11 @@ class Call:
         if func is torch.autograd.grad:
             self.asked = _number(values, "gradients", args[:1], kwargs.get("grad_outputs"))
 
+    @property
+    def dimension(self) -> Any:
+        """The second argument of functions that may be told a dimension there; 0 where it is left out."""
+        return self.options.get("dim", self.options.get("axis", (*self.arguments[1:2], 0)[0]))
+
 
 def _number(values: Values, what: Any, *arguments: Any) -> int:
     try:
