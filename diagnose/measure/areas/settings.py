@@ -190,3 +190,37 @@ def _thrown_graphs(measured: Measured) -> list[FactPlace] | Missing:
         ms = measured.timeline_ms(view.host_intervals(rows))
         places.append(FactPlace(one["file"], one["line"], one["function"], len(rows) / view.step_count, ms))
     return places
+
+
+@fact_selector(
+    "channels_first_models", "models that were faster with images laid out channels_last, in this run"
+)
+def _channels_first_models(measured: Measured) -> list[FactPlace] | Missing:
+    """As large a part of their calls as copies of them saved; of no more than torch takes of the step."""
+    told, view = measured.recording.facts.get("layouts"), measured.timeline
+    if told is None or view is None:
+        return NOT_TRIED if view is not None else NO_STEPS
+    torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
+    places = []
+    for model in told:
+        as_is, changed = np.array(model["as_is_ms"]), np.array(model["changed_ms"])
+        if min(len(as_is), len(changed)) < PAIRS_AT_LEAST or not _is_shorter(changed, as_is):
+            continue
+        as_is_ms, changed_ms = (float(np.quantile(ms, QUANTILE)) for ms in (as_is, changed))
+        calls_ms = min(torch_ms, model["call_count"] * as_is_ms)
+        saved_ms = calls_ms * max(0.0, 1 - changed_ms / as_is_ms)
+        place = (model["file"], model["line"], model["function"])
+        places.append(FactPlace(*place, float(model["call_count"]), saved_ms))
+    return places
+
+
+@metric(
+    "channels_last_gain_share",
+    "share",
+    "Share of the step that channels_last saves, as copies of the model say",
+)
+def _channels_last_gain_share(measured: Measured) -> Value | Missing:
+    models = _channels_first_models(measured)
+    if isinstance(models, Missing):
+        return models
+    return sum(model.ms_per_step or 0.0 for model in models) / measured.number("step_ms")

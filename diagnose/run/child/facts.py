@@ -20,6 +20,7 @@ from .dataflow import Dataflow
 from .distributed import Distributed
 from .fetch import FetchLog
 from .guard import attempt
+from .layout_look import LayoutLook
 from .line_clock import LineClock
 from .loaders import Loaders
 from .machine import environment
@@ -62,7 +63,7 @@ class Facts:
         self._modes = Modes(places)
         self.trials: list[dict[str, Any]] = []  # see `SettingTrials`
         self.line_clock, self.dataflow = LineClock(places), Dataflow(places)
-        self.memory = MemoryLook(places)
+        self.memory, self.layouts = MemoryLook(places), LayoutLook(self.calls, place_for)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
@@ -112,6 +113,7 @@ class Facts:
             "setting_trials": self.trials,
             "line_times": self.line_clock.facts,
             "dataflow": self.dataflow.facts,
+            "layouts": self.layouts.facts,
             "memory_error": self.memory_error,
         }
         write_json(os.path.join(folder, "facts.json"), {**(self._frozen or self._read()), **later})

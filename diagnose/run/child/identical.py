@@ -118,7 +118,7 @@ class SeededBatches:
 
     def _seeding(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def fetch(fetcher: Any, indices: Any) -> Any:
-            with _random_state_kept():
+            with random_state_kept():
                 _seed_host(
                     int.from_bytes(hashlib.blake2b(repr(indices).encode(), digest_size=4).digest(), "little")
                 )
@@ -128,7 +128,8 @@ class SeededBatches:
 
 
 @contextmanager
-def _random_state_kept() -> Iterator[None]:
+def random_state_kept() -> Iterator[None]:
+    """Of torch on the host, Python and numpy."""
     numpy = sys.modules.get("numpy")
     torch_state, python_state = torch.get_rng_state(), random.getstate()
     numpy_state = numpy.random.get_state() if numpy is not None else None

@@ -213,6 +213,7 @@ class Session:
                     *((self.facts.line_clock,) if self.plan.stacks else ()),
                     self.facts.memory,
                     self.facts.dataflow,
+                    self.facts.layouts,
                 ),
                 early_looks=(self.facts.memory,),
                 threads_set=self.facts.threads_set,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -29,3 +30,31 @@ def _parts(value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, (list, tuple)) else (value,)
+
+
+def map_tensors(function: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
+    """`value` with its tensors replaced, also those inside tuples, lists and dictionaries;
+    the very object if none of them is.
+    """
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, dict):
+        changes = {
+            key: mapped
+            for key, inside in value.items()
+            if (mapped := map_tensors(function, inside)) is not inside
+        }
+        return _with_items(value, changes) if changes else value
+    if type(value) in (list, tuple) or hasattr(value, "_make"):
+        items = [map_tensors(function, inside) for inside in value]
+        if all(item is inside for item, inside in zip(items, value, strict=True)):
+            return value
+        return value._make(items) if hasattr(value, "_make") else type(value)(items)
+    return value
+
+
+def _with_items(mapping: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
+    changed = copy.copy(mapping)  # also of classes that keep their items as attributes too
+    for key, value in changes.items():
+        changed[key] = value
+    return changed

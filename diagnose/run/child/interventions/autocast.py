@@ -11,8 +11,9 @@ import torch
 from torch import nn
 
 from ..places import NOWHERE
+from ..tensors import map_tensors
 from .base import Sites
-from .forwards import ForwardIntervention, in_backward, map_tensors
+from .forwards import ForwardIntervention, in_backward
 from .loss_scaling import LossScaling
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import sys
 import threading
@@ -15,6 +14,7 @@ from torch import nn
 
 from ..models import defined_at
 from ..places import Place
+from ..tensors import map_tensors
 from .base import Intervention, Sites
 
 
@@ -77,34 +77,6 @@ class ForwardIntervention(Intervention):
 def in_backward() -> bool:
     """Whether the autograd engine runs, in this thread, what is called now."""
     return torch._C._current_graph_task_id() != -1
-
-
-def map_tensors(function: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
-    """`value` with its tensors replaced, also those inside tuples, lists and dictionaries;
-    the very object if none of them is.
-    """
-    if isinstance(value, torch.Tensor):
-        return function(value)
-    if isinstance(value, dict):
-        changes = {
-            key: mapped
-            for key, inside in value.items()
-            if (mapped := map_tensors(function, inside)) is not inside
-        }
-        return _with_items(value, changes) if changes else value
-    if type(value) in (list, tuple) or hasattr(value, "_make"):
-        items = [map_tensors(function, inside) for inside in value]
-        if all(item is inside for item, inside in zip(items, value, strict=True)):
-            return value
-        return value._make(items) if hasattr(value, "_make") else type(value)(items)
-    return value
-
-
-def _with_items(mapping: dict[Any, Any], changes: dict[Any, Any]) -> dict[Any, Any]:
-    changed = copy.copy(mapping)  # also of classes that keep their items as attributes too
-    for key, value in changes.items():
-        changed[key] = value
-    return changed
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

@@ -12,8 +12,9 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.nn.parameter import is_lazy
 
 from ..inspection import CONVOLUTIONS
+from ..tensors import map_tensors
 from .base import Sites
-from .forwards import ForwardIntervention, map_tensors
+from .forwards import ForwardIntervention
 
 _FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 

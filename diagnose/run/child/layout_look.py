@@ -1,0 +1,194 @@
+"""What models of pictures take on the processor with their pictures in the channels_last layout.
+
+The calls of one step are seen; then, between two steps, copies of the model are given what it was given, one
+as it is and one laid out so, in turns: the script's own model is not touched, and an error in a copy is ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter_ns, thread_time_ns
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from . import accelerator
+from .guard import guarded
+from .identical import random_state_kept
+from .inspection import compiler_in_use
+from .models import CallCounts
+from .patching import Patches
+from .places import Place
+from .schedule import SECOND
+from .tensors import map_tensors, tensors_in, tensors_near
+
+_PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
+_ENOUGH_NS, _TOO_LONG_NS = SECOND // 2, 3 * SECOND  # of all pairs of a model
+_MODELS_AT_MOST = 3
+_PICTURES = 4  # dimensions
+_BYTES_AT_MOST = 1 << 28  # of a model's weights: two copies are made
+
+
+@dataclass
+class _Seen:
+    """A model's calls in the step; the first one's arguments."""
+
+    model: nn.Module
+    place: Place
+    arguments: tuple[tuple[Any, ...], dict[str, Any]]
+    with_graph: bool
+    count: int = 1
+
+
+class _Reshaping(TorchFunctionMode):
+    """`view` as `reshape`: of pictures laid out otherwise it would be refused."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return (Tensor.reshape if func is Tensor.view and _is_shape(args) else func)(*args, **(kwargs or {}))
+
+
+def _is_shape(args: tuple[Any, ...]) -> bool:
+    return not any(isinstance(argument, torch.dtype) for argument in args)
+
+
+class LayoutLook:
+    """`begin` at a border between two steps, `step` at the next one."""
+
+    what = "trying the layout of pictures"
+
+    def __init__(self, calls: CallCounts, place_for: Callable[[str], tuple[Any, str]]) -> None:
+        self._calls, self._place_for = calls, place_for
+        self._patches = Patches()
+        self._seen: dict[int, _Seen] = {}
+        self.facts: list[dict[str, Any]] | None = None
+
+    def begin(self) -> bool:
+        """Whether there is a model that convolves pictures on the processor, laid out as they come."""
+        if accelerator.devices() or compiler_in_use() or torch.is_autocast_enabled("cpu"):
+            return False
+        models = {id(model): (model, place) for model, place in self._calls.models() if _convolves(model)}
+        if not models:
+            return False
+        self._models, self._seen, self._pid = models, {}, os.getpid()
+        owner, name = self._place_for("forward")
+        self._patches.replace(owner, name, self._seeing(getattr(owner, name)))
+        return True
+
+    def step(self) -> bool:
+        """The step has ended: try what was seen in it."""
+        self._patches.restore()
+        seen, self._seen = list(self._seen.values())[:_MODELS_AT_MOST], {}
+        self.facts = []
+        for model in seen:
+            with contextlib.suppress(Exception):  # a model may be such that it is not to be copied
+                self.facts.append(_tried(model))
+        return True
+
+    def end(self) -> None:
+        """Harmless when repeated."""
+        self._patches.restore()
+        self._seen = {}
+
+    def _seeing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        nesting = threading.local()
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            if getattr(nesting, "inside", False):
+                return original(*args, **kwargs)
+            self._see(args, kwargs)
+            nesting.inside = True
+            try:
+                return original(*args, **kwargs)
+            finally:
+                nesting.inside = False
+
+        return forward
+
+    @guarded("trying the layout of pictures")
+    def _see(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        known = self._models.get(id(args[0]))
+        if known is None or os.getpid() != self._pid:
+            return
+        if id(args[0]) in self._seen:
+            self._seen[id(args[0])].count += 1
+        elif any(_is_picture(tensor) for tensor in tensors_near((*args[1:], *kwargs.values()))):
+            self._seen[id(args[0])] = _Seen(*known, (args[1:], kwargs), torch.is_grad_enabled())
+
+
+def _convolves(model: nn.Module) -> bool:
+    """With two-dimensional convolutions, of which none is laid out so already."""
+    weights = [module.weight for module in model.modules() if isinstance(module, nn.Conv2d)]
+    large = [weight for weight in weights if weight.shape[1] > 1 and weight[0, 0].numel() > 1]
+    fits = sum(weight.nbytes for weight in model.parameters()) <= _BYTES_AT_MOST
+    return bool(large) and fits and all(weight.is_contiguous() for weight in weights)
+
+
+def _is_picture(tensor: Tensor) -> bool:
+    return tensor.dim() == _PICTURES and tensor.is_floating_point()
+
+
+def _tried(seen: _Seen) -> dict[str, Any]:
+    """Pairs of calls with their backward, as they are and laid out so, ms. Raises whatever the model does."""
+    as_is, changed = _copy(seen.model), _copy(seen.model)
+    changed.to(memory_format=torch.channels_last)
+    ns: dict[bool, list[int]] = {False: [], True: []}
+    with random_state_kept(), torch.set_grad_enabled(seen.with_graph), _Reshaping():
+        began_ns = perf_counter_ns()
+        for is_changed in _turns():
+            ns[is_changed].append(
+                _call_ns(changed if is_changed else as_is, seen.arguments, laid_out=is_changed)
+            )
+            pairs, elapsed_ns = len(ns[True]), perf_counter_ns() - began_ns
+            enough = pairs > _PAIRS_AT_LEAST and elapsed_ns > _ENOUGH_NS
+            if len(ns[False]) == pairs and (enough or pairs > _PAIRS_AT_MOST or elapsed_ns > _TOO_LONG_NS):
+                break
+    # what is done for the first time is slow
+    as_is_ms, changed_ms = ([one / 1e6 for one in ns[is_changed][1:]] for is_changed in (False, True))
+    told = {"call_count": seen.count, "as_is_ms": as_is_ms, "changed_ms": changed_ms}
+    return {**seen.place._asdict(), **told}
+
+
+def _turns() -> Iterator[bool]:
+    while True:
+        yield from (False, True, True, False)
+
+
+def _copy(model: nn.Module) -> Any:
+    """Without what the script hooked to it, which is not to run for a copy."""
+    copied = copy.deepcopy(model)
+    for module in copied.modules():
+        for hooks in (module._forward_hooks, module._backward_hooks, module._backward_pre_hooks):
+            hooks.clear()
+    return copied
+
+
+def _call_ns(model: nn.Module, arguments: tuple[tuple[Any, ...], dict[str, Any]], *, laid_out: bool) -> int:
+    """Processor time of the calling thread, which other programs disturb least."""
+    args, kwargs = _fresh(arguments)
+    began_ns = thread_time_ns()
+    if laid_out:
+        args, kwargs = map_tensors(_laid_out, args), map_tensors(_laid_out, kwargs)
+    results = [result for result in tensors_in(model(*args, **kwargs)) if result.requires_grad]
+    if results:
+        torch.autograd.backward(results, [torch.ones_like(result) for result in results])
+    took_ns = thread_time_ns() - began_ns
+    model.zero_grad(set_to_none=True)
+    return took_ns
+
+
+def _fresh(arguments: Any) -> Any:
+    """The tensors without what they were computed from, which has been gone back through already."""
+    return map_tensors(lambda tensor: tensor.detach().requires_grad_(tensor.requires_grad), arguments)
+
+
+def _laid_out(tensor: Tensor) -> Tensor:
+    return tensor.contiguous(memory_format=torch.channels_last) if _is_picture(tensor) else tensor

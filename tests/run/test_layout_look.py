@@ -1,0 +1,140 @@
+"""What models of pictures take in another layout, on copies of theirs."""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from diagnose.run.child import guard
+from diagnose.run.child.layout_look import LayoutLook
+from diagnose.run.child.models import CallCounts
+from diagnose.run.child.places import Places
+
+HERE = str(Path(__file__).parent)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.second, self.head = nn.Conv2d(8, 8, 3, padding=1), nn.Linear(8 * 16 * 16, 4)
+
+    def forward(self, x: Tensor, scale: dict[str, Tensor]) -> Tensor:
+        x = torch.relu(self.second(torch.relu(self.norm(self.first(x)))))
+        return self.head(self.flat(x) * scale["by"])
+
+    def flat(self, x: Tensor) -> Tensor:
+        return x.flatten(1)
+
+
+class Viewing(Net):
+    def flat(self, x: Tensor) -> Tensor:
+        return x.view(len(x), -1)
+
+
+def looked_at(*models: nn.Module) -> LayoutLook:
+    calls = CallCounts(Places(HERE, HERE))
+    for model in models:
+        calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
+    return LayoutLook(calls, lambda kind: (nn.Module, "__call__"))
+
+
+def trained(look: LayoutLook, model: nn.Module, times: int = 2) -> None:
+    for _ in range(times):
+        model(torch.randn(4, 3, 16, 16), {"by": torch.ones(())}).sum().backward()
+    assert look.step()
+    look.end()
+
+
+def test_pairs_of_calls_are_timed_on_copies() -> None:
+    model, hooked = Net(), []
+    model.second.register_forward_hook(lambda *_: hooked.append(1))
+    look = looked_at(model)
+    assert look.begin()
+    trained(look, model, times=3)
+    assert look.facts is not None
+    (told,) = look.facts
+    assert told["call_count"] == 3 and len(hooked) == 3
+    assert len(told["as_is_ms"]) == len(told["changed_ms"]) >= 5
+    assert all(ms > 0 for ms in told["as_is_ms"] + told["changed_ms"])
+    assert (
+        model.second.weight.is_contiguous() and nn.Module.__call__.__qualname__ == "Module._wrapped_call_impl"
+    )
+
+
+def test_the_script_goes_on_as_if_nothing_had_been() -> None:
+    model = Net()
+    look = looked_at(model)
+    assert look.begin()
+    model(torch.randn(4, 3, 16, 16), {"by": torch.ones(())}).sum().backward()
+    before: Any = copy.deepcopy((model.state_dict(), [one.grad for one in model.parameters()]))
+    random = torch.get_rng_state()
+    look.step()
+    assert torch.equal(torch.get_rng_state(), random)
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[0][name])
+    for one, gradient in zip(model.parameters(), before[1], strict=True):
+        assert one.grad is not None and torch.equal(one.grad, gradient)
+
+
+def test_a_view_of_pictures_is_no_obstacle() -> None:
+    model = Viewing()
+    look = looked_at(model)
+    assert look.begin()
+    trained(look, model)
+    assert look.facts and len(look.facts[0]["changed_ms"]) >= 5
+
+
+class Single(Net):
+    """Cannot be copied."""
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise RuntimeError("one of a kind")
+
+
+def test_a_model_that_cannot_be_copied_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_failures", {})
+    model = Single()
+    look = looked_at(model)
+    assert look.begin()
+    trained(look, model)
+    assert look.facts == []
+    assert guard.notes() == []  # it is no failure of ours
+
+
+def test_without_gradients_nothing_goes_backward() -> None:
+    model = Net().eval()
+    look = looked_at(model)
+    assert look.begin()
+    with torch.no_grad():
+        model(torch.randn(4, 3, 16, 16), {"by": torch.ones(())})
+    assert look.step()
+    assert look.facts and look.facts[0]["call_count"] == 1
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        nn.Linear(3, 3),
+        Net().to(memory_format=torch.channels_last),  # type: ignore[call-overload]
+        nn.Conv2d(8, 4, 1),  # both layouts are the same for its weights
+        nn.Conv1d(3, 3, 3),
+    ],
+    ids=["no pictures", "laid out so", "points", "sounds"],
+)
+def test_where_there_is_nothing_to_try(model: nn.Module) -> None:
+    assert not looked_at(model).begin()
+
+
+def test_numbers_that_are_no_pictures() -> None:
+    model = nn.Sequential(nn.Unflatten(1, (3, 8, 8)), nn.Conv2d(3, 4, 3))
+    look = looked_at(model)
+    assert look.begin()
+    model(torch.randn(2, 192))
+    assert look.step() and look.facts == []
