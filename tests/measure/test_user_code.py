@@ -166,6 +166,14 @@ def test_the_line_inside_is_meant_where_it_takes_nearly_all() -> None:
     assert costs("own_lines", measured(halves)) == {41: 300.0}
 
 
+def test_the_line_inside_that_takes_most_is_told_by_itself() -> None:
+    # Of line 41's 300 µs 200 are line 51's, of these 120 line 61's.
+    inside = "0  300  41  a.py: f\n20  200  51  b.py: g\n30  120  61  c.py: h"
+    assert costs("own_lines", measured(inside)) == {61: 120.0, 41: 100.0, 51: 80.0}
+    assert costs("own_lines", measured("0  300  41  a.py: f\n20  260  51  b.py: g")) == {51: 260.0}
+    assert costs("own_lines", measured("0  130  41  a.py: f\n20  90  51  b.py: g")) == {51: 90.0}  # 4 % left
+
+
 def test_a_line_that_cheap_lines_call_may_be_costly() -> None:
     # Lines 41 and 42 take 40 µs each, all of it in line 51.
     calls = "0  40  41  a.py: f\n0  40  51  b.py: g\n100  40  42  a.py: f\n100  40  51  b.py: g"

@@ -2,8 +2,8 @@
 Python that is left.
 
 A line's time is that of all it calls. Where one line inside it does nearly all of that, this line is meant;
-where several share it, the line that calls them. What a line does without a call is known where lines were
-timed by themselves (`diagnose.measure.traced_lines`).
+where it does most, both are told apart; where several share it, the line that calls them. What a line does
+without a call is known where lines were timed by themselves (`diagnose.measure.traced_lines`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ LEAST = 0.05  # of the step: the rules' own threshold
 OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose lines are timed by themselves
 # a function of its own, on the line that calls it (up to Python 3.11; generators always)
 COMPREHENSION = r": <(?:(?:list|set|dict)comp|genexpr)>$"
-NEARLY_ALL = 0.8  # of a line's time: a line inside that takes more is what is meant
+# of a line's time: a line inside that takes more is told by itself, is what is meant
+MOST, NEARLY_ALL = 0.5, 0.8
 # a part of the step by its nature: other rules are about it
 OF_A_PART = r"^torch/(optim|amp|nn/utils/clip_grad)\b"
 
@@ -194,16 +195,28 @@ def without_calls_ms(measured: Measured) -> dict[Line, float]:
 def _costliest(
     view: Selection, rows: Rows, cost_ms: np.ndarray, whole_ms: float
 ) -> list[tuple[LineTime, Rows]]:
-    """The costly lines that make these calls; in place of one the line inside that takes nearly all its
-    time.
+    """The costly lines that make these calls, and those inside that take most of one."""
+    return [
+        part
+        for line, calls in _costly(view, rows, cost_ms, whole_ms)
+        for part in _parts(line, calls, view, cost_ms, whole_ms)
+    ]
+
+
+def _parts(
+    line: LineTime, calls: Rows, view: Selection, cost_ms: np.ndarray, whole_ms: float
+) -> list[tuple[LineTime, Rows]]:
+    """The line, or the one inside that takes most of its time, with what is left for the line itself; nothing
+    is where that is nearly all.
     """
-    found = []
-    for line, calls in _costly(view, rows, cost_ms, whole_ms):
-        inside = np.flatnonzero(np.isin(_callers(view), calls))
-        deeper = _costliest(view, inside, cost_ms, whole_ms)
-        is_meant = bool(deeper) and deeper[0][0].share >= NEARLY_ALL * line.share
-        found.append(deeper[0] if is_meant else (line, calls))
-    return found
+    inside = _costly(view, np.flatnonzero(np.isin(_callers(view), calls)), cost_ms, whole_ms)
+    if not inside or inside[0][0].share <= MOST * line.share:
+        return [(line, calls)]
+    inner, left = inside[0], line.share - inside[0][0].share
+    parts = _parts(*inner, view, cost_ms, whole_ms)
+    if inner[0].share < NEARLY_ALL * line.share and left >= LEAST:
+        parts.append((replace(line, share=left, typical_share=left), calls))
+    return parts
 
 
 def _costly(view: Selection, rows: Rows, cost_ms: np.ndarray, whole_ms: float) -> list[tuple[LineTime, Rows]]:
