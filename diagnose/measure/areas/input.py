@@ -9,16 +9,13 @@ import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.user_code import places_of
-from diagnose.measure.epochs import epoch_begins, steps_since
 from diagnose.measure.measured import (
     NO_FACTS,
     NO_PLAIN_STEPS,
-    NO_STEPS,
     ONLY_IN_A_RUN,
     FactPlace,
     Measured,
     Missing,
-    Unknown,
     Value,
     fact_selector,
     known,
@@ -29,12 +26,7 @@ from diagnose.measure.sources import Sources
 from diagnose.measure.view import Rows
 
 NO_LOADER = Missing("no torch DataLoader was used")
-NO_SECOND_EPOCH = Missing("no second epoch started while the script was recorded")
 NO_FETCH = Missing("no batch was fetched during the recorded steps", in_trace=ONLY_IN_A_RUN)
-SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
-LATE_STEP = 0.5  # of the median step beyond it
-SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
-SHORTEST_EPOCH = 4  # steps: shorter ones leave too few ordinary steps to tell what an epoch's end adds
 # of the step: a fetch divided among so many workers that less than this is left of it needs no more of them
 WORTH_HIDING = 0.1
 SPARE_CORE = 0.25  # with less of a core idle, another process mostly takes time from the training thread
@@ -47,7 +39,7 @@ MOSTLY_WAITS = 0.5  # of a fetch: one that works less than this leaves its core 
     "waiting for the next batch (the loader's `__next__` on the training thread)",
     attributed=ledger_row("input_wait"),
 )
-def _input_wait(view: Selection) -> Rows:
+def input_waits(view: Selection) -> Rows:
     return view.once_each(view.loader_next & view.on_training_thread)
 
 
@@ -240,95 +232,6 @@ def _workers_per_core(measured: Measured) -> Value | Missing:
     return measured.needed("loader_worker_count") / measured.needed("cpu_core_count")
 
 
-# ---- when the wait comes
-
-
-@metric(
-    "slow_fetch_share",
-    "share",
-    "Share of loading time spent on slow batches (three times the median or more)",
-)
-def _slow_fetch_share(measured: Measured) -> Value | Missing:
-    took = plain_fetches(measured)
-    if not len(took):
-        return NO_FETCH
-    return float(took[is_slow_fetch(took)].sum() / took.sum())
-
-
-@metric(
-    "slow_fetch_ms",
-    "ms",
-    "Median time to load a slow batch (three times the median or more), without waits for a core",
-)
-def _slow_fetch_ms(measured: Measured) -> Value | Missing:
-    fetches = plain_fetch_rows(measured)
-    if not len(fetches):
-        return NO_FETCH
-    took_ms, worked_ms = (
-        fetches["dur_ns"].to_numpy() / 1e6,
-        fetches["cpu_ns"].fillna(fetches["dur_ns"]).to_numpy() / 1e6,
-    )
-    slow = is_slow_fetch(took_ms)
-    if not slow.any():
-        return 0.0
-    # it worked, or it waited for longer than another process's turn
-    return float(np.median(np.maximum(worked_ms, took_ms - TURN_MS)[slow]))
-
-
-def is_slow_fetch(took: np.ndarray) -> np.ndarray:
-    return took >= SLOW_FETCH * np.median(took)
-
-
-def slow_fetches_ms(measured: Measured) -> float:
-    """What slow fetches take beyond the median fetch, ms per plain step."""
-    took, steps = plain_fetches(measured), len(measured.recording.step_ns("plain"))
-    return (
-        float((took[is_slow_fetch(took)] - np.median(took)).sum()) / 1e6 / steps
-        if len(took) and steps
-        else 0.0
-    )
-
-
-@fact_selector(
-    "input_bursts",
-    "slow steps beyond the median that slow fetches in the workers explain (epoch ends left out)",
-)
-def _input_bursts(measured: Measured) -> list[FactPlace] | Missing:
-    workers, steps_ms = measured.metric("loader_worker_count"), measured.recording.step_ns("plain") / 1e6
-    if isinstance(workers, Missing):
-        return workers
-    if not len(steps_ms):
-        return NO_PLAIN_STEPS
-    beyond_ms = steps_ms - np.median(steps_ms)
-    late = (beyond_ms >= LATE_STEP * np.median(steps_ms)) & ~at_epoch_ends(measured)
-    cost_ms = min(float(beyond_ms[late].sum()) / len(steps_ms), slow_fetches_ms(measured)) if workers else 0.0
-    return [FactPlace(*loop_line(measured), float(late.mean()), cost_ms)]
-
-
-@metric(
-    "steady_wait_share", "share", "Share of the step spent waiting if every batch came like the median one"
-)
-def _steady_wait_share(measured: Measured) -> Value | Missing:
-    view, share = measured.timeline, measured.needed("input_wait_share")
-    if view is None:
-        return NO_STEPS
-    waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
-    return (
-        float(share) * min(1.0, float(np.median(waits) / waits.mean())) if len(waits) and waits.sum() else 0.0
-    )
-
-
-@metric("median_wait_ms", "ms", "Median time that the training thread waits for a batch")
-def _median_wait_ms(measured: Measured) -> Value | Missing:
-    view = measured.timeline
-    if view is None:
-        return NO_STEPS
-    if measured.metric("disturbed"):
-        return Missing("other processes kept every core busy, which makes waits long at random")
-    waits = view.host["dur_ns"].to_numpy()[_input_wait(view)]
-    return measured.plain_ms(float(np.median(waits)) / 1e6, of_input_wait=True) if len(waits) else NO_FETCH
-
-
 @metric("persistent_workers", "yes/no", "The loader has persistent workers")
 def _persistent_workers(measured: Measured) -> Value | Missing:
     return bool(known(feeding_loader(measured)).get("persistent_workers"))
@@ -346,89 +249,10 @@ def _prefetch_factor(measured: Measured) -> Value | Missing:
     )
 
 
-@fact_selector(
-    "epoch_starts",
-    "starting and ending the workers of each epoch, beyond one ordinary fetch, spread over its steps",
-)
-def _epoch_starts(measured: Measured) -> list[FactPlace] | Missing:
-    loader = feeding_loader(measured)
-    if isinstance(loader, Missing):
-        return loader
-    if not loader["num_workers"]:
-        return []
-    epoch_steps, starts_ms = measured.needed("epoch_step_count"), loader.get("iterator_start_ms") or []
-    if len(starts_ms) < 2:  # the first start includes what is loaded only once, and may be the only one
-        return NO_SECOND_EPOCH
-    fetch_ms = measured.number("fetch_ms")
-    beyond_ms = max(0.0, float(np.median(starts_ms[1:])) - (fetch_ms if fetch_ms > 0 else 0.0))
-    cost_ms = max(
-        (beyond_ms + end_of_workers_ms(loader)) / epoch_steps,
-        _recurring_excess_ms(measured.recording.step_ns("plain") / 1e6, round(epoch_steps)),
-    )
-    return [FactPlace(*loop_line(measured), 1 / epoch_steps, cost_ms)]
-
-
-def end_of_workers_ms(loader: dict[str, Any]) -> float:
-    """What ending its workers takes at each end of an epoch; 0 if that was not recorded."""
-    ends_ms = loader.get("iterator_end_ms")
-    return float(np.median(ends_ms)) if ends_ms else 0.0
-
-
-@metric("epoch_step_count", "steps", "Steps per epoch, where a second epoch started during the recording")
-def _epoch_step_count(measured: Measured) -> Value | Missing:
-    loader = known(feeding_loader(measured))
-    if "iterator_start_ns" in loader:
-        begins = epoch_begins(measured.recording, loader)
-        return float(np.median(np.diff(begins))) if len(begins) > 1 else NO_SECOND_EPOCH
-    batches, begun = loader.get("batches_per_epoch"), len(loader.get("iterator_start_ms") or [])
-    return batches / measured.fetches_per_step if batches and begun > 1 else NO_SECOND_EPOCH
-
-
-def steps_into_epoch(measured: Measured) -> np.ndarray:
-    """For each plain step how many steps of its epoch came before it: less than one where the
-    step holds the end of the last epoch.
-
-    A step lasts from one tick to the next, so the tick with number n ends the step of batch n + 1, and what
-    comes next fetches batch n + 2. Raises Unknown where that is not recorded.
-    """
-    length, phase = measured.needed("epoch_step_count"), measured.recording.phase("plain")
-    if phase is None:
-        raise Unknown(NO_PLAIN_STEPS)
-    if length < SHORTEST_EPOCH:
-        raise Unknown(Missing("the epochs are too short to separate their ends from the rest"))
-    first = phase["first_tick"] // measured.recording.ticks_per_step + 1
-    numbers = first + np.arange(len(measured.recording.step_ns("plain")))
-    begins = epoch_begins(measured.recording, known(feeding_loader(measured)))
-    return steps_since(begins, numbers) if len(begins) else np.asarray(np.mod(numbers, length))
-
-
-def at_epoch_ends(measured: Measured) -> np.ndarray:
-    """Which plain steps hold an epoch's end, or follow it while the loader has not
-    caught up; none where that is not known.
-    """
-    try:
-        return steps_into_epoch(measured) < 2
-    except Unknown:
-        return np.zeros(len(measured.recording.step_ns("plain")), bool)
-
-
-def _recurring_excess_ms(steps_ms: np.ndarray, period: int) -> float:
-    """What the steps that are slow in every period take beyond the median step, ms per
-    step; 0 if no two periods were recorded.
-
-    It holds what the time to the first batch does not: the end of the old workers.
-    """
-    if period < 2 or len(steps_ms) < 2 * period:
-        return 0.0
-    usual = float(np.median(steps_ms))
-    typical = np.array([np.median(steps_ms[offset::period]) for offset in range(period)])
-    return float((typical[typical >= SLOW_STEP * usual] - usual).sum()) / period
-
-
 def loop_line(measured: Measured) -> tuple[str, int, str]:
     """The line that takes batches from the loader."""
     view = measured.timeline
-    lines = places_of(view, _input_wait(view)) if view is not None else []
+    lines = places_of(view, input_waits(view)) if view is not None else []
     return (lines[0].file, lines[0].line, lines[0].function) if lines else ("", -1, "")
 
 

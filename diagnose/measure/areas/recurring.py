@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from diagnose.measure.areas.input import at_epoch_ends, loop_line
+from diagnose.measure.areas.input import loop_line
+from diagnose.measure.areas.input_rhythm import at_epoch_ends
 from diagnose.measure.areas.user_code import lines_of_every_step
 from diagnose.measure.measured import (
     NO_PLAIN_STEPS,

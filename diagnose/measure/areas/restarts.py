@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from diagnose.measure.areas.input import end_of_workers_ms, feeding_loader
+from diagnose.measure.areas.input import feeding_loader
+from diagnose.measure.areas.input_rhythm import end_of_workers_ms
 from diagnose.measure.epochs import epoch_begins
 from diagnose.measure.measured import FactPlace, Measured, Missing, fact_selector, known
 

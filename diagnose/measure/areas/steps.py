@@ -6,13 +6,8 @@ import math
 
 import numpy as np
 
-from diagnose.measure.areas.input import (
-    SLOW_STEP,
-    at_epoch_ends,
-    loop_line,
-    slow_fetches_ms,
-    steps_into_epoch,
-)
+from diagnose.measure.areas.input import loop_line
+from diagnose.measure.areas.input_rhythm import SLOW_STEP, at_epoch_ends, slow_fetches_ms, steps_into_epoch
 from diagnose.measure.areas.recurring import explained_steps, looked_at, places_of_work, works_at_epoch_ends
 from diagnose.measure.areas.user_code import LineTime, line_times, places_of
 from diagnose.measure.measured import (
