@@ -28,11 +28,11 @@ from diagnose.measure.measured import (
     known,
     metric,
 )
+from diagnose.measure.periods import SLOW_STEP
 
 NO_SECOND_EPOCH = Missing("no second epoch started while the script was recorded")
 SLOW_FETCH = 3.0  # times the median fetch: far beyond how ordinary batches differ
 LATE_STEP = 0.5  # of the median step beyond it
-SLOW_STEP = 1.5  # times the median: nsys-ai's mark for a spike
 SHORTEST_EPOCH = 4  # steps: shorter ones leave too few ordinary steps to tell what an epoch's end adds
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from diagnose.measure.areas.input import loop_line
-from diagnose.measure.areas.input_rhythm import SLOW_STEP, at_epoch_ends, slow_fetches_ms, steps_into_epoch
+from diagnose.measure.areas.input_rhythm import at_epoch_ends, slow_fetches_ms, steps_into_epoch
 from diagnose.measure.areas.recurring import explained_steps, looked_at, places_of_work, works_at_epoch_ends
 from diagnose.measure.areas.user_code import LineTime, line_times, places_of
 from diagnose.measure.measured import (
@@ -22,7 +22,7 @@ from diagnose.measure.measured import (
     fact_selector,
     metric,
 )
-from diagnose.measure.periods import period_of, spread
+from diagnose.measure.periods import SLOW_STEP, period_of, spread
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, started_in
 from diagnose.trace.intervals import total
