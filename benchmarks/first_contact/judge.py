@@ -14,9 +14,9 @@ HEADING = "# How often the diagnosis is right at first contact"
 COLUMNS = ("version", "scripts", "found", "named", "precision", "first place", "in range", "healthy silent")
 REMARK = (
     "0.1.0+dad265a: the oracles' author was asked for timings with one thread, and wrote "
-    "`torch.set_num_threads(1)` into the planted and healthy scripts. `threads-unused`, which tried two in the "
-    "run, counts as wrong there. Whole runs with two threads instead: 50 → 36 and 53 → 43 s (n06), 35 → 26 and "
-    "39 → 31 s (n07), 39 → 35 s (n08; 48 → 100 s beside another program)."
+    "`torch.set_num_threads(1)` into the planted and healthy scripts. `threads-unused`, which tried two in "
+    "the run, counts as wrong there. Whole runs with two threads instead: 50 → 36 and 53 → 43 s (n06), "
+    "35 → 26 and 39 → 31 s (n07), 39 → 35 s (n08; 48 → 100 s beside another program)."
 )
 NEAR = 2  # lines: a call may be written over several
 LOW = "low"  # advice of this severity is no false alarm
