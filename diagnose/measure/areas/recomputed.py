@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from diagnose.measure.areas.dataflow import NOT_ON_A_GPU
 from diagnose.measure.areas.user_code import calls_to
 from diagnose.measure.measured import (
@@ -59,7 +57,7 @@ def _within_backward(view: Selection) -> Rows:
 
 @metric("keeping_fits", "yes/no", "There is memory to keep what is recomputed, several times over")
 def _keeping_fits(measured: Measured) -> Value | Missing:
-    """As much again as tensors fill at the peak, for each forward that is recomputed: one of them is in it."""
+    """As much again as tensors fill at the peak, for each forward that is recomputed: one is in it."""
     places = known(_recomputed_forwards(measured))
     free, filled = measured.fact("memory_available_bytes"), measured.metric("memory_tensor_bytes")
     if isinstance(free, Missing) or isinstance(filled, Missing) or free is None:
