@@ -167,6 +167,8 @@ def test_what_every_step_does_is_in_many() -> None:
         (TRAIN, "train_critic()", "training"),
         ([["a.py", 3, "<module>", "a.py: collect_rollout"]], "collect_rollout(env)", "gathering"),
         ([["a.py", 3, "<module>", "b.py: step"]], "ob, r, d, info = e.step(u)", "gathering"),
+        ([["a.py", 3, "<module>", "a.py: choose"]], "action = choose(state)", "gathering"),
+        ([["a.py", 3, "<module>", "a.py: transaction"]], "transaction(rows)", "work"),
         ([["a.py", 3, "<module>", "b.py: step"]], "state = machine.step()", "work"),
         ([["a.py", 3, "<module>", "matplotlib/figure.py: savefig"]], "f.savefig(path)", "figure"),
         ([["a.py", 3, "<module>", "a.py: refresh"]], "refresh()", "work"),

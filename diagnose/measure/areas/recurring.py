@@ -36,7 +36,7 @@ CALLS_MODEL = r"^torch/nn/modules/module\.py: _?(wrapped_call_impl|call_impl)$"
 # what names of functions and text say of work that is no part of training, and of what training waits for
 EVALUATES = r"eval|valid|(?<![a-z])val(?![a-z])|(?<![a-z])test|metric|accura|predict|sampl|generat"
 GATHERS = (
-    r"rollout|collect|episode|explor|replay|(?<![a-z])envs?(?![a-z])|(?<![a-z])acts?(?![a-z])"
+    r"rollout|collect|episode|explor|replay|(?<![a-z])envs?(?![a-z])|(?<![a-z])act(ion)?s?(?![a-z])"
     r"|rewards?(?![a-z])|(?<![a-z])(dones?|terminated|truncated|obs|observations?)(?![a-z])"
     # observation, reward, end = anything.step(action)
     r"|\w+, *\w+, *\w+.*= *[\w.\[\]]+\.step\(\w"
