@@ -91,6 +91,20 @@ def test_a_view_of_pictures_is_no_obstacle() -> None:
     assert look.facts and len(look.facts[0]["changed_ms"]) >= 5
 
 
+class Data:
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise AssertionError("copied")
+
+
+def test_data_that_a_model_holds_is_not_copied() -> None:
+    model = Net()
+    model.data, model.sizes = Data(), [1, 2]
+    look = looked_at(model)
+    assert look.begin()
+    trained(look, model)
+    assert look.facts
+
+
 class Single(Net):
     """Cannot be copied."""
 

@@ -33,6 +33,7 @@ _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
 _ENOUGH_NS, _TOO_LONG_NS = SECOND // 2, 3 * SECOND  # of all pairs of a model
 _MODELS_AT_MOST = 3
 _PICTURES = 4  # dimensions
+_COPIED = (Tensor, nn.Module, list, tuple, dict, set)  # of what a module holds
 _BYTES_AT_MOST = 1 << 28  # of a model's weights: two copies are made
 
 
@@ -163,8 +164,13 @@ def _turns() -> Iterator[bool]:
 
 
 def _copy(model: nn.Module) -> Any:
-    """Without what the script hooked to it, which is not to run for a copy."""
-    copied = copy.deepcopy(model)
+    """Without what the script hooked to it, which is not to run for a copy. What is no part of a model, as a
+    data set or a logger that it holds, is shared.
+    """
+    others = (
+        held for module in model.modules() for held in vars(module).values() if not isinstance(held, _COPIED)
+    )
+    copied = copy.deepcopy(model, {id(held): held for held in others})
     for module in copied.modules():
         for hooks in (module._forward_hooks, module._backward_hooks, module._backward_pre_hooks):
             hooks.clear()
