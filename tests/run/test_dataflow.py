@@ -413,7 +413,7 @@ def test_of_a_decoders_attention_only_what_is_new_is_left() -> None:
     assert found.pop("rows = state.unsqueeze(1).repeat(1, 8, 1)") == (4, pytest.approx(0.25, abs=0.01))
     ((text, (count, left)),) = found.items()
     assert (text, count) == ("energy = attention(torch.cat((rows, keys), dim=2))", 8)
-    assert 0.1 < left < 0.35  # between both, by the calls' times
+    assert 0 < left < 0.5  # by the calls' times, of which the first takes longest now and then
 
 
 def test_of_edges_between_nodes_the_nodes_are_left() -> None:

@@ -15,7 +15,8 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, IterableDataset, dataloader
 
-from diagnose.measure.areas.input import feeding_loader, steps_into_epoch
+from diagnose.measure.areas.input import feeding_loader
+from diagnose.measure.areas.input_rhythm import steps_into_epoch
 from diagnose.measure.metrics import Measured, Missing
 from diagnose.measure.recording import Recording
 from diagnose.run.child.feeding import Feeding

@@ -146,6 +146,15 @@ def test_where_there_is_nothing_to_try(model: nn.Module) -> None:
     assert not looked_at(model).begin()
 
 
+@pytest.mark.parametrize("counted", ["forward", "backward"])
+def test_nothing_is_tried_where_the_clock_counts_calls(counted: str) -> None:
+    """It would count the copies', and take them for steps."""
+    model = Net()
+    look = looked_at(model)
+    look._place_for = lambda kind: (nn.Module, counted if kind == counted else "__call__")
+    assert not look.begin()
+
+
 def test_numbers_that_are_no_pictures() -> None:
     model = nn.Sequential(nn.Unflatten(1, (3, 8, 8)), nn.Conv2d(3, 4, 3))
     look = looked_at(model)
