@@ -73,7 +73,7 @@ class LayoutLook:
         self.facts: list[dict[str, Any]] | None = None
 
     def begin(self) -> bool:
-        """Whether there is a model that convolves pictures on the processor, laid out as they come; only where
+        """Whether there is a model that convolves pictures on the processor, laid out as they come; where
         an optimizer ends the steps.
         """
         if accelerator.devices() or compiler_in_use() or torch.is_autocast_enabled("cpu"):
