@@ -6,14 +6,13 @@ torch reduces norms along an outer dimension, and deviations along a short one, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import NO_ROWS, Rows
+from diagnose.measure.view import NO_ROWS, Rows, once
 from diagnose.measure.work import outermost
 
 # By hand, ns a number on one core of an EPYC, torch 2.13: `norm(dim=0)` took 55 for 2 rows, 14 for 8, 4 for
@@ -37,15 +36,17 @@ def _slow_reductions_left(measured: Measured) -> Value | Missing:
     if view is None:
         return NO_STEPS
     took_ns = view.host["dur_ns"].to_numpy()
-    slow = list(_slow(view))
+    slow = _slow(view)
     whole_ns = sum(int(took_ns[row]) for row, _ in slow)
     return sum(by_sums_ns for _, by_sums_ns in slow) / whole_ns if whole_ns else Missing("none is so slow")
 
 
-def _slow(view: Selection) -> Iterator[tuple[int, float]]:
+@once
+def _slow(view: Selection) -> list[tuple[int, float]]:
     """Each with what plain sums of as many numbers take, ns."""
+    found: list[tuple[int, float]] = []
     if view.has_device:
-        return
+        return found
     shapes, took_ns = view.host["shapes"].array, view.host["dur_ns"].to_numpy()
     for pattern, number_ns in BY_SUMS_NS.items():
         for row in outermost(view, view.name_matches(pattern) & (view.kind == "op")).tolist():
@@ -53,4 +54,5 @@ def _slow(view: Selection) -> Iterator[tuple[int, float]]:
             numbers = math.prod(given) if given else 0
             by_sums_ns = CALL_NS + number_ns * numbers
             if numbers >= NUMBERS_AT_LEAST and took_ns[row] > FAR_LONGER * by_sums_ns:
-                yield row, by_sums_ns
+                found.append((row, by_sums_ns))
+    return found

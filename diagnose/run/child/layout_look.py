@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
@@ -27,6 +28,7 @@ from .models import CallCounts
 from .patching import Patches
 from .places import Place
 from .schedule import SECOND
+from .setting_trials import is_changed
 from .tensors import map_tensors, tensors_in, tensors_near
 
 _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
@@ -73,9 +75,7 @@ class LayoutLook:
         self.facts: list[dict[str, Any]] | None = None
 
     def begin(self) -> bool:
-        """Whether there is a model that convolves pictures on the processor, laid out as they come; where
-        an optimizer ends the steps.
-        """
+        """Whether an optimizer ends the steps, and a model convolves pictures on the processor."""
         if accelerator.devices() or compiler_in_use() or torch.is_autocast_enabled("cpu"):
             return False
         if any(self._place_for(kind)[1] == kind for kind in ("forward", "backward")):
@@ -148,28 +148,22 @@ def _tried(seen: _Seen) -> dict[str, Any]:
     ns: dict[bool, list[int]] = {False: [], True: []}
     with random_state_kept(), torch.set_grad_enabled(seen.with_graph), _Reshaping():
         began_ns = perf_counter_ns()
-        for is_changed in _turns():
-            ns[is_changed].append(
-                _call_ns(changed if is_changed else as_is, seen.arguments, laid_out=is_changed)
-            )
+        for number in itertools.count():
+            laid_out = is_changed(number)
+            ns[laid_out].append(_call_ns(changed if laid_out else as_is, seen.arguments, laid_out=laid_out))
             pairs, elapsed_ns = len(ns[True]), perf_counter_ns() - began_ns
             enough = pairs > _PAIRS_AT_LEAST and elapsed_ns > _ENOUGH_NS
             if len(ns[False]) == pairs and (enough or pairs > _PAIRS_AT_MOST or elapsed_ns > _TOO_LONG_NS):
                 break
     # what is done for the first time is slow
-    as_is_ms, changed_ms = ([one / 1e6 for one in ns[is_changed][1:]] for is_changed in (False, True))
+    as_is_ms, changed_ms = ([one / 1e6 for one in ns[laid_out][1:]] for laid_out in (False, True))
     told = {"call_count": seen.count, "as_is_ms": as_is_ms, "changed_ms": changed_ms}
     return {**seen.place._asdict(), **told}
 
 
-def _turns() -> Iterator[bool]:
-    while True:
-        yield from (False, True, True, False)
-
-
 def _copy(model: nn.Module) -> Any:
-    """Without what the script hooked to it, which is not to run for a copy. What is no part of a model, as a
-    data set or a logger that it holds, is shared.
+    """Without the script's hooks on results and gradients, which are not to run for a copy; weight norms need
+    those before a forward. What is no part of a model, as a data set or a logger that it holds, is shared.
     """
     others = (
         held for module in model.modules() for held in vars(module).values() if not isinstance(held, _COPIED)

@@ -172,7 +172,7 @@ class _Trial:
         self._ns.append(self._clock() - self._step_began_ns)
         if self._is_over(perf_counter_ns() - self._began_ns):
             return True
-        turn = _is_changed(len(self._ns))
+        turn = is_changed(len(self._ns))
         if turn != self._turn:
             self._turn = turn
             (self._setting.change if turn else self._setting.change_back)()
@@ -195,7 +195,7 @@ class _Trial:
         """Of whole pairs, ms by the setting's clock."""
         whole = range(2, len(self._ns) // 2 * 2)
         ms = {
-            changed: [self._ns[step] / 1e6 for step in whole if _is_changed(step) is changed]
+            changed: [self._ns[step] / 1e6 for step in whole if is_changed(step) is changed]
             for changed in (False, True)
         }
         return {
@@ -206,7 +206,7 @@ class _Trial:
         }
 
 
-def _is_changed(step: int) -> bool:
+def is_changed(step: int) -> bool:
     """Whether that step, from 0 on, has the setting changed."""
     return step % 4 in (1, 2)
 
