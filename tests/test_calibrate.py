@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import calibrate
-from benchmarks.calibrate import Known, cost_shares, covered, keep, width, widths_of, written
+from benchmarks.calibrate import Known, cost_shares, covered, keep, together, width, widths_of, written
 from benchmarks.first_contact.entries import Fault
 
 
@@ -73,6 +73,12 @@ def test_a_kind_with_too_few_pairs_is_as_wide_as_all() -> None:
 def test_what_an_oracle_says_of_a_cost(how: str, sure: bool, shares: tuple[float, float] | None) -> None:
     fault = Fault(("a.py:1",), cost_ms=2.0, step_ms=10.0, sure=sure, fix="", how=how)
     assert cost_shares(fault) == (pytest.approx(shares) if shares else None)
+
+
+def test_a_row_at_several_faults_may_mean_any_of_them() -> None:
+    # a tenth of all, a fifth of the nine tenths that are left: 0.1 + 0.18
+    assert together([(0.05, 0.1), (0.2, 0.2)]) == pytest.approx((0.05, 0.28))
+    assert together([(-0.02, 0.3)]) == pytest.approx((-0.02, 0.3))
 
 
 def test_what_was_verified_is_kept_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
