@@ -42,7 +42,7 @@ def learned(printed: str) -> str:
         pytest.param("accelerate", marks=pytest.mark.long),
         pytest.param("ignite", marks=pytest.mark.long),
         "lightning",
-        "transformers",
+        pytest.param("transformers", marks=pytest.mark.long),
     ],
 )
 def test_what_a_trainer_learns_is_the_same_recorded_or_not(framework: str, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_what_a_trainer_learns_is_the_same_recorded_or_not(framework: str, tmp_p
     ("framework", "steps"),
     [
         pytest.param("ignite", 6000, marks=pytest.mark.long),
-        ("lightning", 4000),
+        pytest.param("lightning", 4000, marks=pytest.mark.long),
         pytest.param("transformers", 800, marks=pytest.mark.long),
     ],
 )

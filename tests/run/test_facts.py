@@ -141,7 +141,9 @@ def test_a_loader_with_batches_of_a_class_of_its_own(habits: Recorded) -> None:
     }
 
 
-@pytest.mark.parametrize(("how", "asks"), [("asks", True), ("repeats", False)])
+@pytest.mark.parametrize(
+    ("how", "asks"), [("asks", True), pytest.param("repeats", False, marks=pytest.mark.long)]
+)
 def test_an_iterable_dataset_in_workers(run_script: Run, how: str, asks: bool) -> None:
     run = run_script("stream", how)
     (loader,) = run.facts["loaders"]

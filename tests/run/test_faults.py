@@ -16,7 +16,7 @@ from ..faults.driver import functions, modules
 from ..faults.scripts import SCRIPTS
 
 ROOT = Path(__file__).parents[2]
-EVERY = 71  # of all functions: about ten a script
+EVERY = 101  # of all functions: about seven a script
 
 
 @pytest.mark.parametrize(("first", "script"), list(enumerate(SCRIPTS)))

@@ -30,8 +30,8 @@ Run = Callable[..., Recorded]
         (("compiled",), "optimizer", 1, (1, 1)),
         pytest.param(("compiled_inference",), "forward", 1, (0, 0), marks=pytest.mark.long),
         pytest.param(("workers", "fork", "4"), "optimizer", 1, (1, 1), marks=pytest.mark.long),
-        (("ending", "exit7", "150"), "optimizer", 1, (1, 1)),
-        (("children", "spawn", "150"), "optimizer", 1, (1, 1)),
+        pytest.param(("ending", "exit7", "150"), "optimizer", 1, (1, 1), marks=pytest.mark.long),
+        pytest.param(("children", "spawn", "150"), "optimizer", 1, (1, 1), marks=pytest.mark.long),
     ],
     ids=str,
 )
