@@ -42,7 +42,7 @@ KEPT = Path(__file__).with_name("pairs.jsonl")
 PAGE = ROOT / "docs" / "accuracy.md"
 HEADING = "# How wide ranges are, and why"
 COVERED = 0.8
-FEWEST = 9  # pairs: of fewer none lies beyond the tenth at either end that a range leaves out
+FEWEST = 9  # scripts: of fewer none lies beyond the tenth at either end that a range leaves out
 MOST_ODDS = 99.0  # of a gain that leaves nothing of the step
 # a row of the plan that stands at a fault's line, and what the oracle timed there instead of its fix
 ANOTHER_FIX = {
@@ -67,6 +67,11 @@ class Known:
     predicted: float
     measured: tuple[float, float]
     seen: bool = False
+
+    @property
+    def script(self) -> str:
+        """What variants of one script share: `kineto-rn50` of `kineto-rn50-w0-v2`."""
+        return "-".join(self.name.split("-")[:2])
 
     @property
     def factor(self) -> float:
@@ -199,7 +204,11 @@ def width(pairs: Sequence[Known]) -> Width:
         missed = [factor for factor in unseen if not low <= factor <= high]
         nearest = min(missed, key=lambda factor: low - factor if factor < low else factor - high)
         low, high = min(low, nearest), max(high, nearest)
-    return Width(low, high, len(pairs), len(pairs) >= FEWEST)
+    return Width(low, high, len(pairs), _scripts(pairs) >= FEWEST)
+
+
+def _scripts(pairs: Sequence[Known]) -> int:
+    return len({pair.script for pair in pairs})
 
 
 def _coverage(factors: Sequence[float], low: float, high: float) -> float:
@@ -207,13 +216,13 @@ def _coverage(factors: Sequence[float], low: float, high: float) -> float:
 
 
 def widths_of(pairs: Sequence[Known]) -> dict[Kind, Width]:
-    """By kind; of one with too few pairs the width of all together, and at least its own."""
+    """By kind; of one with pairs of too few scripts the width of all together, and at least its own."""
     whole = width(pairs)
     found = {}
     for kind in KINDS:
         of_kind = [pair for pair in pairs if pair.kind == kind]
         own = width(of_kind) if of_kind else Width(1.0, 1.0)
-        few = len(of_kind) < FEWEST
+        few = _scripts(of_kind) < FEWEST
         found[kind] = Width(
             min(own.low, whole.low) if few else own.low,
             max(own.high, whole.high) if few else own.high,
@@ -240,7 +249,7 @@ def page(pairs: Sequence[Known]) -> str:
     rows = []
     for kind, of_kind in widths.items():
         chosen = [one for one in both if one[0].kind == kind]
-        note = "" if of_kind.known else f"too few pairs (from {FEWEST} on): as wide as all together"
+        note = "" if of_kind.known else f"of fewer than {FEWEST} scripts: as wide as all together"
         rows.append((kind, str(len(chosen)), *_ends(of_kind), *_shares(chosen), note))
     sources = [
         (name, str(len(chosen)), *_shares(chosen))

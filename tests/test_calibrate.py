@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from benchmarks.first_contact.entries import Fault
 def known(factor: float, kind: str = "whole", *, seen: bool = True) -> Known:
     """Predicted to gain half of the step, odds 1; measured `factor` to 1."""
     gain = factor / (1 + factor)
-    return Known("made up", "x.py", "r", kind, 0.5, (gain, gain), seen)  # type: ignore[arg-type]
+    return Known("made up", f"{kind}-{factor}", "r", kind, 0.5, (gain, gain), seen)  # type: ignore[arg-type]
 
 
 def test_odds_measured_by_those_predicted() -> None:
@@ -59,6 +60,12 @@ def test_a_kind_with_too_few_pairs_is_as_wide_as_all() -> None:
     assert found["workers"].low <= found["whole"].low and found["workers"].high >= found["whole"].high
     assert all(covered(pairs, lambda pair: found)[1:-2])
     assert "[retimed]\nlow = " in written(found)
+
+
+def test_variants_of_a_script_are_one_script() -> None:
+    variants = [replace(known(1 + number / 10), name=f"resnet-w0-v{number}") for number in range(20)]
+    assert not width(variants).known and width(variants).high == pytest.approx(2.8)
+    assert width([*variants, *(known(1 + number / 10) for number in range(8))]).known
 
 
 @pytest.mark.parametrize(

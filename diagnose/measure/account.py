@@ -21,7 +21,7 @@ from diagnose.measure.measured import Measured
 from diagnose.measure.names import Name, around, inside, names, step_ranges
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import counted_once
-from diagnose.measure.traced_lines import python_lines
+from diagnose.measure.traced_lines import loading_lines, python_lines
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
 from diagnose.trace.intervals import covered_before, subtract, total, union
 from diagnose.trace.nesting import nearest
@@ -105,6 +105,8 @@ def account(measured: Measured) -> list[RowAccount]:
         if ns >= LEAST_ROW * whole:
             lines = _lines_in_gaps(measured, row, host, intervals, pieces) if spent is host else []
             found = _largest(spent, pieces, lines, LEAST_SPENDER * whole)
+            if row == "input_wait":
+                found = _by_data_set(measured, view.step_count, found, ns, LEAST_SPENDER * whole)
         rows.append(RowAccount(row, ns, named_ns, found))
     return rows
 
@@ -119,6 +121,32 @@ def _largest(
         if ns >= least_ns and not (lines and key < UNNAMED)
     ]
     return sorted(_merged([*found, *lines], least_ns), key=lambda one: -one.ns)[:MOST_SPENDERS]
+
+
+def _by_data_set(
+    measured: Measured, step_count: int, spenders: list[Spender], row_ns: int, least_ns: float
+) -> list[Spender]:
+    """The wait for batches that are loaded in the main process, by the data set's lines where those were
+    timed; what else the loader does stays with who waits for it.
+    """
+    lines = [line for line in loading_lines([], measured) if line.share * row_ns >= least_ns]
+    if not lines or not spenders:
+        return spenders
+    left = 1 - sum(line.share for line in lines)
+    waiting = [replace(one, ns=round(one.ns * left), host_share=one.host_share * left) for one in spenders]
+    loading = [
+        replace(
+            spenders[0],
+            name=Name("line", line.function, line.file, line.line),
+            mostly="",
+            ns=round(line.share * row_ns),
+            count=round(line.count_per_step * step_count),
+            host_share=line.share,
+        )
+        for line in lines
+    ]
+    found = [one for one in (*loading, *waiting) if one.ns >= least_ns]
+    return sorted(found, key=lambda one: -one.ns)[:MOST_SPENDERS]
 
 
 def _merged(spenders: list[Spender], least_ns: float) -> list[Spender]:

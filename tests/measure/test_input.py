@@ -162,7 +162,17 @@ def test_a_function_that_reads_files_is_judged_by_its_other_lines() -> None:
     assert [place.line for place in places(one)] == [31]
 
 
-def places(measured: Measured) -> list[FactPlace]:
-    found = FACT_SELECTORS["slow_item_line"].places(measured)
+def test_loading_is_by_lines_and_the_loop_has_the_rest() -> None:
+    one = item("10  100  30  pandas/core/series.py: __getitem__\n250  60  31  numpy/lib.py: clip")
+    told = {place.line: place.ms_per_step for place in places(one, "loading_work")}
+    assert told == pytest.approx({30: 0.1, 31: 0.06, 12: 0.24})
+    without = measured_case({"timeline": FETCHING})
+    assert {place.line: place.ms_per_step for place in places(without, "loading_work")} == pytest.approx(
+        {12: 0.4}
+    )
+
+
+def places(measured: Measured, selector: str = "slow_item_line") -> list[FactPlace]:
+    found = FACT_SELECTORS[selector].places(measured)
     assert not isinstance(found, Missing)
     return found

@@ -183,3 +183,6 @@ main  410  570   op    aten::mm
     assert costs("slow_item_line", one) == {70: 300}
     assert one.metric("slow_item_fetch_share") == pytest.approx(0.75)
     assert one.metric("slow_item_callee") == "its own arithmetic and indexing"
+    (wait,) = (row for row in account(one) if row.row == "input_wait")
+    spent = {spender.name.line: (spender.ns, round(spender.host_share, 3)) for spender in wait.spenders}
+    assert spent == {70: (300_000, 0.75), 71: (60_000, 0.15), 8: (40_000, 0.1)}

@@ -112,6 +112,17 @@ def _item_work(measured: Measured) -> list[FactPlace] | Missing:
     return [FactPlace(*where, measured.fetches_per_step, measured.number("loading_ms"))]
 
 
+@fact_selector(
+    "loading_work", "what loads batches in the main process: lines of your Dataset, the loop for the rest"
+)
+def _loading_work(measured: Measured) -> list[FactPlace] | Missing:
+    found, whole_ms = _fetch_lines(measured), measured.number("input_wait_ms")
+    lines = [] if isinstance(found, Missing) else found
+    rest = max(0.0, 1 - _fetch_share(lines))
+    loop = FactPlace(*loop_line(measured), measured.fetches_per_step, rest * whole_ms)
+    return [*(line.place(whole_ms) for line in lines), loop]
+
+
 @fact_selector("item_conversions", "calls of `torch.tensor` for single items of a batch, in the main process")
 def _item_conversions(measured: Measured) -> list[FactPlace] | Missing:
     return [
