@@ -88,7 +88,7 @@ def _answer(entry: Entry, folder: Path) -> dict[str, Any]:
         "step_ms": document["steps"]["typical_ms"],
         "plan": [_planned(row, findings[row["rule"]]) for row in document["plan"][:PLANNED]],
         "names": [
-            {"row": account["row"], "name": one["name"], "share": one["share"]}
+            {"row": account["row"], "name": one["name"].removeprefix("backward of "), "share": one["share"]}
             for account in document["account"]
             for one in account["spenders"][:3]
         ],

@@ -186,7 +186,10 @@ def _nothing_planned(document: Document) -> str:
     """The largest part of the step and who spends it, and why there is no fix."""
     row = max(document.ledger, key=lambda part: part.share)
     spenders = next((account.spenders for account in document.account if account.row == row.row), [])
-    most = f", most in {_spender(spenders[0].name)}" if spenders and spenders[0].share > row.share / 2 else ""
+    name = spenders[0].name if spenders and spenders[0].share > row.share / 2 else ""
+    if row.row == "backward":
+        name = name.replace("backward of ", "that of ", 1)
+    most = f", most in {_spender(name)}" if name else ""
     part, lacking = _largest_part(document), unjudged(document)
     if not is_healthy(document) and not is_spare(row.row, document):
         why = lacking or "the rest is small parts"

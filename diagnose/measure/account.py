@@ -18,7 +18,7 @@ from diagnose.measure.innermost import own_pieces
 from diagnose.measure.kernel_names import short_name
 from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
 from diagnose.measure.measured import Measured
-from diagnose.measure.names import Name, around, inside, names, step_ranges
+from diagnose.measure.names import MOST_TOLD, Name, around, inside, names, step_ranges
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import counted_once
 from diagnose.measure.traced_lines import loading_lines, python_lines
@@ -31,6 +31,7 @@ LEAST_SPENDER = 0.01  # of the step
 MOST_SPENDERS = 5  # of a row
 MOSTLY = 0.5  # of a spender's time, for what is inside it to be named
 UNNAMED = -1
+_MODEL_ROWS = ("forward", "backward")
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class Spender:
     """Who spends ``ns`` of a row, in all complete steps, with ``count`` events. ``mostly``: the operator,
     function or kernel inside that takes most of it; may be empty.
 
-    ``host`` (ns, by thread), ``calls`` (host rows) and ``device`` (rows): all that it does, in any row. Of
-    the time on the host only ``host_share`` is its own.
+    ``host`` (ns, by thread), ``calls`` (host rows) and ``device`` (rows): all that it does, in any row; none
+    where that is known of the detail phase alone. Of the time on the host only ``host_share`` is its own.
     """
 
     name: Name
@@ -105,6 +106,8 @@ def account(measured: Measured) -> list[RowAccount]:
         if ns >= LEAST_ROW * whole:
             lines = _lines_in_gaps(measured, row, host, intervals, pieces) if spent is host else []
             found = _largest(spent, pieces, lines, LEAST_SPENDER * whole)
+            if row in _MODEL_ROWS and spent is host:
+                found = _by_line_of_model(measured, row, ns, LEAST_SPENDER * whole) or found
             if row == "input_wait":
                 found = _by_data_set(measured, view.step_count, found, ns, LEAST_SPENDER * whole)
         rows.append(RowAccount(row, ns, named_ns, found))
@@ -121,6 +124,27 @@ def _largest(
         if ns >= least_ns and not (lines and key < UNNAMED)
     ]
     return sorted(_merged([*found, *lines], least_ns), key=lambda one: -one.ns)[:MOST_SPENDERS]
+
+
+def _by_line_of_model(measured: Measured, row: str, row_ns: int, least_ns: float) -> list[Spender]:
+    """A part of the model's work by the script's lines, which the detail phase knows; empty where it has
+    none, or one holds nearly all: operators say more then. When they run in the timeline is not known.
+    """
+    detail = measured.detail
+    intervals = detail.ledger.rows.get(row, NO_INTERVALS) if detail is not None else NO_INTERVALS
+    if detail is None or detail is measured.timeline or not len(detail.calls) or not len(intervals):
+        return []
+    host = _HostTime(detail)
+    pieces, pace = host.pieces(row, intervals), row_ns / total(intervals)
+    found = _largest(host, pieces, [], least_ns / pace)
+    of_lines = [one for one in found if one.name.kind == "line"]
+    if not of_lines or of_lines[0].ns > MOST_TOLD * total(intervals):
+        return []
+    steps = measured.timeline.step_count / detail.step_count if measured.timeline else 1.0
+    return [
+        replace(one, ns=round(one.ns * pace), count=round(one.count * steps), host={}, calls=NO_ROWS)
+        for one in found
+    ]
 
 
 def _by_data_set(

@@ -12,8 +12,10 @@ from diagnose.predict.replay import Edit
 
 
 def headroom_ms(spender: Spender, prediction: Prediction) -> float | None:
-    """Without all that the spender does, on the host or on the GPU; None where nothing can be replayed."""
-    if prediction.missing:
+    """Without all that the spender does, on the host or on the GPU; None where nothing can be replayed, or
+    nothing of it is known in the timeline.
+    """
+    if prediction.missing or not (spender.host or len(spender.device)):
         return None
     left = 1.0 - spender.host_share
     host = [Edit(host=spans, lane=lane, host_ratio=left) for lane, spans in spender.host.items()]

@@ -124,6 +124,32 @@ def test_a_backward_is_named_after_the_range_of_its_forward() -> None:
     assert [one.name.text for one in whole] == ["MmBackward0", "AddBackward0"]
 
 
+def test_the_models_work_is_by_the_lines_that_the_detail_phase_knows() -> None:
+    """Of 500 forward line 20 takes 300 and line 21 200, and of 450 backward theirs 100 and 350; a line that
+    takes nearly all tells less than its operators. The marks at the lines stand for calls of the detail phase.
+    """
+    model = """
+        main  0    1000  step  ProfilerStep#1
+        main  0    500   mark  forward@9
+        main  0    300   mark  call@20
+        main  0    300   op    aten::mm   {"Sequence number": 7}
+        main  300  200   mark  call@{second}
+        main  300  200   op    aten::add  {"Sequence number": 8}
+        main  520  460   mark  backward@10
+        main  530  350   op    autograd::engine::evaluate_function: AddBackward0  {"Sequence number": 8}
+        main  880  100   op    autograd::engine::evaluate_function: MmBackward0   {"Sequence number": 7}
+    """
+    calls = "520  460  10  torch: backward"
+    found = rows(model.replace("{second}", "21"), calls)
+    forward = {(one.name.line, one.ns) for one in found["forward"].spenders}
+    backward = {(one.name.line, one.name.backward, one.ns) for one in found["backward"].spenders}
+    assert forward == {(20, 300_000), (21, 200_000)}
+    assert backward >= {(20, True, 100_000), (21, True, 350_000)}
+    assert all(not one.host for one in found["forward"].spenders)  # when they run in the timeline: not known
+    whole = rows(model.replace("{second}", "20"), calls)
+    assert [one.name.text for one in whole["forward"].spenders] == ["aten::mm", "aten::add"]
+
+
 def test_headroom_is_what_the_step_would_take_less_without_the_spender() -> None:
     """Without 300 of the wait all after it comes 300 earlier; 90 of mm come before everything."""
     measured = measured_case({"timeline": GPU})
