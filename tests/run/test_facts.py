@@ -64,6 +64,9 @@ def test_losses_memory_and_collections_of_the_plain_phase(habits: Recorded) -> N
     assert 0 < facts["gc"]["longest_ms"] < 1000
     assert facts["gc"]["ms_per_step"] > 0
     assert facts["gc"]["frozen_count"] > 1000
+    (called,) = facts["gc"]["called"]  # once a step
+    assert called.pop("ms_per_step") == pytest.approx(facts["gc"]["ms_per_step"], rel=0.5)
+    assert called == {**place("habits", "collect"), "count": 10}
 
 
 def test_losses_that_are_not_numbers(run_script: Run) -> None:

@@ -9,6 +9,8 @@ from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_
 from diagnose.measure.periods import SLOW_STEP
 from diagnose.measure.view import NO_ROWS
 
+RATE_OF, RATE_OF_CALLED = 4, 2  # pauses from which there is a rate; of those that a line calls
+
 
 def _rare_pauses_ms(measured: Measured) -> float:
     """What collections take that make their steps untypical, ms of the average step: the typical one is
@@ -48,11 +50,37 @@ def _rare_gc_pause_count(measured: Measured) -> Value | Missing:
     return round(_rare_pauses_ms(measured) * steps / longest_ms) if longest_ms > 0 else 0
 
 
+@metric("rare_gc_rate_known", "yes/no", "Four collections made steps untypical, or two that a line calls")
+def _rare_gc_rate_known(measured: Measured) -> Value | Missing:
+    count = measured.needed("rare_gc_pause_count")
+    return count >= RATE_OF or (count >= RATE_OF_CALLED and _are_called(measured))
+
+
+def _are_called(measured: Measured) -> bool:
+    """Whether lines of the script's own call most of what collections take."""
+    collector = known(measured.fact("gc"))
+    called_ms = sum(line["ms_per_step"] for line in collector.get("called", []))
+    return bool(called_ms > collector["ms_per_step"] / 2)
+
+
 @fact_selector("rare_gc_pauses", "pauses of Python's garbage collector that make some steps untypical")
 def _rare_gc_pauses(measured: Measured) -> list[FactPlace] | Missing:
     steps = measured.needed("plain_step_count")
     count = measured.needed("rare_gc_pause_count") / steps if steps else 0.0
-    return [FactPlace("", -1, "", count, _rare_pauses_ms(measured))]
+    ms, called = _rare_pauses_ms(measured), known(measured.fact("gc")).get("called", [])
+    if not called or not _are_called(measured):
+        return [FactPlace("", -1, "", count, ms)]
+    whole_ms = sum(line["ms_per_step"] for line in called)
+    return [
+        FactPlace(
+            line["file"],
+            line["line"],
+            line["function"],
+            line["count"] / steps,
+            ms * line["ms_per_step"] / whole_ms,
+        )
+        for line in called
+    ]
 
 
 @fact_selector("gc_pauses", "Python's garbage collector, measured without a profiler")

@@ -38,7 +38,7 @@ class PlainPhase:
             Losses(place_for),
             Scaling(),
             CompiledFrames(),
-            Garbage(),
+            Garbage(places),
             self._memory,
             Usage(),
             LineSamples(places),
