@@ -19,7 +19,9 @@ from diagnose.measure.processor import Stretches
 STUB = 0.5  # times the median
 # of a step, from which it is delayed: less is what a quiet machine's own threads take now and then
 DELAYED_SHARE = 0.02
+MUCH_DELAYED = 0.05  # of a step: of less it is known well enough what a step takes without
 FEWEST = 3  # steps that are not delayed, to stand for all
+FEWEST_QUIET = 1 / 4  # of the steps: of fewer most are long ones, of which the same delay is a smaller share
 FEWEST_OTHERS = 1 / 3  # of the steps, where it is known which line makes the rest longer
 EXCEPTIONS = 1 / 3  # of the steps at most: more are no exception
 LEAST_DELAYED = 0.5  # of the steps, where fewer are not
@@ -89,15 +91,16 @@ def typical(steps: Stretches, *, vary: bool = False, apart: np.ndarray | None = 
 
 
 def least_delayed(steps: Stretches) -> tuple[np.ndarray, bool]:
-    """Those that were not delayed, or least of all; and whether they were."""
+    """Those that were not delayed, or least of all; and whether even these were much."""
     lost = steps.lost_share
     if np.isnan(lost).all():
         return np.ones(len(lost), bool), False
     lost = np.nan_to_num(lost, nan=1.0)
     fewest = min(FEWEST, len(lost))
-    if (lost < DELAYED_SHARE).sum() >= fewest:
+    if (lost < DELAYED_SHARE).sum() >= max(fewest, FEWEST_QUIET * len(lost)):
         return lost < DELAYED_SHARE, False
-    return lost <= np.sort(lost)[max(fewest, round(LEAST_DELAYED * len(lost))) - 1], True
+    least = lost <= np.sort(lost)[max(fewest, round(LEAST_DELAYED * len(lost))) - 1]
+    return least, bool(np.median(lost[least]) >= MUCH_DELAYED)
 
 
 def ordinary(lengths_ns: np.ndarray) -> np.ndarray:

@@ -404,3 +404,13 @@ def test_a_busy_machine_disturbs_only_what_cannot_be_left_out() -> None:
         recording(samples, ends, **BUSY, plain_usage=TAKEN | {"machine_busy_share": 0.6}).metric("disturbed")
         is False
     )
+
+
+def test_of_steps_that_are_all_delayed_a_little_the_long_ones_do_not_stand_for_all() -> None:
+    """Each is delayed by 2 ms: 2.9 % of 70 ms, and 1 % of the 200 ms that every tenth takes. Of 40 steps the
+    four long ones alone are below 2 %.
+    """
+    wall = [200.0 if number % 10 == 9 else 70.0 for number in range(40)]
+    found = typical(steps_of(wall, [2.0] * 40))
+    assert found.mean_ns == pytest.approx(68 * MS)
+    assert not found.delayed  # nor by much
