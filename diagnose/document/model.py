@@ -229,7 +229,7 @@ class Spender(Struct, kw_only=True):
         float | None,
         _is(
             "What the step would take less if it took no time at all, in any row, by replay: more than any "
-            "fix can gain. Null where nothing could be replayed."
+            "fix can gain. Null where nothing could be replayed, as of a line inside the model."
         ),
     ]
 
