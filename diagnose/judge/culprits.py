@@ -9,6 +9,7 @@ import pandas as pd
 
 from diagnose.measure.areas.user_code import steps_of
 from diagnose.measure.measured import FactSelector, Measured, Missing
+from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.view import Rows
 
@@ -114,7 +115,9 @@ def _located(measured: Measured, selector: Selector) -> tuple[Selection | None, 
 
 
 def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
-    """Per event: its duration, its step's number and the user's line it belongs to (line -1 if unknown)."""
+    """Per event: its duration, its step's number and the user's line it belongs to (line -1 if unknown). What
+    autograd does for an operator is of the line that calls the operator, where that is known.
+    """
     if selector.table == "calls":
         calls = view.calls[["file", "line", "function", "dur_ns", "start_ns"]].iloc[rows]
         return calls.assign(via="", step=steps_of(view, calls["start_ns"].to_numpy()))
@@ -126,6 +129,10 @@ def _places(view: Selection, selector: Selector, rows: Rows) -> pd.DataFrame:
         host_rows = np.where(device["op"] >= 0, device["op"], device["launch"]).astype(np.int64)
     if not len(view.host):
         host_rows, events = rows[:0], events[:0]
+    if len(host_rows):
+        forward = np.where(host_rows >= 0, forward_of(view)[host_rows], -1)
+        known = (forward >= 0) & (view.host["line"].to_numpy()[forward] >= 0)
+        host_rows = np.where(known, forward, host_rows)
     places = view.host[LINE].iloc[np.maximum(host_rows, 0)].reset_index(drop=True)
     windows = view.windows if on_device else view.host_windows
     return places.assign(

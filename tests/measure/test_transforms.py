@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.judge.culprits import culprits
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.transforms import largest_prime_factor
+from diagnose.measure.selection import SELECTORS
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,19 @@ def test_what_a_good_length_would_take_is_left() -> None:
     assert one.metric("slow_transforms_ms") == pytest.approx(7.0)
     assert one.metric("slow_transforms_left") == pytest.approx(32 * 8 * 1999 * 3.5e-6 / 7)
     assert one.metric("slow_transforms_length") == "1999"
+
+
+def test_a_transform_of_the_backward_is_of_the_line_whose_backward_it_is() -> None:
+    one = measured_case(
+        {
+            "timeline": "main  0  10000  step  ProfilerStep#1\n"
+            "main  0    4000  mark  forward@20\n"
+            'main  100  3800  op  aten::_fft_r2c  {"Input Dims": [[32, 8, 1999], [], [], []], "Sequence number": 7}\n'
+            "main  4100 5900  mark  backward@30\n"
+            "main  4200 5000  op  autograd::engine::evaluate_function: FftR2CBackward0"
+            '  {"Sequence number": 7}\n'
+            'main  4300 4800  op  aten::_fft_r2c  {"Input Dims": [[32, 8, 1999], [], [], []]}\n'
+        }
+    )
+    (blamed,) = culprits(one, SELECTORS["slow_transforms"], 8.6)
+    assert (blamed.line, blamed.ms_per_step) == (20, pytest.approx(8.6))
