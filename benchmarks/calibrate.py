@@ -119,16 +119,16 @@ def first_contact() -> list[Known]:
     return [known for one in latest.values() for known in _of_rows(one)]
 
 
-def _of_rows(judged: Judged) -> list[Known]:
-    step_ms = judged.answer.get("step_ms")
+def _of_rows(met: Judged) -> list[Known]:
+    step_ms = met.answer.get("step_ms")
     found = []
-    for row in judged.answer["plan"]:
-        faults = [fault for fault in judged.entry.faults if judged.found(fault) is row]
+    for row in met.answer["plan"]:
+        faults = [fault for fault in met.entry.faults if met.found(fault) is row]
         costs = [measured for fault in faults if (measured := cost_shares(fault))]
-        other = (judged.entry.name, row["rule"]) in ANOTHER_FIX
+        other = (met.entry.name, row["rule"]) in ANOTHER_FIX
         if costs and row["predicted_ms"] and step_ms and not other:
             guess = row["predicted_ms"]["best_guess"] / step_ms
-            found += _known("first contact", judged.entry.name, row["rule"], guess, together(costs))
+            found += _known("first contact", met.entry.name, row["rule"], guess, together(costs))
     return found
 
 

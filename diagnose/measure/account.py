@@ -22,7 +22,7 @@ from diagnose.measure.names import MOST_TOLD, Name, around, inside, names, step_
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import counted_once
 from diagnose.measure.traced_lines import loading_lines, python_lines
-from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows
+from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, once
 from diagnose.trace.intervals import covered_before, subtract, total, union
 from diagnose.trace.nesting import nearest
 
@@ -134,7 +134,7 @@ def _by_line_of_model(measured: Measured, row: str, row_ns: int, least_ns: float
     intervals = detail.ledger.rows.get(row, NO_INTERVALS) if detail is not None else NO_INTERVALS
     if detail is None or detail is measured.timeline or not len(detail.calls) or not len(intervals):
         return []
-    host = _HostTime(detail)
+    host = _host_time(detail)  # for both rows
     pieces, pace = host.pieces(row, intervals), row_ns / total(intervals)
     found = _largest(host, pieces, [], least_ns / pace)
     of_lines = [one for one in found if one.name.kind == "line"]
@@ -382,6 +382,11 @@ class _HostTime:
         mine = gaps[self._before(gaps[:, 0]) == number]
         name = self.names.name(number)
         return Spender(name._replace(kind="gap"), "", ns, len(mine), {main: mine})
+
+
+@once
+def _host_time(view: Selection) -> _HostTime:
+    return _HostTime(view)
 
 
 # ---- the device

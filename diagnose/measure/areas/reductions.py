@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from diagnose.measure.areas.operators import input_shapes, shape_of
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.areas.slow_paths import left_of, rows_of
+from diagnose.measure.measured import Measured, Missing, Value, metric
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import NO_ROWS, Rows, once
+from diagnose.measure.view import Rows, once
 from diagnose.measure.work import outermost
 
 # By hand, ns a number on one core of an EPYC, torch 2.13: `norm(dim=0)` took 55 for 2 rows, 14 for 8, 4 for
@@ -26,19 +25,12 @@ NUMBERS_AT_LEAST = 10_000
 
 @selector("slow_reductions", "norms and deviations that take far longer than plain sums", needs="shapes")
 def _slow_reductions(view: Selection) -> Rows:
-    found = [row for row, _ in _slow(view)]
-    return np.array(found, np.int64) if found else NO_ROWS
+    return rows_of(view, _slow)
 
 
 @metric("slow_reductions_left", "share", "Share of the time of these reductions that plain sums take")
 def _slow_reductions_left(measured: Measured) -> Value | Missing:
-    view = measured.timeline
-    if view is None:
-        return NO_STEPS
-    took_ns = view.host["dur_ns"].to_numpy()
-    slow = _slow(view)
-    whole_ns = sum(int(took_ns[row]) for row, _ in slow)
-    return sum(by_sums_ns for _, by_sums_ns in slow) / whole_ns if whole_ns else Missing("none is so slow")
+    return left_of(measured, _slow)
 
 
 @once

@@ -7,9 +7,10 @@ import math
 import numpy as np
 
 from diagnose.measure.areas.operators import input_shapes, shape_of
-from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
+from diagnose.measure.areas.slow_paths import left_of, rows_of
+from diagnose.measure.measured import Measured, Missing, Value, metric
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import NO_ROWS, Rows, once
+from diagnose.measure.view import Rows, once
 
 # ns a real number on one core of an EPYC, torch 2.13 with MKL, of 256 to 16,000 numbers: lengths with prime
 # factors up to 13 took 1.2 to 3.6, with 17 7, with 37 12, primes 13 to 40
@@ -25,19 +26,12 @@ REAL_NUMBERS = {OF_REAL: 1, OF_HALF: 2, OF_COMPLEX: 2}
     "slow_transforms", "slow Fourier transforms whose length has a prime factor above 13", needs="shapes"
 )
 def _slow_transforms(view: Selection) -> Rows:
-    found = [row for row, _ in _slow(view)]
-    return np.array(found, np.int64) if found else NO_ROWS
+    return rows_of(view, _slow)
 
 
 @metric("slow_transforms_left", "share", "Share of the time of these transforms that a good length takes")
 def _slow_transforms_left(measured: Measured) -> Value | Missing:
-    view = measured.timeline
-    if view is None:
-        return NO_STEPS
-    took_ns = view.host["dur_ns"].to_numpy()
-    slow = _slow(view)
-    whole_ns = sum(int(took_ns[row]) for row, _ in slow)
-    return sum(left_ns for _, left_ns in slow) / whole_ns if whole_ns else Missing("none is so slow")
+    return left_of(measured, _slow)
 
 
 @metric("slow_transforms_length", "", "Length of the costliest of these transforms")
