@@ -37,7 +37,7 @@ from diagnose.measure.recording import Recording
 from diagnose.measure.recurring import Recurring, recurring_work
 from diagnose.measure.selection import Selection, Selector
 from diagnose.measure.typical import Typical, ordinary, typical
-from diagnose.measure.view import NO_INTERVALS, Intervals, Rows
+from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, once
 from diagnose.trace.schema import Trace
 
 Value = float | int | bool | str
@@ -136,6 +136,7 @@ class Measured:
         self._values: dict[str, Value | Missing] = {}
         self._rows: dict[str, Rows] = {}
         self._attributed: dict[str, Intervals] = {}
+        self.found_once: dict[Callable[..., Any], Any] = {}  # see `once`
 
     @cached_property
     def timeline(self) -> Selection | None:
@@ -471,6 +472,7 @@ def fact_selector(
     def register(
         places: Callable[[Measured], list[FactPlace] | Missing],
     ) -> Callable[[Measured], list[FactPlace] | Missing]:
+        @once
         def places_or_missing(measured: Measured) -> list[FactPlace] | Missing:
             try:
                 return places(measured)

@@ -203,7 +203,7 @@ class View:
 
 
 def once(function: Callable[[Any], Found]) -> Callable[[Any], Found]:
-    """The function of a view, computed once for each view: several selectors ask for it."""
+    """The function of a view, or of all that is measured, computed once for each: several ask for it."""
 
     @functools.wraps(function)
     def found(view: Any) -> Found:

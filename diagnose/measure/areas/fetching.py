@@ -22,7 +22,7 @@ from diagnose.measure.measured import (
 )
 from diagnose.measure.selection import Selection, ledger_row, selector
 from diagnose.measure.traced_lines import loading_lines
-from diagnose.measure.view import Rows, category_matches, started_in
+from diagnose.measure.view import Rows, category_matches, once, started_in
 from diagnose.trace.intervals import total
 
 MOST_OF_FETCH = 0.5  # of it: a line that takes less is not the first thing to change
@@ -34,10 +34,15 @@ DECODES = (
 STORED_ITEM_OP, STACKING_OP = r"^aten::select$", r"^aten::(stack|cat)$"
 
 
-def _fetch_lines(measured: Measured, pattern: str = "") -> list[LineTime] | Missing:
-    """The script's lines by their share of the fetch in the main process; of the
-    calls that match, if a pattern is given.
-    """
+@once
+def _fetch_lines(measured: Measured) -> list[LineTime] | Missing:
+    """The script's lines by their share of the fetch in the main process."""
+    lines = _lines_of_calls(measured)
+    return lines if isinstance(lines, Missing) else loading_lines(lines, measured)
+
+
+def _lines_of_calls(measured: Measured, pattern: str = "") -> list[LineTime] | Missing:
+    """As far as the calls in them tell, of those that match alone if a pattern is given."""
     view = measured.detail
     if view is None or not len(view.calls):
         return NO_CALLS_SEEN
@@ -45,10 +50,15 @@ def _fetch_lines(measured: Measured, pattern: str = "") -> list[LineTime] | Miss
     inside = view.calls_in_steps & started_in(view.calls, fetching)
     if pattern:
         inside &= category_matches(view.calls["callee"].array, pattern)
-    lines = line_times(view, np.flatnonzero(inside), fetching)
-    return lines if pattern else loading_lines(lines, measured)
+    return line_times(view, np.flatnonzero(inside), fetching)
 
 
+@once
+def _converting_lines(measured: Measured) -> list[LineTime] | Missing:
+    return _lines_of_calls(measured, CONVERTS_ITEM)
+
+
+@once
 def _slow_item(measured: Measured) -> list[LineTime]:
     """The line that takes most of the fetch; if none takes half, the lines of the function that
     does most of it beside reading files.
@@ -125,14 +135,12 @@ def _loading_work(measured: Measured) -> list[FactPlace] | Missing:
 
 @fact_selector("item_conversions", "calls of `torch.tensor` for single items of a batch, in the main process")
 def _item_conversions(measured: Measured) -> list[FactPlace] | Missing:
-    return [
-        one.place(measured.number("input_wait_ms")) for one in known(_fetch_lines(measured, CONVERTS_ITEM))
-    ]
+    return [one.place(measured.number("input_wait_ms")) for one in known(_converting_lines(measured))]
 
 
 @metric("item_conversions_part", "share", "Share of your code's loading time spent in these calls")
 def _item_conversions_part(measured: Measured) -> Value | Missing:
-    converting, lines = known(_fetch_lines(measured, CONVERTS_ITEM)), known(_fetch_lines(measured))
+    converting, lines = known(_converting_lines(measured)), known(_fetch_lines(measured))
     whole = sum(line.share for line in lines)
     return sum(one.share for one in converting) / whole if whole else 0.0
 
