@@ -1,4 +1,5 @@
-"""Leads: who spends most of what a step need not take, where to look first.
+"""Leads: who spends most of what a step need not take, where to look first; and the line of the model that
+takes most of its own work.
 
 They hold where no rule knows a fix: names and times are measured, and the headroom is what would be gained at
 most.
@@ -13,9 +14,12 @@ from diagnose.document.queries import ledger_ms, planned
 
 HEALTHY = 0.05  # of the step: the rules' own threshold; with less headroom nothing is worth fixing
 # what a step is for; the rest would be gone if it took no time
-_WORK_ROWS = ("compute", "forward", "backward", "optimizer")
+MODEL_ROWS = ("forward", "backward")
+_WORK_ROWS = ("compute", *MODEL_ROWS, "optimizer")
 LEADING = 0.1  # of the step, from which a lead is worth a headline: what it could gain is less
 FAR_MORE = 4  # times what the plan's first fix is about: it would be a detail in the first place
+LINE_LEADS = 0.25  # of the step, in its own work: a line of the model is worth a headline
+LINE_FAR_MORE = 3  # times what the first fix is about
 LARGER = 1.5  # times what a fix is about: at least a third of the row is not
 
 _LOOK = {
@@ -80,6 +84,20 @@ def leads(document: Document) -> list[Lead]:
     return sorted(together, key=lambda lead: -(lead.headroom_ms or 0.0))
 
 
+def line_of_model(document: Document) -> Lead | None:
+    """The line that takes most of the model's forward and backward, both together; nothing tells how much of
+    it could go. None where no line takes as much as is worth a headline.
+    """
+    found: dict[str, list[Lead]] = {}
+    for account in document.account:
+        for one in account.spenders if account.row in MODEL_ROWS else []:
+            if one.kind == "line":
+                lead = Lead(one.name, one.kind, one.mostly, account.row, one.ms_per_step, one.share, None)
+                found.setdefault(one.name, []).append(lead)
+    most = max((_together(same) for same in found.values()), key=lambda lead: lead.share, default=None)
+    return most if most is not None and most.share >= LINE_LEADS else None
+
+
 def _known_headroom(some: list[Lead], document: Document) -> bool:
     """Whether the headroom of one of them is worth a fix."""
     worth_ms = HEALTHY * (ledger_ms(document) or 0.0)
@@ -104,18 +122,33 @@ def _together(same: list[Lead]) -> Lead:
 
 def leading(document: Document) -> Lead | None:
     """The lead that says more than the plan: without one, where its first fix is about far less, or where no
-    fix touches the largest part of the step that could go.
+    fix touches the largest part of the step that could go. Without such a lead the line of the model, where
+    the first fix is about far less.
 
     None where how the step divides cannot be relied on.
     """
-    known = leads(document)
-    if is_healthy(document) or document.badge == DISTORTED:
+    first = next(iter(planned(document)), None)
+    if document.badge == DISTORTED or (is_healthy(document) and first is None):
         return None
+    if is_healthy(document):
+        return _line_before(first, document)
+    known = leads(document)
     if _known_headroom(known, document):
         known = [lead for lead in known if _known_headroom([lead], document)]
-    first = next(iter(planned(document)), None)
     large = (lead for lead in known if lead.share >= LEADING)
-    return next((lead for lead in large if first is None or _is_more(lead, first, document)), None)
+    lead = next((lead for lead in large if first is None or _is_more(lead, first, document)), None)
+    return lead or _line_before(first, document)
+
+
+def _line_before(first: Finding | None, document: Document) -> Lead | None:
+    """The line of the model, unless a fix is about it or the first fix is about not much less."""
+    line = line_of_model(document)
+    if line is None or (first is not None and (first.share or 0.0) * LINE_FAR_MORE >= line.share):
+        return None
+    blamed = {
+        f"{culprit.file}:{culprit.line}" for finding in planned(document) for culprit in finding.culprits
+    }
+    return None if line.name in blamed else line
 
 
 def _is_more(lead: Lead, first: Finding, document: Document) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.document.leads import HEALTHY, Lead, is_healthy, leading, leads
+from diagnose.document.leads import HEALTHY, MODEL_ROWS, Lead, is_healthy, leading, leads, line_of_model
 from diagnose.document.model import Document, LedgerRow, Spender
 from diagnose.document.queries import counted, the_step, warming_up
 from diagnose.document.text import count, ms, rough, share, short_name
@@ -12,6 +12,7 @@ HEADING = "Who spends it"
 TOP_LEADS = 3
 NO_FIX = "No rule knows a fix for this. Look here first:"
 UNTOUCHED = "These fixes do not touch what takes most. Look here as well:"
+OWN_WORK = "the model's own work"
 TOP_NAMES = 2
 LONGEST_NAME, LONGEST_IN_ROW = 60, 40  # characters
 NEARLY_ALL = 0.95  # of a lead's time: that so much may be gained says nothing new
@@ -50,12 +51,14 @@ def looks(document: Document) -> list[str]:
     """Where to look first, a sentence or two each: with an empty plan, or what it does not touch and leads
     the report; empty where all is well.
     """
-    if is_healthy(document):
+    if is_healthy(document) and not document.plan:
         return []
     if document.plan:
         lead = leading(document)
         return [_look(lead, document, advice=True)] if lead else []
     worth = [lead for lead in leads(document) if lead.share >= HEALTHY / 2][:TOP_LEADS]
+    if (line := line_of_model(document)) is not None:
+        worth = sorted([line, *worth], key=lambda lead: -lead.share)[:TOP_LEADS]
     first_of_row = {lead.row: lead for lead in reversed(worth)}
     return [_look(lead, document, advice=first_of_row[lead.row] is lead) for lead in worth]
 
@@ -67,6 +70,8 @@ def introduced(document: Document) -> str:
 
 def _look(lead: Lead, document: Document, *, advice: bool) -> str:
     title = next(row.title for row in document.ledger if row.row == lead.row)
+    if lead.row in MODEL_ROWS:
+        title = OWN_WORK
     mostly = f", mostly `{_name(lead.mostly)}`" if lead.mostly else ""
     gain_ms = lead.headroom_ms or 0.0
     known = HEALTHY * lead.ms <= gain_ms <= NEARLY_ALL * lead.ms

@@ -33,7 +33,14 @@ def unplanned(**rows_ms: float) -> Document:
     """A document of a GPU without findings, whose step has these rows."""
     step_ms = sum(rows_ms.values())
     document = documents.healthy()
-    titles = {"compute": "Compute", "host_work": "Host operators", "python": "Python"}
+    titles = {
+        "compute": "Compute",
+        "host_work": "Host operators",
+        "python": "Python",
+        "forward": "Forward",
+        "backward": "Backward",
+        "operators": "Operators",
+    }
     ledger = [ledger_row(row, titles[row], "", ms, ms / step_ms) for row, ms in rows_ms.items()]
     change(document, ledger=ledger, findings=[], plan=[], lines=[], badge="", doubt="", account=[])
     document.steps.typical_ms = step_ms
@@ -79,6 +86,46 @@ def test_small_parts_are_told_as_such() -> None:
     document.account = [RowAccount(row="python", spenders=[spender("zip", 6, 100, 6)])]
     assert not is_healthy(document) and leading(document) is None
     assert headline_of(document) == "90 % of each step is compute; the rest is small parts"
+
+
+def with_a_costly_line() -> Document:
+    """Of 100 ms one line of the model spends 17 of the forward and 29 of the backward."""
+    document = unplanned(forward=30, backward=54, python=10, operators=6)
+    line = [spender("model.py:23", ms, 100, None) for ms in (17, 29)]
+    for one in line:
+        change(one, kind="line", mostly="aten::index")
+    document.account = [
+        RowAccount(row="forward", spenders=[line[0]]),
+        RowAccount(row="backward", spenders=[spender("backward of mm", 20, 100, None), line[1]]),
+    ]
+    return document
+
+
+def test_a_line_of_the_model_leads_by_its_forward_and_backward_together() -> None:
+    document = with_a_costly_line()
+    assert leads(document) == []  # what a step is for is not spare
+    assert headline_of(document) == "model.py:23 takes 46 % of each step (mostly aten::index)"
+    assert looks(document) == [
+        "`model.py:23` (the model's own work, mostly `aten::index`): 46.0 ms, 46 % of the step."
+    ]
+
+
+def test_beside_a_small_fix_the_line_of_the_model_leads() -> None:
+    """The first fix is about 10 %: less than a third of 46 %. About 20 % it leads itself; and where a fix is
+    about the line, it says enough.
+    """
+    document = with_a_costly_line()
+    sick = documents.sick()
+    change(document, findings=sick.findings[:1], plan=sick.plan[:1])
+    finding = document.findings[0]
+    finding.share = 0.1
+    assert headline_of(document).startswith("model.py:23 takes 46 % of each step")
+    assert "; fix 1 saves " in headline_of(document)
+    finding.share = 0.2
+    assert not headline_of(document).startswith("model.py:23")
+    change(finding, share=0.1)
+    change(finding.culprits[0], file="model.py", line=23)
+    assert leading(document) is None
 
 
 def test_a_fix_that_is_about_far_less_does_not_lead() -> None:
