@@ -111,6 +111,7 @@ def act(
     return ran, outputs, files["summary"].read_text() if files["summary"].exists() else ""
 
 
+@pytest.mark.long
 @pytest.mark.live
 def test_a_baseline_is_kept_and_a_pull_request_gets_one_comment(workspace: Path, github: GitHub) -> None:
     ran, outputs, summary = act(workspace, github, {})

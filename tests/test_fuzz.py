@@ -32,7 +32,7 @@ def traces() -> list[Json]:
     return corpus()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_mutants_end_in_a_document_or_a_refusal(seed: int, traces: list[Json], tmp_path: Path) -> None:
     outcomes = [outcome(mutant(traces, seed, number), tmp_path) for number in range(60)]
     assert {"document", "refused"} == set(outcomes)

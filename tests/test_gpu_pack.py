@@ -286,6 +286,7 @@ def test_a_question_without_an_answer_is_a_failure(tmp_path, monkeypatch):
     assert not (tmp_path / first_light.ANSWERS).exists()
 
 
+@pytest.mark.long
 @pytest.mark.live
 def test_a_rehearsal_leaves_what_a_second_machine_does_not_do_again(tmp_path, capsys):
     """One question and one recording, for real: what is rehearsed without a GPU is what is done with one."""

@@ -132,6 +132,7 @@ def test_one_folder_and_one_report(tmp_path: Path) -> None:
     assert (run / "report.md").exists()
 
 
+@pytest.mark.long
 def test_the_script_is_stopped_when_all_is_recorded(tmp_path: Path) -> None:
     job = torchrun(
         tmp_path,
@@ -201,6 +202,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     assert (tmp_path / "here" / "report.json").exists()
 
 
+@pytest.mark.long
 def test_a_rank_that_torchrun_ends_writes_what_it_records(tmp_path: Path) -> None:
     """Rank 1 fails while rank 0 is busy with itself: torchrun ends rank 0."""
     options = ("--device", "cpu", "--plain-steps", "1000000", "--out", "here")
@@ -214,6 +216,7 @@ def test_a_rank_that_torchrun_ends_writes_what_it_records(tmp_path: Path) -> Non
     assert "Rank 1 failed with exit code 1." in notes_of(tmp_path / "here")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("out", [("--out", "shared"), pytest.param((), marks=pytest.mark.long)])
 def test_machines_record_into_one_folder_and_one_reports(tmp_path: Path, out: tuple[str, ...]) -> None:
     ranks = 2 if out else 1
@@ -277,6 +280,7 @@ def test_a_machine_that_is_lost_is_named_and_not_waited_for(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.long
 def test_machines_without_a_common_file_system_report_their_own_ranks(tmp_path: Path) -> None:
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:

@@ -118,6 +118,7 @@ def test_what_lies_outside_is_neither_read_nor_run(project: Path) -> None:
     assert not (project.parent / "ran").exists()
 
 
+@pytest.mark.long
 def test_a_clients_roots_are_respected(project: Path) -> None:
     async def roots(context: Any) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri="file:///somewhere/else")])  # type: ignore[arg-type]
@@ -128,6 +129,7 @@ def test_a_clients_roots_are_respected(project: Path) -> None:
     ask(project, asking, list_roots_callback=roots)
 
 
+@pytest.mark.long
 def test_a_script_that_fails_is_told_with_its_last_words(project: Path) -> None:
     async def asking(client: Client) -> None:
         result = await client.call_tool("diagnose", {"target": "fails.py"})
@@ -136,6 +138,7 @@ def test_a_script_that_fails_is_told_with_its_last_words(project: Path) -> None:
     ask(project, asking)
 
 
+@pytest.mark.long
 def test_a_call_that_is_cancelled_ends_the_script(project: Path) -> None:
     async def asking(client: Client) -> None:
         with anyio.move_on_after(6):

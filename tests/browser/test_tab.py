@@ -106,6 +106,7 @@ def test_the_timeline_is_drawn(opened: Callable[..., Any]) -> None:
     raise AssertionError("the canvas is empty")
 
 
+@pytest.mark.long
 def test_arrow_keys_choose_another_run_and_the_address_remembers_it(opened: Callable[..., Any]) -> None:
     page = opened("diagnose")
     tab = tab_of(page)
@@ -118,6 +119,7 @@ def test_arrow_keys_choose_another_run_and_the_address_remembers_it(opened: Call
     assert tab.locator("input[name=run]:checked").get_attribute("value") == "cured"
 
 
+@pytest.mark.long
 def test_two_runs_are_compared_side_by_side(opened: Callable[..., Any]) -> None:
     page = opened("diagnose&p.diagnose.run=cured")
     tab_of(page).get_by_label("Compare with").select_option(label="sick")
@@ -132,6 +134,7 @@ def test_two_runs_are_compared_side_by_side(opened: Callable[..., Any]) -> None:
     tab.locator("h1").wait_for()
 
 
+@pytest.mark.long
 def test_the_trace_can_be_downloaded(opened: Callable[..., Any], tmp_path: Path) -> None:
     page = opened("diagnose&p.diagnose.run=other")
     tab = tab_of(page)
@@ -157,6 +160,7 @@ def test_a_damaged_report_is_a_sentence(opened: Callable[..., Any]) -> None:
     assert tab.locator("tbody label").all_inner_texts()[-1] == HOSTILE
 
 
+@pytest.mark.long
 def test_a_run_that_ended_meanwhile_appears_when_tensorboard_reloads(
     opened: Callable[..., Any], logdir: Path
 ) -> None:
@@ -169,6 +173,7 @@ def test_a_run_that_ended_meanwhile_appears_when_tensorboard_reloads(
     shutil.rmtree(logdir / "later")
 
 
+@pytest.mark.long
 def test_a_long_list_of_runs_is_folded_and_the_report_comes_first(
     opened: Callable[..., Any], logdir: Path
 ) -> None:
@@ -185,7 +190,10 @@ def test_a_long_list_of_runs_is_folded_and_the_report_comes_first(
         shutil.rmtree(logdir / f"again{number}")
 
 
-@pytest.mark.parametrize(("scheme", "ground"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 23, 28)")])
+@pytest.mark.parametrize(
+    ("scheme", "ground"),
+    [pytest.param("light", "rgb(255, 255, 255)", marks=pytest.mark.long), ("dark", "rgb(20, 23, 28)")],
+)
 def test_the_tab_is_as_dark_as_tensorboard(opened: Callable[..., Any], scheme: str, ground: str) -> None:
     tab = tab_of(opened("diagnose", color_scheme=scheme))
     assert tab.locator("body").evaluate("body => getComputedStyle(body).backgroundColor") == ground

@@ -71,7 +71,9 @@ def test_the_late_rank_and_what_it_waited_for_are_found(client: Any, ranks: Path
     assert job.held_up_ms == pytest.approx(LATE_US / 1000, rel=0.01)
 
 
-@pytest.mark.parametrize("fan_in", [2, 5, 16])
+@pytest.mark.parametrize(
+    "fan_in", [pytest.param(2, marks=pytest.mark.long), 5, pytest.param(16, marks=pytest.mark.long)]
+)
 def test_merging_in_a_tree_is_the_same_as_all_at_once(
     client: Any, ranks: Path, fan_in: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_cell_is_recorded_and_its_lines_keep_their_numbers(tmp_path: Path) -> 
     assert costliest["source"].strip().startswith("total = sorted")
 
 
+@pytest.mark.long
 def test_what_the_cell_raises_is_shown_once_and_reported(tmp_path: Path) -> None:
     said = session(tmp_path, f"%%diagnose --steps 2 --out out\n{LOOP}\n1 / 0")
     assert said.count("ZeroDivisionError: division by zero") == 1 and "line 7" in said

@@ -35,6 +35,7 @@ def test_step(diagnose_step):
 """
 
 
+@pytest.mark.long
 @pytest.mark.live
 def test_the_fixtures_are_there_and_say_why_a_test_fails(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(TESTS)

@@ -85,6 +85,7 @@ def mlflow(tmp_path: Path) -> Iterator[str]:
         server.wait(60)
 
 
+@pytest.mark.long
 def test_mlflow_gets_the_numbers_and_the_files(mlflow: str, tmp_path: Path) -> None:
     ran = tracked("mlflow", tmp_path, MLFLOW_TRACKING_URI=mlflow)
     assert ran.returncode == 0, ran.stderr

@@ -40,8 +40,8 @@ def learned(printed: str) -> str:
     "framework",
     [
         pytest.param("accelerate", marks=pytest.mark.long),
-        pytest.param("ignite", marks=pytest.mark.long),
-        "lightning",
+        "ignite",
+        pytest.param("lightning", marks=pytest.mark.long),
         pytest.param("transformers", marks=pytest.mark.long),
     ],
 )

@@ -102,7 +102,9 @@ def seen(name: str, batch: int) -> Sized:
     return Sized(batch, looked_at(step))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", ["cnn", "transformer", *(pytest.param(name, marks=pytest.mark.long) for name in ("mlp", "lstm"))]
+)
 def test_four_batch_sizes_of_four_models(name: str) -> None:
     model = BatchModel(seen(name, 16), seen(name, 8), "cpu")
     for batch in (12, 24, 64, 128):

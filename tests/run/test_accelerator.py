@@ -123,7 +123,7 @@ def test_on_a_gpu_plain_steps_come_first_and_are_timed_on_it(on_stubs: Callable[
     assert run.facts["accelerator"] == expected
 
 
-@pytest.mark.parametrize("how", ["counted", "uncounted"])
+@pytest.mark.parametrize("how", ["counted", pytest.param("uncounted", marks=pytest.mark.long)])
 def test_six_steps_on_a_gpu_give_a_timeline(on_stubs: Callable[..., Logged], how: str) -> None:
     # One to warm up (its end is the first tick), one that settles it, a plain one, one that
     # the session drops, two of timeline.
@@ -144,12 +144,14 @@ def test_six_steps_on_a_gpu_give_a_timeline(on_stubs: Callable[..., Logged], how
     assert document.steps.cold and document.steps.complete == 2 and document.ledger
 
 
+@pytest.mark.long
 def test_eight_steps_on_a_gpu_give_lines_too(on_stubs: Callable[..., Logged]) -> None:
     run = on_stubs("uncounted", 8)
     assert len(run.phase("detail")["tick_ns"]) == 2 and run.phase("detail")["cold"]
     assert run.json("rank0/detail.calls.json")["line"]
 
 
+@pytest.mark.long
 def test_on_a_gpu_a_script_of_unknown_length_has_a_first_look_and_a_short_round(
     on_stubs: Callable[..., Logged],
 ) -> None:
@@ -169,6 +171,7 @@ def test_on_a_gpu_a_script_of_unknown_length_has_a_first_look_and_a_short_round(
     assert {tuple(line["activities"]) for line in run.asked("profile")} == {("CPU", "CUDA")}
 
 
+@pytest.mark.long
 def test_nothing_is_started_that_the_script_does_not_use(on_stubs: Callable[..., Logged]) -> None:
     run = on_stubs("cpu", 60, steps=2, keep_going=True)
     assert run.outcome.ended == "finished" and run.steps["complete"]  # the forked child used its GPU
@@ -207,6 +210,7 @@ def test_captures_between_steps_are_left_alone_in_every_phase(on_stubs: Callable
     assert len(run.phase("plain")["device_tick_ns"]["cuda:0"]) == len(run.phase("plain")["tick_ns"])
 
 
+@pytest.mark.long
 @pytest.mark.live
 def test_a_trial_is_timed_where_its_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {"PYTHONPATH": str(Path(__file__).parent), "FAKE_LOG": str(tmp_path / "log")}

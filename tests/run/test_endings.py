@@ -31,7 +31,11 @@ def test_a_bare_except_cannot_swallow_the_stop(run_script: Run) -> None:
 
 @pytest.mark.parametrize(
     ("how", "ended", "code"),
-    [("os-exit", "crashed", 5), ("raise", "crashed", 1), ("sigkill", "killed", None)],
+    [
+        ("os-exit", "crashed", 5),
+        ("raise", "crashed", 1),
+        pytest.param("sigkill", "killed", None, marks=pytest.mark.long),
+    ],
 )
 def test_the_exit_is_the_scripts_own(run_script: Run, how: str, ended: str, code: int | None) -> None:
     run = run_script("ending", how, "18")
@@ -75,7 +79,12 @@ def test_a_time_out_ends_a_script_that_never_ticks(run_script: Run) -> None:
 
 @pytest.mark.parametrize(
     ("how", "signal_"),
-    [("atexit", "SIGTERM"), ("thread", "SIGTERM"), ("workers", "SIGTERM"), ("ignores", "SIGKILL")],
+    [
+        ("atexit", "SIGTERM"),
+        pytest.param("thread", "SIGTERM", marks=pytest.mark.long),
+        pytest.param("workers", "SIGTERM", marks=pytest.mark.long),
+        ("ignores", "SIGKILL"),
+    ],
 )
 def test_a_script_that_goes_on_when_it_is_stopped_is_ended_without_a_word(
     how: str, signal_: str, run_script: Run, monkeypatch: pytest.MonkeyPatch
@@ -177,8 +186,14 @@ def _driven(folder: Path, *args: str) -> subprocess.Popen[str]:
         (False, signal.SIGINT, (), "ended interrupted\n"),
         (False, signal.SIGTERM, (), "ended interrupted\n"),
         (False, signal.SIGTERM, ("stuck",), "ended interrupted\n"),
-        (False, signal.SIGTERM, ("waits",), "ended interrupted\n"),
-        (False, signal.SIGTERM, ("handles",), "its own handler\nended interrupted\n"),
+        pytest.param(False, signal.SIGTERM, ("waits",), "ended interrupted\n", marks=pytest.mark.long),
+        pytest.param(
+            False,
+            signal.SIGTERM,
+            ("handles",),
+            "its own handler\nended interrupted\n",
+            marks=pytest.mark.long,
+        ),
         (False, signal.SIGTERM, ("handles-late",), "its own handler\nended interrupted\n"),
     ],
     ids=[

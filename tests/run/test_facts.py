@@ -75,6 +75,7 @@ def test_losses_that_are_not_numbers(run_script: Run) -> None:
     assert all(map(math.isnan, losses))
 
 
+@pytest.mark.long
 def test_a_scaler_that_refuses_steps_and_the_losses_behind_its_scale(run_script: Run) -> None:
     facts = run_script("scaled").facts
     scaler = facts["grad_scaler"]
@@ -84,6 +85,7 @@ def test_a_scaler_that_refuses_steps_and_the_losses_behind_its_scale(run_script:
     assert "grad_scaler" not in run_script("diverges").facts
 
 
+@pytest.mark.long
 def test_gradients_set_to_zero(habits: Recorded, run_script: Run) -> None:
     recorded = habits.facts["forward"]["count"]  # one in each recorded step
     assert recorded >= 2 + 1 + 4 + 1  # early, of the timeline and of the detail
@@ -162,6 +164,7 @@ def test_an_iterable_dataset_in_workers(run_script: Run, how: str, asks: bool) -
     assert loader["iterator_end_ms"] == []
 
 
+@pytest.mark.long
 def test_how_long_ending_the_workers_of_an_epoch_takes(run_script: Run) -> None:
     (loader,) = run_script("workers", "fork", "4").facts["loaders"]
     assert len(loader["iterator_end_ms"]) >= 3
@@ -271,6 +274,7 @@ def test_calls_name_what_is_called(habits: Recorded) -> None:
     assert all(len(callee) <= 200 and not callee.startswith("_") for callee in calls["callees"])
 
 
+@pytest.mark.long
 def test_what_the_compiler_says(run_script: Run) -> None:
     compiled = run_script("compiled", keep_going=True)
     facts = compiled.facts["compile"]

@@ -19,7 +19,13 @@ ROOT = Path(__file__).parents[2]
 EVERY = 101  # of all functions: about seven a script
 
 
-@pytest.mark.parametrize(("first", "script"), list(enumerate(SCRIPTS)))
+@pytest.mark.parametrize(
+    ("first", "script"),
+    [
+        pytest.param(number, script, marks=[] if script == "trained" else [pytest.mark.long])
+        for number, script in enumerate(SCRIPTS)
+    ],
+)
 def test_faults_of_ours_do_not_reach_the_script(first: int, script: str, tmp_path: Path) -> None:
     command = [
         sys.executable,

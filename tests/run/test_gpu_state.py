@@ -135,6 +135,7 @@ def test_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert state.stop() is None
 
 
+@pytest.mark.long
 def test_run_json_has_it(run_script: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_nvidia_smi(tmp_path, monkeypatch, printing(ROWS))
     for device, expected in (("auto", EXPECTED["power_w_max"]), ("cpu", None)):

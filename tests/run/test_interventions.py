@@ -1149,6 +1149,7 @@ def test_workers_of_loaders_keep_their_one_thread(apply: Apply) -> None:
     torch.set_num_threads(before)
 
 
+@pytest.mark.long
 @pytest.mark.live
 def test_threads_of_other_libraries_come_from_the_environment() -> None:
     spec = {"name": "threads", "arguments": {"count": 1}, "sites": []}

@@ -26,9 +26,9 @@ TOO_MUCH = 1 + next(
 @pytest.mark.parametrize(
     ("step", "settings", "ticks", "when"),
     [
-        (1, {}, 0, "in step 1"),  # before any step has ended
+        pytest.param(1, {}, 0, "in step 1", marks=pytest.mark.long),  # before any step has ended
         (3, {}, 2, "in step 3"),  # while the early recording runs
-        (100, {"keep_going": True}, None, "after the recorded steps"),
+        pytest.param(100, {"keep_going": True}, None, "after the recorded steps", marks=pytest.mark.long),
     ],
 )
 def test_the_line_and_the_step(
@@ -59,6 +59,7 @@ def test_the_line_and_the_step(
         )
 
 
+@pytest.mark.long
 def test_what_filled_it_is_told_and_the_advice_runs(run_script: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     # what is freed goes back at once: how much the C library keeps in pieces differs from run to run
     monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "65536")

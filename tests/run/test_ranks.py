@@ -33,7 +33,7 @@ def phases_of(run: Recorded, rank: int) -> dict[str, tuple[int, int]]:
         pytest.param(("spawn", "2", "accumulates", "80"), {"keep_going": True}, marks=pytest.mark.long),
         pytest.param(("spawn", "2", "sharded", "80"), {"keep_going": True}, marks=pytest.mark.long),
         pytest.param(("fork", "4", "accumulates", "100000"), {}, marks=pytest.mark.long),
-        (("fork", "4", "sharded", "100000"), {}),
+        pytest.param(("fork", "4", "sharded", "100000"), {}, marks=pytest.mark.long),
     ],
     ids=str,
 )
@@ -71,6 +71,7 @@ def test_all_ranks_record_the_same_steps(
         )
 
 
+@pytest.mark.long
 def test_each_ranks_workers_write_into_its_folder(run_script: Run) -> None:
     run = run_script("ranks", "spawn", "2", "workers", "60", keep_going=True)
     assert (run.outcome.ended, run.outcome.exit_code) == ("finished", 0)
@@ -85,7 +86,9 @@ def test_each_ranks_workers_write_into_its_folder(run_script: Run) -> None:
     assert len(set(pids)) == 2
 
 
-@pytest.mark.parametrize("how", ["raises", "is-killed"])
+@pytest.mark.parametrize(
+    "how", [pytest.param("raises", marks=pytest.mark.long), pytest.param("is-killed", marks=pytest.mark.long)]
+)
 def test_when_one_rank_is_lost_what_was_written_stays(run_script: Run, how: str) -> None:
     run = run_script("ranks", "spawn", "2", how, "60", plain_steps=5, stacks=False, keep_going=True)
     assert (run.outcome.ended, run.outcome.exit_code) == ("crashed", 1)
@@ -103,6 +106,7 @@ def test_a_rank_that_is_ended_writes_what_it_records(run_script: Run) -> None:
         assert phases_of(run, rank)["plain"][1] == 55  # the last step of 56
 
 
+@pytest.mark.long
 def test_a_rank_that_is_killed_while_it_records_is_told(run_script: Run) -> None:
     run = run_script("ranks", "spawn", "2", "is-killed", "60", plain_steps=1000)
     end = json.loads((run.folder / "rank1" / "ended.json").read_text())

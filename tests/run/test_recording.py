@@ -85,6 +85,7 @@ def test_marks_and_calls_carry_exact_lines(recorded_lines: Recorded) -> None:
     assert places["forward", line_of("operators")] >= 4  # two operators, twice
 
 
+@pytest.mark.long
 def test_a_tick_comes_after_the_mark_of_the_call_that_ticks(run_script: Run) -> None:
     for script, kind in (("conv", "forward"), ("by_hand", "backward"), ("gan", "optimizer")):
         run = run_script(script)
@@ -205,7 +206,9 @@ def test_facts_of_a_training_loop(run_script: Run) -> None:
     assert facts["own_profiler_share"] == 0
 
 
-@pytest.mark.parametrize(("version", "recorded"), [("2.7.1+cu126", False), ("2.8.0", True)])
+@pytest.mark.parametrize(
+    ("version", "recorded"), [("2.7.1+cu126", False), pytest.param("2.8.0", True, marks=pytest.mark.long)]
+)
 def test_a_torch_whose_stacks_crash_scripts_records_none(
     run_script: Run, version: str, *, recorded: bool
 ) -> None:

@@ -19,12 +19,12 @@ Run = Callable[..., Recorded]
     ("script", "clock", "ticks_per_step", "backwards"),
     [
         pytest.param(("plain", "150"), "optimizer", 1, (1, 1), marks=pytest.mark.long),
-        (("gan",), "optimizer", 2, (2, 2)),
-        (("lbfgs",), "optimizer", 1, (1.5, 7)),
+        pytest.param(("gan",), "optimizer", 2, (2, 2), marks=pytest.mark.long),
+        pytest.param(("lbfgs",), "optimizer", 1, (1.5, 7), marks=pytest.mark.long),
         pytest.param(("lbfgs", "30", "3"), "backward", 1, (1, 1), marks=pytest.mark.long),
         (("accumulation",), "optimizer", 1, (4, 4)),
         pytest.param(("scaler",), "optimizer", 1, (1.2, 1.8), marks=pytest.mark.long),
-        (("by_hand",), "backward", 1, (1, 1)),
+        pytest.param(("by_hand",), "backward", 1, (1, 1), marks=pytest.mark.long),
         pytest.param(("by_hand", "unused-optimizer"), "backward", 1, (1, 1), marks=pytest.mark.long),
         (("conv",), "forward", 1, (0, 0)),
         (("compiled",), "optimizer", 1, (1, 1)),
@@ -56,7 +56,15 @@ def test_all_phases_and_the_script_is_what_it_is_without_us(
     assert without_times(run.stderr) == without_times(plain.stderr)
 
 
-@pytest.mark.parametrize(("steps", "plain", "timeline"), [(1, 0, 0), (2, 0, 1), (3, 0, 2), (9, 3, 2)])
+@pytest.mark.parametrize(
+    ("steps", "plain", "timeline"),
+    [
+        (1, 0, 0),
+        pytest.param(2, 0, 1, marks=pytest.mark.long),
+        pytest.param(3, 0, 2, marks=pytest.mark.long),
+        (9, 3, 2),
+    ],
+)
 def test_a_short_script_gets_what_is_possible(run_script: Run, steps: int, plain: int, timeline: int) -> None:
     run = run_script("ending", "normally", str(steps))
     assert (run.outcome.ended, run.outcome.exit_code) == ("finished", 0)
@@ -87,13 +95,14 @@ def test_training_in_a_thread(run_script: Run) -> None:
     assert {"train"} == set(measured.detail.calls["function"])  # not the main thread's, which waits
 
 
+@pytest.mark.long
 def test_a_thread_that_ends_by_itself_leaves_its_recording(run_script: Run) -> None:
     run = run_script("in_thread", "3", "wait")
     assert run.outcome.ended == "finished"
     assert run.steps_in("timeline") == 2
 
 
-@pytest.mark.parametrize("how", ["spawn", "fork"])
+@pytest.mark.parametrize("how", [pytest.param("spawn", marks=pytest.mark.long), "fork"])
 def test_children_that_train(run_script: Run, how: str) -> None:
     run = run_script("children", how, "100000")
     assert run.outcome.ended == "stopped"
@@ -104,7 +113,7 @@ def test_children_that_train(run_script: Run, how: str) -> None:
 
 @pytest.mark.parametrize(
     ("how", "epochs", "settings"),
-    [("spawn", "1000", {}), ("fork", "4", {"keep_going": True})],
+    [pytest.param("spawn", "1000", {}, marks=pytest.mark.long), ("fork", "4", {"keep_going": True})],
     ids=["spawn", "fork"],
 )
 def test_loader_workers_are_timed_but_never_recorded(

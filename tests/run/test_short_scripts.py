@@ -29,6 +29,7 @@ def test_four_steps_give_a_timeline_and_lines(run_script: Run) -> None:
     assert run.json("rank0/detail.calls.json")["line"]
 
 
+@pytest.mark.long
 def test_twelve_steps_give_plain_steps_too(run_script: Run) -> None:
     # Four steps as before, three to settle, three plain ones: two are left for a timeline of warm steps.
     run = run_script("ending", "normally", "12", steps=None)
@@ -43,7 +44,9 @@ def test_twenty_five_steps_and_an_exception(run_script: Run) -> None:
     assert {"plain", "parts", "timeline", "detail"} <= counts(run).keys()
 
 
-@pytest.mark.parametrize(("steps", "least_plain"), [("10", 2), ("60", 20)])
+@pytest.mark.parametrize(
+    ("steps", "least_plain"), [("10", 2), pytest.param("60", 20, marks=pytest.mark.long)]
+)
 def test_what_was_timed_survives_sigkill(run_script: Run, steps: str, least_plain: int) -> None:
     run = run_script("ending", "sigkill", steps, steps=None)
     assert run.outcome.ended == "killed"

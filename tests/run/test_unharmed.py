@@ -72,6 +72,7 @@ def test_an_own_profiler_that_is_always_on_keeps_its_results(run_script: Run) ->
     assert any("own profiler" in note for note in run.steps["notes"])
 
 
+@pytest.mark.long
 def test_an_own_profiler_on_a_schedule_is_inert_while_ours_records(run_script: Run, tmp_path: Path) -> None:
     run = run_script("own_profiler", "scheduled", str(tmp_path / "theirs.json"), keep_going=True)
     assert (run.outcome.ended, run.outcome.exit_code) == ("finished", 0)

@@ -19,6 +19,7 @@ def log_of(run: Recorded) -> WatchLog:
     return log
 
 
+@pytest.mark.long
 @pytest.mark.live
 def test_a_run_is_watched_to_its_own_end_and_recorded_again_when_asked(run_script) -> None:  # type: ignore[no-untyped-def]
     run = run_script("watched", "asks", "16", watch=True, stacks=False)

@@ -109,6 +109,7 @@ def test_what_a_slow_rank_costs_is_predicted_and_measured(tmp_path: Path, start:
     assert not data_differ(before, after) and before["losses"] == after["losses"]
 
 
+@pytest.mark.long
 def test_what_a_trial_of_ranks_leaves(tmp_path: Path) -> None:
     """Items of rank 1 are others in a worker, as they draw random numbers: the
     batches of rank 0 alone would not show it.
@@ -157,6 +158,7 @@ def test_a_rank_that_fails_is_a_failed_run(tmp_path: Path, kind: str, start: str
     assert_no_process_left(tmp_path)
 
 
+@pytest.mark.long
 def test_ranks_that_hang_are_ended(tmp_path: Path) -> None:
     bench = TrialRunner(Store(tmp_path), TrialSettings(12, 4, 1, timeout_s=15), lambda label: None)
     with pytest.raises(RunFailed, match="without it as well: it took too long and was stopped"):

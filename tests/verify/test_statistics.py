@@ -288,7 +288,9 @@ COMPARISONS = 170  # of each kind of noise: about 1,000 of each effect
 MOST_WRONG = 0.05
 
 
-@pytest.fixture(scope="module", params=[32, 8], ids="up to {} pairs".format)
+@pytest.fixture(
+    scope="module", params=[pytest.param(32, marks=pytest.mark.long), 8], ids="up to {} pairs".format
+)
 def ended(request) -> dict[float, list[Ended]]:
     kinds = list(enumerate(NOISES.values()))
     return {

@@ -83,6 +83,7 @@ def test_random_items_differ_between_processes_unless_batches_are_seeded(tmp_pat
     assert not data_differ(before, after) and (found.agreement, found.compared) == ("same", 11)
 
 
+@pytest.mark.long
 def test_a_model_without_a_loss_is_compared_by_what_it_returns(tmp_path: Path) -> None:
     before = trial(tmp_path / "before", "", script="inference.py")
     after = trial(
@@ -103,6 +104,7 @@ def test_an_arm_that_fails_says_how(tmp_path: Path) -> None:
         bench.once(Arm(job("fails-in-worker"), (WORKERS,)), "", Deadline.never())
 
 
+@pytest.mark.long
 def test_real_pairs_are_run_with_the_fix_in_hold_and_kept(tmp_path: Path) -> None:
     """What they measured on this machine is not asked: any comparison of four pairs is precise enough."""
     settings, precise_enough = TrialSettings(12, 4, 1, timeout_s=120), 1e6
