@@ -6,7 +6,7 @@ At most `MOST_WORDS` words: of several ways to say it, the first that fits.
 from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
-from diagnose.document.leads import HEALTHY, MODEL_ROWS, Lead, is_healthy, is_spare, leading
+from diagnose.document.leads import HEALTHY, MODEL_ROWS, Lead, is_healthy, is_spare, leading, line_of_model
 from diagnose.document.model import (
     CUT_RECORDING,
     DAMAGED_RECORDING,
@@ -217,6 +217,8 @@ def _nothing_planned(document: Document) -> str:
         "no fix beats the noise"
         if document.badge == NOISY_RUN or in_group(document, "minor")
         else "nothing worth fixing"
+        if line_of_model(document) is None
+        else "no rule knows a fix"
     )
     own = [line for line in document.lines if not line.is_part and line.self_ms > 0]
     costliest = max(own, key=lambda line: line.self_ms + line.backward_ms, default=None)

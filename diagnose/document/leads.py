@@ -91,9 +91,10 @@ def line_of_model(document: Document) -> Lead | None:
     found: dict[str, list[Lead]] = {}
     for account in document.account:
         for one in account.spenders if account.row in MODEL_ROWS else []:
-            if one.kind == "line":
-                lead = Lead(one.name, one.kind, one.mostly, account.row, one.ms_per_step, one.share, None)
-                found.setdefault(one.name, []).append(lead)
+            if one.kind == "line":  # its backward is named after it
+                name = f"{one.file}:{one.line}"
+                lead = Lead(name, one.kind, one.mostly, account.row, one.ms_per_step, one.share, None)
+                found.setdefault(name, []).append(lead)
     most = max((_together(same) for same in found.values()), key=lambda lead: lead.share, default=None)
     return most if most is not None and most.share >= LINE_LEADS else None
 

@@ -91,9 +91,10 @@ def test_small_parts_are_told_as_such() -> None:
 def with_a_costly_line() -> Document:
     """Of 100 ms one line of the model spends 17 of the forward and 29 of the backward."""
     document = unplanned(forward=30, backward=54, python=10, operators=6)
-    line = [spender("model.py:23", ms, 100, None) for ms in (17, 29)]
+    names = ("model.py:23", "backward of model.py:23")
+    line = [spender(name, ms, 100, None) for name, ms in zip(names, (17, 29), strict=True)]
     for one in line:
-        change(one, kind="line", mostly="aten::index")
+        change(one, kind="line", mostly="aten::index", file="model.py", line=23)
     document.account = [
         RowAccount(row="forward", spenders=[line[0]]),
         RowAccount(row="backward", spenders=[spender("backward of mm", 20, 100, None), line[1]]),
@@ -108,6 +109,16 @@ def test_a_line_of_the_model_leads_by_its_forward_and_backward_together() -> Non
     assert looks(document) == [
         "`model.py:23` (the model's own work, mostly `aten::index`): 46.0 ms, 46 % of the step."
     ]
+
+
+def test_where_all_is_the_models_work_and_a_line_takes_much_nobody_says_that_nothing_is_worth_fixing() -> (
+    None
+):
+    document = with_a_costly_line()
+    for row in document.ledger[2:]:  # nothing is spare
+        change(row, ms_per_step=1.0, share=0.01)
+    assert is_healthy(document) and leading(document) is None
+    assert headline_of(document) == "54 % of each step is backward; no rule knows a fix"
 
 
 def test_beside_a_small_fix_the_line_of_the_model_leads() -> None:
