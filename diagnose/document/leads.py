@@ -19,7 +19,6 @@ _WORK_ROWS = ("compute", *MODEL_ROWS, "optimizer")
 LEADING = 0.1  # of the step, from which a lead is worth a headline: what it could gain is less
 FAR_MORE = 4  # times what the plan's first fix is about: it would be a detail in the first place
 LINE_LEADS = 0.25  # of the step, in its own work: a line of the model is worth a headline
-LINE_FAR_MORE = 3  # times what the first fix is about
 LARGER = 1.5  # times what a fix is about: at least a third of the row is not
 
 _LOOK = {
@@ -124,7 +123,7 @@ def _together(same: list[Lead]) -> Lead:
 def leading(document: Document) -> Lead | None:
     """The lead that says more than the plan: without one, where its first fix is about far less, or where no
     fix touches the largest part of the step that could go. Without such a lead the line of the model, where
-    the first fix is about far less.
+    the first fix is about little.
 
     None where how the step divides cannot be relied on.
     """
@@ -142,9 +141,11 @@ def leading(document: Document) -> Lead | None:
 
 
 def _line_before(first: Finding | None, document: Document) -> Lead | None:
-    """The line of the model, unless a fix is about it or the first fix is about not much less."""
+    """The line of the model, where nothing is advised or the first fix is about little; not if a fix is about
+    the line.
+    """
     line = line_of_model(document)
-    if line is None or (first is not None and (first.share or 0.0) * LINE_FAR_MORE >= line.share):
+    if line is None or (first is not None and first.severity != "low"):
         return None
     blamed = {
         f"{culprit.file}:{culprit.line}" for finding in planned(document) for culprit in finding.culprits

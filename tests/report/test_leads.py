@@ -122,19 +122,17 @@ def test_where_all_is_the_models_work_and_a_line_takes_much_nobody_says_that_not
 
 
 def test_beside_a_small_fix_the_line_of_the_model_leads() -> None:
-    """The first fix is about 10 %: less than a third of 46 %. About 20 % it leads itself; and where a fix is
-    about the line, it says enough.
-    """
+    """A fix of low severity does not lead, others do; and where a fix is about the line, it says enough."""
     document = with_a_costly_line()
     sick = documents.sick()
     change(document, findings=sick.findings[:1], plan=sick.plan[:1])
     finding = document.findings[0]
-    finding.share = 0.1
+    finding.severity = "low"
     assert headline_of(document).startswith("model.py:23 takes 46 % of each step")
     assert "; fix 1 saves " in headline_of(document)
-    finding.share = 0.2
+    finding.severity = "medium"
     assert not headline_of(document).startswith("model.py:23")
-    change(finding, share=0.1)
+    change(finding, severity="low")
     change(finding.culprits[0], file="model.py", line=23)
     assert leading(document) is None
 
