@@ -356,6 +356,24 @@ def test_checks_of_a_distribution_count_at_the_line_that_asks_for_them(
     }
 
 
+def diagonal(covariance: torch.Tensor) -> set[str]:
+    mean = torch.randn(6, 3, requires_grad=True)
+
+    def step() -> None:
+        policy = torch.distributions.MultivariateNormal(mean, covariance)
+        policy.log_prob(torch.zeros(3)).sum()
+
+    return {text_of(one) for one in seen(step)["diagonal"]}
+
+
+def test_a_matrix_of_covariances_that_are_all_0_counts_at_the_lines_that_use_it() -> None:
+    assert diagonal(torch.diag_embed(torch.rand(6, 3) + 0.1)) == {
+        "policy = torch.distributions.MultivariateNormal(mean, covariance)",
+        "policy.log_prob(torch.zeros(3)).sum()",
+    }
+    assert diagonal(torch.eye(3) + 0.1) == set()
+
+
 def test_what_is_computed_again_is_told_by_the_line_that_computes_it_too() -> None:
     adjacency = torch.rand(5, 5)
 

@@ -178,6 +178,11 @@ def _distribution_checks(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "checks")
 
 
+@fact_selector("diagonal_covariance", "normal distributions with a matrix of covariances that are all 0")
+def _diagonal_covariance(measured: Measured) -> list[FactPlace] | Missing:
+    return _parts_of_torch(measured, "diagonal")
+
+
 @fact_selector("sparse_products", "dense products of matrices that are almost all zeros")
 def _sparse_products(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "sparse")

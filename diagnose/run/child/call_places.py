@@ -10,18 +10,21 @@ from typing import NamedTuple
 from .places import Place, Places
 
 _DISTRIBUTIONS = os.path.join("torch", "distributions", "")
+_NORMAL_WITH_COVARIANCE = _DISTRIBUTIONS + "multivariate_normal.py"
 _CHECKS = {"check", "_validate_sample"}  # functions there; and what Distribution.__init__ does
 _LOADER, _OPTIMIZERS = os.path.join("utils", "data", "dataloader.py"), os.path.join("torch", "optim", "")
 
 
 class Site(NamedTuple):
     """Where a call was made: by which instructions, from the innermost line of the user's on inwards; and the
-    user's frames as (code, instruction, line), innermost first. ``checks``: a distribution's arguments.
+    user's frames as (code, instruction, line), innermost first. ``checks``: a distribution's arguments;
+    ``of_covariance``: by a normal distribution with a matrix of covariances.
     """
 
     path: tuple[int, ...]
     frames: tuple[tuple[int, int, Place], ...]
     checks: bool
+    of_covariance: bool
 
     @property
     def place(self) -> Place:
@@ -44,19 +47,20 @@ def site_of_call(places: Places, asking: str) -> Site | None:
     frame: FrameType | None = _caller(asking)
     path: list[int] = []
     frames: list[tuple[int, int, Place]] = []
-    checks = False
+    checks = of_covariance = False
     while frame is not None:
         code = frame.f_code
         file = places.user_file(code.co_filename)
         if not frames:
             path += (id(code), frame.f_lasti)
             checks = checks or _checks_arguments(code)
+            of_covariance = of_covariance or code.co_filename.endswith(_NORMAL_WITH_COVARIANCE)
         if file:
             frames.append((id(code), frame.f_lasti, Place(file, frame.f_lineno or -1, code.co_name)))
         elif _OPTIMIZERS in code.co_filename or code.co_filename.endswith(_LOADER):
             return None
         frame = frame.f_back
-    return Site(tuple(path), tuple(frames), checks) if frames else None
+    return Site(tuple(path), tuple(frames), checks, of_covariance) if frames else None
 
 
 def _caller(asking: str) -> FrameType | None:

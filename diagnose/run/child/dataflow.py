@@ -6,8 +6,9 @@ A mode of torch's sees each call with the tensors that it is given and gives. Fr
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
 earlier one has computed (`again`), calls of whose result little is read (`unread`), or that is kept and
 replaced by another before it is read (`replaced`), products of nearly empty matrices (`sparse`) and of rows
-that are there many times (`repeated`), dense convolutions of channels by themselves (`depthwise`), and calls
-by which `torch.distributions` checks what it is given (`checks`).
+that are there many times (`repeated`), dense convolutions of channels by themselves (`depthwise`), calls by
+which `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
+covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .repeats import RepeatedRows
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
-from .zeros import is_depthwise, left_if_sparse
+from .zeros import is_depthwise, is_root_of_diagonal, left_if_sparse
 
 _ROUNDS_AT_LEAST = 8
 _CALLS_AT_MOST = 50_000
@@ -101,6 +102,8 @@ class _Step:
     # by the number of a value the call that made it: line, ns, and ns if it is trained
     copies: dict[int, tuple[Place, int, int]] = field(default_factory=dict)
     depthwise: dict[Place, _Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
+    of_covariance: dict[Place, _Sum] = field(default_factory=dict)  # normal distributions with a matrix
+    diagonal: set[bool] = field(default_factory=set)  # whether the matrices are
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
 
 
@@ -231,6 +234,10 @@ class Dataflow(TorchFunctionMode):
             self._step.around[place] += ns
         if site.checks:
             self._step.checks.setdefault(site.place, _Sum()).add(ns, trained_ns)
+        elif site.of_covariance:
+            self._step.of_covariance.setdefault(site.place, _Sum()).add(ns, trained_ns)
+            is_diagonal = is_root_of_diagonal(call.name, call.given)
+            self._step.diagonal |= set() if is_diagonal is None else {is_diagonal}
         is_view = result._base is not None and call.asked == call.number
         first, step = self._sites.setdefault(call.asked, (site, self._steps))
         is_again = first is not site and call.computes and not is_view
@@ -347,6 +354,7 @@ class Dataflow(TorchFunctionMode):
             **(self._unread() if self._steps and self._looks else {}),
             "checks": _listed(step.checks),
             "depthwise": self._of_lines(step.depthwise),
+            "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
             "sparse": self._with_left(step.sparse, step.sparse_left),
             "repeated": self._with_left(step.repeated, step.repeated_left),
         }

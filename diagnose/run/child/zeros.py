@@ -1,5 +1,6 @@
-"""Dense products that read a matrix almost all of whose numbers are zero: adjacency, masks, one-hot rows; and
-convolutions with a dense kernel of which each output reads one channel: blurs, moving averages.
+"""Dense products that read a matrix almost all of whose numbers are zero: adjacency, masks, one-hot rows;
+convolutions with a dense kernel of which each output reads one channel: blurs, moving averages; and roots of
+matrices that are diagonal.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from torch import Tensor
 
 _PRODUCTS = {"matmul", "mm", "__matmul__", "__rmatmul__", "linear", "addmm", "einsum"}
 _CONVOLUTIONS = {"conv1d": 3, "conv2d": 4, "conv3d": 5}  # and how many dimensions a kernel has
+_ROOTS = {"cholesky", "linalg_cholesky", "cholesky_ex", "linalg_cholesky_ex"}
 _CHANNELS_AT_LEAST = 3
 _NUMBERS_AT_LEAST = 4096
 _FILLED_AT_MOST = 0.03
@@ -40,6 +42,15 @@ def is_depthwise(name: str, given: list[Tensor]) -> bool:
         return False
     reads = (kernel.detach() != 0).flatten(2).any(-1)
     return bool((reads.sum(1) <= 1).all() and reads.any(0).sum() > 1)
+
+
+def is_root_of_diagonal(name: str, given: list[Tensor]) -> bool | None:
+    """Whether that is a Cholesky factor of diagonal matrices; None for another call."""
+    if name not in _ROOTS or not given or given[0].device.type != "cpu" or given[0].dim() < 2:
+        return None
+    matrix = given[0].detach()
+    beside = torch.count_nonzero(matrix) - torch.count_nonzero(matrix.diagonal(dim1=-2, dim2=-1))
+    return matrix.shape[-1] > 1 and not beside
 
 
 def _filled_share(tensor: Tensor) -> float | None:
