@@ -7,9 +7,10 @@ most.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from diagnose.document.model import DISTORTED, Document, Finding
+from diagnose.document.model import DISTORTED, Document, Finding, Spender
 from diagnose.document.queries import ledger_ms, planned
 
 HEALTHY = 0.05  # of the step: the rules' own threshold; with less headroom nothing is worth fixing
@@ -70,14 +71,12 @@ def leads(document: Document) -> list[Lead]:
     """The leads, largest headroom first; those that spend most where none is known or worth a fix, as while
     the GPU waits for what was not recorded.
     """
-    found: dict[tuple[str, str], list[Lead]] = {}
-    for account in document.account:
-        for one in account.spenders if is_spare(account.row, document) else []:
-            lead = Lead(
-                one.name, one.kind, one.mostly, account.row, one.ms_per_step, one.share, one.headroom_ms
-            )
-            found.setdefault((lead.kind, lead.name), []).append(lead)
-    together = [_together(same) for same in found.values()]
+    together = _by_name(
+        _lead(account.row, spender)
+        for account in document.account
+        if is_spare(account.row, document)
+        for spender in account.spenders
+    )
     if not _known_headroom(together, document):
         return sorted(together, key=lambda lead: -lead.ms)
     return sorted(together, key=lambda lead: -(lead.headroom_ms or 0.0))
@@ -87,14 +86,14 @@ def line_of_model(document: Document) -> Lead | None:
     """The line that takes most of the model's forward and backward, both together; nothing tells how much of
     it could go. None where no line takes as much as is worth a headline.
     """
-    found: dict[str, list[Lead]] = {}
-    for account in document.account:
-        for one in account.spenders if account.row in MODEL_ROWS else []:
-            if one.kind == "line":  # its backward is named after it
-                name = f"{one.file}:{one.line}"
-                lead = Lead(name, one.kind, one.mostly, account.row, one.ms_per_step, one.share, None)
-                found.setdefault(name, []).append(lead)
-    most = max((_together(same) for same in found.values()), key=lambda lead: lead.share, default=None)
+    lines = _by_name(
+        replace(_lead(account.row, line), name=f"{line.file}:{line.line}", headroom_ms=None)
+        for account in document.account
+        if account.row in MODEL_ROWS
+        for line in account.spenders
+        if line.kind == "line"  # or its backward, which has a name of its own
+    )
+    most = max(lines, key=lambda lead: lead.share, default=None)
     return most if most is not None and most.share >= LINE_LEADS else None
 
 
@@ -102,6 +101,26 @@ def _known_headroom(some: list[Lead], document: Document) -> bool:
     """Whether the headroom of one of them is worth a fix."""
     worth_ms = HEALTHY * (ledger_ms(document) or 0.0)
     return any((lead.headroom_ms or 0.0) >= worth_ms for lead in some)
+
+
+def _lead(row: str, spender: Spender) -> Lead:
+    return Lead(
+        spender.name,
+        spender.kind,
+        spender.mostly,
+        row,
+        spender.ms_per_step,
+        spender.share,
+        spender.headroom_ms,
+    )
+
+
+def _by_name(some: Iterable[Lead]) -> list[Lead]:
+    """One of each name, for all rows together."""
+    found: dict[tuple[str, str], list[Lead]] = {}
+    for lead in some:
+        found.setdefault((lead.kind, lead.name), []).append(lead)
+    return [_together(same) for same in found.values()]
 
 
 def _together(same: list[Lead]) -> Lead:
@@ -128,10 +147,10 @@ def leading(document: Document) -> Lead | None:
     None where how the step divides cannot be relied on.
     """
     first = next(iter(planned(document)), None)
-    if document.badge == DISTORTED or (is_healthy(document) and first is None):
+    if document.badge == DISTORTED:
         return None
     if is_healthy(document):
-        return _line_before(first, document)
+        return _line_before(first, document) if first is not None else None
     known = leads(document)
     if _known_headroom(known, document):
         known = [lead for lead in known if _known_headroom([lead], document)]

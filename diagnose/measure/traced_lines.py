@@ -18,7 +18,7 @@ import numpy as np
 
 from diagnose.measure.areas.user_code import LineTime, line_times
 from diagnose.measure.measured import Measured, Missing
-from diagnose.measure.selection import Selection
+from diagnose.measure.view import once
 
 _MOST_TAKEN = 0.5  # of a line, beyond what being told usually costs
 # the part of a step that a line ran in, and its row of the ledger
@@ -100,6 +100,7 @@ def _function(names: list[str]) -> str:
     return next((name for name in names if not name.startswith("<") or name == "<module>"), names[0])
 
 
+@once
 def python_ms(measured: Measured) -> dict[Line, float]:
     """Of each line the Python of a plain step beside the model: its time there less what the recording has of
     its operators, reads and copies. Together at most the ledger's row.
@@ -107,13 +108,6 @@ def python_ms(measured: Measured) -> dict[Line, float]:
     view = measured.detail
     if view is None or not len(view.calls):
         return {}
-    if python_ms not in view.found_once:
-        view.found_once[python_ms] = _python_ms(measured, view)
-    found: dict[Line, float] = view.found_once[python_ms]
-    return found
-
-
-def _python_ms(measured: Measured, view: Selection) -> dict[Line, float]:
     times = own_times(measured)
     recorded: dict[Line, float] = defaultdict(float)
     rows = np.flatnonzero(view.calls_in_steps)

@@ -111,9 +111,7 @@ def test_a_line_of_the_model_leads_by_its_forward_and_backward_together() -> Non
     ]
 
 
-def test_where_all_is_the_models_work_and_a_line_takes_much_nobody_says_that_nothing_is_worth_fixing() -> (
-    None
-):
+def test_a_costly_line_is_not_called_nothing_worth_fixing() -> None:
     document = with_a_costly_line()
     for row in document.ledger[2:]:  # nothing is spare
         change(row, ms_per_step=1.0, share=0.01)

@@ -86,9 +86,8 @@ def test_each_ranks_workers_write_into_its_folder(run_script: Run) -> None:
     assert len(set(pids)) == 2
 
 
-@pytest.mark.parametrize(
-    "how", [pytest.param("raises", marks=pytest.mark.long), pytest.param("is-killed", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["raises", "is-killed"])
 def test_when_one_rank_is_lost_what_was_written_stays(run_script: Run, how: str) -> None:
     run = run_script("ranks", "spawn", "2", how, "60", plain_steps=5, stacks=False, keep_going=True)
     assert (run.outcome.ended, run.outcome.exit_code) == ("crashed", 1)

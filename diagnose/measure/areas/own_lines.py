@@ -110,18 +110,12 @@ def python_line(measured: Measured) -> LineTime | None:
     return next(iter(line_times(view, _own_calls(measured, view), _own_time(measured, view, "python"))), None)
 
 
+@once
 def own_lines(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
     """These lines, costliest first, with their calls; ``share`` is of the step."""
     view = measured.detail
     if view is None or not len(view.calls):
         return NO_CALLS_SEEN
-    if own_lines not in view.found_once:
-        view.found_once[own_lines] = _found(measured, view)
-    found: list[tuple[LineTime, Rows]] = view.found_once[own_lines]
-    return found
-
-
-def _found(measured: Measured, view: Selection) -> list[tuple[LineTime, Rows]]:
     rows, cost_ms = _own_calls(measured, view), _cost_ms(measured, view)
     whole_ms = measured.number("step_ms")
     own = np.zeros(len(view.calls), bool)

@@ -12,7 +12,7 @@ from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.measured import Measured, Missing, Value, metric
 from diagnose.measure.names import forward_of
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import NO_ROWS, Rows, once
+from diagnose.measure.view import NO_ROWS, Rows
 
 PICKS, PUTS_BACK, MASK = "aten::index", "aten::_index_put_impl_", "aten::nonzero"
 # of its time, with two threads and with one: `python -m benchmarks row-indexing` (0.2 to 0.6, and 0.4 to 1.2)
@@ -21,7 +21,6 @@ NUMBERS_AT_LEAST = 10_000
 
 
 @selector("row_indexing", "picking rows with `x[index]`, and their backward", needs="shapes")
-@once
 def _row_indexing(view: Selection) -> Rows:
     """Each backward that puts rows back, and the call that it belongs to."""
     if view.has_device:

@@ -237,7 +237,8 @@ class Dataflow(TorchFunctionMode):
         elif site.of_covariance:
             self._step.of_covariance.setdefault(site.place, _Sum()).add(ns, trained_ns)
             is_diagonal = is_root_of_diagonal(call.name, call.given)
-            self._step.diagonal |= set() if is_diagonal is None else {is_diagonal}
+            if is_diagonal is not None:
+                self._step.diagonal.add(is_diagonal)
         is_view = result._base is not None and call.asked == call.number
         first, step = self._sites.setdefault(call.asked, (site, self._steps))
         is_again = first is not site and call.computes and not is_view
