@@ -26,9 +26,14 @@ def row(line: str, severity: str = "high", low: float = 3.0, high: float = 5.0) 
     return {"rule": "r", "lines": [line], "severity": severity, "predicted_ms": predicted}
 
 
-def answer(*plan: dict[str, Any], names: tuple[str, ...] = (), step_ms: float = 10.0) -> Judged:
+def answer(
+    *plan: dict[str, Any],
+    names: tuple[str, ...] = (),
+    step_ms: float = 10.0,
+    faults: tuple[Fault, ...] = (SLOW, SMALL),
+) -> Judged:
     found = {"entry": "one", "version": "1", "headline": "x", "plan": list(plan), "step_ms": step_ms}
-    return Judged(entry(SLOW, SMALL), found | {"names": [{"name": name} for name in names]})
+    return Judged(entry(*faults), found | {"names": [{"name": name} for name in names]})
 
 
 def test_a_fault_is_found_at_its_line_or_two_beside() -> None:
@@ -47,10 +52,18 @@ def test_only_the_costliest_fault_is_first() -> None:
 
 def test_the_true_cost_is_scaled_to_the_step_of_the_answer() -> None:
     """4 of 10 ms are 8 of 20: outside of 3 to 5, and inside of 6 to 9."""
-    assert answer(row("train.py:20")).in_range(SLOW)
-    assert answer(row("train.py:20"), step_ms=20.0).in_range(SLOW) is False
-    assert answer(row("train.py:20", low=6.0, high=9.0), step_ms=20.0).in_range(SLOW)
-    assert answer().in_range(SLOW) is None
+    assert answer(row("train.py:20")).ranges == [True]
+    assert answer(row("train.py:20"), step_ms=20.0).ranges == [False]
+    assert answer(row("train.py:20", low=6.0, high=9.0), step_ms=20.0).ranges == [True]
+    assert answer().ranges == []
+
+
+def test_a_row_of_two_faults_saves_what_both_cost() -> None:
+    """4 and 2 of 10 ms are outside of 3 to 5, and inside of 5 to 7. What is only estimated does not count."""
+    other = replace(SLOW, cost_ms=2.0)
+    assert answer(row("train.py:20"), faults=(SLOW, other)).ranges == [False]
+    assert answer(row("train.py:20", low=5.0, high=7.0), faults=(SLOW, other)).ranges == [True]
+    assert answer(row("train.py:20"), faults=(SLOW, replace(other, sure=False))).ranges == []
 
 
 def test_a_claim_elsewhere_costs_precision_and_one_of_low_severity_does_not() -> None:

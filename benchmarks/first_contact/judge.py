@@ -60,14 +60,24 @@ class Judged:
         plan, worth = self.answer["plan"], self.entry.to_find
         return bool(plan and worth) and _at(plan[0]["lines"], worth[0])
 
-    def in_range(self, fault: Fault) -> bool | None:
-        """Whether the true cost lies in the predicted range; None where either is not known."""
-        row = self.found(fault)
-        if row is None or row["predicted_ms"] is None or not fault.sure:
-            return None
-        known = row["predicted_ms"]
-        scale = (self.answer.get("step_ms") or fault.step_ms) / fault.step_ms  # another machine, another load
-        return bool(known["low"] <= fault.cost_ms * scale <= known["high"])
+    @property
+    def ranges(self) -> list[bool]:
+        """Of each row of the plan with a predicted range that is the first at a fault's line, whether the range
+        holds the true cost: what all faults cost together that it is the first row of. A row of which one
+        fault's cost is not sure does not count.
+        """
+        inside = []
+        for row in self.answer["plan"]:
+            here = [fault for fault in self.entry.faults if self.found(fault) is row]
+            known = row["predicted_ms"]
+            if known is None or not here or not all(fault.sure for fault in here):
+                continue
+            its_step_ms = self.answer.get("step_ms")
+            cost_ms = sum(  # on another machine, under another load, a step takes another time
+                fault.cost_ms * (its_step_ms or fault.step_ms) / fault.step_ms for fault in here
+            )
+            inside.append(bool(known["low"] <= cost_ms <= known["high"]))
+        return inside
 
 
 def _at(lines: Iterable[str], fault: Fault) -> bool:
@@ -108,7 +118,8 @@ def page(found: list[Judged]) -> str:
         f"without. *Found*: faults of {share(WORTH)} of the step and more at whose line the plan has a row, "
         "*named*: or the account. *Precision*: rows of the plan of more than low severity that are at a "
         "fault's line. *First place*: scripts whose costliest fault comes first. *In range*: predicted "
-        "ranges that hold the true cost. *Healthy silent*: healthy scripts without such a row.",
+        "ranges that hold the true cost, which is that of all faults at the row's lines. *Healthy silent*: "
+        "healthy scripts without such a row.",
         "## Scripts that nobody had seen",
         _by_version(unseen),
         REMARK,
@@ -131,7 +142,7 @@ def _figures(of_version: list[Judged]) -> tuple[str, ...]:
     faults = [(one, fault) for one in of_version for fault in one.entry.to_find]
     claims = [(row, one) for one in of_version for row in one.claims]
     sick = [one for one in of_version if one.entry.to_find]
-    ranges = [inside for one, fault in faults if (inside := one.in_range(fault)) is not None]
+    ranges = [inside for one in of_version for inside in one.ranges]
     healthy = [one for one in of_version if one.entry.kind == "healthy"]
     return (
         str(len(of_version)),
