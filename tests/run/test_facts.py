@@ -226,6 +226,16 @@ def test_memory_is_read_after_a_step_and_costs_a_hundredth(monkeypatch: pytest.M
     assert facts["heap_series_bytes"] is facts["allocated_series_bytes"] is None
 
 
+@pytest.mark.parametrize(("reads_us", "is_read"), [((60, 2), True), ((60, 60, 60), False)])
+def test_a_heap_whose_first_read_was_interrupted_is_read(
+    reads_us: tuple[int, ...], is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """50 µs are the limit: a read that another program interrupts says nothing of the next ones."""
+    clock = iter([ns for us in reads_us for ns in (0, us * 1000)])
+    monkeypatch.setattr(memory, "perf_counter_ns", lambda: next(clock))
+    assert (memory.heap_reader() is not None) is is_read
+
+
 def test_of_a_long_phase_memory_is_read_after_every_second_fourth_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
