@@ -62,9 +62,9 @@ class Judged:
 
     @property
     def ranges(self) -> list[bool]:
-        """Of each row of the plan with a predicted range that is the first at a fault's line, whether the range
-        holds the true cost: what all faults cost together that it is the first row of. A row of which one
-        fault's cost is not sure does not count.
+        """Of each row of the plan with a predicted range that is the first at a fault's line, whether the
+        range holds the true cost: what all faults cost together that it is the first row of. A row of which
+        one fault's cost is not sure does not count.
         """
         inside = []
         for row in self.answer["plan"]:

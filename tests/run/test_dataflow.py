@@ -43,8 +43,12 @@ def again(step: Callable[[], Any]) -> dict[str, int]:
     return {text_of(one): one["call_count"] for one in seen(step)["again"]}
 
 
-def again_later(steps: list[Callable[[], Any]]) -> dict[str, int]:
-    """Calls in all the steps that ask for what the one before has."""
+def again_later(steps: list[Callable[[], Any]]) -> dict[str, float]:
+    """Calls a step that ask for what the one before has."""
+    return of_six_steps(steps, "again")
+
+
+def of_six_steps(steps: list[Callable[[], Any]], what: str) -> dict[str, float]:
     flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
     assert flow.begin()
     assert len(steps) == 6
@@ -52,7 +56,7 @@ def again_later(steps: list[Callable[[], Any]]) -> dict[str, int]:
         step()
         flow.step()
     assert flow.facts is not None
-    return {text_of(one): one["call_count"] for one in flow.facts["again"]}
+    return {text_of(one): one["call_count"] for one in flow.facts[what]}
 
 
 def test_slow_steps_are_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,9 +93,9 @@ class Field:
 
 def test_what_the_step_before_has_computed_is_computed_again_whichever_comes_first() -> None:
     field = Field()
-    line = "self.at = self.at + self.rate * self.force()"  # linear and tanh, from the third step on
-    assert again_later([field.begin, field.end] * 3) == {line: 4}
-    assert again_later([field.end, field.begin] * 3) == {line: 4}
+    line = "self.at = self.at + self.rate * self.force()"  # linear and tanh, in two of the last four steps
+    assert again_later([field.begin, field.end] * 3) == {line: 1.0}
+    assert again_later([field.end, field.begin] * 3) == {line: 1.0}
 
 
 def test_time_computed_again_is_an_average_of_the_later_steps() -> None:
@@ -115,6 +119,79 @@ def test_the_same_at_the_same_line_or_of_other_values_is_not() -> None:
             field.net.weight += 0.1
 
     assert again_later([trained, field.begin] * 3) == {}
+
+
+# ---- what is the same in each step
+
+
+class Graph:
+    """Its adjacency never changes, its weights do."""
+
+    def __init__(self) -> None:
+        self.adjacency, self.weight, self.last = torch.rand(9, 9), torch.rand(9, 2), torch.zeros(9)
+        self.runs = 0
+
+    def step(self) -> None:
+        linked = self.adjacency + torch.eye(9)
+        degree = linked.sum(1).pow(-0.5)
+        self.last = (linked * degree) @ self.weight
+        self.weight += 0.1
+
+    def with_buffers(self) -> None:
+        filled = torch.zeros(9)
+        filled[0] = self.runs
+        copied = self.adjacency * 2
+        copied.view(-1)[0] = self.runs
+        self.last = self.adjacency + torch.rand(9, 9)
+        self.runs += 1
+
+    def every_second_time(self) -> None:
+        self.runs += 1
+        if self.runs % 2:
+            self.last = self.adjacency.sum(1)
+
+
+def test_what_is_computed_of_what_never_changes_is_constant() -> None:
+    """The sum of two with a new identity; the degrees; one product, for the other one is with the weights."""
+    assert of_six_steps([Graph().step] * 6, "constant") == {
+        "linked = self.adjacency + torch.eye(9)": 2.0,
+        "degree = linked.sum(1).pow(-0.5)": 2.0,
+        "self.last = (linked * degree) @ self.weight": 1.0,
+    }
+
+
+def test_what_is_written_to_afterwards_or_random_is_no_constant() -> None:
+    assert of_six_steps([Graph().with_buffers] * 6, "constant") == {}
+
+
+def test_a_constant_of_every_second_step_counts_half() -> None:
+    """Of the last four steps two have it; the first two only tell what was there."""
+    assert of_six_steps([Graph().every_second_time] * 6, "constant") == {
+        "self.last = self.adjacency.sum(1)": 0.5
+    }
+
+
+def test_a_constant_that_two_lines_ask_for_is_computed_again_in_its_own_step_only() -> None:
+    """Not in the later ones a second time, where an earlier step has it too."""
+    graph = Graph()
+
+    def step() -> None:
+        first = graph.adjacency.sum(1)
+        second = graph.adjacency.sum(1)
+        graph.last = first + second
+
+    told = {what: of_six_steps([step] * 6, what) for what in ("again", "constant")}
+    assert told["again"] == {"second = graph.adjacency.sum(1)": 1}
+    assert sum(told["constant"].values()) == 3.0
+
+
+def test_before_the_third_step_nothing_is_known_to_be_constant() -> None:
+    flow = Dataflow(Places(str(HERE.parent), str(HERE.parent)))
+    assert flow.begin()
+    Graph().step()
+    flow.step()
+    assert flow.facts is not None and "constant" not in flow.facts
+    flow.end()
 
 
 # ---- calls that could be one

@@ -164,13 +164,22 @@ def _unread_results(measured: Measured) -> list[FactPlace] | Missing:
 
 @fact_selector("replaced_results", "computing what is kept, and replaced before anything reads it")
 def _replaced_results(measured: Measured) -> list[FactPlace] | Missing:
-    """None where nothing is trained: there a model's result that nobody reads may be all that a benchmark is
-    about.
+    return _where_trained(measured, "replaced")
+
+
+def constant_calls(measured: Measured) -> list[FactPlace] | Missing:
+    """What each step computes anew, though it is the same each time."""
+    return _where_trained(measured, "constant")
+
+
+def _where_trained(measured: Measured, what: str) -> list[FactPlace] | Missing:
+    """None where nothing is trained: there a model's result that nobody reads, or that is always the same,
+    may be all that a benchmark is about.
     """
     told = _dataflow(measured)
-    if not isinstance(told, Missing) and "replaced" in told and not told["backward_ns"]:
+    if not isinstance(told, Missing) and what in told and not told["backward_ns"]:
         return []
-    return _parts_of_torch(measured, "replaced")
+    return _parts_of_torch(measured, what)
 
 
 @fact_selector("distribution_checks", "checking what torch.distributions is given")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from diagnose.measure.areas.dataflow import constant_calls
 from diagnose.measure.areas.operators import Shape, dispatched_work, input_shapes, shape_of
 from diagnose.measure.areas.user_code import PLACE, model_forwards, places_of
 from diagnose.measure.measured import (
@@ -61,10 +62,14 @@ def _second_forwards(measured: Measured) -> list[FactPlace] | Missing:
     return found
 
 
-@fact_selector(
-    "constant_work", "operators in the model's forward that get the same values in each step, and no gradient"
-)
+@fact_selector("constant_work", "what each step computes anew, though it is the same each time")
 def _constant_work(measured: Measured) -> list[FactPlace] | Missing:
+    """By what calls depend on, where that was looked at; else by the shapes of what the model is given."""
+    seen = constant_calls(measured)
+    return _constant_by_shapes(measured) if isinstance(seen, Missing) else seen
+
+
+def _constant_by_shapes(measured: Measured) -> list[FactPlace] | Missing:
     known, view = _same_inputs(measured), measured.timeline
     if isinstance(known, Missing) or view is None:
         return known if isinstance(known, Missing) else NO_STEPS

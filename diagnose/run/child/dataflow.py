@@ -4,11 +4,11 @@ the one before has ended with.
 
 A mode of torch's sees each call with the tensors that it is given and gives. From that is told: calls that
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
-earlier one has computed (`again`), calls of whose result little is read (`unread`), or that is kept and
-replaced by another before it is read (`replaced`), products of nearly empty matrices (`sparse`) and of rows
-that are there many times (`repeated`), dense convolutions of channels by themselves (`depthwise`), calls by
-which `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
-covariances are 0 (`diagonal`).
+earlier one has computed (`again`), or for what is the same in each step (`constant`), calls of whose result
+little is read (`unread`), or that is kept and replaced by another before it is read (`replaced`), products of
+nearly empty matrices (`sparse`) and of rows that are there many times (`repeated`), dense convolutions of
+channels by themselves (`depthwise`), calls by which `torch.distributions` checks what it is given (`checks`),
+and those of normal distributions all of whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import Any
 
@@ -27,6 +27,7 @@ from .accelerator import is_capturing
 from .call_places import Site, apart, site_of_call
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
+from .line_sums import LINES_AT_MOST, Sum, costliest, listed
 from .places import Place, Places
 from .repeats import RepeatedRows
 from .tensors import tensors_in
@@ -37,7 +38,6 @@ from .zeros import is_depthwise, is_root_of_diagonal, left_if_sparse
 _ROUNDS_AT_LEAST = 8
 _CALLS_AT_MOST = 50_000
 _GROUPS_AT_MOST = 4_000
-_LINES_AT_MOST = 50
 _STEPS, _EARLY = 6, 2  # in early ones values may be met that were made before
 _LONG_NS = 2_000_000_000  # after which two steps are enough: somebody waits
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
@@ -67,42 +67,32 @@ class _Group:
 
 
 @dataclass
-class _Sum:
-    call_count: int = 0
-    ns: int = 0
-    trained_ns: int = 0  # of those whose result needs gradients
-
-    def add(self, ns: int, trained_ns: int, count: int = 1) -> None:
-        self.call_count += count
-        self.ns += ns
-        self.trained_ns += trained_ns
-
-
-@dataclass
 class _Step:
     """What was seen in the step."""
 
     calls_ns: int = 0  # of all calls, the backward's too
     backward_ns: int = 0
-    counted: _Sum = field(default_factory=_Sum)  # on the user's lines
+    counted: Sum = field(default_factory=Sum)  # on the user's lines
     lines: Counter[Place] = field(default_factory=Counter)  # ns of the calls that a line makes itself
     trained: Counter[Place] = field(default_factory=Counter)  # ns of those whose result needs gradients
     around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
-    again: dict[Place, _Sum] = field(default_factory=dict)
-    computed_again: dict[Place, _Sum] = field(default_factory=dict)  # by the line that computes
+    again: dict[Place, Sum] = field(default_factory=dict)
+    computed_again: dict[Place, Sum] = field(default_factory=dict)  # by the line that computes
     # the same of values that an earlier step has, asked for at another line
-    again_later: dict[Place, _Sum] = field(default_factory=dict)
-    computed_later: dict[Place, _Sum] = field(default_factory=dict)
-    checks: dict[Place, _Sum] = field(default_factory=dict)
-    sparse: dict[Place, _Sum] = field(default_factory=dict)  # products of nearly empty matrices
+    again_later: dict[Place, Sum] = field(default_factory=dict)
+    computed_later: dict[Place, Sum] = field(default_factory=dict)
+    # by line and number of the value, what two steps before and earlier was asked for too
+    constant: dict[tuple[Place, int], Sum] = field(default_factory=dict)
+    checks: dict[Place, Sum] = field(default_factory=dict)
+    sparse: dict[Place, Sum] = field(default_factory=dict)  # products of nearly empty matrices
     sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
-    repeated: dict[Place, _Sum] = field(default_factory=dict)  # products of rows that are there many times
+    repeated: dict[Place, Sum] = field(default_factory=dict)  # products of rows that are there many times
     repeated_left: Counter[Place] = field(default_factory=Counter)  # ns, if each is multiplied once
     rows: RepeatedRows = field(default_factory=RepeatedRows)
     # by the number of a value the call that made it: line, ns, and ns if it is trained
     copies: dict[int, tuple[Place, int, int]] = field(default_factory=dict)
-    depthwise: dict[Place, _Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
-    of_covariance: dict[Place, _Sum] = field(default_factory=dict)  # normal distributions with a matrix
+    depthwise: dict[Place, Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
+    of_covariance: dict[Place, Sum] = field(default_factory=dict)  # normal distributions with a matrix
     diagonal: set[bool] = field(default_factory=set)  # whether the matrices are
     groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
 
@@ -175,6 +165,7 @@ class Dataflow(TorchFunctionMode):
         self._calls = self._group_count = self._segment = self._steps = 0
         self._step = self._first = _Step()
         self._later = []
+        self._written: set[int] = set()  # values (by number) that were written to
         self._first_calls = None
         self._reads, self._made = Reads(), []
 
@@ -215,6 +206,7 @@ class Dataflow(TorchFunctionMode):
             self._add_product(call, site.place, results[0], ns)
             bits |= self._bit(call, site, results[0], ns)
             self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
+        self._written |= call.written
         self._values.given_back(call, results, bits)
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
         if self._first_calls is None and numbered:
@@ -233,26 +225,29 @@ class Dataflow(TorchFunctionMode):
         for place in site.around:
             self._step.around[place] += ns
         if site.checks:
-            self._step.checks.setdefault(site.place, _Sum()).add(ns, trained_ns)
+            self._step.checks.setdefault(site.place, Sum()).add(ns, trained_ns)
         elif site.of_covariance:
-            self._step.of_covariance.setdefault(site.place, _Sum()).add(ns, trained_ns)
+            self._step.of_covariance.setdefault(site.place, Sum()).add(ns, trained_ns)
             is_diagonal = is_root_of_diagonal(call.name, call.given)
             if is_diagonal is not None:
                 self._step.diagonal.add(is_diagonal)
         is_view = result._base is not None and call.asked == call.number
         first, step = self._sites.setdefault(call.asked, (site, self._steps))
+        if step < self._steps - 1 and not is_view and call.name != "__get__":
+            self._step.constant.setdefault((site.place, call.number), Sum()).add(ns, trained_ns)
+            return
         is_again = first is not site and call.computes and not is_view
         if is_again and step == self._steps:
-            self._step.again.setdefault(apart(site, first), _Sum()).add(ns, trained_ns)
-            self._step.computed_again.setdefault(site.place, _Sum()).add(ns, trained_ns)
-        elif is_again and site.way != first.way:  # the same at the same line is a constant
-            self._step.again_later.setdefault(apart(site, first), _Sum()).add(ns, trained_ns)
-            self._step.computed_later.setdefault(site.place, _Sum()).add(ns, trained_ns)
+            self._step.again.setdefault(apart(site, first), Sum()).add(ns, trained_ns)
+            self._step.computed_again.setdefault(site.place, Sum()).add(ns, trained_ns)
+        elif is_again and site.way != first.way:
+            self._step.again_later.setdefault(apart(site, first), Sum()).add(ns, trained_ns)
+            self._step.computed_later.setdefault(site.place, Sum()).add(ns, trained_ns)
 
     def _add_product(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         left = left_if_sparse(call.name, call.given)
         if left is not None:
-            self._step.sparse.setdefault(place, _Sum()).add(ns, ns if result.requires_grad else 0)
+            self._step.sparse.setdefault(place, Sum()).add(ns, ns if result.requires_grad else 0)
             self._step.sparse_left[place] += round(left * ns)
         product = self._step.rows.product(call.name, call.given, call.numbers)
         if product is not None:
@@ -261,10 +256,10 @@ class Dataflow(TorchFunctionMode):
                 if copy in self._step.copies:
                     self._add_repeated(*self._step.copies.pop(copy), product.copies_left)
         if is_depthwise(call.name, call.given):
-            self._step.depthwise.setdefault(place, _Sum()).add(ns, ns if result.requires_grad else 0)
+            self._step.depthwise.setdefault(place, Sum()).add(ns, ns if result.requires_grad else 0)
 
     def _add_repeated(self, place: Place, ns: int, trained_ns: int, left: float) -> None:
-        self._step.repeated.setdefault(place, _Sum()).add(ns, trained_ns)
+        self._step.repeated.setdefault(place, Sum()).add(ns, trained_ns)
         self._step.repeated_left[place] += round(left * ns)
 
     def _bit(self, call: Call, site: Site, result: Tensor, ns: int) -> int:
@@ -294,23 +289,23 @@ class Dataflow(TorchFunctionMode):
 
     def _unread(self) -> dict[str, list[dict[str, Any]]]:
         """Of calls of the first step: as much of a call's time as of its result is not read."""
-        found: dict[str, dict[Place, _Sum]] = {"unread": {}, "replaced": {}}
+        found: dict[str, dict[Place, Sum]] = {"unread": {}, "replaced": {}}
         for index, share, is_replaced in self._reads.unread():
             place, ns, trained_ns = self._made[index]
             if index < (self._first_calls or 0):
-                calls = found["replaced" if is_replaced else "unread"].setdefault(place, _Sum())
+                calls = found["replaced" if is_replaced else "unread"].setdefault(place, Sum())
                 calls.add(round(ns * share), round(trained_ns * share))
         return {name: self._of_lines(calls) for name, calls in found.items()}
 
-    def _of_lines(self, sums: dict[Place, _Sum]) -> list[dict[str, Any]]:
+    def _of_lines(self, sums: dict[Place, Sum]) -> list[dict[str, Any]]:
         """With what all calls of the line take whose result needs gradients."""
         trained = self._first.trained
         return [
             {**line, "line_trained_ns": trained[Place(line["file"], line["line"], line["function"])]}
-            for line in _listed(sums)
+            for line in listed(sums)
         ]
 
-    def _with_left(self, sums: dict[Place, _Sum], left_ns: Counter[Place]) -> list[dict[str, Any]]:
+    def _with_left(self, sums: dict[Place, Sum], left_ns: Counter[Place]) -> list[dict[str, Any]]:
         return [
             {**line, "left_ns": left_ns[Place(line["file"], line["line"], line["function"])]}
             for line in self._of_lines(sums)
@@ -323,12 +318,12 @@ class Dataflow(TorchFunctionMode):
         """
         step = self._first
         again, computed_again = self._again()
-        at_once: dict[Place, _Sum] = {}
+        at_once: dict[Place, Sum] = {}
         rounds, independent = Counter[Place](), Counter[Place]()
         for group in (group for group in step.groups.values() if group.is_loop):
             place = group.site.place
             if group.same_shape:
-                at_once.setdefault(place, _Sum()).add(group.ns, 0, group.count)
+                at_once.setdefault(place, Sum()).add(group.ns, 0, group.count)
                 rounds[place] = max(rounds[place], group.count)
             for around in group.site.around:
                 independent[around] += group.ns
@@ -344,45 +339,46 @@ class Dataflow(TorchFunctionMode):
                     "ns": calls.ns,
                     "line_ns": step.lines[place],
                 }
-                for place, calls in _costliest(at_once)
+                for place, calls in costliest(at_once)
             ],
             "around": [
                 {**place._asdict(), "ns": ns, "independent_ns": independent[place]}
-                for place, ns in step.around.most_common(_LINES_AT_MOST)
+                for place, ns in step.around.most_common(LINES_AT_MOST)
             ],
-            "again": _listed(again),
+            "again": listed(again),
             "computed_again": self._of_lines(computed_again),
+            **({"constant": self._of_lines(self._constant())} if self._later else {}),
             **(self._unread() if self._steps and self._looks else {}),
-            "checks": _listed(step.checks),
+            "checks": listed(step.checks),
             "depthwise": self._of_lines(step.depthwise),
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
             "sparse": self._with_left(step.sparse, step.sparse_left),
             "repeated": self._with_left(step.repeated, step.repeated_left),
         }
 
-    def _again(self) -> tuple[dict[Place, _Sum], dict[Place, _Sum]]:
+    def _again(self) -> tuple[dict[Place, Sum], dict[Place, Sum]]:
         """What was computed again, by the line that asks and by the one that computes: in the first step, and
         on average in the later ones, each as if all its calls had taken as long as the first one's.
         """
         again, computed = (
-            {place: _Sum(told.call_count, told.ns, told.trained_ns) for place, told in sums.items()}
+            {place: replace(told) for place, told in sums.items()}
             for sums in (self._first.again, self._first.computed_again)
         )
         for step in self._later:
-            part = self._first.calls_ns / max(step.calls_ns, 1) / len(self._later)
             for sums, later in ((again, step.again_later), (computed, step.computed_later)):
                 for place, told in later.items():
-                    calls = sums.setdefault(place, _Sum())
-                    calls.add(round(told.ns * part), round(told.trained_ns * part), told.call_count)
+                    sums.setdefault(place, Sum()).add_part(told, self._part(step), 1 / len(self._later))
         return again, computed
 
+    def _constant(self) -> dict[Place, Sum]:
+        """What later steps computed on average though it never changes, and that nothing writes to after."""
+        constant: dict[Place, Sum] = {}
+        for step in self._later:
+            for (place, number), told in step.constant.items():
+                if number not in self._written:
+                    constant.setdefault(place, Sum()).add_part(told, self._part(step), 1 / len(self._later))
+        return constant
 
-def _listed(sums: dict[Place, _Sum]) -> list[dict[str, Any]]:
-    return [
-        {**place._asdict(), "call_count": calls.call_count, "ns": calls.ns, "trained_ns": calls.trained_ns}
-        for place, calls in _costliest(sums)
-    ]
-
-
-def _costliest(sums: dict[Place, _Sum]) -> list[tuple[Place, _Sum]]:
-    return sorted(sums.items(), key=lambda item: -item[1].ns)[:_LINES_AT_MOST]
+    def _part(self, step: _Step) -> float:
+        """Of a later step's time in the average, as if all its calls had taken as long as the first one's."""
+        return self._first.calls_ns / max(step.calls_ns, 1) / len(self._later)

@@ -104,8 +104,9 @@ class Call:
     """A call before it is made, for what it is given may be written to.
 
     ``given``: its tensors; ``numbers``: of their values; ``bits``: what they depend on; ``fixed``: the
-    numbers of those that were not made by a call seen. ``number``: of its value; ``asked``: of what it asks
-    for, the same for all gradients that one pass through a graph gives.
+    numbers of those that were not made by a call seen; ``written``: of those that it writes to. ``number``:
+    of its value; ``asked``: of what it asks for, the same for all gradients that one pass through a graph
+    gives.
     """
 
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -121,6 +122,7 @@ class Call:
             self.bits |= value.bits
         self.numbers = [value.number for value in of_given]
         self.fixed = tuple(value.number for value in of_given if not value.made)
+        self.written = {values.of(tensor).number for tensor in self._written_to()} if self.in_place else set()
         self.is_of_this_step = not of_given or of_given[0].made
         self.computes = bool(of_given) and self.name != "__get__"
         random = _RANDOM.search(self.name) or kwargs.get("dropout_p")
@@ -131,6 +133,11 @@ class Call:
         self.asked = self.number
         if func is torch.autograd.grad:
             self.asked = _number(values, "gradients", args[:1], kwargs.get("grad_outputs"))
+
+    def _written_to(self) -> list[torch.Tensor]:
+        """With what they are views of."""
+        tensors = list(tensors_in(self.options["out"])) if "out" in self.options else self.given[:1]
+        return tensors + [tensor._base for tensor in tensors if tensor._base is not None]
 
     @property
     def dimension(self) -> Any:
