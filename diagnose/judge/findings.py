@@ -63,7 +63,18 @@ def judge(rules: Mapping[str, Rule], measured: Measured) -> list[Finding]:
         for rule in rules.values()
         if rule.status != "deprecated" and measured.framework in rule.frameworks
     ]
-    return [without_explained(one, found) if one.rule.rest and one.state == "fires" else one for one in found]
+    return each_line_once(found)
+
+
+def each_line_once(found: Sequence[Finding]) -> list[Finding]:
+    """The findings, in their order. Those of rules for the rest give way one after the other, so that of two
+    that blame a line one keeps it: the one that takes more time.
+    """
+    left = list(found)
+    giving_way = [at for at, one in enumerate(left) if one.rule.rest and one.state == "fires"]
+    for at in sorted(giving_way, key=lambda at: (not left[at].rule.last, left[at].ms_per_step or 0.0)):
+        left[at] = without_explained(left[at], left)
+    return left
 
 
 def without_explained(finding: Finding, others: Sequence[Finding]) -> Finding:

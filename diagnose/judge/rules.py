@@ -48,6 +48,7 @@ BECAUSE = {
 FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16")
 # What a `because` may name instead of saying it again.
 REASONS = {"noise": "below 5 % of the step the gain is lost in run-to-run noise"}
+LAST = "last"  # of `rest`
 WHOLE_STEP = "step"  # what a rule refines that cuts across the ledger's rows
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 IN_MS = ("step", "average")  # those whose saving is ms per step
@@ -130,7 +131,8 @@ class Saving:
 
 @dataclass(frozen=True)
 class Rule:
-    """``rest``: of its lines only those count that no other rule that fires blames most.
+    """``rest``: of its lines only those count that no other rule that fires blames most; ``last``: it gives
+    way to others with ``rest`` too.
 
     ``severity``: at least, whatever a run measures; such a finding is planned also below the noise. For
     what is never right in a loop that trains.
@@ -152,6 +154,7 @@ class Rule:
     saving: Saving
     instead: tuple[Instead, ...] = ()
     rest: bool = False
+    last: bool = False
     severity: Severity | None = None
     frameworks: tuple[Framework, ...] = ("torch",)
 
@@ -254,7 +257,8 @@ def parse_rule(data: Mapping[str, Any], expected_id: str) -> Rule:
         fix=_fix(fix, where),
         saving=_saving(data["saving"], where),
         instead=tuple(_instead(one, where) for one in data["fix"].get("instead", ())),
-        rest=data["culprits"].get("rest", False) is True,
+        rest=data["culprits"].get("rest", False) in (True, LAST),
+        last=data["culprits"].get("rest") == LAST,
         severity=known_name(data["severity"], SEVERITIES, f"{where}: severity")
         if "severity" in data
         else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from diagnose.judge.culprits import Culprit
-from diagnose.judge.findings import Finding, without_explained
+from diagnose.judge.findings import Finding, each_line_once, without_explained
 from diagnose.judge.rules import load_rules
 
 RULES = load_rules()
@@ -37,3 +37,27 @@ def test_where_every_line_is_explained_nothing_is_left_to_say() -> None:
 
 def test_a_rule_that_does_not_fire_explains_nothing() -> None:
     assert without_explained(OWN, [OWN, replace(other(7, 3.0), state="quiet")]) is OWN
+
+
+def blaming(rule: str, *lines: tuple[int, float]) -> Finding:
+    blamed = tuple(Culprit("a.py", line, "f", 1.0, ms) for line, ms in lines)
+    return Finding(RULES[rule], "fires", (), sum(ms for _, ms in lines), blamed)
+
+
+def lines_of(findings: list[Finding]) -> dict[str, list[int]]:
+    return {
+        one.rule.id: [culprit.line for culprit in one.culprits] for one in findings if one.state == "fires"
+    }
+
+
+def test_of_two_for_the_rest_that_blame_a_line_the_larger_one_keeps_it() -> None:
+    """Each would give way to the other, and nobody would name the line."""
+    again, loop = (blaming("values-computed-again", (7, 2.0)), blaming("loop-to-batch", (7, 2.6), (9, 1.1)))
+    for found in ([again, loop], [loop, again]):
+        assert lines_of(each_line_once(found)) == {"loop-to-batch": [7, 9]}
+
+
+def test_what_says_no_more_than_that_a_line_is_costly_gives_way_first() -> None:
+    own, loop = blaming("own-line-dominates", (7, 3.0), (8, 1.0)), blaming("loop-to-batch", (7, 1.6))
+    for found in ([own, loop], [loop, own]):
+        assert lines_of(each_line_once(found)) == {"own-line-dominates": [8], "loop-to-batch": [7]}

@@ -197,6 +197,28 @@ def test_before_the_third_step_nothing_is_known_to_be_constant() -> None:
 # ---- calls that could be one
 
 
+def test_rows_written_one_by_one_need_nothing_of_those_before() -> None:
+    source = torch.rand(ROUNDS, 4)
+
+    def step() -> None:
+        scores = torch.zeros(ROUNDS)
+        for k in range(ROUNDS):
+            scores[k] = source[k].sum()  # a row taken, its sum, the write
+
+    assert at_once(step) == {
+        "scores[k] = source[k].sum()  # a row taken, its sum, the write": (ROUNDS, 3 * ROUNDS)
+    }
+
+
+def test_rows_written_of_rows_written_before_are_a_recurrence() -> None:
+    def step() -> None:
+        state = torch.rand(ROUNDS + 1)
+        for k in range(ROUNDS):
+            state[k + 1] = state[k] * 0.5
+
+    assert at_once(step) == {}
+
+
 def test_a_loss_summed_over_time_depends_on_nothing_but_the_sum() -> None:
     target = torch.rand(4, ROUNDS)
 

@@ -204,8 +204,10 @@ class Dataflow(TorchFunctionMode):
         if site is not None:
             self._add(call, site, results[0], ns)
             self._add_product(call, site.place, results[0], ns)
-            bits |= self._bit(call, site, results[0], ns)
+            bits |= self._bit(call, call.bits, site, tuple(results[0].shape), ns)
             self._made.append((site.place, ns, ns if results[0].requires_grad else 0))
+        elif call.name == "__setitem__" and call.given:
+            bits |= self._add_write(call, ns)
         self._written |= call.written
         self._values.given_back(call, results, bits)
         numbered = [(self._values.of(tensor).number, tensor) for tensor in results]
@@ -219,11 +221,7 @@ class Dataflow(TorchFunctionMode):
 
     def _add(self, call: Call, site: Site, result: Tensor, ns: int) -> None:
         trained_ns = ns if result.requires_grad else 0
-        self._step.counted.add(ns, trained_ns)
-        self._step.lines[site.place] += ns
-        self._step.trained[site.place] += trained_ns
-        for place in site.around:
-            self._step.around[place] += ns
+        self._add_to_line(site, ns, trained_ns)
         if site.checks:
             self._step.checks.setdefault(site.place, Sum()).add(ns, trained_ns)
         elif site.of_covariance:
@@ -244,6 +242,24 @@ class Dataflow(TorchFunctionMode):
             self._step.again_later.setdefault(apart(site, first), Sum()).add(ns, trained_ns)
             self._step.computed_later.setdefault(site.place, Sum()).add(ns, trained_ns)
 
+    def _add_to_line(self, site: Site, ns: int, trained_ns: int) -> None:
+        self._step.counted.add(ns, trained_ns)
+        self._step.lines[site.place] += ns
+        self._step.trained[site.place] += trained_ns
+        for place in site.around:
+            self._step.around[place] += ns
+
+    def _add_write(self, call: Call, ns: int) -> int:
+        """A part of a tensor is written, as a loop does row by row. It needs what it writes, and nothing of
+        what was written before: all could be put together at once. Its bit.
+        """
+        site = site_of_call(self._places, __file__)
+        if site is None:
+            return 0
+        self._add_to_line(site, ns, ns if call.given[0].requires_grad else 0)
+        shape = tuple(call.given[1].shape) if len(call.given) > 1 else ()
+        return self._bit(call, call.other_bits, site, shape, ns)
+
     def _add_product(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
         left = left_if_sparse(call.name, call.given)
         if left is not None:
@@ -262,20 +278,20 @@ class Dataflow(TorchFunctionMode):
         self._step.repeated.setdefault(place, Sum()).add(ns, trained_ns)
         self._step.repeated_left[place] += round(left * ns)
 
-    def _bit(self, call: Call, site: Site, result: Tensor, ns: int) -> int:
+    def _bit(self, call: Call, needs: int, site: Site, shape: tuple[int, ...], ns: int) -> int:
         """The bit of the group that the call belongs to: of those at the same instructions that depend on as
-        many others of them, one after the other.
+        many others of them, one after the other. ``needs``: the bits of what it depends on.
         """
-        if call.bits == _UNTOLD:
+        if needs == _UNTOLD:
             return 0
         bits = self._bits.setdefault((site.path, self._segment), [])
-        depth = next((at + 1 for at in reversed(range(len(bits))) if call.bits >> bits[at] & 1), 0)
+        depth = next((at + 1 for at in reversed(range(len(bits))) if needs >> bits[at] & 1), 0)
         if depth == len(bits):
             if self._group_count >= _GROUPS_AT_MOST:
                 return _UNTOLD
             bits.append(self._group_count)
             self._group_count += 1
-        key, shape = (site.path, self._segment, depth), tuple(result.shape)
+        key = (site.path, self._segment, depth)
         group = self._step.groups.setdefault(key, _Group(bits[depth], site, call.number, call.fixed, shape))
         group.count += 1
         group.ns += ns

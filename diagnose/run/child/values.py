@@ -103,10 +103,10 @@ class Values:
 class Call:
     """A call before it is made, for what it is given may be written to.
 
-    ``given``: its tensors; ``numbers``: of their values; ``bits``: what they depend on; ``fixed``: the
-    numbers of those that were not made by a call seen; ``written``: of those that it writes to. ``number``:
-    of its value; ``asked``: of what it asks for, the same for all gradients that one pass through a graph
-    gives.
+    ``given``: its tensors; ``numbers``: of their values; ``bits``: what they depend on; ``other_bits``: what
+    all but the first do; ``fixed``: the numbers of those that were not made by a call seen; ``written``: of
+    those that it writes to. ``number``: of its value; ``asked``: of what it asks for, the same for all
+    gradients that one pass through a graph gives.
     """
 
     def __init__(self, values: Values, func: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -118,8 +118,10 @@ class Call:
         self.given = list(tensors_in((args, kwargs)))
         of_given = [values.of(tensor) for tensor in self.given]
         self.bits = values.host_bits if self.name in _FROM_HOST else 0
-        for value in of_given:
-            self.bits |= value.bits
+        self.other_bits = 0
+        for value in of_given[1:]:
+            self.other_bits |= value.bits
+        self.bits |= self.other_bits | (of_given[0].bits if of_given else 0)
         self.numbers = [value.number for value in of_given]
         self.fixed = tuple(value.number for value in of_given if not value.made)
         self.written = {values.of(tensor).number for tensor in self._written_to()} if self.in_place else set()
