@@ -27,6 +27,7 @@ BENCHMARKS = {
     "gpu-queue": "what is said of steps of a simulated GPU with a launch queue",
     "verdicts": "how often the verdicts of `verify` are wrong, by simulation",
     "diagonal-covariance": "what a diagonal matrix of covariances takes, beside independent normals",
+    "call-costs": "what a call on a small tensor takes whatever its size",
     "row-indexing": "what picking rows takes by `x[index]` and by `index_select`",
     "duels": "how often `ab` is wrong between real commits",
     "watching": "whether slow-downs of watched runs are found, and what watching costs",

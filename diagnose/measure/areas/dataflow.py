@@ -29,9 +29,10 @@ from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.view import NO_ROWS, Rows
 
-# ms that a call on a small tensor takes whatever its size, forward and backward with Python between them:
-# 0.012 to 0.025 on two cores of an EPYC (subtract, abs, mean, mm of 4 to 500 numbers)
-FIXED_MS = 0.015
+# What a call on a small tensor takes whatever its size, forward and backward with Python between them: in
+# additions of four numbers, as the run measured one (`python -m benchmarks call-costs`: 4 to 10, a layer
+# 25); in ms where it measured none (0.012 to 0.025 on two cores of an EPYC)
+FIXED_ADDITIONS, FIXED_MS = 10, 0.015
 # they take a row; their backward fills a tensor as large as the whole with zeros
 ROW_BACKWARD = r"\b(Select|Slice|Index|Narrow|Unbind)Backward\d"
 
@@ -86,9 +87,16 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
     if whole_ms <= 0:
         return None
     call_ms = (other_ms + forward_ms) / line["call_count"]
-    left_ms = (other_ms + forward_ms) * max(1 / line["rounds"], 1 - FIXED_MS / call_ms if call_ms else 0.0)
+    left_ms = (other_ms + forward_ms) * max(
+        1 / line["rounds"], 1 - _fixed_ms(measured) / call_ms if call_ms else 0.0
+    )
     place = FactPlace(line["file"], line["line"], line["function"], float(line["rounds"]), whole_ms)
     return _Loop(place, left_ms / whole_ms)
+
+
+def _fixed_ms(measured: Measured) -> float:
+    call_ns = (measured.recording.facts.get("profiler_costs") or {}).get("call_ns")
+    return FIXED_ADDITIONS * call_ns / 1e6 if call_ns else FIXED_MS
 
 
 @fact_selector("calls_at_once", "calls in a Python loop that do not need each other's results")
