@@ -6,7 +6,16 @@ At most `MOST_WORDS` words: of several ways to say it, the first that fits.
 from __future__ import annotations
 
 from diagnose.document.doubt import OUT_OF_MEMORY
-from diagnose.document.leads import HEALTHY, MODEL_ROWS, Lead, is_healthy, is_spare, leading, line_of_model
+from diagnose.document.leads import (
+    HEALTHY,
+    LINE_LEADS,
+    MODEL_ROWS,
+    Lead,
+    is_healthy,
+    is_spare,
+    leading,
+    line_of_model,
+)
 from diagnose.document.model import (
     CUT_RECORDING,
     DAMAGED_RECORDING,
@@ -21,6 +30,7 @@ from diagnose.document.queries import (
     each_step,
     in_group,
     is_complete,
+    ledger_ms,
     metric,
     of_recorded,
     planned,
@@ -213,17 +223,26 @@ def _nothing_planned(document: Document) -> str:
         spare = max(rows, key=lambda row: row.share)
         why = f"; {lacking}" if lacking else ", in many small parts"
         return f"{share(spare.share)} of {each_step(document)} is {_title(spare)}{why}"
+    own = [line for line in document.lines if not line.is_part and line.self_ms > 0]
+    costliest = max(own, key=lambda line: line.self_ms + line.backward_ms, default=None)
+    whole_ms = ledger_ms(document) or 0.0
+    part_of_it = (costliest.self_ms + costliest.backward_ms) / whole_ms if costliest and whole_ms else 0.0
+    leads = part_of_it >= LINE_LEADS or line_of_model(document) is not None
     nothing = lacking or (
         "no fix beats the noise"
         if document.badge == NOISY_RUN or in_group(document, "minor")
-        else "nothing worth fixing"
-        if line_of_model(document) is None
         else "no rule knows a fix"
+        if leads
+        else "nothing worth fixing"
     )
-    own = [line for line in document.lines if not line.is_part and line.self_ms > 0]
-    costliest = max(own, key=lambda line: line.self_ms + line.backward_ms, default=None)
-    line = f", costliest line {_word(f'{costliest.file}:{costliest.line}')}" if costliest else ""
-    return _first_that_fits(f"{part}{line or most}; {nothing}", f"{part}; {nothing}")
+    name = _word(f"{costliest.file}:{costliest.line}") if costliest else ""
+    line = f", costliest line {name}" if costliest else ""
+    takes = f"{name} takes {share(part_of_it)} of {each_step(document)}"
+    return _first_that_fits(
+        *([f"{takes}; {nothing}"] if part_of_it >= LINE_LEADS else []),
+        f"{part}{line or most}; {nothing}",
+        f"{part}; {nothing}",
+    )
 
 
 def _largest_part(document: Document) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from diagnose.document.headline import headline_of
 from diagnose.document.leads import is_healthy, leading, leads
-from diagnose.document.model import Document, RowAccount, Spender
+from diagnose.document.model import Document, Line, RowAccount, Spender
 from diagnose.document.text import short_name
 from diagnose.report import sentences
 from diagnose.report.account import looks, names_in
@@ -79,6 +79,30 @@ def test_what_a_step_is_for_is_no_lead() -> None:
     document.account = [RowAccount(row="compute", spenders=[spender("mm", 90, 100, 90)])]
     assert leads(document) == [] and is_healthy(document)
     assert headline_of(document) == "97 % of each step is compute, most in mm; nothing worth fixing"
+
+
+def test_a_line_that_takes_much_of_the_models_own_work_is_said_first() -> None:
+    """19 ms of its own and 14 in the backward, of 100; the call of the backward is no line of the model."""
+    document = unplanned(backward=52, forward=45, python=3)
+    document.lines = [line("train.py", 103, 24.0, is_part=True), line("model.py", 42, 19.0, backward_ms=14.0)]
+    assert headline_of(document) == "model.py:42 takes 33 % of each step; no rule knows a fix"
+    document.lines[1].backward_ms = 5.0
+    assert headline_of(document).startswith("52 % of each step is backward, costliest line model.py:42; ")
+
+
+def line(file: str, number: int, self_ms: float, *, backward_ms: float = 0.0, is_part: bool = False) -> Line:
+    return Line(
+        file=file,
+        line=number,
+        function="f",
+        source="",
+        self_ms=self_ms,
+        total_ms=self_ms,
+        backward_ms=backward_ms,
+        share=self_ms / 100,
+        calls_per_step=1.0,
+        is_part=is_part,
+    )
 
 
 def test_small_parts_are_told_as_such() -> None:

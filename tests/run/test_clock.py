@@ -21,9 +21,11 @@ class Listener:
     def __init__(self) -> None:
         self.ticks = self.others = 0
         self.kinds: list[str] = []
+        self.sources: list[object] = []
 
     def tick(self, source: object) -> None:
         self.ticks += 1
+        self.sources.append(source)
 
     def clock_upgraded(self, kind: str) -> None:
         self.ticks = 0
@@ -217,3 +219,12 @@ def test_what_happens_while_a_graph_is_captured_is_no_step(
     optimizer_step()
     nn.Linear(2, 2)(torch.ones(2, requires_grad=True)).sum().backward()
     assert (listener.kinds, listener.ticks) == ([], 0)
+
+
+def test_models_that_answer_in_turn_are_told_apart(listener: Listener) -> None:
+    """A service calls two of them for each request: a step is two ticks."""
+    encoder, judge = nn.Linear(4, 4), nn.Linear(4, 1)
+    with torch.no_grad():
+        for _ in range(3):
+            judge(encoder(torch.randn(2, 4)))
+    assert listener.sources == [encoder, judge] * 3

@@ -6,6 +6,7 @@ import pytest
 
 from diagnose.run.child import schedule
 from diagnose.run.child.schedule import SECOND, Budget, budgets, period, settled
+from diagnose.run.child.warm_up import WarmUp
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,45 @@ from diagnose.run.child.schedule import SECOND, Budget, budgets, period, settled
 )
 def test_the_period_of_several_optimizers(sources: str, expected: int) -> None:
     assert period(sources) == expected
+
+
+def warm_up_of(ticks: str) -> WarmUp:
+    """Told of ticks that come from as many objects as there are letters."""
+    warm_up = WarmUp()
+    for letter in ticks:
+        warm_up.add(SOURCES[letter])
+    return warm_up
+
+
+SOURCES = {letter: object() for letter in "abc"}
+
+
+@pytest.mark.parametrize(
+    ("ticks", "period_then", "may_end"),
+    [
+        ("aaaa", 1, True),
+        ("abab", 2, True),
+        ("a" * 300 + "b", 1, False),  # an index is filled by one model; then two answer in turn
+        ("a" * 300 + "bab", 2, False),  # a step ends with an even number of ticks
+        ("a" * 299 + "bab", 2, True),
+        ("aaaaab" * 2, 6, True),
+        ("a" * 5 + "b" + "a" * 59, 1, False),  # whether it comes again is not known
+        ("a" * 5 + "b" + "a" * 60, 1, True),
+    ],
+)
+def test_a_source_that_comes_late_begins_another_loop(ticks: str, period_then: int, may_end: bool) -> None:
+    warm_up = warm_up_of(ticks)
+    assert warm_up.period() == period_then
+    assert warm_up.may_end(len(ticks) - 1, warm_up.period()) is may_end
+
+
+def test_new_optimizers_all_the_time_are_not_waited_for() -> None:
+    warm_up, made = WarmUp(), [object() for _ in range(61)]
+    for source in made[:60]:
+        warm_up.add(source)
+    assert not warm_up.may_end(59, 1)
+    warm_up.add(made[60])
+    assert warm_up.may_end(60, 1)
 
 
 def test_warm_up_ends_when_steps_take_the_same_time() -> None:

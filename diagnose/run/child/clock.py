@@ -41,7 +41,7 @@ class Listener(Protocol):
     """What the clock calls."""
 
     def tick(self, source: object) -> None:
-        """A tick; `source` tells several optimizers apart. May raise, to stop the script."""
+        """A tick; `source` tells several optimizers, or models, apart. May raise, to stop the script."""
 
     def clock_upgraded(self, kind: StepClock) -> None:
         """Called before the first tick of a better clock."""
@@ -207,7 +207,7 @@ class Clock:
         def called(args: tuple[Any, ...]) -> None:
             counts = kind == StepClock.BACKWARD or _owns_parameters(args[0])
             if counts and not getattr(nesting, "backward", False) and self._may_tick(kind):
-                self._tick(kind, kind)
+                self._tick(kind, args[0] if kind == StepClock.FORWARD else kind)
 
         return call
 

@@ -13,6 +13,7 @@ _SETTLED_SPREAD = 1.5  # slowest of the last steps over the fastest
 WARMUP_STEPS = 30
 _SHORT_WARMUP_STEPS = 3
 _UNTIMED_WARMUP_STEPS = 10
+SOURCES_AT_MOST = 8  # of the ticks; with more a script makes new ones all the time
 WARMUP_TICKS = 2 * WARMUP_STEPS  # to find the period in the sequence of several optimizers
 _WARMUP_NS = 20 * SECOND
 _PHASE_NS = 10 * SECOND
@@ -204,14 +205,15 @@ def awaits_another(step_ns: Sequence[int]) -> bool:
     return occasions == 1 and extra_ns >= _WORTH * elapsed_ns and elapsed_ns < _PHASE_NS
 
 
-def period(sources: Sequence[object]) -> int:
-    """Ticks after which the sequence of ticking optimizers repeats; 1 if it does not.
+def period(sources: Sequence[object], newest_at: int = 0) -> int:
+    """Ticks after which the sequence of ticking optimizers or models repeats; 1 if it does not.
 
-    The first third may differ.
+    The first third may differ, and all before the last of them came for the first time (`newest_at`).
     """
     length = len(sources)
+    repeats = min(-(-2 * length // 3), length - newest_at)
     for candidate in range(1, min(_LONGEST_PERIOD, length // 2) + 1):
-        tail = sources[-max(2 * candidate, -(-2 * length // 3)) :]
+        tail = sources[-max(2 * candidate, repeats) :]
         if all(tail[i] == tail[i - candidate] for i in range(candidate, len(tail))):
             return candidate
     return 1

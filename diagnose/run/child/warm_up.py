@@ -14,28 +14,38 @@ class WarmUp:
     def __init__(self) -> None:
         self._sources: list[int] = []
         self._classes: list[type] = []
+        self._known: set[int] = set()
+        self._newest_at = 0  # where the last source came for the first time
         self._from_ns = 0  # earlier steps do not count
         self._least_ticks = 0
         self._is_over = False  # steps have taken the same time before
 
     def add(self, source: object) -> None:
-        """A tick, and what it came from: an optimizer, a graph, a word for the clock."""
+        """A tick, and what it came from: an optimizer, a model, a graph, a word for the clock."""
+        if id(source) not in self._known:
+            self._known.add(id(source))
+            self._newest_at = len(self._sources)
         self._sources.append(id(source))
         self._classes.append(type(source))
 
     @property
     def source_count(self) -> int:
-        return len(set(self._sources))
+        return len(self._known)
 
     def period(self) -> int:
-        """Ticks a step: by optimizer; by optimizer class for scripts that make new ones all the time."""
-        by_source = schedule.period(self._sources)
+        """Ticks a step: by optimizer or model; by its class for scripts that make new ones all the time."""
+        by_source = schedule.period(self._sources, self._newest_at)
         return by_source if by_source > 1 else schedule.period(self._classes)
 
     def may_end(self, number: int, period: int) -> bool:
-        """Whether a step ends with this tick, and every source has come twice (or long has passed)."""
-        seen_twice = len(self._sources) >= 2 * self.source_count or number >= schedule.WARMUP_TICKS
-        return (number + 1) % period == 0 and seen_twice
+        """Whether a step ends with this tick, and every source has come twice (or long has passed since the
+        last one came: what was before, as an index that a service fills, is another loop).
+        """
+        ticks, makes_new_ones = len(self._sources), self.source_count > schedule.SOURCES_AT_MOST
+        waited = ticks if makes_new_ones else ticks - self._newest_at
+        came_again = self._sources[self._newest_at] in self._sources[self._newest_at + 1 :]
+        seen_twice = came_again and ticks >= 2 * self.source_count
+        return (number + 1) % period == 0 and (seen_twice or waited > schedule.WARMUP_TICKS)
 
     def count_from(self, now_ns: int, least_ticks: int) -> None:
         """Steps count again from now on, when at least so many ticks have passed."""
