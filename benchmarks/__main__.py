@@ -28,6 +28,7 @@ BENCHMARKS = {
     "verdicts": "how often the verdicts of `verify` are wrong, by simulation",
     "diagonal-covariance": "what a diagonal matrix of covariances takes, beside independent normals",
     "call-costs": "what a call on a small tensor takes whatever its size",
+    "integer-products": "what products of integer matrices take, and what of floats",
     "row-indexing": "what picking rows takes by `x[index]` and by `index_select`",
     "duels": "how often `ab` is wrong between real commits",
     "watching": "whether slow-downs of watched runs are found, and what watching costs",

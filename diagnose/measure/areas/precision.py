@@ -25,6 +25,8 @@ FORWARD_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm)$"
 SINGLE, DOUBLE, SIXTEEN_BITS = (
     rf'^\[("GenericList", )?"{name}"' for name in ("float", "double", "c10::(Half|BFloat16)")
 )
+INTEGER_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm|mv|addmv|dot)$"
+LONG = r'^\["long int"'
 # 16-bit numbers in 16 bytes, what a tensor core's load takes at once (NVIDIA, Matrix Multiplication
 # Background)
 ALIGNMENT = 8
@@ -119,6 +121,15 @@ def _float64(view: Selection) -> Rows:
 def _float64_ops(view: Selection) -> Rows:
     rows = _float64(view)
     return rows[~view.host["backward"].to_numpy()[rows] & ~view.in_library_work[rows]]
+
+
+@selector(
+    "integer_products",
+    "products of matrices of 64-bit integers, which no library of kernels has",
+    needs="shapes",
+)
+def _integer_products(view: Selection) -> Rows:
+    return view.named(view.name_matches(INTEGER_MATMUL_OP) & _with_dtypes(view, LONG))
 
 
 @selector(
