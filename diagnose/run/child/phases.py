@@ -38,7 +38,8 @@ from .warm_up import WarmUp
 from .writing import STOPPED_BY_FULL_DISK, is_full
 
 _NEVER = 1 << 62
-# at least between two samples of plain steps: reading the kernel's files costs a step some 10 µs in its midst
+# at least from a sample of plain steps to the next, but for a tick that does more than to be written down:
+# reading the kernel's files costs a step some 10 µs in its midst
 _SAMPLED_NS = 1_000_000
 _PASSES_NS = 5_000_000  # how long the parent's wish to stop may go unnoticed
 _TEXTS = {
@@ -163,6 +164,7 @@ class Phases:
         if self._tick_devices is not None:
             self._tick_devices()
         self._log.add(now_ns)
+        self._samples_ns = now_ns + _SAMPLED_NS
         self._sample(TICK, now_ns)
         self._coordinator.count(len(self._tick_ns) - 1)
         if self._recording is not None:
