@@ -38,8 +38,7 @@ from .warm_up import WarmUp
 from .writing import STOPPED_BY_FULL_DISK, is_full
 
 _NEVER = 1 << 62
-# at least from a sample of plain steps to the next, but for a tick that does more than to be written down:
-# reading the kernel's files costs a step some 10 µs in its midst
+# at least between two samples of plain steps: reading the kernel's files costs a step some 10 µs in its midst
 _SAMPLED_NS = 1_000_000
 _PASSES_NS = 5_000_000  # how long the parent's wish to stop may go unnoticed
 _TEXTS = {
@@ -146,7 +145,7 @@ class Phases:
         if self._tick_devices is not None:
             self._tick_devices()
         self._log.add(now_ns)
-        if now_ns >= self._samples_ns:
+        if self._samples_ns <= now_ns <= self._wakes_ns - _SAMPLED_NS:  # the next that wakes us has one too
             self._samples_ns = now_ns + _SAMPLED_NS
             self._sample(TICK, now_ns)
         self._ticks_watched += 1
@@ -352,6 +351,9 @@ class Phases:
         self._tick_ns[0] = begin_ns = perf_counter_ns()
         self._log.begin(name, number, begin_ns)
         self._sample(TICK, begin_ns)
+        self._samples_ns = begin_ns + _SAMPLED_NS
+        if name == "plain" and self._coordinator.alone:
+            self._wakes_ns = begin_ns + _PASSES_NS
         self._next_tick = _NEVER if budget.least_ns else self._first_tick + budget.steps * self._period
         self._next_ns = begin_ns + min(
             budget.least_ns or budget.time_ns, budget.time_ns, budget.time_limit_ns
