@@ -9,13 +9,13 @@ multiple of what an addition of four numbers takes (a run measures that: `profil
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from benchmarks.options import parser
+from benchmarks.shortest import shortest_ms
 from benchmarks.tables import table
 
 ROWS, TIMINGS = 64, 40
@@ -23,12 +23,7 @@ SMALL = 20  # numbers of a row
 
 
 def shortest_us(call: Callable[[], object]) -> float:
-    took = []
-    for _ in range(TIMINGS):
-        began = time.perf_counter_ns()
-        call()
-        took.append(time.perf_counter_ns() - began)
-    return min(took[TIMINGS // 4 :]) / 1e3  # the first ones warm up
+    return shortest_ms(call, TIMINGS) * 1e3
 
 
 def of_a_row_us(operator: Callable[[Tensor], Tensor], width: int) -> float:

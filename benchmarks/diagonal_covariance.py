@@ -8,7 +8,6 @@ shortest of five timings each, on one thread; and the share that `Independent` t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -17,6 +16,7 @@ from torch import Tensor
 from torch.distributions import Distribution, Independent, MultivariateNormal, Normal
 
 from benchmarks.options import parser
+from benchmarks.shortest import shortest_ms
 from benchmarks.tables import table
 
 SIZES = [(1, 2), (64, 2), (64, 6), (256, 6), (1_024, 8)]  # rows, and numbers in each
@@ -43,16 +43,6 @@ def sampled(made: Made, mean: Tensor, log_std: Tensor) -> None:
         policy.log_prob(policy.sample())
 
 
-def shortest_us(work: Callable[[], None]) -> float:
-    took = []
-    for _ in range(TIMINGS + 1):
-        began = time.perf_counter()
-        for _ in range(ROUNDS):
-            work()
-        took.append(time.perf_counter() - began)
-    return min(took[1:]) / ROUNDS * 1e6  # the first warms up
-
-
 def main(arguments: Sequence[str]) -> int:
     parser("diagonal-covariance", __doc__).parse_args(arguments)
     torch.manual_seed(0)
@@ -63,7 +53,8 @@ def main(arguments: Sequence[str]) -> int:
         log_std = torch.zeros(width, requires_grad=True)
         for what in (trained, sampled):
             matrix_us, plain_us = (
-                shortest_us(partial(what, made, mean, log_std)) for made in (with_matrix, independent)
+                1e3 * shortest_ms(partial(what, made, mean, log_std), TIMINGS, ROUNDS)
+                for made in (with_matrix, independent)
             )
             share = f"{plain_us / matrix_us:.0%}"
             found.append((f"{rows:,}", width, what.__name__, f"{matrix_us:,.0f}", f"{plain_us:,.0f}", share))
