@@ -223,26 +223,32 @@ def _nothing_planned(document: Document) -> str:
         spare = max(rows, key=lambda row: row.share)
         why = f"; {lacking}" if lacking else ", in many small parts"
         return f"{share(spare.share)} of {each_step(document)} is {_title(spare)}{why}"
-    own = [line for line in document.lines if not line.is_part and line.self_ms > 0]
-    costliest = max(own, key=lambda line: line.self_ms + line.backward_ms, default=None)
-    whole_ms = ledger_ms(document) or 0.0
-    part_of_it = (costliest.self_ms + costliest.backward_ms) / whole_ms if costliest and whole_ms else 0.0
-    leads = part_of_it >= LINE_LEADS or line_of_model(document) is not None
+    name, of_it = _costliest_line(document)
     nothing = lacking or (
         "no fix beats the noise"
         if document.badge == NOISY_RUN or in_group(document, "minor")
         else "no rule knows a fix"
-        if leads
+        if of_it >= LINE_LEADS or line_of_model(document) is not None
         else "nothing worth fixing"
     )
-    name = _word(f"{costliest.file}:{costliest.line}") if costliest else ""
-    line = f", costliest line {name}" if costliest else ""
-    takes = f"{name} takes {share(part_of_it)} of {each_step(document)}"
+    line = f", costliest line {name}" if name else ""
+    takes = f"{name} takes {share(of_it)} of {each_step(document)}"
     return _first_that_fits(
-        *([f"{takes}; {nothing}"] if part_of_it >= LINE_LEADS else []),
+        *([f"{takes}; {nothing}"] if of_it >= LINE_LEADS else []),
         f"{part}{line or most}; {nothing}",
         f"{part}; {nothing}",
     )
+
+
+def _costliest_line(document: Document) -> tuple[str, float]:
+    """The line that takes most with its backward, and its share of the step; no name where none is known."""
+    own = [line for line in document.lines if not line.is_part and line.self_ms > 0]
+    if not own:
+        return "", 0.0
+    line = max(own, key=lambda line: line.self_ms + line.backward_ms)
+    whole_ms = ledger_ms(document) or 0.0
+    of_it = (line.self_ms + line.backward_ms) / whole_ms if whole_ms else 0.0
+    return _word(f"{line.file}:{line.line}"), of_it
 
 
 def _largest_part(document: Document) -> str:
