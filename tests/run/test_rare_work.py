@@ -211,6 +211,35 @@ def test_nothing_comes_after_each_epoch(tmp_path: Path, body: str) -> None:
     assert looked(tmp_path, "for epoch in range(epochs):", body, loop=EPOCHS) == [([], [])]
 
 
+@pytest.mark.parametrize("items", ["[object() for _ in range(50)]", "[[n] for n in range(50)]"])
+@pytest.mark.parametrize("over", ["items", "tqdm(items)"])
+def test_the_place_of_an_item_in_its_list(tmp_path: Path, items: str, over: str) -> None:
+    """Of fifty items, none of them twice: at tick 10, 39 steps are to come."""
+    loop = EPOCHS.replace("tuple(range(50))", items).replace("batches=", "items=")
+    loop = "tqdm = iter\n" + loop.replace("i, batch in enumerate(batches)", f"item in {over}")
+    looks = looked(tmp_path, "for epoch in range(epochs):", loop=loop, ends=(10, 57))
+    assert [to_come for _, to_come in looks] == [[40.0], []]
+    assert [facts[0]["every"] for facts, _ in looks] == [50, 50]
+
+
+def test_the_place_of_a_pair_in_its_list(tmp_path: Path) -> None:
+    """The numbers 0 to 4 come ten times each: the pair tells, whose text is made anew each time."""
+    pairs = "[(n % 5, str(n) * 2) for n in range(50)]"
+    loop = EPOCHS.replace("tuple(range(50))", pairs).replace(
+        "i, batch in enumerate(batches)", "n, text in batches"
+    )
+    ((_, to_come),) = looked(tmp_path, "for epoch in range(epochs):", loop=loop)
+    assert to_come == [40.0]
+
+
+def test_items_that_come_twice_tell_no_place(tmp_path: Path) -> None:
+    loop = EPOCHS.replace("tuple(range(50))", "[None] * 50").replace(
+        "i, batch in enumerate(batches)", "item in batches"
+    )
+    ((facts, to_come),) = looked(tmp_path, "for epoch in range(epochs):", loop=loop)
+    assert to_come == [] and facts[0]["every"] is None
+
+
 def test_a_loader_tells_how_many_steps_are_left(tmp_path: Path) -> None:
     """Where the loop does not: 20 were left at the begin and at tick 10, so another epoch had begun."""
     loop = EPOCHS.replace("enumerate(batches)", "zip(range(50), batches)")

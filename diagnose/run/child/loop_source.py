@@ -14,6 +14,7 @@ Loop = ast.For | ast.While | ast.AsyncFor
 # count, modulus, rest, and what has to be true besides
 Remainder = tuple[ast.expr, ast.expr, ast.expr, tuple[ast.expr, ...]]
 _LONGEST = 1 << 20  # characters of a file that is parsed
+_ITEMS_AT_MOST = 1_000_000  # of a list that is looked through: some 20 ms
 
 
 class LoopSource:
@@ -54,8 +55,8 @@ def _parsed(source: str) -> list[ast.stmt]:
 
 
 def round_of(loop: Loop, variables: dict[str, Any]) -> tuple[int, int]:
-    """The number of its round, from 0, and how many it has: of `in range(…)`, and `in enumerate(…)` of a
-    list. Raises Unknown for all else.
+    """The number of its round, from 0, and how many it has: of `in range(…)`, `in enumerate(…)` of a list,
+    and of a list each of whose items is another object. Raises Unknown for all else.
     """
     if isinstance(loop, ast.While):
         raise Unknown
@@ -72,11 +73,36 @@ def _round(loop: ast.For | ast.AsyncFor, variables: dict[str, Any]) -> tuple[int
     if _is_call(over, "enumerate") and isinstance(target, ast.Tuple):
         begin = whole_number(over.args[1], variables) if len(over.args) > 1 else 0
         return whole_number(target.elts[0], variables) - begin, len(_items(over.args[0], variables))
-    numbers = _items(over, variables)
+    items = _items(over, variables)
+    if not isinstance(items, range):
+        return _place_in(items, target, variables), len(items)
     now = whole_number(target, variables)
-    if not isinstance(numbers, range) or now not in numbers:
+    if now not in items:
         raise Unknown
-    return numbers.index(now), len(numbers)
+    return items.index(now), len(items)
+
+
+def _place_in(items: list[Any] | tuple[Any, ...], target: ast.expr, variables: dict[str, Any]) -> int:
+    """Of the item that the loop's variables hold. They are compared as objects: `==` may be the script's."""
+    if len(items) > _ITEMS_AT_MOST:
+        raise Unknown
+    if isinstance(target, ast.Tuple):
+        held = [read(name, variables) for name in target.elts]
+        places = [number for number, item in enumerate(items) if _is_made_of(item, held)]
+    else:
+        item_now = read(target, variables)
+        places = [number for number, item in enumerate(items) if item is item_now]
+    if len(places) != 1:
+        raise Unknown
+    return places[0]
+
+
+def _is_made_of(item: Any, held: list[Any]) -> bool:
+    return (
+        type(item) in (tuple, list)
+        and len(item) == len(held)
+        and all(part is value for part, value in zip(item, held, strict=True))
+    )
 
 
 def _items(over: ast.expr, variables: dict[str, Any]) -> range | list[Any] | tuple[Any, ...]:

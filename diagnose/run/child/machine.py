@@ -7,7 +7,6 @@ import math
 import os
 import platform
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ import torch
 
 from . import accelerator
 from .guard import attempt
+from .unwarned import unwarned
 
 _VARIABLE_PREFIXES = (
     *(
@@ -76,8 +76,7 @@ def _available_memory_bytes() -> int | None:
 
 def environment() -> dict[str, Any]:
     """Each fact by itself: one that cannot be read is None, and a note says so."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the script may have made errors of them
+    with unwarned():
         return {name: attempt(f"reading {name} of this machine", read, None) for name, read in _FACTS.items()}
 
 

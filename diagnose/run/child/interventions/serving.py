@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import torch
 from torch import nn
 
 from ..inspection import compiler_in_use
+from ..unwarned import unwarned
 from .base import Sites
 from .evaluation import EvaluationIntervention
 from .forwards import alike, tensors_in
@@ -55,8 +55,7 @@ class OtherForm(EvaluationIntervention):
         if form.calls <= _LEFT_ALONE:
             return run(*args, **kwargs)
         try:
-            with torch.no_grad(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with torch.no_grad(), unwarned():
                 return self._answer(form, module, run, args, kwargs)
         except Exception as error:  # of torch's converters, which raise what they like
             said = " ".join((str(error) or type(error).__name__).split())[:_LENGTH]

@@ -1,0 +1,22 @@
+"""Calls of ours that may warn, without a word to the script's user."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any, cast
+
+
+@contextlib.contextmanager
+def unwarned() -> Iterator[None]:
+    """No warning is given, and none becomes an error. `warnings.catch_warnings` would make Python forget
+    which it has shown: the script's own would come again.
+    """
+    filters = cast("list[Any]", warnings.filters)
+    of_the_script = filters[:]
+    filters[:] = [("ignore", None, Warning, None, 0)]
+    try:
+        yield
+    finally:
+        filters[:] = of_the_script

@@ -1,0 +1,29 @@
+"""What our own calls do with warnings."""
+
+from __future__ import annotations
+
+import warnings
+
+from diagnose.run.child.machine import environment
+from diagnose.run.child.unwarned import unwarned
+
+
+def test_a_warning_that_was_shown_does_not_come_again() -> None:
+    """Python shows one once a place, and forgets which after `warnings.catch_warnings`."""
+    environment()  # the first call asks another program for the platform
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            warnings.warn("from the script", stacklevel=1)
+            environment()
+    assert [str(warning.message) for warning in shown] == ["from the script"]
+
+
+def test_no_warning_of_ours_is_shown_or_raised() -> None:
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("error")
+        before = list(warnings.filters)
+        with unwarned():
+            warnings.warn("from our call", stacklevel=1)
+        assert list(warnings.filters) == before
+    assert shown == []
