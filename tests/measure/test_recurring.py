@@ -74,14 +74,25 @@ def test_most_of_a_work_may_be_a_line_far_inside() -> None:
     metric = [EVALUATE[0], ["train.py", 13, "evaluate", "metrics.py: distance"]]
     slow, quick = ["metrics.py", 15, "distance", "numpy: sort"], ["metrics.py", 16, "distance", "numpy: mean"]
     work = work_of((7, [*metric, slow]), (1, [*metric, quick]), (2, EVALUATE))
-    assert [(one.line, one.ms_per_step) for one in places_of_work(work, 0.1, 30.0)] == [
+    assert [(one.line, one.ms_per_step) for one in places_of_work(work, set(), 0.1, 30.0)] == [
         (30, pytest.approx(9.0)),
         (15, pytest.approx(21.0)),
     ]
     spread_out = work_of((4, [*metric, slow]), (3, [*metric, quick]), (3, EVALUATE))
-    assert [one.line for one in places_of_work(spread_out, 0.1, 30.0)] == [30, 13]
+    assert [one.line for one in places_of_work(spread_out, set(), 0.1, 30.0)] == [30, 13]
     of_the_model = work_of((9, EVALUATE), (1, [*metric, slow]))
-    assert [(one.line, one.ms_per_step) for one in places_of_work(of_the_model, 0.1, 30.0)] == [(30, 30.0)]
+    assert [(one.line, one.ms_per_step) for one in places_of_work(of_the_model, set(), 0.1, 30.0)] == [
+        (30, 30.0)
+    ]
+
+
+def test_what_training_runs_as_well_is_not_the_place_of_a_work() -> None:
+    """The evaluation's own line 12 comes to the line of the model that every step comes to as well."""
+    calls_model = ["train.py", 12, "evaluate", "model.py: __call__"]
+    of_the_model = ["model.py", 40, "__call__", "torch/nn/modules/module.py: _call_impl"]
+    work = work_of((9, [EVALUATE[0], calls_model, of_the_model]), (1, [EVALUATE[0]]))
+    usual = {("model.py", 40)}
+    assert [(one.line, one.ms_per_step) for one in places_of_work(work, usual, 0.1, 30.0)] == [(30, 30.0)]
 
 
 def test_an_evaluation_in_steps_that_are_long_by_something_else_as_well() -> None:

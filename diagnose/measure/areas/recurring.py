@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 
@@ -82,21 +83,30 @@ def _kinds(measured: Measured) -> Iterator[tuple[Recurring, str]]:
     """
     if not measured.recurring:
         return
-    sources, loop = Sources(measured.recording), loop_line(measured)
-    usual = lines_of_every_step(measured.detail) if measured.detail is not None else set()
+    sources, loop, usual = Sources(measured.recording), loop_line(measured), usual_lines(measured)
     for work in measured.recurring:
         call = work.calls[0]
         if call[:2] != loop[:2] and call[:2] not in usual:
             yield work, kind_of(work, sources.line(call.file, call.line))
 
 
-def places_of_work(work: Recurring, count_per_step: float, ms_per_step: float) -> list[FactPlace]:
+def usual_lines(measured: Measured) -> set[tuple[str, int]]:
+    """The script's lines (file, line) that every step runs, as far as a recording of lines tells."""
+    return lines_of_every_step(measured.detail) if measured.detail is not None else set()
+
+
+def places_of_work(
+    work: Recurring, usual: Collection[tuple[str, int]], count_per_step: float, ms_per_step: float
+) -> list[FactPlace]:
     """The line that calls the work and, where one that it comes to takes most of it, that one: each with its
-    part. Not the one that calls the model, of which an evaluation consists.
+    part. Not the one that calls the model, of which an evaluation consists, nor any other that does what
+    every step does, too (``usual``: the lines that these run).
     """
     of_all = sum(work.looks.values())
     outer, inner, part = work.calls[0], None, 0.0
-    for line in work.calls[1:]:
+    for line, called in itertools.zip_longest(work.calls[1:], work.calls[2:]):
+        if line[:2] in usual or (called and called[:2] in usual):
+            break
         share = (
             sum(count for stack, count in work.looks.items() if line[:2] in {one[:2] for one in stack})
             / of_all
@@ -186,10 +196,10 @@ def _selector(name: str, kind: str, meaning: str) -> None:
             return NO_PLAIN_STEPS
         if not looked_at(measured):
             return NOT_RECORDED
-        found = []
+        found, usual = [], usual_lines(measured)
         for work in _works_of(kind, measured):
             steps = every(work, measured) or 1
-            found += places_of_work(work, 1 / steps, work.ms_per_occasion / steps)
+            found += places_of_work(work, usual, 1 / steps, work.ms_per_occasion / steps)
         return found
 
     metric(f"{name}_average_share", "share", f"Share of the average step taken by {meaning}")(

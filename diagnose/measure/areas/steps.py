@@ -8,7 +8,13 @@ import numpy as np
 
 from diagnose.measure.areas.input import loop_line
 from diagnose.measure.areas.input_rhythm import at_epoch_ends, slow_fetches_ms, steps_into_epoch
-from diagnose.measure.areas.recurring import explained_steps, looked_at, places_of_work, works_at_epoch_ends
+from diagnose.measure.areas.recurring import (
+    explained_steps,
+    looked_at,
+    places_of_work,
+    usual_lines,
+    works_at_epoch_ends,
+)
 from diagnose.measure.areas.user_code import LineTime, line_times, places_of
 from diagnose.measure.measured import (
     NO_FACTS,
@@ -260,11 +266,11 @@ def _epoch_ends(measured: Measured) -> list[FactPlace] | Missing:
     if not known_ms:
         return [FactPlace(*loop_line(measured), 1 / per_epoch, cost_ms)]
     # what the lines were seen to take is theirs, and no more than the steps are longer by
-    part = min(1.0, cost_ms / known_ms)
+    part, usual = min(1.0, cost_ms / known_ms), usual_lines(measured)
     return [
         place
         for work in works
-        for place in places_of_work(work, 1 / per_epoch, part * work.ms_per_occasion / per_epoch)
+        for place in places_of_work(work, usual, 1 / per_epoch, part * work.ms_per_occasion / per_epoch)
     ]
 
 
