@@ -174,6 +174,20 @@ def test_the_line_inside_that_takes_most_is_told_by_itself() -> None:
     assert costs("own_lines", measured("0  130  41  a.py: f\n20  90  51  b.py: g")) == {51: 90.0}  # 4 % left
 
 
+def test_a_line_that_two_lines_come_to_takes_most() -> None:
+    # Line 41 calls lines 51 and 52 for 150 µs each, which call line 61: all of that, or 100 of each.
+    halves = "0  300  41  a.py: f\n0  150  51  b.py: g\n150  150  52  b.py: g\n"
+    assert costs("own_lines", measured(halves + "0  150  61  c.py: h\n150  150  61  c.py: h")) == {61: 300.0}
+    most = "0  100  61  c.py: h\n150  100  61  c.py: h"
+    assert costs("own_lines", measured(halves + most)) == {61: 200.0, 41: 100.0}
+
+
+def test_a_line_that_calls_itself_counts_once() -> None:
+    # Line 51 takes 280 µs of line 41's 300, 200 of them in itself again.
+    calls = "0  300  41  a.py: f\n10  280  51  b.py: g\n50  200  51  b.py: g\n60  150  51  b.py: g"
+    assert costs("own_lines", measured(calls)) == {51: 280.0}
+
+
 def test_a_line_that_cheap_lines_call_may_be_costly() -> None:
     # Lines 41 and 42 take 40 µs each, all of it in line 51.
     calls = "0  40  41  a.py: f\n0  40  51  b.py: g\n100  40  42  a.py: f\n100  40  51  b.py: g"

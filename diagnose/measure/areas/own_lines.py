@@ -200,10 +200,11 @@ def _costliest(
 def _parts(
     line: LineTime, calls: Rows, view: Selection, cost_ms: np.ndarray, whole_ms: float
 ) -> list[tuple[LineTime, Rows]]:
-    """The line, or the one inside that takes most of its time, with what is left for the line itself; nothing
-    is where that is nearly all.
+    """The line, or the one inside that takes most of its time, by whatever way it comes there, with what is
+    left for the line itself; nothing is where that is nearly all.
     """
-    inside = _costly(view, np.flatnonzero(np.isin(_callers(view), calls)), cost_ms, whole_ms)
+    within = _within(view, calls)
+    inside = _costly(view, within[_is_outermost(view)[within]], cost_ms, whole_ms)
     if not inside or inside[0][0].share <= MOST * line.share:
         return [(line, calls)]
     inner, left = inside[0], line.share - inside[0][0].share
@@ -305,3 +306,25 @@ def _callers(view: Selection) -> Rows:
     """For each call the innermost other one around it; -1 for none."""
     start, dur = (view.calls[name].to_numpy() for name in ("start_ns", "dur_ns"))
     return innermost(start, dur, np.ones(len(start), bool), np.zeros(len(start), np.int64))
+
+
+def _within(view: Selection, calls: Rows) -> Rows:
+    """All that these calls call, and what that calls."""
+    around, found = _callers(view), [NO_ROWS]
+    while len(calls):
+        calls = np.flatnonzero(np.isin(around, calls))
+        found.append(calls)
+    return np.sort(np.concatenate(found))
+
+
+@once
+def _is_outermost(view: Selection) -> np.ndarray:
+    """Per call: its line does not call itself around it."""
+    calls, around = view.calls, _callers(view)
+    line = pd.MultiIndex.from_frame(calls[["file", "line"]].astype({"file": str}))
+    number = np.append(pd.factorize(line)[0], -1)
+    found, outer = np.ones(len(calls), bool), around
+    while (outer >= 0).any():
+        found &= number[outer] != number[:-1]
+        outer = np.append(around, -1)[outer]
+    return found
