@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
@@ -44,6 +45,8 @@ GATHERS = (
 )
 MOSTLY = 0.5  # of the looks at a work, from which they tell its kind
 PARTLY = 0.1
+# the lines of a work: given the work, the lines of every step, how often it comes a step, and what it takes
+_Places = Callable[[Recurring, Collection[tuple[str, int]], float, float], list[FactPlace]]
 IFS_ABOVE = 40  # lines from a call up to the condition it depends on, at most
 
 
@@ -118,6 +121,20 @@ def places_of_work(
     return found + ([FactPlace(*inner[:3], count_per_step, ms_per_step * part)] if inner else [])
 
 
+def lines_of_work(
+    work: Recurring, usual: Collection[tuple[str, int]], count_per_step: float, ms_per_step: float
+) -> list[FactPlace]:
+    """The lines that it comes to, each with its part, but for those of the model, which has its own rules."""
+    looks: Counter[tuple[str, int, str]] = Counter()
+    for stack, count in work.looks.items():
+        if not any(re.search(CALLS_MODEL, line.callee) for line in stack):
+            looks[stack[-1][:3]] += count
+    of_all = sum(work.looks.values())
+    return [
+        FactPlace(*line, count_per_step, ms_per_step * count / of_all) for line, count in looks.most_common()
+    ]
+
+
 def works_at_epoch_ends(measured: Measured) -> list[Recurring]:
     return [work for work, _ in _kinds(measured) if _at_ends(work, measured)]
 
@@ -189,7 +206,7 @@ def _works_of(kind: str, measured: Measured) -> list[Recurring]:
     ]
 
 
-def _selector(name: str, kind: str, meaning: str) -> None:
+def _selector(name: str, kind: str, meaning: str, places_in: _Places = places_of_work) -> None:
     @fact_selector(name, meaning)
     def places(measured: Measured) -> list[FactPlace] | Missing:
         if measured.plain_steps is None:
@@ -199,7 +216,7 @@ def _selector(name: str, kind: str, meaning: str) -> None:
         found, usual = [], usual_lines(measured)
         for work in _works_of(kind, measured):
             steps = every(work, measured) or 1
-            found += places_of_work(work, usual, 1 / steps, work.ms_per_occasion / steps)
+            found += places_in(work, usual, 1 / steps, work.ms_per_occasion / steps)
         return found
 
     metric(f"{name}_average_share", "share", f"Share of the average step taken by {meaning}")(
@@ -247,3 +264,18 @@ _selector("recurring_evaluations", "evaluation", "evaluations that come back aft
 _selector("recurring_checkpoints", "checkpoint", "checkpoints that come back after some steps")
 _selector("recurring_figures", "figure", "figures that come back after some steps")
 _selector("recurring_work", "work", "work that comes back after some steps")
+_selector(
+    "gathering_lines",
+    "gathering",
+    "lines that collect data after some steps, the model's left out",
+    lines_of_work,
+)
+
+
+@metric("gathering_average_share", "share", "Share of the average step in which data is collected")
+def _gathering_average_share(measured: Measured) -> Value | Missing:
+    if measured.plain_steps is None:
+        return NO_PLAIN_STEPS
+    works = _works_of("gathering", measured)
+    cost_ms = sum(work.ms_per_occasion / (every(work, measured) or 1) for work in works)
+    return cost_ms / (average_without_ms(measured) + cost_ms)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from diagnose.measure.areas.handwritten import both_ways
 from diagnose.measure.areas.input import feeding_loader
 from diagnose.measure.areas.small_ops import SMALL_NS, dispatch_time
 from diagnose.measure.areas.user_code import PLACE, places_of
@@ -22,8 +23,8 @@ from diagnose.measure.measured import (
     metric,
 )
 from diagnose.measure.selection import Selection
-from diagnose.measure.view import Intervals, Rows
-from diagnose.measure.work import in_rows
+from diagnose.measure.view import Intervals, Rows, started_in
+from diagnose.measure.work import in_rows, outermost
 from diagnose.trace.intervals import intersect, union
 
 GROWS_BY_A_HABIT = 0.5  # of a line's calls
@@ -34,7 +35,8 @@ CALL_NS = 10_000
 # was left (lengths drawn log-normal, sigma 0.5 to 1.0), of smaller windows more
 MIXED_STILL = 0.1
 PACKS = r"^aten::_pack_padded_sequence$"
-SKIPS_PADDING = PACKS + r"|^aten::(_nested_tensor_from_mask|_nested_view_from_\w+)$|varlen"
+PADS_AGAIN = r"^aten::_pad_packed_sequence$"
+SKIPS_PADDING = r"^aten::(_nested_tensor_from_mask|_nested_view_from_\w+)$|varlen"
 ON_GPU = Missing("what a shorter sequence saves on a GPU is not known from the host")
 
 
@@ -90,9 +92,13 @@ def _padding_gain_share(measured: Measured) -> Value | Missing:
     return measured.needed("padded_batches_share") * (1 - measured.needed("padding_left"))
 
 
-def _model_ms(measured: Measured) -> float:
+def _model_rows(measured: Measured) -> tuple[str, ...]:
     on_device = measured.timeline is not None and measured.timeline.has_device
-    return sum(measured.row_ms(row) for row in (("compute",) if on_device else ("forward", "backward")))
+    return ("compute",) if on_device else ("forward", "backward")
+
+
+def _model_ms(measured: Measured) -> float:
+    return sum(measured.row_ms(row) for row in _model_rows(measured))
 
 
 @metric("sequences_packed", "yes/no", "The model is given packed sequences (`pack_padded_sequence`)")
@@ -121,14 +127,32 @@ def _ragged_batches(measured: Measured) -> list[FactPlace] | Missing:
 
 def _padding(measured: Measured, padded: dict[str, Any], share: float) -> list[FactPlace]:
     """So large a share of all positions: at the line that makes the loader where one feeds the steps, else
-    where the model is called. Each position is taken to cost the same: attention costs more. Where the model
-    packs its sequences none is computed.
+    where the model is called. Each position is taken to cost the same: attention costs more. What works on
+    packed sequences computes no padding.
     """
     view, loader = measured.timeline, feeding_loader(measured)
     if view is not None and view.name_matches(SKIPS_PADDING).any():
         return []
     place = padded if isinstance(loader, Missing) or not loader.get("file") else loader
-    return [FactPlace(place["file"], place["line"], place["function"], 1.0, _model_ms(measured) * share)]
+    padded_ms = max(0.0, _model_ms(measured) - _on_packed_ms(measured))
+    return [FactPlace(place["file"], place["line"], place["function"], 1.0, padded_ms * share)]
+
+
+def _on_packed_ms(measured: Measured) -> float:
+    """Forward and backward of what works on packed sequences: from packing them until they are padded again,
+    else until the step ends.
+    """
+    view = measured.timeline
+    if view is None:
+        return 0.0
+    start = view.host["start_ns"].to_numpy()
+    here = view.in_steps & view.on_training_thread
+    packs = np.sort(start[view.name_matches(PACKS) & here])
+    ends = np.sort(np.concatenate([start[view.name_matches(PADS_AGAIN) & here], view.host_windows[:, 1]]))
+    packed = union(np.column_stack([packs, ends[np.searchsorted(ends, packs)]]))
+    forward = here & ~view.host["backward"].to_numpy() & started_in(view.host, packed)
+    rows = outermost(view, forward & (view.kind == "op"))
+    return measured.timeline_ms(in_rows(view, both_ways(view, rows), *_model_rows(measured)))
 
 
 @metric(
