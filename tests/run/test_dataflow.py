@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -505,6 +505,47 @@ def test_a_dense_product_of_an_adjacency() -> None:
     # 1 % is filled: 0.05 + 8 * 0.01
     assert product["left_ns"] == pytest.approx(0.13 * product["ns"], abs=1)
     assert product["trained_ns"] == product["ns"]
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Threads that wait for each other on a busy machine take any time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled:UserWarning")
+@pytest.mark.parametrize("is_trained", [False, True])
+def test_products_of_a_matrix_kept_by_coordinates_are_tried_by_rows(
+    is_trained: bool, one_thread: None
+) -> None:
+    """Of 70,000 numbers: by rows the forward took a third of the time on one core, and the backward all."""
+    places, numbers = torch.randint(0, 2600, (2, 70_000)), torch.rand(70_000)
+    graph = torch.sparse_coo_tensor(places, numbers, (2600, 2600)).coalesce()
+    features = torch.randn(2600, 64, requires_grad=is_trained)
+
+    def step() -> None:
+        hidden = features
+        for _ in range(2):
+            hidden = torch.sparse.mm(graph, hidden)
+        hidden = torch.mm(graph.to_dense()[:100, :100], torch.randn(100, 8))
+
+    (product,) = seen(step)["coordinates"]
+    assert (text_of(product), product["call_count"]) == ("hidden = torch.sparse.mm(graph, hidden)", 2)
+    assert product["left_ns"] < (0.9 if is_trained else 0.7) * product["ns"]
+    assert features.grad is None
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state:UserWarning")
+def test_a_matrix_kept_by_rows_is_not_tried() -> None:
+    graph = torch.eye(50).to_sparse_csr()
+
+    def step() -> None:
+        graph @ torch.randn(50, 8)
+
+    assert seen(step)["coordinates"] == []
 
 
 def repeated(step: Callable[[], Any]) -> dict[str, tuple[int, float]]:

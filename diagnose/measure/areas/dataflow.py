@@ -205,6 +205,21 @@ def _sparse_products(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "sparse")
 
 
+@fact_selector("coordinate_products", "products of sparse matrices that are kept by coordinates")
+def _coordinate_products(measured: Measured) -> list[FactPlace] | Missing:
+    return _parts_of_torch(measured, "coordinates")
+
+
+@metric("coordinate_products_left", "share", "Share of the time of these products that is left by rows")
+def _coordinate_products_left(measured: Measured) -> Value | Missing:
+    return _left(measured, "coordinates")
+
+
+@metric("coordinate_products_gain_share", "share", "Share of the step that products by rows save")
+def _coordinate_products_gain_share(measured: Measured) -> Value | Missing:
+    return _gain_share(measured, "coordinates")
+
+
 @fact_selector("dense_kernels", "dense convolutions of which each output channel reads one input channel")
 def _dense_kernels(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "depthwise")

@@ -22,7 +22,7 @@ from diagnose.measure.measured import (
     fact_selector,
     metric,
 )
-from diagnose.measure.recurring import Recurring
+from diagnose.measure.recurring import Line, Recurring
 from diagnose.measure.sources import Sources
 
 SAVES = (
@@ -106,7 +106,8 @@ def places_of_work(
     every step does, too (``usual``: the lines that these run).
     """
     of_all = sum(work.looks.values())
-    outer, inner, part = work.calls[0], None, 0.0
+    outer, part = work.calls[0], 0.0
+    inner: Line | None = None
     for line, called in itertools.zip_longest(work.calls[1:], work.calls[2:]):
         if line[:2] in usual or (called and called[:2] in usual):
             break
@@ -117,8 +118,11 @@ def places_of_work(
         if share < MOSTLY or re.search(CALLS_MODEL, line.callee):
             break
         inner, part = line, share
-    found = [FactPlace(*outer[:3], count_per_step, ms_per_step * (1 - part))]
-    return found + ([FactPlace(*inner[:3], count_per_step, ms_per_step * part)] if inner else [])
+    parts = [(outer, 1 - part), *([(inner, part)] if inner else [])]
+    return [
+        FactPlace(line.file, line.line, line.function, count_per_step, ms_per_step * share)
+        for line, share in parts
+    ]
 
 
 def lines_of_work(
@@ -128,10 +132,11 @@ def lines_of_work(
     looks: Counter[tuple[str, int, str]] = Counter()
     for stack, count in work.looks.items():
         if not any(re.search(CALLS_MODEL, line.callee) for line in stack):
-            looks[stack[-1][:3]] += count
+            looks[stack[-1].file, stack[-1].line, stack[-1].function] += count
     of_all = sum(work.looks.values())
     return [
-        FactPlace(*line, count_per_step, ms_per_step * count / of_all) for line, count in looks.most_common()
+        FactPlace(file, line, function, count_per_step, ms_per_step * count / of_all)
+        for (file, line, function), count in looks.most_common()
     ]
 
 

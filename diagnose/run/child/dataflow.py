@@ -6,9 +6,10 @@ A mode of torch's sees each call with the tensors that it is given and gives. Fr
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
 earlier one has computed (`again`), or for what is the same in each step (`constant`), calls of whose result
 little is read (`unread`), or that is kept and replaced by another before it is read (`replaced`), products of
-nearly empty matrices (`sparse`) and of rows that are there many times (`repeated`), dense convolutions of
-channels by themselves (`depthwise`), calls by which `torch.distributions` checks what it is given (`checks`),
-and those of normal distributions all of whose covariances are 0 (`diagonal`).
+nearly empty matrices (`sparse`), of sparse matrices kept by coordinates (`coordinates`) and of rows that are
+there many times (`repeated`), dense convolutions of channels by themselves (`depthwise`), calls by which
+`torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
+covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
@@ -30,6 +32,7 @@ from .inspection import compiler_in_use, inside_a_mode
 from .line_sums import LINES_AT_MOST, Sum, costliest, listed
 from .places import Place, Places
 from .repeats import RepeatedRows
+from .sparse_trial import left_if_by_rows
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
@@ -86,6 +89,8 @@ class _Step:
     checks: dict[Place, Sum] = field(default_factory=dict)
     sparse: dict[Place, Sum] = field(default_factory=dict)  # products of nearly empty matrices
     sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
+    coordinates: dict[Place, Sum] = field(default_factory=dict)  # products of sparse matrices kept so
+    coordinates_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept by rows
     repeated: dict[Place, Sum] = field(default_factory=dict)  # products of rows that are there many times
     repeated_left: Counter[Place] = field(default_factory=Counter)  # ns, if each is multiplied once
     rows: RepeatedRows = field(default_factory=RepeatedRows)
@@ -265,6 +270,7 @@ class Dataflow(TorchFunctionMode):
         if left is not None:
             self._step.sparse.setdefault(place, Sum()).add(ns, ns if result.requires_grad else 0)
             self._step.sparse_left[place] += round(left * ns)
+        self._add_by_coordinates(call, place, ns, is_trained=result.requires_grad)
         product = self._step.rows.product(call.name, call.given, call.numbers)
         if product is not None:
             self._add_repeated(place, ns, ns if result.requires_grad else 0, product.left)
@@ -273,6 +279,19 @@ class Dataflow(TorchFunctionMode):
                     self._add_repeated(*self._step.copies.pop(copy), product.copies_left)
         if is_depthwise(call.name, call.given):
             self._step.depthwise.setdefault(place, Sum()).add(ns, ns if result.requires_grad else 0)
+
+    def _add_by_coordinates(self, call: Call, place: Place, ns: int, *, is_trained: bool) -> None:
+        """The first of a line's products is tried, in the first step."""
+        known = self._step.coordinates.get(place)
+        if known is None and self._first_calls is None:
+            left = left_if_by_rows(call.name, call.given, ns, is_trained=is_trained)
+        elif known is not None and call.given and call.given[-2:][0].layout == torch.sparse_coo:
+            left = self._step.coordinates_left[place] / max(known.ns, 1)
+        else:
+            left = None
+        if left is not None:
+            self._step.coordinates.setdefault(place, Sum()).add(ns, ns if is_trained else 0)
+            self._step.coordinates_left[place] += round(left * ns)
 
     def _add_repeated(self, place: Place, ns: int, trained_ns: int, left: float) -> None:
         self._step.repeated.setdefault(place, Sum()).add(ns, trained_ns)
@@ -369,6 +388,7 @@ class Dataflow(TorchFunctionMode):
             "depthwise": self._of_lines(step.depthwise),
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
             "sparse": self._with_left(step.sparse, step.sparse_left),
+            "coordinates": self._with_left(step.coordinates, step.coordinates_left),
             "repeated": self._with_left(step.repeated, step.repeated_left),
         }
 

@@ -1,0 +1,55 @@
+"""What products of a sparse matrix that is kept by coordinates (COO) take if it is kept by rows (CSR): both
+are tried, on what the script's product is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import thread_time_ns
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from .unwarned import unwarned
+
+_PRODUCTS = {"matmul", "mm", "spmm", "__matmul__", "addmm", "_sparse_mm", "_sparse_addmm"}
+_LONG_NS = 200_000_000  # of the script's product: the trial takes some ten times as long
+_TIMES = 3
+
+
+def left_if_by_rows(name: str, given: list[Tensor], ns: int, *, is_trained: bool) -> float | None:
+    """The share of a product's time, and of its backward's (``is_trained``), that is left by rows; None for
+    another call. ``ns``: what the script's took. Raises whatever torch does.
+    """
+    if name not in _PRODUCTS or len(given) < 2 or ns > _LONG_NS:
+        return None
+    matrix, dense = given[-2:]
+    if matrix.layout != torch.sparse_coo or matrix.requires_grad or dense.layout != torch.strided:
+        return None
+    if matrix.device.type != "cpu" or matrix.dim() != 2 or dense.dim() != 2:
+        return None
+    matrix = matrix.detach().coalesce()
+    with unwarned():
+        by_rows = matrix.to_sparse_csr()
+        as_is_ns, by_rows_ns = (_shortest_ns(kept, dense, is_trained) for kept in (matrix, by_rows))
+    return by_rows_ns / max(as_is_ns, 1)
+
+
+def _shortest_ns(matrix: Tensor, dense: Tensor, is_trained: bool) -> int:
+    """Of a few products, with their backward; processor time, which other programs disturb least."""
+    given = dense.detach().requires_grad_(is_trained)
+
+    def once() -> None:
+        product = torch.mm(matrix, given)
+        if is_trained:  # the node by itself: `backward` is watched
+            cast("Callable[[Tensor], Any]", product.grad_fn)(torch.ones_like(product))
+
+    with torch.set_grad_enabled(is_trained):
+        return min(_timed_ns(once) for _ in range(_TIMES))
+
+
+def _timed_ns(call: Callable[[], None]) -> int:
+    began_ns = thread_time_ns()
+    call()
+    return thread_time_ns() - began_ns
