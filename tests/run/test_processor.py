@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from diagnose.run.child.clock import graph_entry
+from diagnose.run.child.clock import ENGINE
 from diagnose.run.child.parts import Parts
 from diagnose.run.child.processor import FILE, PARTS, TICK, Processor
 
@@ -130,10 +130,10 @@ def test_parts_of_a_step_are_timed_and_the_wrappers_go(tmp_path: Path) -> None:
     ended = type("Calls", (), {"step_ended": None})()
     places = {
         "forward": (nn.Module, "__call__"),
-        "backward": (graph_entry, "_engine_run_backward"),
+        "backward": ENGINE,
         "step_ended": (ended, "step_ended"),
     }
-    before = nn.Module.__call__, graph_entry._engine_run_backward
+    before = nn.Module.__call__, getattr(*ENGINE)
     processor = Processor()
     parts = Parts(processor, places.__getitem__)
     parts.begin("parts", 0)
@@ -143,7 +143,7 @@ def test_parts_of_a_step_are_timed_and_the_wrappers_go(tmp_path: Path) -> None:
     parts.end()
     model(torch.ones(1, 2)).sum().backward()
     optimizer.step()
-    assert (nn.Module.__call__, graph_entry._engine_run_backward, ended.step_ended) == (*before, None)
+    assert (nn.Module.__call__, getattr(*ENGINE), ended.step_ended) == (*before, None)
     borders = [one[BORDER] for one in written(processor, tmp_path)]
     forward, backward, step = (PARTS[part] for part in ("forward", "backward", "optimizer"))
     assert borders == [forward, -forward, backward, -backward, step, -step]

@@ -217,3 +217,85 @@ def test_what_needs_gradients_may_be_for_a_backward(goes_back: bool) -> None:
 
     norm = 'kept["norm"] = HEAD(torch.rand(4, 16)).norm()'
     assert unread_of(step, step, "replaced") == ({norm: 3} if goes_back else {})  # rows drawn, layer, norm
+
+
+# ---- results that nothing reads
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: object, given: torch.Tensor) -> torch.Tensor:
+        return given * 2
+
+    @staticmethod
+    def backward(ctx: object, gradient: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        return gradient * 2
+
+
+def test_a_second_head_whose_result_is_dropped() -> None:
+    def step() -> None:
+        hidden = X * HEAD.weight.sum()
+        extra = HEAD(hidden)
+        extra = extra.relu()
+        hidden.sum().backward()
+
+    assert unread_of(step, step, "dropped") == {"extra = HEAD(hidden)": 1, "extra = extra.relu()": 1}
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["loss", "grad", "function", "printed", "kept", "a part", "no backward", "written", "item", "numpy"],
+)
+def test_what_is_read_somehow_is_not_dropped(how: str, capsys: pytest.CaptureFixture[str]) -> None:
+    kept: list[torch.Tensor] = []
+    buffer = torch.zeros(4, 10, 500)
+
+    def step() -> None:
+        hidden = X * HEAD.weight.sum()
+        extra = HEAD(hidden)
+        loss = hidden.sum()
+        if how == "loss":
+            loss = loss + extra.sum()
+        elif how == "grad":
+            torch.autograd.grad(extra, HEAD.weight, torch.ones_like(extra), retain_graph=True)
+        elif how == "function":
+            loss = loss + Twice.apply(extra).sum()
+        elif how == "printed":
+            print(extra)
+        elif how == "kept":
+            kept.append(extra)
+        elif how == "a part":
+            loss = loss + extra[0, 0, 0]
+        elif how == "written":
+            buffer[:] = extra.detach()
+        elif how == "item":
+            extra.max().item()
+        elif how == "numpy":
+            extra.detach().numpy()
+        if how != "no backward":
+            loss.backward()
+
+    assert unread_of(step, step, "dropped") == {}
+
+
+def test_of_several_results_one_is_enough() -> None:
+    rnn = nn.GRU(16, 4, batch_first=True)
+
+    def step() -> None:
+        positions, _ = rnn(X)
+        positions.sum().backward()
+
+    assert unread_of(step, step, "dropped") == {}
+
+
+def test_a_backward_that_no_tensor_is_asked_for_counts() -> None:
+    """`torch.autograd.backward` takes the losses of both."""
+
+    def step() -> None:
+        hidden = X * HEAD.weight.sum()
+        first, second = HEAD(hidden), HEAD(hidden * 2)
+        torch.autograd.backward([first.sum() + Twice.apply(second).sum()])
+        hidden = X * HEAD.weight.sum()
+        hidden.sum().backward()
+
+    assert unread_of(step, step, "dropped") == {}

@@ -175,6 +175,11 @@ def _replaced_results(measured: Measured) -> list[FactPlace] | Missing:
     return _where_trained(measured, "replaced")
 
 
+@fact_selector("dropped_results", "computing what is neither read nor trained")
+def _dropped_results(measured: Measured) -> list[FactPlace] | Missing:
+    return _where_trained(measured, "dropped")
+
+
 def constant_calls(measured: Measured) -> list[FactPlace] | Missing:
     """What each step computes anew, though it is the same each time."""
     return _where_trained(measured, "constant")

@@ -30,8 +30,8 @@ from .inspection import compiler_in_use
 from .patching import Patches
 from .step_clock import StepClock
 
-# its `_engine_run_backward` is private, and the one name that all backward calls go through
-graph_entry: Any = torch.autograd
+# private, and the one name that all backward calls go through: its owner, and the name
+ENGINE: tuple[Any, str] = (torch.autograd, "_engine_run_backward")
 
 _PATIENCE = 50  # backward calls without a step before an optimizer that was constructed is taken for unused
 _REPLAYS = 50  # of captured graphs without anything else that ticks, before they are taken for the steps
@@ -65,7 +65,7 @@ class Clock:
         # what our wrappers call; marks go here, inside the wrapper, so that they have ended when the tick
         # comes
         self.calls = SimpleNamespace(
-            forward=torch.nn.Module.__call__, backward=graph_entry._engine_run_backward, step_ended=None
+            forward=torch.nn.Module.__call__, backward=getattr(*ENGINE), step_ended=None
         )
         self._nesting = threading.local()
         self._thread: threading.Thread | None = None
@@ -83,7 +83,7 @@ class Clock:
         self._hook = register_optimizer_step_post_hook(self._after_step)
         self._evaluations.install()
         self._construction.replace(Optimizer, "__init__", self._noticing_optimizers(Optimizer.__init__))
-        self._backward.replace(graph_entry, "_engine_run_backward", self._ticking(StepClock.BACKWARD))
+        self._backward.replace(*ENGINE, self._ticking(StepClock.BACKWARD))
         self.calls.forward = called.__call__
         self._forward_wrapper = self._ticking(StepClock.FORWARD)
         self._forward.replace(called, "__call__", self._forward_wrapper)
@@ -101,7 +101,7 @@ class Clock:
         if {"forward": self._forward, "backward": self._backward}[kind]:
             return self.calls, kind
         if kind == "backward":
-            return graph_entry, "_engine_run_backward"
+            return ENGINE
         return (_compiled_module_class() if compiler_in_use() else torch.nn.Module), "__call__"
 
     def forward_unwrapped(self) -> AbstractContextManager[None]:

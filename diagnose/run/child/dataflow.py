@@ -5,7 +5,8 @@ the one before has ended with.
 A mode of torch's sees each call with the tensors that it is given and gives. From that is told: calls that
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
 earlier one has computed (`again`), or for what is the same in each step (`constant`), calls of whose result
-little is read (`unread`), or that is kept and replaced by another before it is read (`replaced`), products of
+little is read (`unread`), that is kept and replaced by another before it is read (`replaced`), or that is
+neither read nor trained (`dropped`), products of
 nearly empty matrices (`sparse`), of sparse matrices kept by coordinates (`coordinates`) and of rows that are
 there many times (`repeated`), dense convolutions of channels by themselves (`depthwise`), calls by which
 `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
@@ -27,9 +28,11 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
 from .accelerator import is_capturing
 from .call_places import Site, apart, site_of_call
+from .clock import ENGINE
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
 from .line_sums import LINES_AT_MOST, Sum, costliest, listed
+from .patching import Patches
 from .places import Place, Places
 from .repeats import RepeatedRows
 from .sparse_trial import left_if_by_rows
@@ -112,9 +115,12 @@ class Dataflow(TorchFunctionMode):
     _first: _Step  # the one whose calls are told
     _later: list[_Step]  # those after the early ones
 
-    def __init__(self, places: Places) -> None:
+    def __init__(
+        self, places: Places, place_for: Callable[[str], tuple[Any, str]] = lambda _: ENGINE
+    ) -> None:
+        """``place_for("backward")``: where a wrapper of what runs backwards goes, as owner and name."""
         super().__init__()
-        self._places = places
+        self._places, self._place_for, self._patches = places, place_for, Patches()
         self.facts: dict[str, Any] | None = None
         self._entered = self._looks = False
         self._first_calls: int | None = None  # how many calls the first step made; None while it goes on
@@ -129,6 +135,8 @@ class Dataflow(TorchFunctionMode):
             return False
         self._forget()
         self._pid, self._began_ns = os.getpid(), perf_counter_ns()
+        owner, name = self._place_for("backward")
+        self._patches.replace(owner, name, self._following(getattr(owner, name)))
         self.__enter__()
         self._entered = self._looks = True
         return True
@@ -157,6 +165,7 @@ class Dataflow(TorchFunctionMode):
         more than call.
         """
         self._looks = False
+        self._patches.restore()
         if self._entered and _get_current_function_mode() is self:
             self._entered = False
             self.__exit__(None, None, None)
@@ -186,6 +195,14 @@ class Dataflow(TorchFunctionMode):
         if call is not None:
             self._after(call, result, perf_counter_ns() - called_ns)
         return result
+
+    def _following(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def run_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._looks and os.getpid() == self._pid:
+                attempt(self.what, lambda: self._reads.backward(tensors_in(tensors)), None)
+            return original(tensors, *args, **kwargs)
+
+        return run_backward
 
     @guarded("looking at the dataflow")
     def _before(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Call | None:
@@ -324,12 +341,12 @@ class Dataflow(TorchFunctionMode):
 
     def _unread(self) -> dict[str, list[dict[str, Any]]]:
         """Of calls of the first step: as much of a call's time as of its result is not read."""
-        found: dict[str, dict[Place, Sum]] = {"unread": {}, "replaced": {}}
-        for index, share, is_replaced in self._reads.unread():
+        found: dict[str, dict[Place, Sum]] = {"unread": {}, "replaced": {}, "dropped": {}}
+        for index, share, how in self._reads.unread():
             place, ns, trained_ns = self._made[index]
             if index < (self._first_calls or 0):
-                calls = found["replaced" if is_replaced else "unread"].setdefault(place, Sum())
-                calls.add(round(ns * share), round(trained_ns * share))
+                trained = 0.0 if how == "dropped" else share * trained_ns  # no backward comes there
+                found[how].setdefault(place, Sum()).add(round(ns * share), round(trained))
         return {name: self._of_lines(calls) for name, calls in found.items()}
 
     def _of_lines(self, sums: dict[Place, Sum]) -> list[dict[str, Any]]:

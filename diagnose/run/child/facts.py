@@ -62,7 +62,7 @@ class Facts:
         self._loaders, self._distributed = Loaders(places, self.calls.feeding), Distributed(places)
         self._modes = Modes(places)
         self.trials: list[dict[str, Any]] = []  # see `SettingTrials`
-        self.line_clock, self.dataflow = LineClock(places), Dataflow(places)
+        self.line_clock, self.dataflow = LineClock(places), Dataflow(places, place_for)
         self.memory, self.layouts = MemoryLook(places), LayoutLook(self.calls, place_for)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None

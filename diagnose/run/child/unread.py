@@ -1,15 +1,17 @@
 """Which results of a step are mostly not read: computed for all positions, where a few are picked or a loss
-ignores the others; or kept, and replaced before anything has read them.
+ignores the others; kept, and replaced before anything has read them; or dropped.
 
 Each value knows what it is given to. A call that picks reads as much as it gives back; one that keeps every
 number where it is reads as much as is read of its own result; a loss reads the rows (positions, each with
-its scores) that it does not ignore; any other reads all, but for one whose own result nobody reads.
+its scores) that it does not ignore; any other reads all, but for one whose own result nobody reads. A result
+with gradients that no call was seen to read is dropped if no backward came to it either: what is not seen (a
+function of the script's own for autograd, a compiled one) leaves a node in the graph all the same.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -52,17 +54,25 @@ _SOFTMAX = {"softmax", "log_softmax"}
 _IGNORED = -100  # the losses' default
 _READ_AT_MOST = 0.5
 _ROWS_READ_AT_MOST = 0.75  # of a loss: a mask picks the others, for all that is computed behind it
+_NODES_AT_MOST = 200_000  # of the graphs of the steps that are looked at
 _STATISTIC_AT_MOST = 1024  # numbers: what is kept to be looked at; more may be for a call that is not seen
 
 
 class Unread(NamedTuple):
-    """A call, and the share of its result that nobody reads; ``is_replaced``: it, or all that was made of it,
-    was kept and replaced by another.
+    """A call, and the share of its result that nobody reads. ``how``: "unread" if others are; else it and all
+    that was made of it was kept and "replaced" by another, or "dropped".
     """
 
     call_index: int
     share: float
-    is_replaced: bool
+    how: str
+
+
+class _InGraph(NamedTuple):
+    """A result with gradients, and the number of its node in the graph."""
+
+    tensor: weakref.ref[Tensor]
+    node: int
 
 
 class _Use(NamedTuple):
@@ -107,6 +117,9 @@ class Reads:
         self._calls: list[_Call] = []
         self._living: dict[int, list[weakref.ref[Tensor]]] = {}  # of those that may be statistics
         self._kept: set[int] = set()  # statistics that outlived their step unread
+        self._graphs: dict[int, list[_InGraph]] = {}  # of results with gradients
+        self._reached: set[int] = set()  # nodes that a backward came to
+        self._with_backward: set[int] = set()  # results of steps with one
 
     def call(
         self,
@@ -141,14 +154,29 @@ class Reads:
             if number not in self._sizes:
                 self._sizes[number] = tensor.numel()
                 self._row_sizes[number] = tensor.shape[-1] if tensor.dim() else 1
+            if tensor.grad_fn is not None:
+                in_graph = _InGraph(weakref.ref(tensor), tensor.grad_fn._sequence_nr())
+                self._graphs.setdefault(number, []).append(in_graph)
             if tensor.numel() <= _STATISTIC_AT_MOST:
                 self._living.setdefault(number, []).append(weakref.ref(tensor))
         if name and made:
             by_row = is_softmax or loss is not None or (name in _BY_POSITION and not name.startswith("conv"))
             self._calls.append(_Call(index, name, made, by_row, 1.0 if loss is None else loss.rows))
 
+    def backward(self, tensors: Iterable[Tensor]) -> None:
+        """One goes through all that these were computed from."""
+        nodes: list[Any] = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
+        while nodes:
+            node = nodes.pop()
+            number = node._sequence_nr()
+            if number not in self._reached and len(self._reached) < _NODES_AT_MOST:
+                self._reached.add(number)
+                nodes += [before for before, _ in node.next_functions if before is not None]
+
     def step(self, *, with_backward: bool) -> None:
         """A step has ended. Without a backward, what needs gradients may be for one that is not seen."""
+        if with_backward:
+            self._with_backward |= self._graphs.keys()
         for number, tensors in self._living.items():
             living = [tensor for known in tensors if (tensor := known()) is not None]
             is_told = with_backward or not any(tensor.requires_grad for tensor in living)
@@ -157,26 +185,42 @@ class Reads:
 
     def unread(self) -> Iterator[Unread]:
         """Calls whose result is read to a half at most, or counts in a loss to three quarters. What no call
-        reads may be for later, unless it is a statistic that was kept, and is gone.
+        reads may be for later, unless it is a statistic that was kept, and is gone, or was dropped.
         """
-        read: dict[int, _Part] = {}
-        for number in sorted(self._sizes, reverse=True):  # what is made of a value has a higher number
-            read[number] = self._read(number, read)
+        read = self._all_read(self._is_replaced)
+        or_dropped = self._all_read(lambda number: self._is_replaced(number) or self._is_dropped(number))
         for index, name, made, by_row, rows in self._calls:
             if all(read[number] == _NOTHING for number in made):
-                yield Unread(index, 1.0, is_replaced=True)
+                yield Unread(index, 1.0, "replaced")
+            elif all(or_dropped[number] == _NOTHING for number in made):
+                yield Unread(index, 1.0, "dropped")
             elif len(made) == 1:
                 part = read[made[0]]
                 numbers = part.numbers if name in _BY_POSITION else 1.0
                 needed = min(numbers, part.rows, rows) if by_row else numbers
                 if needed <= (_ROWS_READ_AT_MOST if needed < numbers else _READ_AT_MOST):
-                    yield Unread(index, 1 - needed, is_replaced=False)
+                    yield Unread(index, 1 - needed, "unread")
 
-    def _read(self, number: int, read: dict[int, _Part]) -> _Part:
+    def _is_replaced(self, number: int) -> bool:
+        return number in self._kept and not any(known() is not None for known in self._living[number])
+
+    def _is_dropped(self, number: int) -> bool:
+        is_known = number in self._with_backward and len(self._reached) < _NODES_AT_MOST
+        return is_known and not any(
+            one.tensor() is not None or one.node in self._reached for one in self._graphs[number]
+        )
+
+    def _all_read(self, is_unread: Callable[[int], bool]) -> dict[int, _Part]:
+        """Of each value. ``is_unread``: whether nothing reads one that no call was seen to be given."""
+        read: dict[int, _Part] = {}
+        for number in sorted(self._sizes, reverse=True):  # what is made of a value has a higher number
+            read[number] = self._read(number, read, is_unread)
+        return read
+
+    def _read(self, number: int, read: dict[int, _Part], is_unread: Callable[[int], bool]) -> _Part:
         uses = self._uses.get(number)
         if uses is None:
-            gone = number in self._kept and not any(known() is not None for known in self._living[number])
-            return _NOTHING if gone else _ALL
+            return _NOTHING if is_unread(number) else _ALL
         parts = [self._part(use, number, read) for use in uses]
         return _Part(*(min(1.0, sum(values)) for values in zip(*parts, strict=True)))
 
