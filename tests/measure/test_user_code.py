@@ -8,6 +8,7 @@ import pytest
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.areas.user_code import self_ns
 from diagnose.measure.measured import FACT_SELECTORS, Measured
+from diagnose.measure.sources import Sources
 from diagnose.trace.intervals import covered_before
 
 TIMELINE = """
@@ -180,6 +181,23 @@ def test_a_line_that_two_lines_come_to_takes_most() -> None:
     assert costs("own_lines", measured(halves + "0  150  61  c.py: h\n150  150  61  c.py: h")) == {61: 300.0}
     most = "0  100  61  c.py: h\n150  100  61  c.py: h"
     assert costs("own_lines", measured(halves + most)) == {61: 200.0, 41: 100.0}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("    state, reward, done, _ = env.step(action)", {51: 90.0}),
+        ("    loss, outputs = trainer.step()", {41: 200.0, 51: 90.0}),
+        ("    optimizer.step()", {41: 200.0, 51: 90.0}),
+    ],
+)
+def test_an_environment_whose_time_is_spread_is_no_line_to_mend(
+    source: str, expected: dict[int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sources, "line", lambda _, file, line: source if line == 41 else "count(x)")
+    one = measured("0  200  41  a.py: step\n0  60  61  b.py: g\n60  90  62  b.py: g\n300  90  51  b.py: g")
+    assert costs("own_lines", one) == expected
+    assert costs("other_python", one) == {-1: 110.0}
 
 
 def test_a_line_that_calls_itself_counts_once() -> None:

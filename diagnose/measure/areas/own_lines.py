@@ -8,6 +8,7 @@ without a call is known where lines were timed by themselves (`diagnose.measure.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 
@@ -35,6 +36,7 @@ from diagnose.measure.measured import (
     metric,
 )
 from diagnose.measure.selection import Selection
+from diagnose.measure.sources import Sources
 from diagnose.measure.traced_lines import NO_CALL, Line, own_times, python_ms
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, category_matches, once, started_in
 from diagnose.trace.intervals import covered_before, subtract, total, union
@@ -49,13 +51,14 @@ OWN_FUNCTION = r"^(?:/|<ipython-input)"  # a callee of the script's own, whose l
 COMPREHENSION = r": <(?:(?:list|set|dict)comp|genexpr)>$"
 # of a line's time: a line inside that takes more is told by itself, is what is meant
 MOST, NEARLY_ALL = 0.5, 0.8
+ENVIRONMENT = r"^\s*\w+, *\w+.*= *[\w.\[\]]+\.step\(\w"  # observation, reward, end = environment.step(action)
 # a part of the step by its nature: other rules are about it
 OF_A_PART = r"^torch/(optim|amp|nn/utils/clip_grad)\b"
 
 
 @fact_selector("own_lines", "lines of your code beside the model that take 5 % of the step or more")
 def _own_lines(measured: Measured) -> list[FactPlace] | Missing:
-    lines = own_lines(measured)
+    lines = _lines_to_mend(measured)
     if isinstance(lines, Missing):
         return lines
     return [line.place(measured.number("step_ms")) for line, _ in lines]
@@ -63,7 +66,7 @@ def _own_lines(measured: Measured) -> list[FactPlace] | Missing:
 
 @metric("own_line_share", "share", "Share of the step that the costliest of these lines takes")
 def _own_line_share(measured: Measured) -> Value | Missing:
-    lines = own_lines(measured)
+    lines = _lines_to_mend(measured)
     if isinstance(lines, Missing):
         return lines
     return lines[0][0].share if lines else 0.0
@@ -71,7 +74,7 @@ def _own_line_share(measured: Measured) -> Value | Missing:
 
 @metric("own_lines_callee", "", "Costliest function that the costliest of these lines calls")
 def _own_lines_callee(measured: Measured) -> Value | Missing:
-    lines = own_lines(measured)
+    lines = _lines_to_mend(measured)
     if isinstance(lines, Missing):
         return lines
     return (
@@ -79,6 +82,14 @@ def _own_lines_callee(measured: Measured) -> Value | Missing:
         if lines
         else Missing("no line of your code beside the model takes 5 % of the step")
     )
+
+
+def _lines_to_mend(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
+    """Without those that call an environment whose time is spread over its lines: simulating takes time."""
+    lines, sources = own_lines(measured), Sources(measured.recording)
+    if isinstance(lines, Missing):
+        return lines
+    return [one for one in lines if not re.search(ENVIRONMENT, sources.line(one[0].file, one[0].line))]
 
 
 @fact_selector("other_python", "Python that neither other rules nor the costliest lines explain")
