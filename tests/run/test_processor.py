@@ -128,11 +128,7 @@ def test_parts_of_a_step_are_timed_and_the_wrappers_go(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     ended = type("Calls", (), {"step_ended": None})()
-    places = {
-        "forward": (nn.Module, "__call__"),
-        "backward": ENGINE,
-        "step_ended": (ended, "step_ended"),
-    }
+    places = {"forward": (nn.Module, "__call__"), "backward": ENGINE, "step_ended": (ended, "step_ended")}
     before = nn.Module.__call__, getattr(*ENGINE)
     processor = Processor()
     parts = Parts(processor, places.__getitem__)

@@ -10,6 +10,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
 
 from diagnose.run.child import guard
 from diagnose.run.child.awaited import Awaited
@@ -230,6 +232,49 @@ def test_the_place_of_a_pair_in_its_list(tmp_path: Path) -> None:
     )
     ((_, to_come),) = looked(tmp_path, "for epoch in range(epochs):", loop=loop)
     assert to_come == [40.0]
+
+
+ROUNDS = """
+def evaluate():
+    pass
+
+class Trainer:
+    pass
+
+def local(tick, batches):
+    for epoch in range(3):
+        for i, batch in enumerate(batches):
+            tick()
+        {condition}
+
+def train(args, trainer, tick):
+    for number in range(5):
+        local(tick, args)
+        {body}
+"""
+
+
+def test_what_comes_after_a_loop_of_epochs(tmp_path: Path) -> None:
+    """Rounds of three epochs of ten steps: at tick 10, the first of the second epoch, this one ends in ten
+    steps, and the round in twenty.
+    """
+    args = [object() for _ in range(10)]
+    looks = looked(tmp_path, "pass", loop=ROUNDS, args=args, ends=(10, 29, 30))
+    assert [to_come for _, to_come in looks] == [[20.0], [1.0], []]
+    assert [[told["every"] for told in facts] for facts, _ in looks] == [[30]] * 3
+    assert [facts[0]["seen"] for facts, _ in looks] == [False, False, True]
+
+
+def test_what_comes_after_each_of_two_loops(tmp_path: Path) -> None:
+    args = [object() for _ in range(10)]
+    ((facts, to_come),) = looked(tmp_path, "evaluate()", loop=ROUNDS, args=args, ends=(7,))
+    assert [told["every"] for told in facts] == [10, 30] and to_come == [3.0, 23.0]
+
+
+def test_a_loader_that_is_counted_tells_how_long_it_is(tmp_path: Path) -> None:
+    args = DataLoader(TensorDataset(torch.zeros(20)), batch_size=2)
+    ((facts, to_come),) = looked(tmp_path, "pass", loop=ROUNDS, args=args, ends=(10,), left=9)
+    assert to_come == [20.0] and facts[0]["every"] == 30
 
 
 def test_items_that_come_twice_tell_no_place(tmp_path: Path) -> None:

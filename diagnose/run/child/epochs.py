@@ -6,6 +6,7 @@ import ast
 import contextlib
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from .loop_source import Loop, LoopSource, name_of, round_of, within
 from .places import Places
 
 _FRAMES_AT_MOST = 30
+_LOOPS_AT_MOST = 4  # within each other
 _OF_OPTIMIZERS = {"step", "zero_grad", "update", "unscale_", "clip_grad_norm_", "parameters"}
 
 Frames = dict[CodeType, FrameType]
@@ -72,44 +74,71 @@ def rounds(around: Iterable[Place], frames: Frames) -> list[Round]:
     return found
 
 
-class Epoch:
-    """How far the innermost loop is: by its own count, else by what its DataLoader has left.
+@dataclass
+class Ends:
+    """Of a loop. ``every``: its steps, None where that is not known. ``come_in``: steps until what comes
+    after it is done. ``were_seen``: it ended since the begin.
+    """
 
-    ``every``: its steps, None where that is not known. ``ends_in``: steps until what comes after it is done.
-    ``steps_left``: of the script, at least.
+    every: int | None = None
+    come_in: float | None = None
+    were_seen: bool = False
+
+
+class Epoch:
+    """How far the loops are: the innermost by its own count, else by what its DataLoader has left.
+
+    ``ends``: of the innermost loop and of those around it. ``steps_left``: of the script, at least.
     """
 
     def __init__(self, around: list[Place], frames: Frames, left: int | None) -> None:
-        self._around, self._begin_left = around[:2], left
+        self._around, self._begin_left = around[:_LOOPS_AT_MOST], left
         self._begin = self._rounds(frames)
-        self.every: int | None = None
-        self.ends_in: float | None = None
-        self.steps_left, self.was_seen = 0.0, False
+        self.ends = [Ends() for _ in self._around]
+        self.steps_left = 0.0
 
     def look(self, frames: Frames, left: int | None, steps: int) -> None:
         """So many steps after the begin."""
-        (first, _), (outer_first, _) = self._begin
-        (now, total), (outer, outer_total) = self._rounds(frames)
+        if not self.ends:
+            return
+        told = self._rounds(frames)
+        self._look_at_innermost(told, left, steps)
+        for inner, ends, first, now, outer_first, outer in zip(
+            self.ends, self.ends[1:], self._begin[1:], told[1:], self._begin[2:], told[2:], strict=False
+        ):
+            if first.now is None or now.now is None or now.total is None:
+                break
+            ends.were_seen |= _rounds_between(outer_first, outer) > 0 or now.now < first.now
+            if inner.come_in is None or inner.every is None:
+                break
+            ends.every = inner.every * now.total
+            ends.come_in = inner.come_in + (now.total - 1 - now.now) * inner.every
+        in_this, outer = self.ends[0].come_in or 0.0, told[1]
+        known = [ends.come_in for ends in self.ends if ends.come_in is not None]
+        if outer.now is not None and outer.total is not None:
+            known.append(in_this + (outer.total - 1 - outer.now) * (self.ends[0].every or in_this))
+        self.steps_left = max(known, default=0.0)
+
+    def _look_at_innermost(self, told: list[Round], left: int | None, steps: int) -> None:
+        ends, (first, _), (now, total) = self.ends[0], self._begin[0], told[0]
         if now is not None and total is not None and first is not None:
-            epochs = outer - outer_first if outer is not None and outer_first is not None else 0
-            self.was_seen = self.was_seen or epochs > 0 or now < first
+            epochs = _rounds_between(self._begin[1], told[1])
+            ends.were_seen |= epochs > 0 or now < first
             risen = epochs * total + now - first
             if risen > 0 and (epochs or steps < total):  # else nobody knows how many epochs that were
-                self.every = round(total * steps / risen)
-                self.ends_in = (total - 1 - now) * steps / risen + 1
+                ends.every = round(total * steps / risen)
+                ends.come_in = (total - 1 - now) * steps / risen + 1
         elif left is not None:
-            self.was_seen = self.was_seen or (
-                self._begin_left is not None and left > self._begin_left - steps
-            )
-            self.ends_in = left + 1.0
-        in_this = self.ends_in or 0.0
-        to_come = outer_total - 1 - outer if outer is not None and outer_total is not None else 0
-        self.steps_left = in_this + to_come * (self.every or in_this)
+            ends.were_seen |= self._begin_left is not None and left > self._begin_left - steps
+            ends.come_in = left + 1.0
 
-    def _rounds(self, frames: Frames) -> tuple[Round, Round]:
-        """Of the training loop and of that around it."""
-        inner, outer, *_ = [*rounds(self._around, frames), UNKNOWN, UNKNOWN]
-        return inner, outer
+    def _rounds(self, frames: Frames) -> list[Round]:
+        """Of these loops, innermost first, and two more that nothing is known of."""
+        return [*rounds(self._around, frames), UNKNOWN, UNKNOWN]
+
+
+def _rounds_between(first: Round, now: Round) -> int:
+    return now.now - first.now if now.now is not None and first.now is not None else 0
 
 
 class StepsLeft:

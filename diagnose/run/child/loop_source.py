@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple, TypeGuard
 
+from torch.utils.data import DataLoader
+
 from .frame_values import Unknown, read, whole_number
 
 Loop = ast.For | ast.While | ast.AsyncFor
@@ -72,7 +74,7 @@ def _round(loop: ast.For | ast.AsyncFor, variables: dict[str, Any]) -> tuple[int
         over = over.args[0] if name_of(over.func) != "trange" else ast.Call(ast.Name("range"), over.args, [])
     if _is_call(over, "enumerate") and isinstance(target, ast.Tuple):
         begin = whole_number(over.args[1], variables) if len(over.args) > 1 else 0
-        return whole_number(target.elts[0], variables) - begin, len(_items(over.args[0], variables))
+        return whole_number(target.elts[0], variables) - begin, _count(over.args[0], variables)
     items = _items(over, variables)
     if not isinstance(items, range):
         return _place_in(items, target, variables), len(items)
@@ -80,6 +82,17 @@ def _round(loop: ast.For | ast.AsyncFor, variables: dict[str, Any]) -> tuple[int
     if now not in items:
         raise Unknown
     return items.index(now), len(items)
+
+
+def _count(over: ast.expr, variables: dict[str, Any]) -> int:
+    """Of a list's items, or of a DataLoader's batches."""
+    held = None if _is_call(over, "range") else read(over, variables)
+    if not isinstance(held, DataLoader):
+        return len(_items(over, variables))
+    try:
+        return len(held)
+    except Exception as error:  # of a sampler of the script's
+        raise Unknown from error
 
 
 def _place_in(items: list[Any] | tuple[Any, ...], target: ast.expr, variables: dict[str, Any]) -> int:

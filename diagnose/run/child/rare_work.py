@@ -1,5 +1,5 @@
 """What the script does in some steps only, as the source of its loops says: under `if step % 50 == 0:`, and
-between two rounds of the loop around the training loop.
+between two rounds of the loops around the training loop.
 
 A validation every 500 steps lies in no short recording. The source tells of it, and the loops' variables hold
 the numbers, so it is known when it comes next.
@@ -71,7 +71,7 @@ class RareWork:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._counts: dict[_Condition, int] = {}  # at the begin
-        self._between: list[_Work] = []
+        self._between: list[tuple[int, _Work]] = []  # after which of the loops, from the innermost outwards
         self._epoch = Epoch([], {}, None)
         self.facts: list[dict[str, Any]] = []
 
@@ -86,8 +86,8 @@ class RareWork:
             if loops:
                 self._count(loops[0], frame, source)
         self._epoch = Epoch(around, frames, left)
-        if len(around) > 1:
-            self._between = list(self._beside(around[1].loop, frames[around[1].code]))
+        for number, outer in enumerate(around[1 : len(self._epoch.ends)]):
+            self._between += [(number, work) for work in self._beside(outer.loop, frames[outer.code])]
 
     def _count(self, outermost: Loop, frame: FrameType, source: LoopSource) -> None:
         in_calls = self._in_calls(outermost, frame, source)
@@ -111,10 +111,12 @@ class RareWork:
                 self._tell(condition, rhythm.every, rhythm.was_seen)
                 if not rhythm.was_seen:
                     coming.append(Coming(rhythm.next_in, epoch.steps_left - rhythm.next_in))
-        for work in self._between:
-            self._tell(work, epoch.every, epoch.was_seen)
-        if self._between and epoch.ends_in is not None and not epoch.was_seen:
-            coming.append(Coming(epoch.ends_in, epoch.steps_left - epoch.ends_in))
+        for number, work in self._between:
+            self._tell(work, epoch.ends[number].every, epoch.ends[number].were_seen)
+        for number in {number for number, _ in self._between}:
+            ends = epoch.ends[number]
+            if ends.come_in is not None and not ends.were_seen:
+                coming.append(Coming(ends.come_in, epoch.steps_left - ends.come_in))
         return coming
 
     def _tell(self, work: _Work, every: int | None, was_seen: bool) -> None:
