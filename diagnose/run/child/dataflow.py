@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
@@ -34,75 +34,18 @@ from .inspection import compiler_in_use, inside_a_mode
 from .line_sums import LINES_AT_MOST, Sum, costliest, listed
 from .patching import Patches
 from .places import Place, Places
-from .repeats import RepeatedRows
+from .seen_step import Group, SeenStep
 from .sparse_trial import left_if_by_rows
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
 from .zeros import is_depthwise, is_root_of_diagonal, left_if_sparse
 
-_ROUNDS_AT_LEAST = 8
 _CALLS_AT_MOST = 50_000
 _GROUPS_AT_MOST = 4_000
 _STEPS, _EARLY = 6, 2  # in early ones values may be met that were made before
 _LONG_NS = 2_000_000_000  # after which two steps are enough: somebody waits
 _UNTOLD = -1  # bits of what depends on more groups than are told apart
-
-
-@dataclass
-class _Group:
-    """Calls at the same instructions that do not depend on each other; ``site`` and ``number`` (of its value)
-    are those of the first.
-    """
-
-    bit: int
-    site: Site
-    number: int
-    fixed: tuple[int, ...]  # what was not made in this step, as weights: the same for all
-    shape: tuple[int, ...]
-    count: int = 0
-    ns: int = 0
-    same_weights: bool = True
-    same_shape: bool = True
-    varied: bool = False
-
-    @property
-    def is_loop(self) -> bool:
-        """The same is done with one thing after the other."""
-        return self.same_weights and self.varied and self.count >= _ROUNDS_AT_LEAST
-
-
-@dataclass
-class _Step:
-    """What was seen in the step."""
-
-    calls_ns: int = 0  # of all calls, the backward's too
-    backward_ns: int = 0
-    counted: Sum = field(default_factory=Sum)  # on the user's lines
-    lines: Counter[Place] = field(default_factory=Counter)  # ns of the calls that a line makes itself
-    trained: Counter[Place] = field(default_factory=Counter)  # ns of those whose result needs gradients
-    around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
-    again: dict[Place, Sum] = field(default_factory=dict)
-    computed_again: dict[Place, Sum] = field(default_factory=dict)  # by the line that computes
-    # the same of values that an earlier step has, asked for at another line
-    again_later: dict[Place, Sum] = field(default_factory=dict)
-    computed_later: dict[Place, Sum] = field(default_factory=dict)
-    # by line and number of the value, what two steps before and earlier was asked for too
-    constant: dict[tuple[Place, int], Sum] = field(default_factory=dict)
-    checks: dict[Place, Sum] = field(default_factory=dict)
-    sparse: dict[Place, Sum] = field(default_factory=dict)  # products of nearly empty matrices
-    sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
-    coordinates: dict[Place, Sum] = field(default_factory=dict)  # products of sparse matrices kept so
-    coordinates_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept by rows
-    repeated: dict[Place, Sum] = field(default_factory=dict)  # products of rows that are there many times
-    repeated_left: Counter[Place] = field(default_factory=Counter)  # ns, if each is multiplied once
-    rows: RepeatedRows = field(default_factory=RepeatedRows)
-    # by the number of a value the call that made it: line, ns, and ns if it is trained
-    copies: dict[int, tuple[Place, int, int]] = field(default_factory=dict)
-    depthwise: dict[Place, Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
-    of_covariance: dict[Place, Sum] = field(default_factory=dict)  # normal distributions with a matrix
-    diagonal: set[bool] = field(default_factory=set)  # whether the matrices are
-    groups: dict[tuple[tuple[int, ...], int, int], _Group] = field(default_factory=dict)
 
 
 class Dataflow(TorchFunctionMode):
@@ -111,9 +54,9 @@ class Dataflow(TorchFunctionMode):
     what = "looking at the dataflow"
     _calls: int
     _steps: int
-    _step: _Step
-    _first: _Step  # the one whose calls are told
-    _later: list[_Step]  # those after the early ones
+    _step: SeenStep
+    _first: SeenStep  # the one whose calls are told
+    _later: list[SeenStep]  # those after the early ones
 
     def __init__(
         self, places: Places, place_for: Callable[[str], tuple[Any, str]] = lambda _: ENGINE
@@ -153,7 +96,7 @@ class Dataflow(TorchFunctionMode):
         is_last = took_long or self._steps + 1 >= _STEPS
         if is_first or is_last:
             self.facts = attempt(self.what, self._told, self.facts)
-        self._calls, self._step, self._steps = 0, _Step(), self._steps + 1
+        self._calls, self._step, self._steps = 0, SeenStep(), self._steps + 1
         self._segment += 1
         if self.facts is not None and not is_last:
             return False
@@ -177,7 +120,7 @@ class Dataflow(TorchFunctionMode):
         self._sites: dict[int, tuple[Site, int]] = {}
         self._bits: dict[tuple[tuple[int, ...], int], list[int]] = {}  # of groups, by path and segment
         self._calls = self._group_count = self._segment = self._steps = 0
-        self._step = self._first = _Step()
+        self._step = self._first = SeenStep()
         self._later = []
         self._written: set[int] = set()  # values (by number) that were written to
         self._first_calls = None
@@ -328,7 +271,7 @@ class Dataflow(TorchFunctionMode):
             bits.append(self._group_count)
             self._group_count += 1
         key = (site.path, self._segment, depth)
-        group = self._step.groups.setdefault(key, _Group(bits[depth], site, call.number, call.fixed, shape))
+        group = self._step.groups.setdefault(key, Group(bits[depth], site, call.number, call.fixed, shape))
         group.count += 1
         group.ns += ns
         group.same_weights &= group.fixed == call.fixed
@@ -432,6 +375,6 @@ class Dataflow(TorchFunctionMode):
                     constant.setdefault(place, Sum()).add_part(told, self._part(step), 1 / len(self._later))
         return constant
 
-    def _part(self, step: _Step) -> float:
+    def _part(self, step: SeenStep) -> float:
         """Of a later step's time in the average, as if all its calls had taken as long as the first one's."""
         return self._first.calls_ns / max(step.calls_ns, 1) / len(self._later)

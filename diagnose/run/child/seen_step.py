@@ -1,0 +1,69 @@
+"""What the look at the dataflow sees in a step: times by the user's lines, and calls that could be one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from .call_places import Site
+from .line_sums import Sum
+from .places import Place
+from .repeats import RepeatedRows
+
+ROUNDS_AT_LEAST = 8  # of a loop
+
+
+@dataclass
+class Group:
+    """Calls at the same instructions that do not depend on each other; ``site`` and ``number`` (of its value)
+    are those of the first.
+    """
+
+    bit: int
+    site: Site
+    number: int
+    fixed: tuple[int, ...]  # what was not made in this step, as weights: the same for all
+    shape: tuple[int, ...]
+    count: int = 0
+    ns: int = 0
+    same_weights: bool = True
+    same_shape: bool = True
+    varied: bool = False
+
+    @property
+    def is_loop(self) -> bool:
+        """The same is done with one thing after the other."""
+        return self.same_weights and self.varied and self.count >= ROUNDS_AT_LEAST
+
+
+@dataclass
+class SeenStep:
+    """What was seen in the step."""
+
+    calls_ns: int = 0  # of all calls, the backward's too
+    backward_ns: int = 0
+    counted: Sum = field(default_factory=Sum)  # on the user's lines
+    lines: Counter[Place] = field(default_factory=Counter)  # ns of the calls that a line makes itself
+    trained: Counter[Place] = field(default_factory=Counter)  # ns of those whose result needs gradients
+    around: Counter[Place] = field(default_factory=Counter)  # ns of all calls under a line
+    again: dict[Place, Sum] = field(default_factory=dict)
+    computed_again: dict[Place, Sum] = field(default_factory=dict)  # by the line that computes
+    # the same of values that an earlier step has, asked for at another line
+    again_later: dict[Place, Sum] = field(default_factory=dict)
+    computed_later: dict[Place, Sum] = field(default_factory=dict)
+    # by line and number of the value, what two steps before and earlier was asked for too
+    constant: dict[tuple[Place, int], Sum] = field(default_factory=dict)
+    checks: dict[Place, Sum] = field(default_factory=dict)
+    sparse: dict[Place, Sum] = field(default_factory=dict)  # products of nearly empty matrices
+    sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
+    coordinates: dict[Place, Sum] = field(default_factory=dict)  # products of sparse matrices kept so
+    coordinates_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept by rows
+    repeated: dict[Place, Sum] = field(default_factory=dict)  # products of rows that are there many times
+    repeated_left: Counter[Place] = field(default_factory=Counter)  # ns, if each is multiplied once
+    rows: RepeatedRows = field(default_factory=RepeatedRows)
+    # by the number of a value the call that made it: line, ns, and ns if it is trained
+    copies: dict[int, tuple[Place, int, int]] = field(default_factory=dict)
+    depthwise: dict[Place, Sum] = field(default_factory=dict)  # convolutions, of channels by themselves
+    of_covariance: dict[Place, Sum] = field(default_factory=dict)  # normal distributions with a matrix
+    diagonal: set[bool] = field(default_factory=set)  # whether the matrices are
+    groups: dict[tuple[tuple[int, ...], int, int], Group] = field(default_factory=dict)
