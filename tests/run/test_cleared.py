@@ -40,11 +40,14 @@ class Job:
         self.uses.cleared.clears(owner)
         owner.zero_grad()
 
-    def told(self) -> dict[str, tuple[int, int]]:
-        """By the line's text: calls whose backward was for nothing, and those whose was not."""
+    def told(self, *, through: bool = False) -> dict[str, tuple[int, int]]:
+        """By the line's text: calls whose backward was for nothing, and those whose was not. ``through``: of
+        calls through which something else is trained.
+        """
         return {
             LINES[one["line"] - 1].strip(): (one["wasted_count"], one["useful_count"])
             for one in self.uses.cleared.facts()
+            if one["through"] == through
         }
 
 
@@ -69,6 +72,8 @@ def test_a_generator_that_is_not_detached_goes_backward_for_nothing() -> None:
         job.step(job.g)
 
     assert rounds(job, one_round) == {"fake = job.call(job.g, torch.randn(3, 2))": (3, 0)}
+    # the generator is trained through it
+    assert job.told(through=True) == {"job.call(job.d, image).mean().backward()": (3, 0)}
 
 
 @pytest.mark.parametrize(

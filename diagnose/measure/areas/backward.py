@@ -22,6 +22,9 @@ from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import Intervals, Rows, started_in
 from diagnose.trace.intervals import intersect, union
 
+# of products with a layer's weights: half of it makes their gradients, half those of what the layer was given
+WITH_WEIGHTS = r"(?<![A-Za-z])(Addmm|Mm|Linear|MkldnnLinear|Convolution|MkldnnRnnLayer|CudnnRnn)Backward"
+
 
 def _turns(view: Selection, rows: Rows) -> np.ndarray:
     """For each of these host events how many optimizers' steps began before it."""
@@ -103,6 +106,19 @@ def _untrained_backward(measured: Measured) -> list[FactPlace] | Missing:
 @fact_selector("cleared_backward", "the backward for gradients that are cleared before they are used")
 def _cleared_backward(measured: Measured) -> list[FactPlace] | Missing:
     """Of the calls of the model whose gradients these are."""
+    return _cleared(measured, through=False)
+
+
+@fact_selector(
+    "cleared_weights",
+    "the backward of layers whose own gradients are cleared before they are used, and through which others "
+    "are trained",
+)
+def _cleared_weights(measured: Measured) -> list[FactPlace] | Missing:
+    return _cleared(measured, through=True, nodes=WITH_WEIGHTS)
+
+
+def _cleared(measured: Measured, *, through: bool, nodes: str = "") -> list[FactPlace] | Missing:
     told, view = measured.recording.facts.get("cleared_gradients"), measured.timeline
     if told is None or view is None:
         return NOT_RECORDED if view is not None else NO_STEPS
@@ -110,19 +126,25 @@ def _cleared_backward(measured: Measured) -> list[FactPlace] | Missing:
     places = view.host[PLACE].iloc[forwards]
     found = []
     for line in told:
+        if line.get("through", False) != through:
+            continue
         rows = forwards[((places["file"] == line["file"]) & (places["line"] == line["line"])).to_numpy()]
         wasted = line["wasted_count"] / (line["wasted_count"] + line["useful_count"])
-        ms = measured.timeline_ms(_backward_of(view, view.host_intervals(rows))) * wasted
+        ms = measured.timeline_ms(_backward_of(view, view.host_intervals(rows), nodes)) * wasted
         place = (line["file"], line["line"], line["function"])
         found.append(FactPlace(*place, wasted * len(rows) / view.step_count, ms))
     return found
 
 
-def _backward_of(view: Selection, spans: Intervals) -> Intervals:
-    """The backward of what the training thread computes in these times; with a GPU, the kernels of it."""
+def _backward_of(view: Selection, spans: Intervals, nodes: str = "") -> Intervals:
+    """The backward of what the training thread computes in these times; with a GPU, the kernels of it.
+    ``nodes``: which of it, by a regular expression.
+    """
     sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
     computed = sequence[started_in(view.host, spans) & view.on_training_thread & ~backward & (sequence >= 0)]
-    rows = view.named(backward & (sequence >= 0) & np.isin(sequence, computed))
+    rows = view.named(
+        backward & (sequence >= 0) & np.isin(sequence, computed) & view.name_matches(nodes)
+    )
     if not view.has_device:
         return view.host_intervals(rows)
     launch = view.device["launch"].to_numpy()

@@ -1,14 +1,15 @@
 """Gradients that are cleared before an optimizer uses them: by the line that calls the model they belong to.
 
 A loss of one model that hangs on another one gives that one's parameters gradients too. If the next thing to
-happen to those is `zero_grad`, the backward through that model was for nothing.
+happen to those is `zero_grad`, the backward through that model was for nothing; where something is trained
+through it (an actor through its critic), only the gradients of its parameters were.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 
@@ -16,6 +17,11 @@ from .guard import guarded
 from .places import Place
 
 _PROBES = 3  # parameters of a model whose gradients are looked at
+
+
+class _Call(NamedTuple):
+    place: Place
+    through: bool
 
 
 class Cleared:
@@ -26,16 +32,16 @@ class Cleared:
 
     def forget(self) -> None:
         """Start counting again."""
-        self._waiting: dict[int, list[Place]] = {}  # calls that a backward ran through since, by model
+        self._waiting: dict[int, list[_Call]] = {}  # that a backward ran through since, by model
         self._models: dict[int, weakref.ref[nn.Module]] = {}
         self._used_by_step: dict[int, tuple[Any, ...]] = {}  # gradients as the last step of theirs found them
-        self._wasted: Counter[Place] = Counter()
-        self._useful: Counter[Place] = Counter()
+        self._wasted: Counter[_Call] = Counter()
+        self._useful: Counter[_Call] = Counter()
 
-    def went_backward(self, model: nn.Module, place: Place) -> None:
-        """Through a call of the model that was given nothing which is trained."""
+    def went_backward(self, model: nn.Module, place: Place, *, through: bool) -> None:
+        """A backward ran through a call of the model. ``through``: that was given what is trained itself."""
         self._models[id(model)] = weakref.ref(model)
-        self._waiting.setdefault(id(model), []).append(place)
+        self._waiting.setdefault(id(model), []).append(_Call(place, through))
 
     @guarded("watching whose gradients are used")
     def steps(self, optimizer: Any) -> None:
@@ -54,8 +60,13 @@ class Cleared:
 
     def facts(self) -> list[dict[str, Any]]:
         return [
-            {**place._asdict(), "wasted_count": count, "useful_count": self._useful[place]}
-            for place, count in self._wasted.items()
+            {
+                **call.place._asdict(),
+                "through": call.through,
+                "wasted_count": count,
+                "useful_count": self._useful[call],
+            }
+            for call, count in self._wasted.items()
         ]
 
     def _models_with(self, owner: Any) -> list[nn.Module]:

@@ -68,8 +68,8 @@ class GraphUse:
     @guarded("watching what is built for autograd")
     def built(self, model: nn.Module, place: Place, given: Any, output: Any) -> None:
         # what is given may be trained through the model: then its backward is needed, whoever clears what
-        is_end = not any(tensor.requires_grad for tensor in tensors_near(given))
-        graph = _Graph(self, place, weakref.ref(model) if is_end else None)
+        through = any(tensor.requires_grad for tensor in tensors_near(given))
+        graph = _Graph(self, place, weakref.ref(model), through)
         nodes = [
             tensor.grad_fn
             for tensor, _ in zip(tensors_near((output,)), range(_OUTPUTS_AT_MOST), strict=False)
@@ -82,11 +82,10 @@ class GraphUse:
             self._graphs.append(weakref.ref(graph))
 
     @guarded("watching what a backward runs through")
-    def used(self, place: Place, known: weakref.ref[nn.Module] | None) -> None:
+    def used(self, place: Place, model: nn.Module | None, *, through: bool) -> None:
         self._used[place] += 1
-        model = known() if known is not None else None
         if model is not None:
-            self.cleared.went_backward(model, place)
+            self.cleared.went_backward(model, place, through=through)
 
     def _kept(self) -> Counter[Place]:
         self._graphs = [
@@ -98,8 +97,8 @@ class GraphUse:
 class _Graph:
     """Lives as long as the hooks on the nodes of its forward's outputs do."""
 
-    def __init__(self, uses: GraphUse, place: Place, model: weakref.ref[nn.Module] | None) -> None:
-        self.place, self._uses, self._model = place, uses, model
+    def __init__(self, uses: GraphUse, place: Place, model: weakref.ref[nn.Module], through: bool) -> None:
+        self.place, self._uses, self._model, self._through = place, uses, model, through
         self.is_used = False
 
     @guarded("watching what a backward runs through")
@@ -107,7 +106,7 @@ class _Graph:
         """A backward runs through the graph."""
         if not self.is_used:
             self.is_used = True
-            self._uses.used(self.place, self._model)
+            self._uses.used(self.place, self._model(), through=self._through)
 
 
 class _Watch:
