@@ -142,9 +142,7 @@ def _backward_of(view: Selection, spans: Intervals, nodes: str = "") -> Interval
     """
     sequence, backward = view.host["sequence"].to_numpy(), view.host["backward"].to_numpy()
     computed = sequence[started_in(view.host, spans) & view.on_training_thread & ~backward & (sequence >= 0)]
-    rows = view.named(
-        backward & (sequence >= 0) & np.isin(sequence, computed) & view.name_matches(nodes)
-    )
+    rows = view.named(backward & (sequence >= 0) & np.isin(sequence, computed) & view.name_matches(nodes))
     if not view.has_device:
         return view.host_intervals(rows)
     launch = view.device["launch"].to_numpy()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from diagnose.measure.areas.handwritten import both_ways
 from diagnose.measure.areas.kernels import kernels_of
+from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.measured import NO_FACTS, Measured, Missing, Value, fact_metric, metric
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Rows, category_matches
+from diagnose.measure.view import NO_ROWS, Rows, category_matches, test_at
 from diagnose.measure.work import inside
 
 CONVOLUTION_OP = r"^aten::(cudnn_convolution\w*|miopen_convolution\w*|convolution_backward|_convolution)$"
@@ -40,6 +44,40 @@ def _convolution_trials(view: Selection) -> Rows:
 @selector("convolution_kernels", "kernels of convolutions, forward and backward", table="device")
 def _convolution_kernels(view: Selection) -> Rows:
     return kernels_of(view, CONVOLUTION_OP)
+
+
+@selector(
+    "full_width_convolutions",
+    "convolutions of single-channel images with a kernel as wide as they are, with their backward",
+    needs="shapes",
+    attributed=both_ways,
+)
+def _full_width_convolutions(view: Selection) -> Rows:
+    return _of_one_channel(view, lambda width, kernel: kernel == width)
+
+
+@selector(
+    "overwide_convolutions",
+    "convolutions of single-channel images with a kernel wider than they are, with their backward",
+    needs="shapes",
+    attributed=both_ways,
+)
+def _overwide_convolutions(view: Selection) -> Rows:
+    return _of_one_channel(view, lambda width, kernel: kernel > width)
+
+
+def _of_one_channel(view: Selection, test: Callable[[int, int], bool]) -> Rows:
+    """On a CPU: those whose width and kernel's width pass; a kernel of one row is a linear layer."""
+    if view.has_device:
+        return NO_ROWS
+    rows = view.named(view.name_matches(r"^aten::conv2d$"))
+
+    def passes(text: str) -> bool:
+        given, kernel = ([shape_of(shape) for shape in input_shapes(text)] + [(), ()])[:2]
+        is_one_channel = len(given) == len(kernel) == 4 and given[1] == kernel[1] == 1 and kernel[2] > 1
+        return is_one_channel and given[3] > 1 and test(given[3], kernel[3])
+
+    return rows[test_at(view.host["shapes"].array, rows, passes)]
 
 
 @selector("conv_bias", "kernels that add a convolution's bias", table="device")
