@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.autograd.grad_mode import inference_mode
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from diagnose.measure.memory_peak import MemoryLook as Seen
@@ -298,3 +299,43 @@ def test_no_tensor_lives_longer_for_it() -> None:
 def line_of(text: str) -> int:
     lines = Path(__file__).read_text(encoding="utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.strip().startswith(text))
+
+
+@pytest.mark.parametrize("end", ["outside", "inside", "in another", "never"])
+def test_blocks_of_inference_mode_leave_no_trace_of_it(end: str) -> None:
+    """They put back what was on when they began: a mode that has gone by then would be half on, and the next
+    operator an error.
+    """
+    look, before = MemoryLook(Places(HERE, HERE)), inference_mode.__exit__
+    ends = {"outside": (1, False), "inside": (1, True), "in another": (2, True), "never": (9, False)}[end]
+
+    @torch.inference_mode()
+    def answer(number: int) -> torch.Tensor:
+        result = torch.ones(3) + 1
+        if ends == (number, True):
+            look.end()
+            assert _get_current_dispatch_mode() is look
+        return result
+
+    assert look.begin()
+    for number in range(4):
+        answer(number).numpy()
+        if ends == (number, False):
+            look.end()
+        assert (torch.ones(3) + 1).tolist() == [2, 2, 2]
+    look.end()
+    assert _get_current_dispatch_mode() is None
+    assert (torch.ones(3) + 1).tolist() == [2, 2, 2]
+    assert inference_mode.__exit__ is before
+
+
+def test_steps_that_end_inside_blocks_that_put_back_what_was_on_are_left_alone() -> None:
+    look, begun = MemoryLook(Places(HERE, HERE)), []
+
+    def square(x: torch.Tensor) -> torch.Tensor:
+        begun.append(look.begin())
+        return x * x
+
+    assert torch.vmap(square)(torch.arange(3)).tolist() == [0, 1, 4] and begun == [False]
+    with torch.inference_mode():
+        assert not look.begin()

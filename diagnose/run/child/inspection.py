@@ -42,6 +42,14 @@ def inside_a_mode() -> bool:
     return _get_current_dispatch_mode() is not None or (mode is not None and mode is not default)
 
 
+def inside_a_restoring_block() -> bool:
+    """Whether a block of `inference_mode` or a function that `torch.func` runs (`vmap`, `grad`) goes on. They
+    put back which modes were on before them: one that has come or gone since would be half on.
+    """
+    peek = getattr(torch._C._functorch, "peek_interpreter_stack", None)
+    return torch.is_inference_mode_enabled() or (peek is not None and peek() is not None)
+
+
 class Pair(NamedTuple):
     """A convolution and the norm that gets its very output, by name."""
 

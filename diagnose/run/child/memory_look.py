@@ -17,11 +17,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.grad_mode import inference_mode
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from . import accelerator
-from .guard import guarded
-from .inspection import compiler_in_use, inside_a_mode
+from .guard import attempt, guarded
+from .inspection import compiler_in_use, inside_a_mode, inside_a_restoring_block
+from .patching import Patches
 from .places import NOWHERE, Place, Places
 from .storage_log import Origin, StorageLog
 from .storages import Living, living, owners, storage_of
@@ -46,15 +48,16 @@ class MemoryLook(TorchDispatchMode):
         self._places = places
         self.told: dict[str, Any] | None = None
         self._entered = self._looks = False
+        self._patches = Patches()
         self._kinds: dict[CodeType, str] = {}
         self._modules: dict[int, str] = {}
         self._log = StorageLog()
 
     def begin(self) -> bool:
         """Whether the next steps are looked at: no compiled ones, for which a mode makes another program, and
-        none that end inside a mode of the script's.
+        none that end inside a mode of the script's, or a block that puts back what was on before it.
         """
-        if compiler_in_use() or accelerator.is_capturing() or inside_a_mode():
+        if compiler_in_use() or accelerator.is_capturing() or inside_a_mode() or inside_a_restoring_block():
             return False
         self._pid, self._log = os.getpid(), StorageLog()
         alive = living()
@@ -70,6 +73,7 @@ class MemoryLook(TorchDispatchMode):
         self._tell_owners(alive)
         del alive
         self._log.begin()
+        self._patches.replace(inference_mode, "__exit__", self._leaving(inference_mode.__exit__))
         self.__enter__()
         self._entered = self._looks = True
         return True
@@ -86,14 +90,27 @@ class MemoryLook(TorchDispatchMode):
 
     def end(self) -> None:
         """Harmless when repeated. A mode of the script's own on top of ours is left there: then ours does no
-        more than call.
+        more than call. So it is inside a block that began after it, and would put it back where it ends.
         """
         self._looks = False
-        if self._entered and _get_current_dispatch_mode() is self:
+        if self._entered and not inside_a_restoring_block() and _get_current_dispatch_mode() is self:
             self._entered = False
             self.__exit__(None, None, None)
+        if not self._entered:
+            self._patches.restore()
         self._log.close()
         self._log = StorageLog()
+
+    def _leaving(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """A block inside which the last step has ended is over: now it can be left."""
+
+        def __exit__(block: Any, *error: Any) -> Any:
+            left = original(block, *error)
+            if not self._looks and os.getpid() == self._pid:
+                attempt(self.what, self.end, None)
+            return left
+
+        return __exit__
 
     def _tell_owners(self, alive: Living) -> None:
         for key, owner in owners(alive).items():
