@@ -58,7 +58,6 @@ def rounds(job: Job, one_round: Callable[[], None]) -> dict[str, tuple[int, int]
 
 
 def test_a_generator_that_is_not_detached_goes_backward_for_nothing() -> None:
-    """In the first round nothing is known of gradients before: three of four."""
     job = Job()
 
     def one_round() -> None:
@@ -71,7 +70,7 @@ def test_a_generator_that_is_not_detached_goes_backward_for_nothing() -> None:
         job.call(job.d, image).mean().backward()
         job.step(job.g)
 
-    assert rounds(job, one_round) == {"fake = job.call(job.g, torch.randn(3, 2))": (3, 0)}
+    assert rounds(job, one_round) == {"fake = job.call(job.g, torch.randn(3, 2))": (4, 0)}
     # the generator is trained through it
     assert job.told(through=True) == {"job.call(job.d, image).mean().backward()": (3, 0)}
 
@@ -99,13 +98,18 @@ def test_what_is_used_is_not_for_nothing(how: str) -> None:
     assert rounds(job, one_round) == {}
 
 
-def test_gradients_of_inputs_alone_leave_those_of_weights_as_they_are() -> None:
-    """As of an energy that is sampled from: the weights' gradients are those of the last step."""
+@pytest.mark.parametrize("new_objects", [False, True])
+def test_gradients_of_inputs_alone_leave_those_of_weights_as_they_are(new_objects: bool) -> None:
+    """As of an energy that is sampled from: the weights' gradients are those of the last step, and be it that
+    Python has other objects for them.
+    """
     job = Job()
 
     def one_round() -> None:
         x = torch.randn(3, 2)
         torch.autograd.grad(job.call(job.g, x).sum(), job.g.weight)
+        for parameter in job.g.parameters() if new_objects else ():
+            parameter.grad = None if parameter.grad is None else parameter.grad.detach()
         job.clear(job.g)
         job.call(job.g, x).mean().backward()
         job.step(job.g)

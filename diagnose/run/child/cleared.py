@@ -15,6 +15,7 @@ from torch import nn
 
 from .guard import guarded
 from .places import Place
+from .storages import storage_of
 
 _PROBES = 3  # parameters of a model whose gradients are looked at
 
@@ -34,13 +35,15 @@ class Cleared:
         """Start counting again."""
         self._waiting: dict[int, list[_Call]] = {}  # that a backward ran through since, by model
         self._models: dict[int, weakref.ref[nn.Module]] = {}
-        self._used_by_step: dict[int, tuple[Any, ...]] = {}  # gradients as the last step of theirs found them
+        self._before: dict[int, tuple[Any, ...]] = {}  # gradients as the first of these backwards found them
         self._wasted: Counter[_Call] = Counter()
         self._useful: Counter[_Call] = Counter()
 
     def went_backward(self, model: nn.Module, place: Place, *, through: bool) -> None:
         """A backward ran through a call of the model. ``through``: that was given what is trained itself."""
         self._models[id(model)] = weakref.ref(model)
+        if id(model) not in self._before:
+            self._before[id(model)] = _gradients(model)
         self._waiting.setdefault(id(model), []).append(_Call(place, through))
 
     @guarded("watching whose gradients are used")
@@ -48,14 +51,14 @@ class Cleared:
         """The optimizer is about to step."""
         for model in self._models_with(optimizer):
             self._useful.update(self._waiting.pop(id(model), []))
-            self._used_by_step[id(model)] = _gradients(model)
+            self._before.pop(id(model), None)
 
     @guarded("watching whose gradients are cleared")
     def clears(self, owner: Any) -> None:
         """`zero_grad` of an optimizer or a module is about to run."""
         for model in self._models_with(owner):
-            calls, before = self._waiting.pop(id(model), []), self._used_by_step.get(id(model))
-            if before is not None and before != _gradients(model):
+            calls, before = self._waiting.pop(id(model), []), self._before.pop(id(model), None)
+            if before != _gradients(model):  # `torch.autograd.grad` gives them away, and leaves these alone
                 self._wasted.update(calls)
 
     def facts(self) -> list[dict[str, Any]]:
@@ -82,6 +85,10 @@ class Cleared:
 
 
 def _gradients(model: nn.Module) -> tuple[Any, ...]:
-    """Which they are and how often they were written to, of some."""
+    """Where they lie and how often they were written to, of some. Python's objects for them come and go."""
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None][:_PROBES]
-    return tuple((id(gradient), gradient._version) for gradient in gradients)
+    storages = [storage_of(gradient) for gradient in gradients]
+    return tuple(
+        (None if storage is None else storage.data_ptr(), gradient._version)
+        for gradient, storage in zip(gradients, storages, strict=True)
+    )
