@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -146,13 +149,56 @@ def test_where_there_is_nothing_to_try(model: nn.Module) -> None:
     assert not looked_at(model).begin()
 
 
-@pytest.mark.parametrize("counted", ["forward", "backward"])
-def test_nothing_is_tried_where_the_clock_counts_calls(counted: str) -> None:
+def test_nothing_is_tried_where_the_clock_counts_backwards() -> None:
     """It would count the copies', and take them for steps."""
-    model = Net()
-    look = looked_at(model)
-    look._place_for = lambda kind: (nn.Module, counted if kind == counted else "__call__")
+    look = looked_at(Net())
+    look._place_for = lambda kind: (nn.Module, "backward" if kind == "backward" else "__call__")
     assert not look.begin()
+
+
+def test_where_the_clock_counts_forwards_the_copies_are_called_beside_it() -> None:
+    """As in a service that only answers."""
+    model, counted, is_counting = Net(), [], [True]
+
+    def forward(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        counted.append(is_counting[0])
+        return nn.Module.__call__(module, *args, **kwargs)
+
+    @contextlib.contextmanager
+    def uncounted() -> Iterator[None]:
+        is_counting[0] = False
+        yield
+        is_counting[0] = True
+
+    clock = SimpleNamespace(forward=forward)
+    look = looked_at(model)
+    look._place_for = lambda kind: (clock, kind) if kind == "forward" else (nn.Module, "__call__")
+    look._uncounted = uncounted
+    assert look.begin()
+    with torch.inference_mode():
+        clock.forward(model, torch.randn(4, 3, 16, 16), {"by": torch.ones(())})
+        assert look.step()
+    assert counted == [True] and is_counting == [True]
+    assert look.facts and look.facts[0]["call_count"] == 1 and len(look.facts[0]["changed_ms"]) >= 5
+
+
+class Volumes(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv3d(1, 8, 3, padding=1), nn.Conv3d(8, 4, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(torch.relu(self.first(x)))
+
+
+def test_volumes_have_such_a_layout_too() -> None:
+    model = Volumes()
+    look = looked_at(model)
+    assert look.begin()
+    model(torch.randn(2, 1, 8, 8, 8)).sum().backward()
+    assert look.step()
+    assert look.facts and len(look.facts[0]["changed_ms"]) >= 5
+    assert model.second.weight.is_contiguous()
 
 
 def test_numbers_that_are_no_pictures() -> None:

@@ -7,6 +7,7 @@ import itertools
 import os
 import weakref
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any
 
@@ -48,8 +49,9 @@ class Facts:
         run_folder: str,
         shared: SharedState,
         place_for: Callable[[str], tuple[Any, str]],
+        uncounted: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        """`place_for(kind)`: see `Marks`."""
+        """`place_for(kind)`: see `Marks`; `uncounted`: a context in which the clock counts no forwards."""
         self.places = places
         self.calls = CallCounts(places)
         self.zero_grads, self.uploads = ZeroGrads(places, self.calls.graphs.cleared), Uploads(places)
@@ -63,7 +65,8 @@ class Facts:
         self._modes = Modes(places)
         self.trials: list[dict[str, Any]] = []  # see `SettingTrials`
         self.line_clock, self.dataflow = LineClock(places), Dataflow(places, place_for)
-        self.memory, self.layouts = MemoryLook(places), LayoutLook(self.calls, place_for)
+        self.memory = MemoryLook(places)
+        self.layouts = LayoutLook(self.calls, place_for, uncounted)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []

@@ -1,4 +1,4 @@
-"""What models of pictures take on the processor with their pictures in the channels_last layout.
+"""What models of pictures or volumes take on the processor with these in the channels_last layout.
 
 The calls of one step are seen; then, between two steps, copies of the model are given what it was given, one
 as it is and one laid out so, in turns: the script's own model is not touched, and an error in a copy is ours.
@@ -12,6 +12,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
@@ -34,7 +35,7 @@ from .tensors import map_tensors, tensors_in, tensors_near
 _PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
 _ENOUGH_NS, _TOO_LONG_NS = SECOND // 2, 3 * SECOND  # of all pairs of a model
 _MODELS_AT_MOST = 3
-_PICTURES = 4  # dimensions
+_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}  # by dimensions
 _COPIED = (Tensor, nn.Module, list, tuple, dict, set)  # of what a module holds
 _BYTES_AT_MOST = 1 << 28  # of a model's weights: two copies are made
 
@@ -68,18 +69,24 @@ class LayoutLook:
 
     what = "trying the layout of pictures"
 
-    def __init__(self, calls: CallCounts, place_for: Callable[[str], tuple[Any, str]]) -> None:
-        self._calls, self._place_for = calls, place_for
+    def __init__(
+        self,
+        calls: CallCounts,
+        place_for: Callable[[str], tuple[Any, str]],
+        uncounted: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+    ) -> None:
+        """``uncounted``: a context in which the clock counts no forwards."""
+        self._calls, self._place_for, self._uncounted = calls, place_for, uncounted
         self._patches = Patches()
         self._seen: dict[int, _Seen] = {}
         self.facts: list[dict[str, Any]] | None = None
 
     def begin(self) -> bool:
-        """Whether an optimizer ends the steps, and a model convolves pictures on the processor."""
+        """Whether no backward ends the steps, and a model convolves pictures on the processor."""
         if accelerator.devices() or compiler_in_use() or torch.is_autocast_enabled("cpu"):
             return False
-        if any(self._place_for(kind)[1] == kind for kind in ("forward", "backward")):
-            return False  # the clock counts such calls, and would count the copies' too
+        if self._place_for("backward")[1] == "backward":
+            return False  # the clock counts them, and would count the copies' too
         models = {id(model): (model, place) for model, place in self._calls.models() if _convolves(model)}
         if not models:
             return False
@@ -94,7 +101,8 @@ class LayoutLook:
         seen, self._seen = list(self._seen.values())[:_MODELS_AT_MOST], {}
         self.facts = []
         for model in seen:
-            with contextlib.suppress(Exception):  # a model may be such that it is not to be copied
+            # a model may be such that it is not to be copied
+            with contextlib.suppress(Exception), self._uncounted():
                 self.facts.append(_tried(model))
         return True
 
@@ -130,21 +138,23 @@ class LayoutLook:
 
 
 def _convolves(model: nn.Module) -> bool:
-    """With two-dimensional convolutions, of which none is laid out so already."""
-    weights = [module.weight for module in model.modules() if isinstance(module, nn.Conv2d)]
+    """With convolutions of pictures or volumes, of which none is laid out so already."""
+    weights = [module.weight for module in model.modules() if isinstance(module, (nn.Conv2d, nn.Conv3d))]
     large = [weight for weight in weights if weight.shape[1] > 1 and weight[0, 0].numel() > 1]
     fits = sum(weight.nbytes for weight in model.parameters()) <= _BYTES_AT_MOST
     return bool(large) and fits and all(weight.is_contiguous() for weight in weights)
 
 
 def _is_picture(tensor: Tensor) -> bool:
-    return tensor.dim() == _PICTURES and tensor.is_floating_point()
+    return tensor.dim() in _FORMATS and tensor.is_floating_point()
 
 
 def _tried(seen: _Seen) -> dict[str, Any]:
     """Pairs of calls with their backward, as they are and laid out so, ms. Raises whatever the model does."""
     as_is, changed = _copy(seen.model), _copy(seen.model)
-    changed.to(memory_format=torch.channels_last)
+    for module in changed.modules():
+        if isinstance(module, (nn.Conv2d, nn.Conv3d)):
+            module.weight.data = _laid_out(module.weight.data)
     ns: dict[bool, list[int]] = {False: [], True: []}
     with random_state_kept(), torch.set_grad_enabled(seen.with_graph), _Reshaping():
         began_ns = perf_counter_ns()
@@ -196,4 +206,4 @@ def _fresh(arguments: Any) -> Any:
 
 
 def _laid_out(tensor: Tensor) -> Tensor:
-    return tensor.contiguous(memory_format=torch.channels_last) if _is_picture(tensor) else tensor
+    return tensor.contiguous(memory_format=_FORMATS[tensor.dim()]) if _is_picture(tensor) else tensor

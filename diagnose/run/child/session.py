@@ -73,7 +73,9 @@ class Session:
         self._snap_signal = SnapSignal(self._shared.ask_for_snap)
         self._places = Places(plan.script_folder, plan.cwd)
         self._clock = clock or Clock(self)
-        self.facts = Facts(self._places, plan.folder, self._shared, self._clock.place_for)
+        self.facts = Facts(
+            self._places, plan.folder, self._shared, self._clock.place_for, self._clock.forward_unwrapped
+        )
         beside = (self.facts.uploads, self.facts.zero_grads, self.facts.untrained)
         processor = Processor()
         self._marks = Marks(self._places, self.facts.calls, self._clock.place_for, processor, beside)
