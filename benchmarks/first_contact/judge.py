@@ -19,9 +19,9 @@ REMARK = (
     "35 → 26 and 39 → 31 s (n07), 39 → 35 s (n08; 48 → 100 s beside another program).\n\n"
     "0.1.0+16d1c58: the evaluation of s01, told as 6.6 ms a step, counts as wrong. Timed later it took 0.38 "
     "to 0.45 s every 80 steps.\n\n"
-    "0.1.0+3045793: w04 died under the recorder (mended since); its row tells what was said of the steps until "
-    "then. Two costs of x01 were measured lower after its oracle was closed: the gather 8 % instead of 11, the "
-    "convolutions 2 % instead of 6."
+    "0.1.0+3045793: w04 died under the recorder (mended since); its row tells what was said of the steps "
+    "until then. Two costs of x01 were measured lower after its oracle was closed: the gather 8 % instead of "
+    "11, the convolutions 2 % instead of 6."
 )
 NEAR = 2  # lines: a call may be written over several
 LATEST = 60  # scripts that are counted together, whichever version met them
