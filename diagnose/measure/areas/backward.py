@@ -22,6 +22,7 @@ from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import Intervals, Rows, started_in
 from diagnose.trace.intervals import intersect, union
 
+ADDS_UP = r"^torch::autograd::AccumulateGrad$"  # autograd's node at a parameter
 # of products with a layer's weights: half of it makes their gradients, half those of what the layer was given
 WITH_WEIGHTS = r"(?<![A-Za-z])(Addmm|Mm|Linear|MkldnnLinear|Convolution|MkldnnRnnLayer|CudnnRnn)Backward"
 
@@ -70,9 +71,18 @@ def _repeated_backward(view: Selection) -> Rows:
     runs = pd.DataFrame(
         {"forward": sequence[rows], "name": view.name[rows].codes, "turn": _turns(view, rows)}
     )
+    is_earlier = runs["turn"] < runs.groupby(["forward", "name"])["turn"].transform("max")
     again = np.zeros(len(view.host), bool)
-    again[rows[runs["turn"] < runs.groupby(["forward", "name"])["turn"].transform("max")]] = True
+    again[rows[is_earlier & _adds_up(view, runs["turn"])]] = True
     return view.named(again)
+
+
+def _adds_up(view: Selection, turns: pd.Series) -> np.ndarray:
+    """Whether gradients were added to parameters in these turns: `torch.autograd.grad` gives them to the one
+    who asks for them. Where no such node was recorded at all, nobody knows.
+    """
+    added = np.flatnonzero(view.name_matches(ADDS_UP))
+    return np.isin(turns, _turns(view, added)) if len(added) else np.ones(len(turns), bool)
 
 
 @metric("optimizer_count", "count", "Number of optimizers that stepped while the script was recorded")
