@@ -119,6 +119,7 @@ class Reads:
         self._kept: set[int] = set()  # statistics that outlived their step unread
         self._graphs: dict[int, list[_InGraph]] = {}  # of results with gradients
         self._reached: set[int] = set()  # nodes that a backward came to
+        self._lost = False  # a backward, which may have come to any
         self._with_backward: set[int] = set()  # results of steps with one
 
     def call(
@@ -165,13 +166,15 @@ class Reads:
 
     def backward(self, tensors: Iterable[Tensor]) -> None:
         """One goes through all that these were computed from."""
+        was_lost, self._lost = self._lost, True  # until it is through
         nodes: list[Any] = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
-        while nodes:
+        while nodes and len(self._reached) < _NODES_AT_MOST:
             node = nodes.pop()
             number = node._sequence_nr()
-            if number not in self._reached and len(self._reached) < _NODES_AT_MOST:
+            if number not in self._reached:
                 self._reached.add(number)
                 nodes += [before for before, _ in node.next_functions if before is not None]
+        self._lost = was_lost or bool(nodes)
 
     def step(self, *, with_backward: bool) -> None:
         """A step has ended. Without a backward, what needs gradients may be for one that is not seen."""
@@ -205,7 +208,7 @@ class Reads:
         return number in self._kept and not any(known() is not None for known in self._living[number])
 
     def _is_dropped(self, number: int) -> bool:
-        is_known = number in self._with_backward and len(self._reached) < _NODES_AT_MOST
+        is_known = number in self._with_backward and not self._lost
         return is_known and not any(
             one.tensor() is not None or one.node in self._reached for one in self._graphs[number]
         )
