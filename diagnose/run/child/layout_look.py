@@ -82,11 +82,9 @@ class LayoutLook:
         self.facts: list[dict[str, Any]] | None = None
 
     def begin(self) -> bool:
-        """Whether no backward ends the steps, and a model convolves pictures on the processor."""
+        """Whether a model convolves pictures on the processor."""
         if accelerator.devices() or compiler_in_use() or torch.is_autocast_enabled("cpu"):
             return False
-        if self._place_for("backward")[1] == "backward":
-            return False  # the clock counts them, and would count the copies' too
         models = {id(model): (model, place) for model, place in self._calls.models() if _convolves(model)}
         if not models:
             return False
@@ -100,7 +98,10 @@ class LayoutLook:
         self._patches.restore()
         seen, self._seen = list(self._seen.values())[:_MODELS_AT_MOST], {}
         self.facts = []
+        counts_backward = self._place_for("backward")[1] == "backward"  # the clock, and the copies' too
         for model in seen:
+            if model.with_graph and counts_backward:
+                continue
             # a model may be such that it is not to be copied
             with contextlib.suppress(Exception), self._uncounted():
                 self.facts.append(_tried(model))
