@@ -205,56 +205,39 @@ def _diagonal_covariance(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "diagonal")
 
 
-@fact_selector("sparse_products", "dense products of matrices that are almost all zeros")
-def _sparse_products(measured: Measured) -> list[FactPlace] | Missing:
-    return _parts_of_torch(measured, "sparse")
-
-
-@fact_selector("coordinate_products", "products of sparse matrices that are kept by coordinates")
-def _coordinate_products(measured: Measured) -> list[FactPlace] | Missing:
-    return _parts_of_torch(measured, "coordinates")
-
-
-@metric("coordinate_products_left", "share", "Share of the time of these products that is left by rows")
-def _coordinate_products_left(measured: Measured) -> Value | Missing:
-    return _left(measured, "coordinates")
-
-
-@metric("coordinate_products_gain_share", "share", "Share of the step that products by rows save")
-def _coordinate_products_gain_share(measured: Measured) -> Value | Missing:
-    return _gain_share(measured, "coordinates")
-
-
 @fact_selector("dense_kernels", "dense convolutions of which each output channel reads one input channel")
 def _dense_kernels(measured: Measured) -> list[FactPlace] | Missing:
     return _parts_of_torch(measured, "depthwise")
 
 
-@fact_selector("repeated_rows", "products with rows that are there many times")
-def _repeated_rows(measured: Measured) -> list[FactPlace] | Missing:
-    return _parts_of_torch(measured, "repeated")
+def _products(name: str, what: str, meaning: str, *, left: str, saved: str) -> None:
+    """Products of which a part of the time is left after a fix, and the metrics of that."""
+    fact_selector(name, meaning)(lambda measured: _parts_of_torch(measured, what))
+    metric(f"{name}_left", "share", left)(lambda measured: _left(measured, what))
+    metric(f"{name}_gain_share", "share", saved)(lambda measured: _gain_share(measured, what))
 
 
-@metric("sparse_products_left", "share", "Share of the time of these products that is left with sparse ones")
-def _sparse_products_left(measured: Measured) -> Value | Missing:
-    return _left(measured, "sparse")
-
-
-@metric("sparse_products_gain_share", "share", "Share of the step that sparse products save")
-def _sparse_products_gain_share(measured: Measured) -> Value | Missing:
-    return _gain_share(measured, "sparse")
-
-
-@metric(
-    "repeated_rows_left", "share", "Share of the time of these products that is left if each row is in one"
+_products(
+    "sparse_products",
+    "sparse",
+    "dense products of matrices that are almost all zeros",
+    left="Share of the time of these products that is left with sparse ones",
+    saved="Share of the step that sparse products save",
 )
-def _repeated_rows_left(measured: Measured) -> Value | Missing:
-    return _left(measured, "repeated")
-
-
-@metric("repeated_rows_gain_share", "share", "Share of the step that is saved if each row is in one product")
-def _repeated_rows_gain_share(measured: Measured) -> Value | Missing:
-    return _gain_share(measured, "repeated")
+_products(
+    "coordinate_products",
+    "coordinates",
+    "products of sparse matrices that are kept by coordinates",
+    left="Share of the time of these products that is left by rows",
+    saved="Share of the step that products by rows save",
+)
+_products(
+    "repeated_rows",
+    "repeated",
+    "products with rows that are there many times",
+    left="Share of the time of these products that is left if each row is in one",
+    saved="Share of the step that is saved if each row is in one product",
+)
 
 
 def _left(measured: Measured, what: str) -> float | Missing:

@@ -84,6 +84,7 @@ def _own_lines_callee(measured: Measured) -> Value | Missing:
     )
 
 
+@once
 def _lines_to_mend(measured: Measured) -> list[tuple[LineTime, Rows]] | Missing:
     """Without those that call an environment whose time is spread over its lines: simulating takes time."""
     lines, sources = own_lines(measured), Sources(measured.recording)
