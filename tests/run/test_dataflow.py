@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.overrides import _get_current_function_mode
 
+from diagnose.run.child import guard
 from diagnose.run.child.dataflow import Dataflow
 from diagnose.run.child.places import Places
 
@@ -536,6 +537,22 @@ def test_products_of_a_matrix_kept_by_coordinates_are_tried_by_rows(
     assert (text_of(product), product["call_count"]) == ("hidden = torch.sparse.mm(graph, hidden)", 2)
     assert product["left_ns"] < (0.9 if is_trained else 0.7) * product["ns"]
     assert features.grad is None
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled:UserWarning")
+def test_where_torch_cannot_keep_it_by_rows_nothing_else_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_library(*_: Any) -> Any:
+        raise RuntimeError("built without MKL")
+
+    monkeypatch.setattr(guard, "_failures", {})
+    monkeypatch.setattr(torch.Tensor, "to_sparse_csr", no_library)
+    graph = torch.eye(50).to_sparse()
+
+    def step() -> None:
+        torch.sparse.mm(graph, torch.ones(50, 8))
+
+    assert seen(step)["coordinates"] == []
+    assert guard.notes() == []
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state:UserWarning")

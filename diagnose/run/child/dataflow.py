@@ -22,7 +22,6 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
@@ -35,7 +34,7 @@ from .line_sums import LINES_AT_MOST, Sum, costliest, listed
 from .patching import Patches
 from .places import Place, Places
 from .seen_step import Group, SeenStep
-from .sparse_trial import left_if_by_rows
+from .sparse_trial import is_by_coordinates, left_if_by_rows
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
@@ -226,36 +225,29 @@ class Dataflow(TorchFunctionMode):
         return self._bit(call, call.other_bits, site, shape, ns)
 
     def _add_product(self, call: Call, place: Place, result: Tensor, ns: int) -> None:
+        step, trained_ns = self._step, ns if result.requires_grad else 0
         left = left_if_sparse(call.name, call.given)
         if left is not None:
-            self._step.sparse.setdefault(place, Sum()).add(ns, ns if result.requires_grad else 0)
-            self._step.sparse_left[place] += round(left * ns)
-        self._add_by_coordinates(call, place, ns, is_trained=result.requires_grad)
-        product = self._step.rows.product(call.name, call.given, call.numbers)
+            _add_left(step.sparse, step.sparse_left, place, ns, trained_ns, left)
+        if is_by_coordinates(call.name, call.given):
+            left = self._left_by_rows(call, place, ns, is_trained=result.requires_grad)
+            if left is not None:
+                _add_left(step.coordinates, step.coordinates_left, place, ns, trained_ns, left)
+        product = step.rows.product(call.name, call.given, call.numbers)
         if product is not None:
-            self._add_repeated(place, ns, ns if result.requires_grad else 0, product.left)
+            _add_left(step.repeated, step.repeated_left, place, ns, trained_ns, product.left)
             for copy in product.copies:
-                if copy in self._step.copies:
-                    self._add_repeated(*self._step.copies.pop(copy), product.copies_left)
+                if copy in step.copies:
+                    _add_left(step.repeated, step.repeated_left, *step.copies.pop(copy), product.copies_left)
         if is_depthwise(call.name, call.given):
-            self._step.depthwise.setdefault(place, Sum()).add(ns, ns if result.requires_grad else 0)
+            step.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
 
-    def _add_by_coordinates(self, call: Call, place: Place, ns: int, *, is_trained: bool) -> None:
+    def _left_by_rows(self, call: Call, place: Place, ns: int, *, is_trained: bool) -> float | None:
         """The first of a line's products is tried, in the first step."""
         known = self._step.coordinates.get(place)
-        if known is None and self._first_calls is None:
-            left = left_if_by_rows(call.name, call.given, ns, is_trained=is_trained)
-        elif known is not None and call.given and call.given[-2:][0].layout == torch.sparse_coo:
-            left = self._step.coordinates_left[place] / max(known.ns, 1)
-        else:
-            left = None
-        if left is not None:
-            self._step.coordinates.setdefault(place, Sum()).add(ns, ns if is_trained else 0)
-            self._step.coordinates_left[place] += round(left * ns)
-
-    def _add_repeated(self, place: Place, ns: int, trained_ns: int, left: float) -> None:
-        self._step.repeated.setdefault(place, Sum()).add(ns, trained_ns)
-        self._step.repeated_left[place] += round(left * ns)
+        if known is not None:
+            return self._step.coordinates_left[place] / max(known.ns, 1)
+        return left_if_by_rows(call.given, ns, is_trained=is_trained) if self._first_calls is None else None
 
     def _bit(self, call: Call, needs: int, site: Site, shape: tuple[int, ...], ns: int) -> int:
         """The bit of the group that the call belongs to: of those at the same instructions that depend on as
@@ -378,3 +370,11 @@ class Dataflow(TorchFunctionMode):
     def _part(self, step: SeenStep) -> float:
         """Of a later step's time in the average, as if all its calls had taken as long as the first one's."""
         return self._first.calls_ns / max(step.calls_ns, 1) / len(self._later)
+
+
+def _add_left(
+    products: dict[Place, Sum], left_ns: Counter[Place], place: Place, ns: int, trained_ns: int, left: float
+) -> None:
+    """A product, and the share of its time that is left after a fix."""
+    products.setdefault(place, Sum()).add(ns, trained_ns)
+    left_ns[place] += round(left * ns)

@@ -4,6 +4,7 @@ are tried, on what the script's product is given.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from time import thread_time_ns
 from typing import Any, cast
@@ -18,22 +19,28 @@ _LONG_NS = 200_000_000  # of the script's product: the trial takes some ten time
 _TIMES = 3
 
 
-def left_if_by_rows(name: str, given: list[Tensor], ns: int, *, is_trained: bool) -> float | None:
-    """The share of a product's time, and of its backward's (``is_trained``), that is left by rows; None for
-    another call. ``ns``: what the script's took. Raises whatever torch does.
+def is_by_coordinates(name: str, given: list[Tensor]) -> bool:
+    """Whether that is a product of such a matrix, on a processor."""
+    if name not in _PRODUCTS or len(given) < 2:
+        return False
+    matrix, dense = given[-2:]
+    is_sparse = matrix.layout == torch.sparse_coo and matrix.device.type == "cpu" and matrix.dim() == 2
+    return is_sparse and not matrix.requires_grad and dense.layout == torch.strided and dense.dim() == 2
+
+
+def left_if_by_rows(given: list[Tensor], ns: int, *, is_trained: bool) -> float | None:
+    """The share of such a product's time, and of its backward's (``is_trained``), that is left by rows; None
+    where it takes too long to try, or torch has no such product. ``ns``: what the script's took.
     """
-    if name not in _PRODUCTS or len(given) < 2 or ns > _LONG_NS:
+    if ns > _LONG_NS:
         return None
     matrix, dense = given[-2:]
-    if matrix.layout != torch.sparse_coo or matrix.requires_grad or dense.layout != torch.strided:
-        return None
-    if matrix.device.type != "cpu" or matrix.dim() != 2 or dense.dim() != 2:
-        return None
-    matrix = matrix.detach().coalesce()
-    with unwarned():
+    with contextlib.suppress(RuntimeError), unwarned():  # torch may be built without MKL
+        matrix = matrix.detach().coalesce()
         by_rows = matrix.to_sparse_csr()
         as_is_ns, by_rows_ns = (_shortest_ns(kept, dense, is_trained) for kept in (matrix, by_rows))
-    return by_rows_ns / max(as_is_ns, 1)
+        return by_rows_ns / max(as_is_ns, 1)
+    return None
 
 
 def _shortest_ns(matrix: Tensor, dense: Tensor, is_trained: bool) -> int:
