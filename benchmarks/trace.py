@@ -126,6 +126,10 @@ def _answer(done: subprocess.CompletedProcess[str], what: str) -> tuple[float, f
 
 
 def _measure(what: str, path: Path, *more: str) -> None:
+    """pandas comes without pyarrow, as it does for `python -m diagnose`."""
+    from diagnose.commands.pandas_alone import import_pandas_alone
+
+    import_pandas_alone()
     seconds = globals()[what](path, *more)
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 

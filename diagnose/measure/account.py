@@ -243,8 +243,9 @@ class _Thread:
 
     @classmethod
     def of(cls, owner: Rows, own: Intervals) -> _Thread:
-        """Of times in any order; events may overlap without one enclosing the other."""
-        order = np.argsort(own[:, 0], kind="stable")
+        """Of times in any order, empty ones too; events may overlap without one enclosing the other."""
+        order = np.flatnonzero(own[:, 1] > own[:, 0])
+        order = order[np.argsort(own[order, 0], kind="stable")]
         owner, own = owner[order], own[order]
         own[1:, 0] = np.maximum(own[1:, 0], np.maximum.accumulate(own[:, 1])[:-1])
         lasting = own[:, 1] > own[:, 0]
@@ -272,6 +273,16 @@ class _Thread:
 _NO_THREAD = _Thread(NO_ROWS, NO_INTERVALS)
 
 
+def _threads(view: Selection, counts: np.ndarray) -> dict[int, _Thread]:
+    """Of the events that count, by the thread's number."""
+    rows = np.flatnonzero(counts)
+    start = view.host["start_ns"].to_numpy()
+    caller = nearest(counts, around(view), around(view)[rows])
+    owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), rows, caller)
+    lane = view.host["tid"].to_numpy()[owner]
+    return {int(thread): _Thread.of(owner[lane == thread], own[lane == thread]) for thread in np.unique(lane)}
+
+
 class _HostTime:
     """What the threads do that train or launch; time by the innermost event."""
 
@@ -288,19 +299,7 @@ class _HostTime:
     def _divide(self, left_out: np.ndarray) -> None:
         """The threads' time by the innermost event but those left out; and what events are called then."""
         view = self.view
-        counts = dispatching_threads(view) & ~left_out
-        rows = np.flatnonzero(counts)
-        start = view.host["start_ns"].to_numpy()
-        caller = nearest(counts, around(view), around(view)[rows])
-        owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), rows, caller)
-        lasting = own[:, 1] > own[:, 0]
-        owner, own = owner[lasting], own[lasting]
-        lane = self.tid[owner]
-        self.threads = {
-            int(thread): _Thread.of(owner[mine], own[mine])
-            for thread in np.unique(lane)
-            for mine in [lane == thread]
-        }
+        self.threads = _threads(view, dispatching_threads(view) & ~left_out)
         weight_ns = np.zeros(len(view.host))
         for thread in self.threads.values():
             owner, ns = thread.spent_in(view.host_span)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from diagnose.measure.view import Intervals, Rows, View, once
 from diagnose.trace.columns import among
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import as_intervals, subtract, union
 
 LAUNCH_CALL = r"^(cu|cuda|hip)(?!\w*Graph)\w*Launch"
@@ -38,11 +39,11 @@ def first_calls(view: View) -> tuple[Rows, Intervals]:
     """
     if not view.has_device:
         return np.empty(0, np.int64), np.empty((0, 2), np.int64)
-    calls = np.union1d(np.flatnonzero(view.name_matches(LOADING)), _runtime_calls(view))
+    calls = distinct(np.flatnonzero(view.name_matches(LOADING)), _runtime_calls(view))
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
     operators = _operators(view)
     own = [subtract(as_intervals(start[[row]], dur[[row]]), _inside(view, row)) for row in operators.tolist()]
-    return np.union1d(calls, operators), union(np.concatenate([as_intervals(start[calls], dur[calls]), *own]))
+    return distinct(calls, operators), union(np.concatenate([as_intervals(start[calls], dur[calls]), *own]))
 
 
 def _runtime_calls(view: View) -> Rows:
@@ -57,7 +58,7 @@ def _runtime_calls(view: View) -> Rows:
     name = view.host["name"].cat.codes.to_numpy().astype(np.int64)
     around = np.append(name, -1)[view.host["parent"].to_numpy()]
     rows = np.flatnonzero(others)
-    return np.union1d(loading, _far_longer(rows, dur[rows], np.stack([name, around], axis=1)[rows]))
+    return distinct(loading, _far_longer(rows, dur[rows], np.stack([name, around], axis=1)[rows]))
 
 
 def _first_of_kernel(view: View) -> np.ndarray:
@@ -78,7 +79,7 @@ def _operators(view: View) -> Rows:
     dur = view.host["dur_ns"].to_numpy()
     rows = np.flatnonzero(is_op)
     name = view.host["name"].cat.codes.to_numpy().astype(np.int64)
-    long = np.isin(name, np.unique(name[np.flatnonzero(is_op & (dur >= LONG_NS))]))
+    long = np.isin(name, distinct(name[np.flatnonzero(is_op & (dur >= LONG_NS))]))
     rows = rows[long[rows]]
     # The runtime calls and operators in it are not its own time.
     inside = np.zeros(len(view.host), np.int64)

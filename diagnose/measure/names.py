@@ -18,6 +18,7 @@ from diagnose.measure.areas.user_code import short_callee
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, once
 from diagnose.trace.columns import among
+from diagnose.trace.distinct import distinct
 from diagnose.trace.nesting import innermost, nearest
 from diagnose.trace.quirks import BACKWARD_ROOT, FRAME, LOADER_NEXT, MODULE_CALL, PROFILER_STEP
 
@@ -158,7 +159,7 @@ def _classes(view: Selection, calls: np.ndarray) -> tuple[np.ndarray, Callable[[
     """Modules by their class: `nn.Module: Linear_3` is a `Linear`. ``calls``: the name's number of each host
     event's module, -1 for none.
     """
-    used = np.unique(calls[calls >= 0])
+    used = distinct(calls[calls >= 0])
     texts = [re.sub(r"_\d+$", "", str(view.name.categories[one])).removeprefix(MODULE_CALL) for one in used]
     classes, of_used = np.unique(np.array(texts, dtype=object), return_inverse=True)
     numbers = np.full(len(view.name.categories) + 1, -1, np.int32)

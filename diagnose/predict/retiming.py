@@ -9,6 +9,7 @@ from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, category_matches
 from diagnose.predict.flops import FLOATING, Work, convolution_outputs, input_and_weight, work_of
 from diagnose.predict.roofline import Peaks, peaks_of, retimed_ns, roofline_ns
+from diagnose.trace.distinct import distinct
 
 
 def gpu_peaks(view: Selection) -> Peaks | None:
@@ -55,7 +56,7 @@ def roofline_shares(view: Selection, rows: Rows) -> tuple[np.ndarray, np.ndarray
     shares, formats = np.full(len(rows), np.nan), np.full(len(rows), "", object)
     peaks = gpu_peaks(view)
     op, dur = (view.device[column].to_numpy() for column in ("op", "dur_ns"))
-    wanted = np.unique(op[rows])
+    wanted = distinct(op[rows])
     works = works_of(view, wanted)
     together = np.flatnonzero(np.isin(op, list(works)))
     reduced = category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)

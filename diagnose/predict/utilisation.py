@@ -18,6 +18,7 @@ from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import category_matches
 from diagnose.predict.retiming import format_of, gpu_peaks, works_of
+from diagnose.trace.distinct import distinct
 
 # Kernels that compute products, by the names that cuBLAS, cuDNN, CUTLASS, Triton's and ROCm's libraries give.
 PRODUCT_KERNEL = (
@@ -100,7 +101,7 @@ def model_flop(view: Selection) -> ModelFlop | None:
     if not len(kernels) or len(set(device["device"].to_numpy()[kernels].tolist())) > 1:
         return None
     calls = device["op"].to_numpy()[kernels]
-    works = {call: work for call, work in works_of(view, np.unique(calls)).items() if work.flop}
+    works = {call: work for call, work in works_of(view, distinct(calls)).items() if work.flop}
     counted = np.isin(calls, list(works))
     names = device["name"].array
     products = counted | category_matches(names, PRODUCT_KERNEL)[kernels]

@@ -28,6 +28,7 @@ from diagnose.predict.ranks import Ranks
 from diagnose.predict.replay import Edit
 from diagnose.predict.saving import OUTCOMES, change_of, events_in, host_work
 from diagnose.predict.widths import Width, width_of
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import intersect
 
 Kind = Literal["remove", "shrink", "unblock", "workers", "scale_kernels"]
@@ -168,7 +169,7 @@ def collectives_in(prediction: Prediction) -> Rows:
     """The device rows of the collectives launched in the replayed steps, in that order."""
     view = prediction.measured.timeline
     assert view is not None
-    replayed = np.unique(prediction.replay.graph.edges.event)
+    replayed = distinct(prediction.replay.graph.edges.event)
     rows = np.intersect1d(np.flatnonzero(view.device["communication"]), replayed)
     return rows[np.argsort(view.device["launch"].to_numpy()[rows], kind="stable")]
 
@@ -300,7 +301,7 @@ def _events_of_row(row: str, view: Selection, prediction: Prediction) -> Events:
         return Events({int(lane): view.ledger.rows[row] for lane in lanes if lane >= 0}, NO_ROWS, NO_ROWS)
     rows = events_in(row, view)
     launches = view.device["launch"].to_numpy()[rows]
-    calls = np.unique(launches[launches >= 0])
+    calls = distinct(launches[launches >= 0])
     return Events({}, rows, calls, blocked_time(view, calls))
 
 

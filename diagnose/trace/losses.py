@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from diagnose.trace.distinct import distinct
 from diagnose.trace.doubts import ENQUEUES, named
 from diagnose.trace.events import Lane
 from diagnose.trace.nesting import nearest
@@ -170,7 +171,7 @@ def _operators_that_launch(tables: Tables) -> tuple[Rows, NDArray[np.bool_]]:
     """
     host = tables.host
     is_op, parent = (host["kind"] == "op").to_numpy(), host["parent"].to_numpy().astype(np.int64)
-    launching = np.unique(nearest(is_op, parent, parent[_launch_rows(tables)]))
+    launching = distinct(nearest(is_op, parent, parent[_launch_rows(tables)]))
     launching = launching[launching >= 0]
     ops, name = np.flatnonzero(is_op), host["name"].cat.codes.to_numpy()
     launches = np.isin(ops, launching)
@@ -235,7 +236,7 @@ def _captured(host: pd.DataFrame, calls: Rows) -> NDArray[np.bool_]:
 def _launch_rows(tables: Tables) -> Rows:
     """Host rows that launched work for a GPU, recorded or not; empty where launches were not recorded."""
     launch = tables.device["launch"].to_numpy().astype(np.int64)
-    return np.union1d(launch[launch >= 0], _launches(tables.host))
+    return distinct(launch[launch >= 0], _launches(tables.host))
 
 
 def _silent_share(tables: Tables) -> float:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from diagnose.trace.distinct import distinct
+
 Rows = NDArray[np.int64]
 
 _MANY = 4  # times as many rows as are asked for: from there on it is quicker to find all at once
@@ -22,7 +24,7 @@ def order(start: Rows, dur: Rows) -> Rows:
     by_start = np.argsort(start, kind="stable")
     sorted_start = start[by_start]
     equal = np.flatnonzero(sorted_start[1:] == sorted_start[:-1])
-    tied = np.union1d(equal, equal + 1)
+    tied = distinct(equal, equal + 1)
     rows = by_start[tied]
     by_start[tied] = rows[np.lexsort((-dur[rows], start[rows]))]
     return by_start

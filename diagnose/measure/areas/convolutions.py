@@ -13,6 +13,7 @@ from diagnose.measure.measured import NO_FACTS, Measured, Missing, Value, fact_m
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_ROWS, Rows, category_matches, test_at
 from diagnose.measure.work import inside
+from diagnose.trace.distinct import distinct
 
 CONVOLUTION_OP = r"^aten::(cudnn_convolution\w*|miopen_convolution\w*|convolution_backward|_convolution)$"
 # cuDNN's and MIOpen's
@@ -38,7 +39,7 @@ def _convolution_trials(view: Selection) -> Rows:
     late = view.host["start_ns"].to_numpy() >= (view.host_windows[0, 1] if view.step_count else 0)
     waits = view.sync_calls[late[view.sync_calls]]
     outer = view.outermost_ops(waits[inside(view, waits, view.name_matches(CONVOLUTION_OP))])
-    return np.unique(outer)
+    return distinct(outer)
 
 
 @selector("convolution_kernels", "kernels of convolutions, forward and backward", table="device")

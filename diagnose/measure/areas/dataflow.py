@@ -7,8 +7,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from diagnose.measure.areas.operators import dispatched_work
 from diagnose.measure.areas.user_code import places_of
 from diagnose.measure.ledger import TORCH_ROWS
@@ -28,6 +26,7 @@ from diagnose.measure.measured import (
 from diagnose.measure.selection import Selection
 from diagnose.measure.sources import Sources
 from diagnose.measure.view import NO_ROWS, Rows
+from diagnose.trace.distinct import distinct
 
 # What a call on a small tensor takes whatever its size, forward and backward with Python between them: in
 # additions of four numbers, as the run measured one (`python -m benchmarks call-costs`: 4 to 10, a layer
@@ -80,7 +79,7 @@ def _loop(measured: Measured, view: Selection, line: dict[str, Any], backward: R
         for rows in (
             backward[view.name_matches(ROW_BACKWARD)[backward]],
             backward[~view.name_matches(ROW_BACKWARD)[backward]],
-            np.unique(ops),
+            distinct(ops),
         )
     )
     whole_ms = rows_ms + other_ms + forward_ms

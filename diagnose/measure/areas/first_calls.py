@@ -9,6 +9,7 @@ from diagnose.measure.ledger import COMPILATION
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows
 from diagnose.measure.warm_up import MOST_COLD, cold_steps, warming_up
+from diagnose.trace.distinct import distinct
 
 
 def _time(view: Selection, rows: Rows) -> Intervals:
@@ -22,5 +23,5 @@ def _time(view: Selection, rows: Rows) -> Intervals:
 )
 def _first_calls(view: Selection) -> Rows:
     compiles = np.flatnonzero(view.name_matches(COMPILATION) & (view.kind != "python"))
-    rows = np.union1d(first_calls(view)[0], compiles)
+    rows = distinct(first_calls(view)[0], compiles)
     return rows[view.in_steps[rows]]

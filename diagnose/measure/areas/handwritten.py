@@ -13,6 +13,7 @@ from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, metric
 from diagnose.measure.selection import SELECTORS, Selection, selector
 from diagnose.measure.view import NO_ROWS, Intervals, Rows, once, test_at
 from diagnose.measure.work import inside, outermost
+from diagnose.trace.distinct import distinct
 
 # An operator as a letter; those of no letter are "o", views and numbers alone are left out.
 LETTERS = {
@@ -239,4 +240,4 @@ def _holds(shapes: list[tuple[int, ...]], wanted: tuple[int, ...]) -> bool:
     attributed=both_ways,
 )
 def _one_hot_products(view: Selection) -> Rows:
-    return np.unique(np.concatenate(_one_hots(view)))
+    return distinct(*_one_hots(view))

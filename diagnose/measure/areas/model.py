@@ -23,6 +23,7 @@ from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows, category_matches
 from diagnose.measure.work import in_rows, inside, outermost
 from diagnose.run.child.step_clock import StepClock
+from diagnose.trace.distinct import distinct
 
 ARITHMETIC_OP = r"^aten::(add|sub|rsub|mul|div|addcmul|addcdiv|lerp|pow|cat|stack|clamp|where|sqrt|neg)_?$"
 DROPOUT_OP = r"^aten::(feature_|alpha_|feature_alpha_)?dropout_?$"
@@ -223,7 +224,7 @@ def _training_mode_work(view: Selection) -> Rows:
     parent = view.host["parent"].to_numpy()
     dropouts = outermost(view, view.name_matches(DROPOUT_OP))
     dropping = np.intersect1d(dropouts, parent[(view.kind == "op") & (parent >= 0)])
-    return np.union1d(dropping, _batch_norms(view))
+    return distinct(dropping, _batch_norms(view))
 
 
 @selector("batch_norms", "batch normalisation in the forward", attributed=dispatched_work)

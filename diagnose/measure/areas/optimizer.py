@@ -13,6 +13,7 @@ from diagnose.measure.measured import NO_STEPS, Measured, Missing, Value, known,
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import NO_INTERVALS, Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, inside, outermost, work_time
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import intersect, union
 from diagnose.trace.quirks import OPTIMIZER_STEP
 
@@ -141,10 +142,7 @@ def _optimizer_pass_count(measured: Measured) -> Value | Missing:
         return NO_STEPS
     rows = view.named((view.kind == "op") & started_in(view.host, optimizer_spans(view)))
     found = (
-        [
-            re.match(PASS_OP, str(name))
-            for name in set(view.name[np.unique(view.outermost_ops(rows))].tolist())
-        ]
+        [re.match(PASS_OP, str(name)) for name in set(view.name[distinct(view.outermost_ops(rows))].tolist())]
         if len(rows)
         else []
     )

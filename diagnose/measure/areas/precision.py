@@ -19,6 +19,7 @@ from diagnose.measure.measured import FactPlace, Measured, Missing, Value, fact_
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Rows, category_matches, once, test_at
 from diagnose.measure.work import in_rows, outermost, work_time
+from diagnose.trace.distinct import distinct
 
 FORWARD_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm)$"
 # A convolution's backward takes a list (the output mask, or old torch's sizes) first.
@@ -58,7 +59,7 @@ def _convolutions(view: Selection) -> Rows:
     """Kernels of convolutions: by their operator, else by their name."""
     named = category_matches(view.device["name"].array, CONVOLUTION_KERNEL) & view.device_in_steps
     of_operators = kernels_of(view, CONVOLUTION_OP)
-    return np.union1d(of_operators, np.setdiff1d(np.flatnonzero(named), kernels_of(view, MATMUL_OP)))
+    return distinct(of_operators, np.setdiff1d(np.flatnonzero(named), kernels_of(view, MATMUL_OP)))
 
 
 @once
@@ -66,7 +67,7 @@ def _plain_single(view: Selection) -> Rows:
     """Products and convolutions in 32-bit floats, without those that a name tells to use TF32."""
     rows = _matmuls_with(view, SINGLE)
     plain = rows[~category_matches(view.device["name"].array, REDUCED_PRECISION_KERNEL)[rows]]
-    return np.union1d(plain, _products_named(view, "fp32"))
+    return distinct(plain, _products_named(view, "fp32"))
 
 
 @selector(
@@ -91,8 +92,8 @@ def _fp32_convolutions(view: Selection) -> Rows:
 )
 def _float32_matmul(view: Selection) -> Rows:
     either = category_matches(view.device["name"].array, FLOAT32_INPUTS) & view.device_in_steps
-    named = np.union1d(_products_named(view, "fp32", "tf32"), np.flatnonzero(either))
-    return np.union1d(_matmuls_with(view, SINGLE), np.setdiff1d(named, _matmuls_with(view, SIXTEEN_BITS)))
+    named = distinct(_products_named(view, "fp32", "tf32"), np.flatnonzero(either))
+    return distinct(_matmuls_with(view, SINGLE), np.setdiff1d(named, _matmuls_with(view, SIXTEEN_BITS)))
 
 
 @metric("autocast_in_use", "yes/no", "Autocast was on, or matrix multiplications have 16-bit inputs")

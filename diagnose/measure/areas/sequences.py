@@ -25,6 +25,7 @@ from diagnose.measure.measured import (
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Intervals, Rows, started_in
 from diagnose.measure.work import in_rows, outermost
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import intersect, union
 
 GROWS_BY_A_HABIT = 0.5  # of a line's calls
@@ -227,6 +228,6 @@ def _large_in(view: Selection, within: Intervals) -> Rows:
     """Outermost operators in there that take longer than dispatching one."""
     start, dur = view.host["start_ns"].to_numpy(), view.host["dur_ns"].to_numpy()
     large = (view.kind == "op") & view.on_training_thread & (dur >= SMALL_NS)
-    ops = np.unique(view.outermost_ops(np.flatnonzero(large)))
+    ops = distinct(view.outermost_ops(np.flatnonzero(large)))
     at = np.searchsorted(within[:, 0], start[ops], side="right") - 1
     return ops[(at >= 0) & (start[ops] < within[np.maximum(at, 0), 1])]

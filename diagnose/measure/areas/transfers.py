@@ -9,6 +9,7 @@ from diagnose.measure.measured import NO_STEPS, FactPlace, Measured, Missing, fa
 from diagnose.measure.selection import Selection, selector
 from diagnose.measure.view import Intervals, Rows, once
 from diagnose.measure.work import in_rows
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import as_intervals, intersect, union
 
 FACTORY_OP = r"^aten::(rand|zeros|ones|full|arange|linspace|eye|normal_?|uniform_?|fill_|zero_|bernoulli_?)"
@@ -128,7 +129,7 @@ def _small_htod(view: Selection) -> Rows:
     attributed=_filling_and_copies,
 )
 def _built_on_host(view: Selection) -> Rows:
-    return np.unique(_fillings(view)[0])
+    return distinct(_fillings(view)[0])
 
 
 @once
@@ -161,7 +162,7 @@ def _next_outermost(view: Selection, ops: Rows) -> Rows:
     lies in; -1 for others.
     """
     around = view.outermost_ops(ops)
-    outer = np.unique(around)
+    outer = distinct(around)
     following = np.append(outer[1:], -1)
     found = np.full(len(view.host), -1, np.int64)
     found[ops] = following[np.searchsorted(outer, around)]

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from diagnose.measure.recording import Recording
+from diagnose.trace.distinct import distinct
 from diagnose.trace.schema import Trace
 
 Rows = NDArray[np.int64]
@@ -130,4 +131,4 @@ def _drawn(x: Rows, y: Rows) -> Rows:
     by_level = np.lexsort((y, slot))
     first = np.flatnonzero(np.diff(slot, prepend=-1))
     last = np.append(first[1:], len(x)) - 1
-    return np.unique(np.concatenate([first, last, by_level[first], by_level[last]]))
+    return distinct(first, last, by_level[first], by_level[last])

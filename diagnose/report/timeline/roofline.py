@@ -15,6 +15,7 @@ from diagnose.measure.view import category_matches
 from diagnose.predict.flops import Work
 from diagnose.predict.retiming import format_of, gpu_peaks, works_of
 from diagnose.trace.cleaning import clean
+from diagnose.trace.distinct import distinct
 
 MOST_KERNELS = 30
 LONGEST_NAME = 200  # characters
@@ -57,7 +58,7 @@ def _kernels(view: Selection, sources: Sources) -> list[dict[str, Any]]:
     on_busiest = (device["device"] == view.devices[0]) & (device["kind"] == "kernel") & (device["op"] >= 0)
     rows = np.flatnonzero(np.asarray(on_busiest) & view.device_in_steps)
     call, dur = device["op"].to_numpy()[rows], device["dur_ns"].to_numpy()[rows]
-    works = works_of(view, np.unique(call))
+    works = works_of(view, distinct(call))
     texts = (view.name, view.host["shapes"].array, view.host["dtypes"].array)
     kinds = pd.DataFrame(
         {"row": rows, "call": call, "dur": dur} | {str(at): text.codes[call] for at, text in enumerate(texts)}
