@@ -31,6 +31,7 @@ LEAST_SPENDER = 0.01  # of the step
 MOST_SPENDERS = 5  # of a row
 MOSTLY = 0.5  # of a spender's time, for what is inside it to be named
 UNNAMED = -1
+AT_ONCE = 2**18  # pieces: what is worked out of them takes several times their memory
 _MODEL_ROWS = ("forward", "backward")
 
 
@@ -243,13 +244,12 @@ class _Thread:
 
     @classmethod
     def of(cls, owner: Rows, own: Intervals) -> _Thread:
-        """Of times in any order, empty ones too; events may overlap without one enclosing the other."""
-        order = np.flatnonzero(own[:, 1] > own[:, 0])
-        order = order[np.argsort(own[order, 0], kind="stable")]
+        """Of times in any order; events may overlap without one enclosing the other."""
+        order = np.argsort(own[:, 0], kind="stable")
         owner, own = owner[order], own[order]
         own[1:, 0] = np.maximum(own[1:, 0], np.maximum.accumulate(own[:, 1])[:-1])
         lasting = own[:, 1] > own[:, 0]
-        return cls(owner[lasting], own[lasting])
+        return cls(owner, own) if lasting.all() else cls(owner[lasting], own[lasting])
 
     @cached_property
     def busy(self) -> Intervals:
@@ -274,13 +274,15 @@ _NO_THREAD = _Thread(NO_ROWS, NO_INTERVALS)
 
 
 def _threads(view: Selection, counts: np.ndarray) -> dict[int, _Thread]:
-    """Of the events that count, by the thread's number."""
-    rows = np.flatnonzero(counts)
-    start = view.host["start_ns"].to_numpy()
-    caller = nearest(counts, around(view), around(view)[rows])
-    owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), rows, caller)
-    lane = view.host["tid"].to_numpy()[owner]
-    return {int(thread): _Thread.of(owner[lane == thread], own[lane == thread]) for thread in np.unique(lane)}
+    """Of the events that count, by the thread's number; one after the other, for memory's sake."""
+    tid, start = (view.host[column].to_numpy() for column in ("tid", "start_ns"))
+    end = start + view.host["dur_ns"].to_numpy()
+    found = {}
+    for thread in np.unique(tid[counts]).tolist():
+        rows = np.flatnonzero(counts & (tid == thread))
+        caller = nearest(counts, around(view), around(view)[rows])
+        found[thread] = _Thread.of(*own_pieces(start, end, rows, caller))
+    return found
 
 
 class _HostTime:
@@ -431,7 +433,10 @@ class _DeviceTime:
 
 def _inside(intervals: Intervals, pieces: Intervals) -> np.ndarray:
     """How much of each piece lies inside the intervals, ns."""
-    if not len(pieces):
-        return np.zeros(0, np.int64)
-    ends = np.maximum(pieces[:, 1], pieces[:, 0])
-    return covered_before(intervals, ends) - covered_before(intervals, pieces[:, 0])
+    found = np.zeros(len(pieces), np.int64)
+    for begin in range(0, len(pieces), AT_ONCE):
+        some = pieces[begin : begin + AT_ONCE]
+        ends = np.maximum(some[:, 1], some[:, 0])
+        found[begin : begin + AT_ONCE] = covered_before(intervals, ends)
+        found[begin : begin + AT_ONCE] -= covered_before(intervals, some[:, 0])
+    return found

@@ -11,15 +11,20 @@ def own_pieces(start_ns: np.ndarray, end_ns: np.ndarray, rows: Rows, caller: Row
     """The times (ns) of these events outside those of them that they enclose, and whose each is.
 
     ``caller``: for each of ``rows`` the innermost of them around it, -1 for none; all sorted by start. Pieces
-    come in no order, and may be empty.
+    come in no order; none is empty.
     """
     order = np.argsort(caller, kind="stable")  # sorted by start, so that calls follow each other
     order = order[caller[order] >= 0]
     called, callers = rows[order], caller[order]
-    first = np.append(True, callers[1:] != callers[:-1])[: len(callers)]
-    since = np.where(first, start_ns[callers], np.append(0, end_ns[called])[: len(called)])
-    before = np.stack([since, start_ns[called]], axis=1)
+    del order  # of millions of events each array counts
+    since = start_ns[callers]
+    again = np.flatnonzero(callers[1:] == callers[:-1])
+    since[again + 1] = end_ns[called[again]]
     last_end = start_ns.copy()
     last_end[callers] = end_ns[called]  # of several calls the last one stays
-    after = np.stack([last_end[rows], end_ns[rows]], axis=1)
-    return np.concatenate([callers, rows]), np.concatenate([before, after])
+    before = np.flatnonzero(start_ns[called] > since)
+    after = rows[end_ns[rows] > last_end[rows]]
+    own = np.empty((len(before) + len(after), 2), np.int64)
+    own[: len(before), 0], own[: len(before), 1] = since[before], start_ns[called[before]]
+    own[len(before) :, 0], own[len(before) :, 1] = last_end[after], end_ns[after]
+    return np.concatenate([callers[before], after]), own

@@ -73,7 +73,7 @@ def operator_totals(measured: Measured) -> list[OperatorTotal]:
     owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), ops, caller)
     codes = view.name.codes
     own_ns = np.bincount(
-        codes[owner], np.maximum(own[:, 1] - own[:, 0], 0) * view.in_steps[owner], len(view.name.categories)
+        codes[owner], (own[:, 1] - own[:, 0]) * view.in_steps[owner], len(view.name.categories)
     )
     calls = np.bincount(codes[ops[view.in_steps[ops]]], minlength=len(view.name.categories))
     costliest = [code for code in np.argsort(-own_ns, kind="stable")[:MOST] if own_ns[code] > 0]
