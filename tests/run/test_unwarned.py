@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 
+from diagnose.run.child import unwarned as module
 from diagnose.run.child.machine import environment
-from diagnose.run.child.unwarned import unwarned
+from diagnose.run.child.unwarned import no_warnings_at_our_lines, unwarned
 
 
 def test_a_warning_that_was_shown_does_not_come_again() -> None:
@@ -27,3 +28,15 @@ def test_no_warning_of_ours_is_shown_or_raised() -> None:
             warnings.warn("from our call", stacklevel=1)
         assert list(warnings.filters) == before
     assert shown == []
+
+
+def test_no_warning_stands_at_a_line_of_ours() -> None:
+    warn = "import warnings; warnings.warn('as torch does, of who calls it', UserWarning, stacklevel=1)"
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("default")
+        no_warnings_at_our_lines()
+        exec(warn, {"__name__": f"{module.__package__}.dataflow"})
+        assert shown == []
+        exec(warn, {"__name__": "__main__"})
+        exec(warn, {"__name__": "diagnose_of_the_user"})
+    assert len(shown) == 2

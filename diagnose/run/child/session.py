@@ -34,6 +34,7 @@ from .setting_trials import SettingTrials
 from .shared_state import SharedState, Stage
 from .sigterm import Termination
 from .stop import Stopper, StopRun
+from .unwarned import no_warnings_at_our_lines
 from .watching.snap_signal import SnapSignal
 from .watching.watched_run import WatchedRun
 from .watching.windows import snap_folder
@@ -376,6 +377,7 @@ def begin(plan: dict[str, Any]) -> None:
 
     Raises TypeError if the parent did not write the plan.
     """
+    no_warnings_at_our_lines()
     session = Session(Plan(**plan))
     try:
         session.install()

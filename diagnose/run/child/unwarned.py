@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any, cast
@@ -20,3 +21,10 @@ def unwarned() -> Iterator[None]:
         yield
     finally:
         filters[:] = of_the_script
+
+
+def no_warnings_at_our_lines() -> None:
+    """Where we call for the script, torch warns of a line of ours, which helps nobody: in other steps it warns
+    of the script's. To be said before the script begins, for Python then forgets what it has shown.
+    """
+    warnings.filterwarnings("ignore", module=re.escape(__package__) + r"\.")
