@@ -24,7 +24,7 @@ def unwarned() -> Iterator[None]:
 
 
 def no_warnings_at_our_lines() -> None:
-    """Where we call for the script, torch warns of a line of ours, which helps nobody: in other steps it warns
+    """Where we call for the script, torch warns of a line of ours, which helps nobody: elsewhere it warns
     of the script's. To be said before the script begins, for Python then forgets what it has shown.
     """
     warnings.filterwarnings("ignore", module=re.escape(__package__) + r"\.")
