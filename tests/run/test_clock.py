@@ -13,6 +13,7 @@ from torch.optim.optimizer import Optimizer, _global_optimizer_pre_hooks
 
 from diagnose.run.child import clock as clock_module
 from diagnose.run.child.clock import Clock
+from diagnose.run.child.schedule import period
 
 
 class Listener:
@@ -228,3 +229,109 @@ def test_models_that_answer_in_turn_are_told_apart(listener: Listener) -> None:
         for _ in range(3):
             judge(encoder(torch.randn(2, 4)))
     assert listener.sources == [encoder, judge] * 3
+
+
+# ---- where nothing is trained
+
+
+class Speller(nn.Module):
+    """Answers in a method of its own, which calls its parts more often for longer words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.decoder = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    @torch.no_grad()
+    def spell(self, x: torch.Tensor, length: int) -> torch.Tensor:
+        return self._letters(self.encoder(x), length)
+
+    def _letters(self, state: torch.Tensor, length: int) -> torch.Tensor:
+        for _ in range(length):
+            state = self.decoder(state)
+        return state
+
+
+def test_a_step_is_a_call_of_the_method_that_calls_the_model_s_parts(listener: Listener) -> None:
+    """However many parts it calls. The first answer is under way when its method is found; with the third
+    one more its calls are taken for steps.
+    """
+    model, method = Speller(), Speller.spell
+    for length in (5, 2, 3, 1, 4, 2):
+        model.spell(torch.ones(1, 4), length)
+
+    assert listener.kinds == ["forward", "answer"]
+    assert listener.ticks == 3  # the fourth, fifth and sixth
+    assert Speller.spell is not method
+
+
+def test_the_method_is_as_it_was_afterwards() -> None:
+    method = vars(Speller)["spell"]
+    clock = Clock(Listener())
+    clock.install()
+    model = Speller()
+    for _ in range(6):
+        model.spell(torch.ones(1, 4), 2)
+    clock.remove()
+    clock.take_out_hook()
+
+    assert vars(Speller)["spell"] is method
+
+
+def test_a_loop_inside_a_method_ends_no_step(listener: Listener) -> None:
+    class Service(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Linear(4, 4)
+
+        def serve(self, requests: int) -> None:
+            for _ in range(requests):
+                self.net(torch.ones(1, 4))
+
+    Service().serve(100)
+
+    assert listener.kinds == ["forward"]
+    assert listener.ticks == 100
+
+
+def test_a_model_that_calls_itself_for_each_word_steps_by_word(listener: Listener) -> None:
+    class Writer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.net(x)
+
+        def generate(self, x: torch.Tensor) -> torch.Tensor:
+            for _ in range(5):
+                x = self(x)
+            return x
+
+    model = Writer()
+    for _ in range(6):
+        model.generate(torch.ones(1, 4))
+
+    assert listener.kinds == ["forward"]
+    assert listener.ticks == 6 * 5
+
+
+def test_calls_with_the_same_input_are_told_from_the_first(listener: Listener) -> None:
+    model = nn.Linear(4, 4)
+    for _ in range(2):
+        x = torch.ones(1, 4)
+        for _ in range(3):
+            model(x)
+
+    first, *others = listener.sources
+    assert first is model
+    assert [source is model for source in others] == [False, False, True, False, False]
+    assert len({id(source) for source in listener.sources}) == 2
+    assert period([id(source) for source in listener.sources]) == 3
+
+
+def test_one_input_for_ever_is_a_step_a_call(listener: Listener) -> None:
+    model, x = nn.Linear(4, 4), torch.ones(1, 4)
+    for _ in range(12):
+        model(x)
+
+    assert period([id(source) for source in listener.sources], newest_at=1) == 1

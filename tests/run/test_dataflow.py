@@ -172,6 +172,19 @@ def test_a_constant_of_every_second_step_counts_half() -> None:
     }
 
 
+def test_a_product_of_sequences_is_computed_though_its_result_is_a_view() -> None:
+    """Without gradients a linear layer of three dimensions is one of two, looked at in another shape."""
+    keys, sound = nn.Linear(4, 4), torch.rand(2, 3, 4)
+
+    def step() -> None:
+        memory = sound + 0  # of this step
+        with torch.no_grad():
+            for _ in range(3):
+                assert keys(memory)._base is not None
+
+    assert again(step) == {"assert keys(memory)._base is not None": 2}
+
+
 def test_a_constant_that_two_lines_ask_for_is_computed_again_in_its_own_step_only() -> None:
     """Not in the later ones a second time, where an earlier step has it too."""
     graph = Graph()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from diagnose.run.child import schedule
+from diagnose.run.child.answers import Again
 from diagnose.run.child.schedule import SECOND, Budget, budgets, period, settled
 from diagnose.run.child.warm_up import WarmUp
 
@@ -55,6 +58,27 @@ def test_a_source_that_comes_late_begins_another_loop(ticks: str, period_then: i
     warm_up = warm_up_of(ticks)
     assert warm_up.period() == period_then
     assert warm_up.may_end(len(ticks) - 1, warm_up.period()) is may_end
+
+
+def warmed_up(sources: Sequence[object]) -> list[tuple[int, int]]:
+    """After how many ticks the warm-up may end, with the period then."""
+    warm_up, found = WarmUp(), []
+    for number, source in enumerate(sources):
+        warm_up.add(source)
+        if warm_up.may_end(number, warm_up.period()):
+            found.append((number + 1, warm_up.period()))
+    return found
+
+
+def test_a_model_that_is_asked_the_same_ten_times_is_waited_for() -> None:
+    """Two rounds are known when the third input has come; the step ends with a round's first call."""
+    model, again = object(), Again()
+
+    assert warmed_up(([model] + 9 * [again]) * 4)[:2] == [(30, 10), (40, 10)]
+
+
+def test_one_input_for_ever_is_not() -> None:
+    assert warmed_up([object()] + 40 * [Again()])[0] == (26, 1)
 
 
 def test_new_optimizers_all_the_time_are_not_waited_for() -> None:

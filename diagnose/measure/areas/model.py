@@ -46,7 +46,7 @@ def _trains(measured: Measured) -> Value | Missing:
     clock = measured.recording.clock.get("clock")
     if clock in (StepClock.OPTIMIZER, StepClock.BACKWARD):
         return True
-    if clock in (StepClock.FORWARD, StepClock.NONE):
+    if clock in (StepClock.FORWARD, StepClock.ANSWER, StepClock.NONE):
         return False
     view = measured.timeline
     if view is None:

@@ -1,5 +1,6 @@
 """The step clock: what the script itself calls a step, else optimizer steps, else outermost backward calls,
-else outermost forwards of modules that own parameters. Where one step of the optimizer evaluates the model
+else calls of the method in which a model calls its parts, else outermost forwards of modules that own
+parameters. Where one step of the optimizer evaluates the model
 many times, as LBFGS does, each evaluation ticks.
 
 A step captured as a CUDA graph calls no Python: where only replays of graphs come any more, they tick.
@@ -24,6 +25,7 @@ import torch
 from torch.optim.optimizer import Optimizer, _global_optimizer_post_hooks, register_optimizer_step_post_hook
 
 from .accelerator import graph_classes, is_capturing
+from .answers import Answers, Inputs
 from .evaluations import Evaluations
 from .guard import attempt, guarded
 from .inspection import compiler_in_use
@@ -61,6 +63,8 @@ class Clock:
         self._optimizer_constructed = False
         self._backwards = 0
         self._evaluations = Evaluations()
+        self._answers = Answers(self._answered)
+        self._inputs = Inputs()
         self._waits = False  # for the end of the step in which it was seen that evaluations tick
         # what our wrappers call; marks go here, inside the wrapper, so that they have ended when the tick
         # comes
@@ -92,12 +96,14 @@ class Clock:
         self._construction.replace(torch, "compile", self._noticing_compilation(torch.compile))
 
     def place_for(self, kind: str) -> tuple[Any, str]:
-        """Where a wrapper of `kind` (forward, backward) goes:
+        """Where a wrapper of `kind` (forward, answer, backward) goes:
 
         (owner, attribute). `step_ended` is called by every optimizer's step.
         """
         if kind == "step_ended":
             return self.calls, kind
+        if kind == "answer":
+            return self._answers, "run"
         if {"forward": self._forward, "backward": self._backward}[kind]:
             return self.calls, kind
         if kind == "backward":
@@ -115,6 +121,7 @@ class Clock:
             # torch may be iterating over the hooks right now, so this one can be replaced but not taken out
             _global_optimizer_post_hooks[self._hook.id] = _no_hook
         self._evaluations.remove()
+        self._answers.remove()
         for patches in (self._forward, self._backward, self._replay, self._construction):
             patches.restore()
 
@@ -144,6 +151,10 @@ class Clock:
         """The script's own word that a step ends here; from the first one on nothing else ticks."""
         self._tick(StepClock.STEP, "step")
 
+    def _answered(self, model: object) -> None:
+        if not self._backwards:
+            self._tick(StepClock.ANSWER, model)
+
     def _tick(self, kind: StepClock, source: object) -> None:
         if is_capturing():
             return
@@ -166,6 +177,8 @@ class Clock:
         self.kind, self._thread = kind, None
         if kind not in (StepClock.FORWARD, StepClock.REPLAY):
             self._forward.restore()
+        if kind not in (StepClock.FORWARD, StepClock.REPLAY, StepClock.ANSWER):
+            self._answers.remove()
         if kind in (StepClock.OPTIMIZER, StepClock.STEP):
             self._backward.restore()
             self._evaluations.remove()
@@ -183,7 +196,7 @@ class Clock:
         if not decided:
             # The recording of a clock of forwards is discarded, and what it saw begin
             # must end before another one starts.
-            self._waits = self.kind == StepClock.FORWARD
+            self._waits = self.kind in (StepClock.FORWARD, StepClock.ANSWER)
         return is_new and not self._waits
 
     def _ticking(self, kind: StepClock) -> Callable[..., Any]:
@@ -200,14 +213,18 @@ class Clock:
                 result = getattr(calls, name)(*args, **kwargs)
             finally:
                 setattr(nesting, name, False)
-            called(args)
+            called(args, kwargs)
             return result
 
         @guarded("the step clock")
-        def called(args: tuple[Any, ...]) -> None:
+        def called(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             counts = kind == StepClock.BACKWARD or _owns_parameters(args[0])
             if counts and not getattr(nesting, "backward", False) and self._may_tick(kind):
-                self._tick(kind, args[0] if kind == StepClock.FORWARD else kind)
+                if kind != StepClock.FORWARD:
+                    self._tick(kind, kind)
+                    return
+                self._answers.part_called(args[0])
+                self._tick(kind, self._inputs.source(args[0], (*args[1:], *kwargs.values())))
 
         return call
 
@@ -260,6 +277,7 @@ class Clock:
     def _constructed(self, optimizer: Optimizer, frame: FrameType) -> None:
         self._optimizer_constructed = True
         self._forward.restore()
+        self._answers.remove()
         self._listener.optimizer_constructed(optimizer, frame)
 
 

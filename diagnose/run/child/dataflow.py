@@ -193,7 +193,7 @@ class Dataflow(TorchFunctionMode):
             is_diagonal = is_root_of_diagonal(call.name, call.given)
             if is_diagonal is not None:
                 self._step.diagonal.add(is_diagonal)
-        is_view = result._base is not None and call.asked == call.number
+        is_view = _is_view_of(result, call.given) and call.asked == call.number
         first, step = self._sites.setdefault(call.asked, (site, self._steps))
         if step < self._steps - 1 and not is_view and call.name != "__get__":
             self._step.constant.setdefault((site.place, call.number), Sum()).add(ns, trained_ns)
@@ -370,6 +370,12 @@ class Dataflow(TorchFunctionMode):
     def _part(self, step: SeenStep) -> float:
         """Of a later step's time in the average, as if all its calls had taken as long as the first one's."""
         return self._first.calls_ns / max(step.calls_ns, 1) / len(self._later)
+
+
+def _is_view_of(result: Tensor, given: list[Tensor]) -> bool:
+    """A result may also be a view of what the call itself has computed."""
+    base = result._base
+    return base is not None and any(tensor is base or tensor._base is base for tensor in given)
 
 
 def _add_left(

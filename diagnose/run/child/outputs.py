@@ -17,7 +17,7 @@ VALUES = 256  # of each result
 
 
 class Outputs:
-    """`place_for` gives the attribute to wrap for forward, which the clock may have wrapped already.
+    """`place_for` gives the attribute to wrap for what ends a step, a forward or an answer.
 
     `seen`: of each result its digest, and some values of its first tensor of floating point.
     """
@@ -27,8 +27,8 @@ class Outputs:
         self._place_for = place_for
         self._patches = Patches()
 
-    def begin(self) -> None:
-        owner, name = self._place_for("forward")
+    def begin(self, kind: str) -> None:
+        owner, name = self._place_for(kind)
         self._patches.replace(owner, name, self._hashing(getattr(owner, name)))
 
     def stop(self) -> None:

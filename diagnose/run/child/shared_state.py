@@ -15,7 +15,7 @@ from .ticks import PHASES
 from .writing import reserve
 
 _SIZE = 4096
-_STATE, _STOP, _ATTENTION, _TORCH, _WORDS, _STAGE, _ORDERS, _SLOTS = 0, 1, 2, 3, 8, 64, 320, 528
+_STATE, _STOP, _ATTENTION, _TORCH, _WORDS, _STAGE, _ORDERS, _SLOTS = 0, 1, 2, 3, 8, 64, 320, 568
 _WORD = struct.Struct("<q")
 _TEXT_ROOM = 200
 _STAGE_LAYOUT = struct.Struct(f"<qqqqqqq{_TEXT_ROOM}s")  # a budget, ticks a step, ns a step, text

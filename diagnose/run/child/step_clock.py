@@ -14,6 +14,7 @@ class StepClock(StrEnum):
     NONE = "none"
     REPLAY = "replay"
     FORWARD = "forward"
+    ANSWER = "answer"
     BACKWARD = "backward"
     OPTIMIZER = "optimizer"
     STEP = "step"
@@ -43,6 +44,10 @@ _WORDS = {
         "a step ends with the replay of a CUDA graph: what runs in the graph calls no Python",
     ),
     StepClock.FORWARD: ("the model's forward", "nothing was trained, so a step is one outermost module call"),
+    StepClock.ANSWER: (
+        "a method of the model's",
+        "nothing was trained, so a step is one call of the model's method that calls its parts",
+    ),
     StepClock.BACKWARD: (
         "the backward pass",
         "a step ends with `backward()`: no optimizer was used, or each of its steps makes many backward "

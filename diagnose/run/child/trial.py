@@ -108,8 +108,8 @@ class Trial:
             return
         if number == 1:
             self._losses.begin()
-            if self._clock.kind == "forward":
-                self._outputs.begin()
+            if self._clock.kind in ("forward", "answer"):
+                self._outputs.begin(self._clock.kind)
         if number == self._plan.untimed_steps * self._plan.ticks_per_step:
             self._hashes.remove()
             self._outputs.stop()
