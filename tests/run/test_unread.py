@@ -305,3 +305,40 @@ def test_a_backward_that_no_tensor_is_asked_for_counts() -> None:
         hidden.sum().backward()
 
     assert unread_of(step, step, "dropped") == {}
+
+
+# ---- weights of zero
+
+
+EXPERTS = nn.ModuleList(nn.Sequential(nn.Linear(16, 64), nn.GELU(), nn.Linear(64, 16)) for _ in range(8))
+TOKENS, GATE = torch.randn(40, 16), nn.Linear(16, 8)
+
+
+def mixed(weights: torch.Tensor) -> torch.Tensor:
+    outputs = torch.stack([expert(TOKENS) for expert in EXPERTS], dim=1)
+    return (weights.unsqueeze(-1) * outputs).sum(1)
+
+
+def test_experts_whose_results_are_multiplied_by_zero() -> None:
+    """Two of eight count for a token: of each expert's three calls three quarters are not needed."""
+
+    def step() -> None:
+        best, chosen = GATE(TOKENS).topk(2, dim=-1)
+        mixed(torch.zeros(40, 8).scatter(1, chosen, best.softmax(-1))).sum().backward()
+
+    assert unread_of(step) == {"outputs = torch.stack([expert(TOKENS) for expert in EXPERTS], dim=1)": 8 * 3}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6, 1.0])
+def test_where_most_have_a_weight_or_none_all_are_needed(share: float) -> None:
+    weights = (torch.arange(40 * 8).reshape(40, 8) < share * 320).float()
+
+    assert unread_of(lambda: mixed(weights)) == {}
+
+
+def test_a_weight_that_is_learned_may_come_to_count() -> None:
+    gate = nn.Parameter(torch.zeros(40, 8))
+    with torch.no_grad():
+        gate[:, 0] = 1
+    assert unread_of(lambda: (HEAD(TOKENS) * gate[:, :1]).sum().backward()) == {}
+    assert unread_of(lambda: mixed(gate.detach()).sum()) != {}

@@ -28,6 +28,10 @@ SINGLE, DOUBLE, SIXTEEN_BITS = (
 )
 INTEGER_MATMUL_OP = r"^aten::(mm|addmm|bmm|baddbmm|mv|addmv|dot)$"
 LONG = r'^\["long int"'
+FACTORIZATION_OP = (
+    r"^aten::(_?linalg_(cholesky_ex|eigh?|qr|svd|lu|lu_factor_ex|ldl_factor_ex|inv_ex|solve_ex|slogdet|det|lstsq"
+    r"|solve_triangular)|cholesky_solve|cholesky_inverse|triangular_solve)$"
+)
 # 16-bit numbers in 16 bytes, what a tensor core's load takes at once (NVIDIA, Matrix Multiplication
 # Background)
 ALIGNMENT = 8
@@ -122,6 +126,15 @@ def _float64(view: Selection) -> Rows:
 def _float64_ops(view: Selection) -> Rows:
     rows = _float64(view)
     return rows[~view.host["backward"].to_numpy()[rows] & ~view.in_library_work[rows]]
+
+
+@selector(
+    "float64_factorizations",
+    "factorizations and inverses of 64-bit matrices, and solutions of their systems",
+    needs="shapes",
+)
+def _float64_factorizations(view: Selection) -> Rows:
+    return view.named(view.name_matches(FACTORIZATION_OP) & _with_dtypes(view, DOUBLE))
 
 
 @selector(

@@ -1,5 +1,5 @@
 """Which results of a step are mostly not read: computed for all positions, where a few are picked or a loss
-ignores the others; kept, and replaced before anything has read them; or dropped.
+ignores the others or weights of zero drop them; kept, and replaced before anything has read them; or dropped.
 
 Each value knows what it is given to. A call that picks reads as much as it gives back; one that keeps every
 number where it is reads as much as is read of its own result; a loss reads the rows (positions, each with
@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 # A shape or a kind: no number is read.
@@ -49,12 +50,15 @@ _BY_POSITION = _ELEMENT_BY_ELEMENT | {
     "linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "__matmul__", "einsum", "embedding", "layer_norm",
     "conv1d", "conv2d", "conv3d",
 }  # fmt: skip
+_PRODUCTS = {"mul", "__mul__", "__rmul__"}
+_JOINS = {"stack", "cat", "concat", "concatenate"}
 _LOSSES = {"cross_entropy", "nll_loss"}
 _SOFTMAX = {"softmax", "log_softmax"}
 _IGNORED = -100  # the losses' default
 _READ_AT_MOST = 0.5
 _ROWS_READ_AT_MOST = 0.75  # of a loss: a mask picks the others, for all that is computed behind it
 _NODES_AT_MOST = 200_000  # of the graphs of the steps that are looked at
+_WEIGHTS_AT_MOST = 1_000_000  # numbers, which are counted
 _STATISTIC_AT_MOST = 1024  # numbers: what is kept to be looked at; more may be for a call that is not seen
 
 
@@ -82,17 +86,23 @@ class _Use(NamedTuple):
     picks: bool = False
     keeps: bool = False
     keeps_rows: bool = False
+    by_row: bool = False  # a row of the result comes from one of what is given
+    joins: bool = False
     rows: float | None = None  # the share of rows that it reads, if that is known
+    weighted: float | None = None  # the share of rows whose weight is not 0
 
 
 class _Part(NamedTuple):
-    """What is read of a value: of its numbers, and of its rows."""
+    """What is read of a value: of its numbers; of its rows; and of these, as far as weights tell. Whatever
+    computes each row by itself can leave out what has no weight, all the way to where the rows come from.
+    """
 
     numbers: float
     rows: float
+    weighted: float
 
 
-_ALL, _NOTHING = _Part(1.0, 1.0), _Part(0.0, 0.0)
+_ALL, _NOTHING = _Part(1.0, 1.0, 1.0), _Part(0.0, 0.0, 0.0)
 
 
 class _Call(NamedTuple):
@@ -137,6 +147,8 @@ class Reads:
         made = tuple(number for number, _ in results)
         loss = _loss(name, arguments, options or {})
         is_softmax = name in _SOFTMAX and _over_last(arguments, options or {})
+        by_row = is_softmax or loss is not None or (name in _BY_POSITION and not name.startswith("conv"))
+        weighted = _weighted(name, arguments)
         if loss is not None and given:
             self._row_sizes[given[0]] = loss.classes
         for at, number in enumerate(given):
@@ -148,6 +160,9 @@ class Reads:
                 picks=at == 0 and name in _PICKS,
                 keeps=name in _KEEPS and alike,
                 keeps_rows=(name in _KEEPS or is_softmax) and alike,
+                by_row=at == 0 and by_row,
+                joins=name in _JOINS,
+                weighted=weighted[at] if at < len(weighted) and len(given) == 2 else None,
                 rows=loss.rows if loss is not None and at == 0 else None,
             )
             self._uses.setdefault(number, []).append(use)
@@ -161,7 +176,6 @@ class Reads:
             if tensor.numel() <= _STATISTIC_AT_MOST:
                 self._living.setdefault(number, []).append(weakref.ref(tensor))
         if name and made:
-            by_row = is_softmax or loss is not None or (name in _BY_POSITION and not name.startswith("conv"))
             self._calls.append(_Call(index, name, made, by_row, 1.0 if loss is None else loss.rows))
 
     def backward(self, tensors: Iterable[Tensor]) -> None:
@@ -200,7 +214,7 @@ class Reads:
             elif len(made) == 1:
                 part = read[made[0]]
                 numbers = part.numbers if name in _BY_POSITION else 1.0
-                needed = min(numbers, part.rows, rows) if by_row else numbers
+                needed = min(numbers, part.rows, part.weighted, rows) if by_row else numbers
                 if needed <= (_ROWS_READ_AT_MOST if needed < numbers else _READ_AT_MOST):
                     yield Unread(index, 1 - needed, "unread")
 
@@ -232,7 +246,9 @@ class Reads:
         if results and all(part == _NOTHING for part in results):
             return _NOTHING
         if use.rows is not None:
-            return _Part(1.0, use.rows)
+            return _Part(1.0, use.rows, 1.0)
+        if use.weighted is not None:
+            return _Part(1.0, 1.0, use.weighted)
         if not results or not self._sizes[number]:
             return _ALL
         if use.picks:
@@ -240,9 +256,20 @@ class Reads:
             numbers = sum(size * part.numbers for size, part in zip(sizes, results, strict=True))
             whole = all(self._row_sizes[result] == self._row_sizes[number] for result in use.made)
             rows = sum(size * part.rows for size, part in zip(sizes, results, strict=True)) if whole else 1.0
-            return _Part(numbers, rows)
-        keeps_rows = use.keeps_rows and self._row_sizes[use.made[0]] == self._row_sizes[number]
-        return _Part(results[0].numbers if use.keeps else 1.0, results[0].rows if keeps_rows else 1.0)
+            return _Part(numbers, rows, 1.0)
+        result, made = results[0], use.made[0]
+        if use.joins:
+            return _Part(1.0, 1.0, result.weighted)
+        keeps_rows = use.keeps_rows and self._row_sizes[made] == self._row_sizes[number]
+        same_rows = use.by_row and self._row_count(made) == self._row_count(number)
+        return _Part(
+            result.numbers if use.keeps else 1.0,
+            result.rows if keeps_rows else 1.0,
+            result.weighted if keeps_rows or same_rows else 1.0,
+        )
+
+    def _row_count(self, number: int) -> float:
+        return self._sizes[number] / max(self._row_sizes[number], 1)
 
 
 def _over_last(arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
@@ -271,3 +298,25 @@ def _loss(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> _Lo
         return None
     ignored = options.get("ignore_index", arguments[4] if len(arguments) > 4 else _IGNORED)
     return _Loss(1 - int((target == ignored).sum()) / target.numel(), scores.shape[1])
+
+
+def _weighted(name: str, arguments: tuple[Any, ...]) -> tuple[float | None, ...]:
+    """Of a product with weights that are one number a row, for each of the two the share of rows whose weight
+    is not 0; None for the weights themselves.
+    """
+    if name not in _PRODUCTS or len(arguments) != 2 or not all(isinstance(one, Tensor) for one in arguments):
+        return ()
+    return tuple(_not_zero(rows, weights) for rows, weights in (arguments, arguments[::-1]))
+
+
+def _not_zero(rows: Tensor, weights: Tensor) -> float | None:
+    """None too for more than a half, where none has a weight (what is learned may not have begun), and on a
+    GPU, where to count would make the script wait.
+    """
+    one_a_row = weights.shape[-1:] == (1,) and weights.numel() * rows.shape[-1] == rows.numel()
+    if not one_a_row or rows.shape[-1] == 1 or isinstance(weights, torch.nn.Parameter):
+        return None
+    if weights.device.type != "cpu" or not 0 < weights.numel() <= _WEIGHTS_AT_MOST:
+        return None
+    share = int(weights.detach().count_nonzero()) / weights.numel()
+    return share if 0 < share <= _READ_AT_MOST else None
