@@ -31,6 +31,7 @@ _INNER: tuple[Kind, ...] = ("call", "operator", "function")
 _PLACES: tuple[Kind, ...] = ("line", "annotation", "module")
 # Ranges around a step, and torch's around its wrappers of a model.
 _STEP_RANGE = f"{PROFILER_STEP.pattern}|^PyTorch Profiler"
+_OURS = r"\bdiagnose/run/child/\w+\.py\("  # frames of what the recorder wraps
 _WRAPPER = r"^(Distributed)?DataParallel\.forward$"
 
 
@@ -120,7 +121,7 @@ def _levels(view: Selection) -> list[Level]:
     outer, inner = around(view), view.name.codes.astype(np.int32)
     is_module = is_python & view.name_matches(f"^{re.escape(MODULE_CALL)}")
     is_range = np.asarray(view.kind == "annotation") & ~step_ranges(view)
-    is_frame = is_python & ~is_module
+    is_frame = is_python & ~is_module & ~view.name_matches(_OURS)
     is_function = is_frame & view.name_matches(f"^{FRAME.pattern}")
 
     def named(wanted: np.ndarray) -> np.ndarray:

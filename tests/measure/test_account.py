@@ -56,6 +56,20 @@ def test_a_range_of_the_users_is_a_better_name_than_its_operators() -> None:
     assert not any("aten::sort" in told(row.spenders) for row in found.values())
 
 
+def test_our_wrappers_are_no_names() -> None:
+    """The recorder wraps what it marks, and a profiler with stacks sees that: `forward` is the script's."""
+    found = rows("""
+        main  0    1000  step    ProfilerStep#1
+        main  0    900   python  /home/me/train.py(7): forward
+        main  50   600   python  /lib/diagnose/run/child/marks.py(195): torch/nn/modules/module.py: _call_impl
+        main  100  100   op      aten::mm
+        main  500  100   op      aten::add
+        main  700  100   python  /home/me/train.py(9): log
+    """)
+    names = {name for row in found.values() for name in told(row.spenders)}
+    assert names == {"forward", "log", "aten::mm", "aten::add"}
+
+
 def test_a_name_that_holds_nearly_everything_tells_nothing() -> None:
     """`train` is around all that the host does: its operators are named, 600 of mm's and 300 of add's."""
     found = rows("""
