@@ -165,6 +165,23 @@ def test_what_is_written_to_afterwards_or_random_is_no_constant() -> None:
     assert of_six_steps([Graph().with_buffers] * 6, "constant") == {}
 
 
+@pytest.mark.parametrize("how", [{"fused": True}, {"foreach": True}, {"foreach": False}])
+@pytest.mark.parametrize("optimizer", [torch.optim.Adam, torch.optim.SGD])
+def test_what_is_computed_from_trained_weights_is_not_constant(
+    optimizer: type[torch.optim.Optimizer], how: dict[str, bool]
+) -> None:
+    """A fused optimizer writes to them without counting their versions up (torch 2.13)."""
+    layers = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    x, trained = torch.rand(4, 3), optimizer(layers.parameters(), lr=0.1, **how)
+
+    def step() -> None:
+        (layers[0](x) + layers[1](x)).sum().backward()
+        trained.step()
+        trained.zero_grad()
+
+    assert of_six_steps([step] * 6, "constant") == {}
+
+
 def test_a_constant_of_every_second_step_counts_half() -> None:
     """Of the last four steps two have it; the first two only tell what was there."""
     assert of_six_steps([Graph().every_second_time] * 6, "constant") == {

@@ -98,6 +98,8 @@ class Values:
                 self.keep(tensor, self.number_of((call.number, at)) if at else call.number, bits, made=True)
         if call.in_place and call.given:
             self.keep(call.given[0], call.number, bits, made=call.is_of_this_step)
+            for tensor in call.others_written:
+                self.keep(tensor, self.new_number(), bits, made=call.is_of_this_step)
 
 
 class Call:
@@ -125,6 +127,8 @@ class Call:
         self.numbers = [value.number for value in of_given]
         self.fixed = tuple(value.number for value in of_given if not value.made)
         self.written = {values.of(tensor).number for tensor in self._written_to()} if self.in_place else set()
+        # all that a fused optimizer is given: it does not count versions up (torch 2.13)
+        self.others_written = self.given[1:] if self.name.startswith("_fused_") else []
         self.is_of_this_step = not of_given or of_given[0].made
         self.computes = bool(of_given) and self.name != "__get__"
         random = _RANDOM.search(self.name) or kwargs.get("dropout_p")
