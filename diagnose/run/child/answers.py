@@ -64,11 +64,11 @@ class Answers:
                 self._answers = self._parts = 0
 
     def _counting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        nesting = self._nesting
+        nesting, is_compiling = self._nesting, torch.compiler.is_compiling
 
         @functools.wraps(original)
         def method(*args: Any, **kwargs: Any) -> Any:
-            if getattr(nesting, "inside", False):
+            if is_compiling() or getattr(nesting, "inside", False):
                 return original(*args, **kwargs)
             nesting.inside = True
             try:

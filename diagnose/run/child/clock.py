@@ -253,6 +253,7 @@ class Clock:
                 return original(model, *args, **kwargs)
             ticks_by_forward = bool(self._forward)
             self._forward.restore()
+            self._answers.remove()
             compiled = original(model, *args, **kwargs)
             if ticks_by_forward:
                 self._wrap_compiled(compiled if isinstance(compiled, torch.nn.Module) else module)

@@ -43,12 +43,14 @@ _ELEMENT_BY_ELEMENT = {
     "__radd__", "__sub__", "__mul__", "__rmul__", "__truediv__", "true_divide", "pow", "__pow__", "clamp",
     "relu_", "add_", "mul_", "div_",
 }  # fmt: skip
+# Each number of the result comes from numbers that no other one needs.
+_REDUCTIONS = {"sum", "mean", "prod", "amax", "amin", "norm", "logsumexp", "std", "var"}
 # Each number of the result comes from one of what is given, where that has as many.
 _KEEPS = _RENAMES | _ELEMENT_BY_ELEMENT
 # Each position of the result is computed by itself: those that nobody reads can be left out.
-_BY_POSITION = _ELEMENT_BY_ELEMENT | {
+_BY_POSITION = _ELEMENT_BY_ELEMENT | _REDUCTIONS | {
     "linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "__matmul__", "einsum", "embedding", "layer_norm",
-    "conv1d", "conv2d", "conv3d",
+    "conv1d", "conv2d", "conv3d", "stack", "cat",
 }  # fmt: skip
 _PRODUCTS = {"mul", "__mul__", "__rmul__"}
 _JOINS = {"stack", "cat", "concat", "concatenate"}
@@ -158,7 +160,7 @@ class Reads:
             use = _Use(
                 made,
                 picks=at == 0 and name in _PICKS,
-                keeps=name in _KEEPS and alike,
+                keeps=(name in _KEEPS and alike) or (at == 0 and name in _REDUCTIONS),
                 keeps_rows=(name in _KEEPS or is_softmax) and alike,
                 by_row=at == 0 and by_row,
                 joins=name in _JOINS,
