@@ -29,6 +29,10 @@ EVALUATE = [
     ["train.py", 30, "<module>", "train.py: evaluate"],
     ["train.py", 12, "evaluate", "torch/nn/modules/module.py: _call_impl"],
 ]
+PLAYS = [
+    ["train.py", 30, "<module>", "play.py: evaluate_on_env"],
+    ["play.py", 12, "evaluate_on_env", "torch/nn/modules/module.py: _call_impl"],
+]
 TRAIN = [["train.py", 20, "<module>", "torch/_tensor.py: backward"]]
 SAVE = [["train.py", 31, "<module>", "torch/serialization.py: save"]]
 
@@ -158,6 +162,18 @@ def test_a_slow_stretch_of_the_machine_is_no_work() -> None:
     assert one.recurring == []
 
 
+def test_what_meets_an_epochs_end_by_chance_is_not_the_end_s() -> None:
+    """Epochs of ten steps, a validation every seventh: one of five falls into the step that ends an epoch."""
+    validated = [5, 12, 19, 26, 33]
+    plain_ms = [50.0 if step in validated else 10.0 for step in range(40)]
+    loader = {"num_workers": 0, "dataset_length": 100, "batches_per_epoch": 10, "iterator_start_ms": [1, 1]}
+    one = looked_at(plain_ms, {step: EVALUATE for step in validated}, loaders=[loader])
+
+    assert one.metric("epoch_step_count") == 10 and one.needed("epoch_ends_seen") >= 3
+    assert one.metric("epoch_end_ms") == 0
+    assert one.metric("recurring_evaluations_interval") == 7
+
+
 def test_lines_not_looked_at() -> None:
     one = measured_case({"timeline": STEP, "plain_ms": [10] * 20})
     assert one.recurring == []
@@ -174,6 +190,7 @@ def test_what_every_step_does_is_in_many() -> None:
     ("stack", "source", "kind"),
     [
         (EVALUATE, "accuracy = evaluate(model)", "evaluation"),
+        (PLAYS, "results = evaluate_on_env(model, env)", "evaluation"),
         (SAVE, "torch.save(model, path)", "checkpoint"),
         (TRAIN, "train_critic()", "training"),
         ([["a.py", 3, "<module>", "a.py: collect_rollout"]], "collect_rollout(env)", "gathering"),

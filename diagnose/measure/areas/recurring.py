@@ -36,6 +36,8 @@ DRAWS = (
 TRAINS = r"^torch/(_tensor|autograd/__init__)\.py: (backward|grad)$|^torch/optim/(?!lr_scheduler)"
 CALLS_MODEL = r"^torch/nn/modules/module\.py: _?(wrapped_call_impl|call_impl)$"
 # what names of functions and text say of work that is no part of training, and of what training waits for
+# of a function that is called, whatever it is given: to evaluate a policy takes an environment too
+IS_EVALUATION = r"^_?(eval|valid|test)"
 EVALUATES = r"eval|valid|(?<![a-z])val(?![a-z])|(?<![a-z])test|metric|accura|predict|sampl|generat"
 GATHERS = (
     r"rollout|collect|episode|explor|replay|(?<![a-z])envs?(?![a-z])|(?<![a-z])act(ion)?s?(?![a-z])"
@@ -67,10 +69,14 @@ def kind_of(work: Recurring, source: str) -> str:
     if _share(work, DRAWS) >= MOSTLY:
         return "figure"
     names = " ".join([source, *(line.callee.rpartition(" ")[2] for line in work.calls)]).lower()
-    trains = _share(work, TRAINS) >= PARTLY
+    called = work.calls[0].callee.rpartition(" ")[2].lower()
+    trains, asks_model = _share(work, TRAINS) >= PARTLY, _share(work, CALLS_MODEL) >= PARTLY
+    is_evaluation = asks_model and not trains
+    if is_evaluation and re.search(IS_EVALUATION, called):
+        return "evaluation"
     if re.search(GATHERS, names):
         return "gathering"
-    if _share(work, CALLS_MODEL) >= PARTLY and re.search(EVALUATES, names) and not trains:
+    if is_evaluation and re.search(EVALUATES, names):
         return "evaluation"
     return "training" if trains else "work"
 
@@ -142,6 +148,16 @@ def lines_of_work(
 
 def works_at_epoch_ends(measured: Measured) -> list[Recurring]:
     return [work for work, _ in _kinds(measured) if _at_ends(work, measured)]
+
+
+def steps_of_another_rhythm(measured: Measured) -> np.ndarray:
+    """Which plain steps do what mostly comes where no epoch ends, and may meet an end by chance."""
+    at_ends = at_epoch_ends(measured)
+    found = np.zeros(len(at_ends), bool)
+    for work, _ in _kinds(measured):
+        if at_ends[work.steps[work.occasions]].mean() <= MOSTLY:
+            found[work.steps] = True
+    return found
 
 
 def explained_steps(measured: Measured) -> np.ndarray:

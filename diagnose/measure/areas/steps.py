@@ -12,6 +12,7 @@ from diagnose.measure.areas.recurring import (
     explained_steps,
     looked_at,
     places_of_work,
+    steps_of_another_rhythm,
     usual_lines,
     works_at_epoch_ends,
 )
@@ -244,7 +245,7 @@ def _epoch_ends_seen(measured: Measured) -> Value | Missing:
 )
 def _epoch_end_ms(measured: Measured) -> Value | Missing:
     seen, steps_ms = measured.needed("epoch_ends_seen"), _settled_ns(measured) / 1e6
-    at_ends = _is_slow(measured) & at_epoch_ends(measured)[1:]
+    at_ends = _is_slow(measured) & at_epoch_ends(measured)[1:] & ~steps_of_another_rhythm(measured)[1:]
     return (
         float((steps_ms[at_ends] - np.median(steps_ms)).sum()) / seen
         if seen
