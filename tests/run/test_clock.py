@@ -265,16 +265,19 @@ def test_a_step_is_a_call_of_the_method_that_calls_the_model_s_parts(listener: L
 
 
 def test_the_method_is_as_it_was_afterwards() -> None:
-    method = vars(Speller)["spell"]
-    clock = Clock(Listener())
+    method, heard = vars(Speller)["spell"], Listener()
+    clock = Clock(heard)
     clock.install()
     model = Speller()
     for _ in range(6):
         model.spell(torch.ones(1, 4), 2)
+    kept, ticks = model.spell, heard.ticks
     clock.remove()
     clock.take_out_hook()
+    kept(torch.ones(1, 4), 2)
 
-    assert vars(Speller)["spell"] is method
+    assert vars(Speller)["spell"] is method and kept.__func__ is not method
+    assert heard.ticks == ticks
 
 
 def test_a_loop_inside_a_method_ends_no_step(listener: Listener) -> None:

@@ -28,6 +28,7 @@ from .patching import Patches
 _LEAST_ANSWERS = 3  # before the method is taken for what ends steps
 _LEAST_PARTS = 2  # that an answer calls, on average
 _MODELS_AT_MOST = 64  # whose inputs are known
+_LOOKS_AT = (1, 2, 4, 8, 16)  # calls of parts: first an index may be filled, say
 _PATIENCE = 500  # outermost calls of parts without so many answers: most scripts have no such method
 
 
@@ -41,12 +42,12 @@ class Answers:
         self._ended = ended
         self._patches = Patches()
         self._answers = self._parts = 0
-        self._over = False
+        self._over = self._decided = False
         self._nesting = threading.local()
 
     def remove(self) -> None:
         self._patches.restore()
-        self._over = True
+        self._over, self._decided = True, False
 
     @guarded("looking for the model's method")
     def part_called(self, module: torch.nn.Module) -> None:
@@ -56,7 +57,7 @@ class Answers:
         self._parts += 1
         if self._parts > _PATIENCE and self._answers < _LEAST_ANSWERS:
             self.remove()
-        elif not self._patches and self._parts in (1, 2, 4, 8, 16):  # an index may be filled before
+        elif not self._patches and self._parts in _LOOKS_AT:
             found = _method_around(sys._getframe(), module)
             if found is not None:
                 owner, name = found
@@ -80,10 +81,12 @@ class Answers:
 
         return method
 
+    @guarded("the step clock")
     def _answered(self, args: tuple[Any, ...]) -> None:
         self._answers += 1
-        if self._answers >= _LEAST_ANSWERS and (self._over or self._parts >= _LEAST_PARTS * self._answers):
-            self._over = True  # decided
+        if not self._over and self._answers >= _LEAST_ANSWERS:
+            self._over = self._decided = self._parts >= _LEAST_PARTS * self._answers
+        if self._decided:
             self._ended(args[0] if args else self)
 
 
