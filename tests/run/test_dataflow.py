@@ -202,6 +202,21 @@ def test_a_product_of_sequences_is_computed_though_its_result_is_a_view() -> Non
     assert again(step) == {"assert keys(memory)._base is not None": 2}
 
 
+def test_functions_written_in_one_line_share_its_backward() -> None:
+    """As a comprehension does with the function around it: what autograd does is known by line alone."""
+    layer, x = nn.Linear(4, 4), torch.rand(2, 4)
+
+    def step() -> None:
+        for _ in range(2):
+            last = (lambda given: layer(given))(x) + layer(x + 0)
+        last.sum().backward()
+
+    lines = [line for line in seen(step)["computed_again"] if "lambda" in text_of(line)]
+    assert {line["function"] for line in lines} == {"<lambda>", "step"}
+    assert len({line["line_trained_ns"] for line in lines}) == 1
+    assert sum(line["trained_ns"] for line in lines) < lines[0]["line_trained_ns"]
+
+
 def test_a_constant_that_two_lines_ask_for_is_computed_again_in_its_own_step_only() -> None:
     """Not in the later ones a second time, where an earlier step has it too."""
     graph = Graph()

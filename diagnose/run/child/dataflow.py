@@ -285,12 +285,13 @@ class Dataflow(TorchFunctionMode):
         return {name: self._of_lines(calls) for name, calls in found.items()}
 
     def _of_lines(self, sums: dict[Place, Sum]) -> list[dict[str, Any]]:
-        """With what all calls of the line take whose result needs gradients."""
-        trained = self._first.trained
-        return [
-            {**line, "line_trained_ns": trained[Place(line["file"], line["line"], line["function"])]}
-            for line in listed(sums)
-        ]
+        """With what all calls of the line take whose result needs gradients, whichever of its functions makes
+        them: a comprehension is one of its own, and a backward is known by line.
+        """
+        trained = Counter[tuple[str, int]]()
+        for place, ns in self._first.trained.items():
+            trained[place.file, place.line] += ns
+        return [{**line, "line_trained_ns": trained[line["file"], line["line"]]} for line in listed(sums)]
 
     def _with_left(self, sums: dict[Place, Sum], left_ns: Counter[Place]) -> list[dict[str, Any]]:
         return [
