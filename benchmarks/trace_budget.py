@@ -4,8 +4,9 @@
 
 Stages are told as multiples of the bare decode of the same bytes, so that machines can be compared; each is
 the fastest of three fresh processes, in processor time. Without ``--write`` nothing is kept. With it an entry
-of this commit is added to benchmarks/trace_budget.jsonl, and docs/trace-budget.md shows all of them. Exits
-with 1 where a stage has grown by more than a quarter, and by more than a tenth of the decode.
+of this commit is added to benchmarks/trace_budget.jsonl, and docs/trace-budget.md shows all of them. The last
+file is a recorded one with its steps again and again (`benchmarks.trace`). Exits with 1 where a stage has
+grown by more than a quarter and by more than a tenth of the decode, or the peak memory by more than a tenth.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from typing import Any
 from benchmarks import ROOT
 from benchmarks.options import parser
 from benchmarks.tables import table
-from benchmarks.trace import RECORDED, SAMPLE
+from benchmarks.trace import RECORDED, REPEATED, SAMPLE, write_repeated
 
 ENTRIES, PAGE = ROOT / "benchmarks" / "trace_budget.jsonl", ROOT / "docs" / "trace-budget.md"
 FILES = ("tl-sd35", "kineto-rn50-w0-v2", "tl-b200-eager", "tl-mi300-qwen05")  # 62 to 10 MB uncompressed
+LARGE_MB = 300  # of the repeated file
 PROCESSES = 3
 GROWN, OF_DECODE = 1.25, 0.1
+PEAK_GROWN = 1.1  # it hardly varies from run to run
 DECODE = "decode"
 
 
@@ -155,12 +158,17 @@ def entries() -> list[Entry]:
 
 
 def grown(entry: Entry, before: Entry) -> list[str]:
-    """The stages that take clearly longer than in the entry before."""
-    return [
+    """What takes clearly more than in the entry before: stages, and the peak memory."""
+    stages = [
         f"{entry.file}: {stage} grew from {then:.2f} to {now:.2f} × the decode"
         for stage, now in entry.stages.items()
         if (then := before.stages.get(stage)) is not None and now > GROWN * then and now - then > OF_DECODE
     ]
+    if entry.peak > PEAK_GROWN * before.peak:
+        stages.append(
+            f"{entry.file}: the peak memory grew from {before.peak:.2f} to {entry.peak:.2f} × the file"
+        )
+    return stages
 
 
 def page_of(kept: Sequence[Entry]) -> str:
@@ -201,10 +209,10 @@ def main(arguments: Sequence[str]) -> int:
     ).stdout.strip()
     day, kept = datetime.now(UTC).date().isoformat(), entries()
     latest = {entry.file: entry for entry in kept}
-    packed = [RECORDED / f"{name}.json.gz" for name in FILES]
-    now = [measured_entry(path, commit, day) for path in packed if path.is_file()] or [
-        _of_sample(commit, day)
-    ]
+    packed = [path for name in FILES if (path := RECORDED / f"{name}.json.gz").is_file()]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [*packed, _large(Path(folder))] if packed else [_sample(Path(folder))]
+        now = [measured_entry(path, commit, day) for path in paths]
     print(page_of([*(latest[entry.file] for entry in now if entry.file in latest), *now]))
     larger = [line for entry in now if entry.file in latest for line in grown(entry, latest[entry.file])]
     print("\n".join(larger) if larger else "No stage grew.")
@@ -215,12 +223,19 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if larger else 0
 
 
-def _of_sample(commit: str, day: str) -> Entry:
+def _sample(folder: Path) -> Path:
     """Where there are no traces of others."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "sample.json.gz"
-        copy.write_bytes(gzip.compress(gzip.decompress(SAMPLE.read_bytes())))
-        return measured_entry(copy, commit, day)
+    copy = folder / "sample.json.gz"
+    copy.write_bytes(gzip.compress(gzip.decompress(SAMPLE.read_bytes())))
+    return copy
+
+
+def _large(folder: Path) -> Path:
+    plain, packed = folder / f"repeated-{LARGE_MB}.json", folder / f"repeated-{LARGE_MB}.json.gz"
+    write_repeated(RECORDED / REPEATED, plain, LARGE_MB * 10**6)
+    packed.write_bytes(gzip.compress(plain.read_bytes(), compresslevel=6))
+    plain.unlink()
+    return packed
 
 
 if __name__ == "__main__":  # one measurement, in this process

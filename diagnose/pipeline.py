@@ -36,6 +36,7 @@ from diagnose.report.write import write_reports, written_into
 from diagnose.run.child.watching.windows import snap_folder
 from diagnose.run.record import write_record
 from diagnose.trace.content import is_chrome_trace
+from diagnose.trace.freed import give_back
 from diagnose.trace.source import Source, is_url
 
 PICTURE, ANNOTATED = "picture.json.gz", "annotated.trace.json.gz"
@@ -103,12 +104,11 @@ class Analysis:
 
     @cached_property
     def _assessed(self) -> list[Assessed]:
-        return assess(
-            judge(load_rules(), self._measured),
-            self._measured,
-            self._prediction,
-            proven_ms(self._verification),
-        )
+        findings = judge(load_rules(), self._measured)
+        give_back()
+        assessed = assess(findings, self._measured, self._prediction, proven_ms(self._verification))
+        give_back()
+        return assessed
 
 
 def report(

@@ -34,6 +34,13 @@ def test_a_stage_has_grown_from_a_quarter_and_a_tenth_of_the_decode_on() -> None
     ]
 
 
+def test_memory_has_grown_from_a_tenth_on() -> None:
+    assert grown(replace(BEFORE, peak=3.2), BEFORE) == []
+    assert grown(replace(BEFORE, peak=3.4), BEFORE) == [
+        "some: the peak memory grew from 3.00 to 3.40 × the file"
+    ]
+
+
 def test_the_page_has_a_line_for_each_entry() -> None:
     page = page_of([BEFORE, replace(BEFORE, commit="def5678")])
     # 1 for the decode, 0.2 + 1 + 1 + 0.3 + 0.5

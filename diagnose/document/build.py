@@ -45,6 +45,7 @@ from diagnose.predict.prediction import Prediction
 from diagnose.predict.utilisation import throughput
 from diagnose.run.child.step_clock import StepClock
 from diagnose.trace.collector import collector_at_rest
+from diagnose.trace.freed import give_back
 from diagnose.trace.notes import Note
 
 
@@ -64,6 +65,7 @@ def result_document(
     average_ms = _average_ms(assessed, prediction)
     rows = zip(findings, assessed, strict=True)
     account, named_share = account_rows(prediction, sources)
+    give_back()
     document = Document(
         tool=model.Tool(name="diagnose", version=__version__),
         headline="",

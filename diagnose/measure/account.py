@@ -18,7 +18,7 @@ from diagnose.measure.innermost import own_pieces
 from diagnose.measure.kernel_names import short_name
 from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
 from diagnose.measure.measured import Measured
-from diagnose.measure.names import MOST_TOLD, Name, around, inside, names, step_ranges
+from diagnose.measure.names import AT_ONCE, MOST_TOLD, Name, Names, around, inside, names, step_ranges
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import counted_once
 from diagnose.measure.traced_lines import loading_lines, python_lines
@@ -31,7 +31,6 @@ LEAST_SPENDER = 0.01  # of the step
 MOST_SPENDERS = 5  # of a row
 MOSTLY = 0.5  # of a spender's time, for what is inside it to be named
 UNNAMED = -1
-AT_ONCE = 2**18  # pieces: what is worked out of them takes several times their memory
 _MODEL_ROWS = ("forward", "backward")
 
 
@@ -243,10 +242,17 @@ class _Thread:
     own: Intervals
 
     @classmethod
-    def of(cls, owner: Rows, own: Intervals) -> _Thread:
-        """Of times in any order; events may overlap without one enclosing the other."""
+    def of(cls, view: Selection, counts: np.ndarray, rows: Rows) -> _Thread:
+        """Of a thread's events (``rows``) of those that count, which may overlap without one enclosing the
+        other.
+        """
+        start = view.host["start_ns"].to_numpy()
+        end = start + view.host["dur_ns"].to_numpy()
+        owner, own = own_pieces(start, end, rows, nearest(counts, around(view), around(view)[rows]))
+        del start, end  # of millions of events each array counts
         order = np.argsort(own[:, 0], kind="stable")
         owner, own = owner[order], own[order]
+        del order
         own[1:, 0] = np.maximum(own[1:, 0], np.maximum.accumulate(own[:, 1])[:-1])
         lasting = own[:, 1] > own[:, 0]
         return cls(owner, own) if lasting.all() else cls(owner[lasting], own[lasting])
@@ -263,10 +269,10 @@ class _Thread:
         first = np.searchsorted(self.own[:, 1], intervals[:, 0], side="right")
         behind = np.searchsorted(self.own[:, 0], intervals[:, 1], side="left")
         some = first < behind
-        depth = np.zeros(len(self.own) + 1, np.int64)
+        depth = np.zeros(len(self.own) + 1, np.int32)
         np.add.at(depth, first[some], 1)
         np.add.at(depth, behind[some], -1)
-        touched = np.flatnonzero(np.cumsum(depth)[:-1] > 0)
+        touched = np.cumsum(depth, out=depth)[:-1] > 0
         return self.owner[touched], _inside(intervals, self.own[touched])
 
 
@@ -275,14 +281,11 @@ _NO_THREAD = _Thread(NO_ROWS, NO_INTERVALS)
 
 def _threads(view: Selection, counts: np.ndarray) -> dict[int, _Thread]:
     """Of the events that count, by the thread's number; one after the other, for memory's sake."""
-    tid, start = (view.host[column].to_numpy() for column in ("tid", "start_ns"))
-    end = start + view.host["dur_ns"].to_numpy()
-    found = {}
-    for thread in np.unique(tid[counts]).tolist():
-        rows = np.flatnonzero(counts & (tid == thread))
-        caller = nearest(counts, around(view), around(view)[rows])
-        found[thread] = _Thread.of(*own_pieces(start, end, rows, caller))
-    return found
+    tid = view.host["tid"].to_numpy()
+    return {
+        thread: _Thread.of(view, counts, np.flatnonzero(counts & (tid == thread)).astype(np.int32))
+        for thread in np.unique(tid[counts]).tolist()
+    }
 
 
 class _HostTime:
@@ -301,6 +304,7 @@ class _HostTime:
     def _divide(self, left_out: np.ndarray) -> None:
         """The threads' time by the innermost event but those left out; and what events are called then."""
         view = self.view
+        self.threads, self.names = {}, Names(NO_ROWS, [])  # what is divided anew makes room
         self.threads = _threads(view, dispatching_threads(view) & ~left_out)
         weight_ns = np.zeros(len(view.host))
         for thread in self.threads.values():
@@ -418,7 +422,7 @@ class _DeviceTime:
 
     def pieces(self, row: str, intervals: Intervals) -> Pieces:
         ns = _inside(intervals, self.once)
-        some = (ns > 0) & (self.row == row)
+        some = (ns > 0) & (self.row == BUSY_ROWS.index(row))
         return Pieces(self.key[some], self.kernel[some], ns[some])
 
     def spender(self, key: int, pieces: Pieces, ns: int) -> Spender:

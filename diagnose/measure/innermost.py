@@ -14,15 +14,16 @@ def own_pieces(start_ns: np.ndarray, end_ns: np.ndarray, rows: Rows, caller: Row
     come in no order; none is empty.
     """
     order = np.argsort(caller, kind="stable")  # sorted by start, so that calls follow each other
-    order = order[caller[order] >= 0]
+    order = order[np.searchsorted(caller, 0, sorter=order) :]
     called, callers = rows[order], caller[order]
-    del order  # of millions of events each array counts
+    del order, caller  # of millions of events each array counts
     since = start_ns[callers]
     again = np.flatnonzero(callers[1:] == callers[:-1])
     since[again + 1] = end_ns[called[again]]
+    before = np.flatnonzero(start_ns[called] > since)
+    del again
     last_end = start_ns.copy()
     last_end[callers] = end_ns[called]  # of several calls the last one stays
-    before = np.flatnonzero(start_ns[called] > since)
     after = rows[end_ns[rows] > last_end[rows]]
     own = np.empty((len(before) + len(after), 2), np.int64)
     own[: len(before), 0], own[: len(before), 1] = since[before], start_ns[called[before]]

@@ -24,6 +24,7 @@ from diagnose.trace.quirks import BACKWARD_ROOT, FRAME, LOADER_NEXT, MODULE_CALL
 
 Kind = Literal["line", "annotation", "module", "operator", "function", "call", "kernel", "gap"]
 
+AT_ONCE = 2**18  # events: what is worked out of them takes several times their memory
 MOST_TOLD = 0.8  # of the time: a name that holds more is no answer to who spends it
 # A line that calls one of these is known to every reader: what is inside is asked about.
 _PARTS = ("forward", "backward", "optimizer", "tick")
@@ -46,7 +47,9 @@ class Name(NamedTuple):
 
 
 class Level(NamedTuple):
-    """A kind of name: a number for each host event, -1 for none, and the name that a number stands for."""
+    """A kind of name: a number for each host event, -1 for none, and the name that a number stands for. (Of
+    millions of events each column counts: it has the smallest integers that hold its numbers.)
+    """
 
     kind: Kind
     numbers: np.ndarray
@@ -91,20 +94,19 @@ def step_ranges(view: Selection) -> np.ndarray:
 def names(view: Selection, weight_ns: np.ndarray) -> Names:
     """The names of all host events where each spends ``weight_ns``."""
     levels, forward = _levels(view), forward_of(view)
-    whole, known_forward = float(weight_ns.sum()), np.flatnonzero(forward >= 0)
+    whole = float(weight_ns.sum())
     # what autograd does for a place counts as its own: one around the whole model tells nothing
-    with_backward = weight_ns + np.bincount(
-        forward[known_forward], weight_ns[known_forward], minlength=len(weight_ns)
-    )
+    with_backward = _sums(forward, weight_ns, len(weight_ns))
+    with_backward += weight_ns
     of, place = (np.full(len(view.host), -1, np.int32) for _ in range(2))
-    nameless, weighty = np.arange(len(of)), np.flatnonzero(with_backward)
+    nameless = np.arange(len(of), dtype=np.int32)
     for position, (kind, numbers, _, always) in enumerate(levels):
         chosen = nameless[numbers[nameless] >= 0]
         if not always and len(chosen):
             weights = with_backward if kind in _PLACES else weight_ns
-            claims = np.bincount(numbers[weighty] + 1, weights[weighty], int(numbers.max()) + 2)[1:]
+            claims = _sums(numbers, weights, int(numbers.max()) + 1)
             chosen = chosen[claims[numbers[chosen]] <= MOST_TOLD * whole]
-        of[chosen] = numbers[chosen] * 2 * len(levels) + position
+        of[chosen] = numbers[chosen].astype(np.int32) * 2 * len(levels) + position
         if kind in _PLACES and not always:
             place[chosen] = of[chosen]
         nameless = nameless[of[nameless] < 0]
@@ -114,11 +116,23 @@ def names(view: Selection, weight_ns: np.ndarray) -> Names:
     return Names(of, levels)
 
 
+def _sums(numbers: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
+    """The weights of each number below ``count``; -1 is none. In blocks: bincount takes several times their
+    memory.
+    """
+    sums = np.zeros(count + 1)
+    for begin in range(0, len(numbers), AT_ONCE):
+        block = slice(begin, begin + AT_ONCE)
+        found = np.bincount(numbers[block].astype(np.intp) + 1, weights[block])
+        sums[: len(found)] += found
+    return sums[1:]
+
+
 @once
 def _levels(view: Selection) -> list[Level]:
     rows = np.arange(len(view.host))
     is_op, is_python = np.asarray(view.kind == "op"), np.asarray(view.kind == "python")
-    outer, inner = around(view), view.name.codes.astype(np.int32)
+    outer, inner = around(view), view.name.codes
     is_module = is_python & view.name_matches(f"^{re.escape(MODULE_CALL)}")
     is_range = np.asarray(view.kind == "annotation") & ~step_ranges(view)
     is_frame = is_python & ~is_module & ~view.name_matches(_OURS)
@@ -163,7 +177,7 @@ def _classes(view: Selection, calls: np.ndarray) -> tuple[np.ndarray, Callable[[
     used = distinct(calls[calls >= 0])
     texts = [re.sub(r"_\d+$", "", str(view.name.categories[one])).removeprefix(MODULE_CALL) for one in used]
     classes, of_used = np.unique(np.array(texts, dtype=object), return_inverse=True)
-    numbers = np.full(len(view.name.categories) + 1, -1, np.int32)
+    numbers = np.full(len(view.name.categories) + 1, -1, calls.dtype)
     numbers[used] = of_used
     return numbers[calls], lambda number: Name("module", str(classes[number]))
 
@@ -175,8 +189,8 @@ def _lines(view: Selection) -> tuple[np.ndarray, Callable[[int], Name]]:
     table = host.loc[known, ["file", "line", "function"]]
     line = table["line"].to_numpy().astype(np.int64)
     place = table["file"].array.codes.astype(np.int64) * (int(line.max(initial=0)) + 1) + line
-    numbers = np.full(len(host), -1, np.int32)
     mine, places = pd.factorize(place)
+    numbers = np.full(len(host), -1, np.min_scalar_type(-1 - len(places)))
     numbers[known] = mine
     first = np.zeros(len(places), np.int64)
     first[mine[::-1]] = np.arange(len(mine))[::-1]  # of several rows the first one stays
@@ -201,9 +215,9 @@ def forward_of(view: Selection) -> Rows:
     forward = np.flatnonzero(~backward & (sequence >= 0))
     root = nearest(backward & (sequence >= 0), view.host["parent"].to_numpy(), np.arange(len(sequence)))
     if not len(forward):
-        return np.full(len(sequence), -1)
+        return np.full(len(sequence), -1, np.int32)
     known, last = np.unique(sequence[forward][::-1], return_index=True)
-    rows = forward[::-1][last]
+    rows = forward[::-1][last].astype(np.int32)
     wanted = sequence[root]
     at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     return np.where((root >= 0) & (known[at] == wanted), rows[at], -1)
@@ -231,5 +245,5 @@ def inside(view: Selection) -> tuple[np.ndarray, Callable[[int], str]]:
     numbers = np.full(len(view.host), -1, np.int32)
     for position, level in enumerate(levels):
         chosen = (numbers < 0) & (level.numbers >= 0)
-        numbers[chosen] = level.numbers[chosen] * len(levels) + position
+        numbers[chosen] = level.numbers[chosen].astype(np.int32) * len(levels) + position
     return numbers, lambda number: levels[number % len(levels)].name(number // len(levels)).text

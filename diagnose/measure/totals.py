@@ -20,12 +20,9 @@ from diagnose.trace.nesting import nearest
 Kind = Literal["kernel", "communication", "copy", "set"]
 
 MOST = 20
-_LEDGER_ROW: dict[Kind, str] = {
-    "kernel": "compute",
-    "communication": "exposed_communication",
-    "copy": "exposed_copies",
-    "set": "exposed_copies",
-}
+_KINDS: tuple[Kind, ...] = ("communication", "kernel", "set", "copy")
+# Which of the `BUSY_ROWS` each of the kinds belongs to.
+_BUSY_ROW = np.array([1, 0, 2, 2], np.int8)
 
 
 @dataclass(frozen=True)
@@ -106,11 +103,11 @@ def kernel_totals(measured: Measured) -> list[KernelTotal]:
     if view is None or ledger is None or not view.has_device:
         return []
     rows = np.flatnonzero(view.device["device"].to_numpy() == view.devices[0])
-    kinds, names = _kinds(view)[rows], view.device["name"].array
+    kinds, names = _kinds(view, rows), view.device["name"].array
     _, once = counted_once(view, rows)
     pairs = pd.MultiIndex.from_arrays([kinds, names.codes[rows]])
     pair_of_row, distinct = pairs.factorize()
-    labels = [_label(kind, str(names.categories[code])) for kind, code in distinct]
+    labels = [_label(_KINDS[kind], str(names.categories[code])) for kind, code in distinct]
     label_of_pair, known = pd.factorize(pd.Series(labels, dtype=object))
     label_of_row = label_of_pair[pair_of_row]
     started = view.device_in_steps[rows]
@@ -118,7 +115,7 @@ def kernel_totals(measured: Measured) -> list[KernelTotal]:
     totals = []
     for number in np.argsort(-once_ns, kind="stable")[:MOST]:
         mine = label_of_row == number
-        inside, row = rows[mine & started], _LEDGER_ROW[known[number].kind]
+        inside, row = rows[mine & started], BUSY_ROWS[_BUSY_ROW[_KINDS.index(known[number].kind)]]
         if len(inside):
             own = intersect(once[mine], ledger.rows[row])
             mean_ms = float(view.device["dur_ns"].to_numpy()[inside].mean()) / 1e6
@@ -127,14 +124,11 @@ def kernel_totals(measured: Measured) -> list[KernelTotal]:
     return sorted(totals, key=lambda one: -one.ms)
 
 
-def _kinds(view: Selection) -> np.ndarray:
-    """Of each event of the GPUs."""
-    kind = view.device["kind"].array
-    return np.select(
-        [view.device["communication"].to_numpy(), kind == "kernel", kind == "memset"],
-        ["communication", "kernel", "set"],
-        "copy",
-    )
+def _kinds(view: Selection, rows: Rows) -> np.ndarray:
+    """Of these events of the GPUs, as positions in `_KINDS`."""
+    kind = view.device["kind"].array[rows]
+    is_of = [view.device["communication"].to_numpy()[rows], kind == "kernel", kind == "memset"]
+    return np.select(is_of, [np.int8(position) for position in range(3)], np.int8(3))
 
 
 def _label(kind: Kind, name: str) -> KernelLabel:
@@ -144,13 +138,13 @@ def _label(kind: Kind, name: str) -> KernelLabel:
 
 
 def counted_once(view: Selection, rows: Rows) -> tuple[np.ndarray, Intervals]:
-    """Of each of these events of a GPU (sorted by start) its row of the ledger, and what no earlier event of
-    that row covers.
+    """Of each of these events of a GPU (sorted by start) its row of the ledger, as a position in `BUSY_ROWS`,
+    and what no earlier event of that row covers.
     """
     start = view.device["start_ns"].to_numpy()[rows]
     once = as_intervals(start, view.device["dur_ns"].to_numpy()[rows])
-    ledger_rows = np.array([_LEDGER_ROW[kind] for kind in _kinds(view)[rows].tolist()])
-    for row in BUSY_ROWS:
+    ledger_rows = _BUSY_ROW[_kinds(view, rows)]
+    for row in range(len(BUSY_ROWS)):
         mine = np.flatnonzero(ledger_rows == row)
         if len(mine):
             covered = np.maximum.accumulate(once[mine, 1])[:-1]

@@ -186,7 +186,7 @@ class View:
     def _outermost_ops(self) -> Rows:
         """Of all host events: half of the selectors ask for some."""
         parent, is_op = self.host["parent"].to_numpy(), np.asarray(self.kind == "op")
-        found = np.arange(len(parent))
+        found = np.arange(len(parent), dtype=np.int32)
         climbing = np.flatnonzero(parent >= 0)
         around = parent[climbing]
         while len(climbing):

@@ -9,12 +9,14 @@ begins with it, not in one that ends there.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from diagnose.trace.distinct import distinct
 
-Rows = NDArray[np.int64]
+Rows = NDArray[np.signedinteger[Any]]  # positions; of millions, 32 bits of each
 
 _MANY = 4  # times as many rows as are asked for: from there on it is quicker to find all at once
 
@@ -37,7 +39,7 @@ def innermost(start: Rows, dur: Rows, is_range: NDArray[np.bool_], group: Rows) 
     Rows must be in `order`. ``group`` (the thread) is any integer; ranges never enclose rows of another
     group. Of ranges with equal ends and starts the later row counts as the inner one.
     """
-    parent = np.full(len(start), -1, dtype=np.int64)
+    parent = np.full(len(start), -1, np.int32)
     by_group = np.argsort(group, kind="stable")
     borders = np.flatnonzero(np.diff(group[by_group])) + 1
     for rows in np.split(by_group, borders):
@@ -47,10 +49,12 @@ def innermost(start: Rows, dur: Rows, is_range: NDArray[np.bool_], group: Rows) 
 
 
 def _innermost_of_one(start: Rows, dur: Rows, is_range: NDArray[np.bool_]) -> Rows:
-    end = start + np.maximum(dur, 1)
-    ranges = np.flatnonzero(is_range)
+    end = np.maximum(dur, 1)
+    end += start
+    ranges = np.flatnonzero(is_range).astype(np.int32)
     around = _previous_reaching(end[ranges])
-    found = np.cumsum(is_range) - 1  # the last range at or before each row, as a position in `ranges`
+    found = np.cumsum(is_range, dtype=np.int32)
+    found -= 1  # the last range at or before each row, as a position in `ranges`
     found[ranges] = around
     climbing = np.flatnonzero(~is_range & (found >= 0))
     while len(climbing):
@@ -62,8 +66,8 @@ def _innermost_of_one(start: Rows, dur: Rows, is_range: NDArray[np.bool_]) -> Ro
 
 def _previous_reaching(end: Rows) -> Rows:
     """For each position the nearest earlier one whose end is not before its own; -1 if none."""
-    found = np.arange(-1, len(end) - 1)
-    open_rows = np.flatnonzero(found >= 0)
+    found = np.arange(-1, len(end) - 1, dtype=np.int32)
+    open_rows = np.arange(1, len(end), dtype=np.int32)
     while len(open_rows):
         open_rows = open_rows[end[found[open_rows]] < end[open_rows]]
         found[open_rows] = found[found[open_rows]]
@@ -98,8 +102,9 @@ def nearest(wanted: NDArray[np.bool_], parent: Rows, of: Rows) -> Rows:
 def _nearest_of_all(wanted: NDArray[np.bool_], parent: Rows) -> Rows:
     """The same for every row, and -1 at the end: each pass goes twice as far up as the one before."""
     nowhere = len(parent)
-    up = np.append(np.where(wanted, np.arange(nowhere), parent), nowhere)
-    up[up < 0] = nowhere
+    up = np.full(nowhere + 1, nowhere, np.int32)
+    np.copyto(up[:-1], parent, casting="unsafe", where=parent >= 0)
+    up[:-1][wanted] = np.flatnonzero(wanted)
     while not np.array_equal(further := up[up], up):
         up = further
     up[up == nowhere] = -1

@@ -10,6 +10,7 @@ from pathlib import Path
 from diagnose.trace.collector import collector_at_rest
 from diagnose.trace.content import MAX_BYTES, MAX_RATIO, Content
 from diagnose.trace.formats import format_of
+from diagnose.trace.freed import give_back
 from diagnose.trace.memory import Memory
 from diagnose.trace.schema import Trace
 from diagnose.trace.source import Readable
@@ -37,4 +38,6 @@ def read_trace(
     blocks = content.blocks()
     first = next(blocks)  # never empty: see `Content.blocks`
     reader = format_of(first, content.name).reader
-    return reader.read(content, chain([first], blocks), Memory(memory_limit), calls)
+    trace = reader.read(content, chain([first], blocks), Memory(memory_limit), calls)
+    give_back()
+    return trace
