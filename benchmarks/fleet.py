@@ -13,7 +13,6 @@ as workers would reduce them: what it costs to compare so many ranks with each o
 from __future__ import annotations
 
 import platform
-import resource
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ import psutil
 from benchmarks.options import parser
 from benchmarks.rank_set import STEPS, simulated, template, write_set
 from benchmarks.rank_summaries import RankSummaries, RankTimes, made_summary
+from benchmarks.trace import peak_mb
 from diagnose.document.model import Document
 from diagnose.fleet.cluster import cluster
 from diagnose.fleet.fleet import analyse_fleet, job_of_futures
@@ -68,7 +68,7 @@ def measured(paths: Sequence[Path], ranks: int) -> Row:
                 time.perf_counter() - began,
                 sum(client.run(time.process_time).values()) - before_s,
             )
-            peaks_mb = tuple(client.run(_peak_mb).values())
+            peaks_mb = tuple(client.run(peak_mb).values())
         inflated = sum(map(_inflated_bytes, traces.iterdir()))
     of = fleet.readings
     task_s = sorted(one.seconds for one in of)[len(of) // 2]
@@ -90,10 +90,6 @@ def measured(paths: Sequence[Path], ranks: int) -> Row:
 def _imported() -> None:
     """Once a worker, whatever the ranks."""
     import diagnose.fleet.tasks  # noqa: F401
-
-
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 
 def _inflated_bytes(path: Path) -> int:
@@ -194,7 +190,7 @@ def _summary_lines(paths: Sequence[Path], ranks: int, collectives: int) -> Itera
             ]
         )
         before_mb, before_s = (
-            tuple(client.run(_peak_mb).values()),
+            tuple(client.run(peak_mb).values()),
             sum(client.run(time.process_time).values()),
         )
         began = time.perf_counter()
@@ -205,7 +201,7 @@ def _summary_lines(paths: Sequence[Path], ranks: int, collectives: int) -> Itera
         )
         chosen = RankSource(paths[job.representative % len(paths)], job.state(job.representative).source)
         document, picture = client.submit(analysed, chosen, job, {}, pure=False).result()
-        peaks_mb = tuple(client.run(_peak_mb).values())
+        peaks_mb = tuple(client.run(peak_mb).values())
     packed = sum(reading.summary_bytes for reading in readings)
     yield f"summaries: {packed / 1e6:,.0f} MB as files, {packed / ranks / 1000:.1f} kB a rank"
     yield f"merging and comparing: {compared_s:.0f} s, {cpu_s:.0f} s of CPU"
@@ -219,7 +215,7 @@ def _summary_lines(paths: Sequence[Path], ranks: int, collectives: int) -> Itera
         )
         yield (
             f"report: {sizes}, written in {time.perf_counter() - began:.0f} s; this process peaked at "
-            f"{_peak_mb():.0f} MB"
+            f"{peak_mb():.0f} MB"
         )
     yield (
         f"planted: rank {late}, input_wait {made.late_us / 1000:+.2f} ms, costs {made.cost_ms():.2f} ms a "

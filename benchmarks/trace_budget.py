@@ -14,7 +14,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from typing import Any
 from benchmarks import ROOT
 from benchmarks.options import parser
 from benchmarks.tables import table
-from benchmarks.trace import RECORDED, REPEATED, SAMPLE, write_repeated
+from benchmarks.trace import RECORDED, REPEATED, SAMPLE, peak_mb, write_repeated
 
 ENTRIES, PAGE = ROOT / "benchmarks" / "trace_budget.jsonl", ROOT / "docs" / "trace-budget.md"
 FILES = ("tl-sd35", "kineto-rn50-w0-v2", "tl-b200-eager", "tl-mi300-qwen05")  # 62 to 10 MB uncompressed
@@ -129,7 +128,7 @@ def peak_of(packed: Path) -> float:
     from diagnose.pipeline import analyse
 
     analyse(packed)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    return peak_mb()
 
 
 def _in_a_process(what: str, packed: Path) -> Any:
@@ -222,14 +221,9 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if larger else 0
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """The large one is made when the others are measured: the peak memory of a process counts what the one
-    that started it took.
-    """
+def _files(folder: Path) -> list[Path]:
     recorded = [path for name in FILES if (path := RECORDED / f"{name}.json.gz").is_file()]
-    yield from recorded or [_sample(folder)]
-    if recorded:
-        yield _large(folder)
+    return [*recorded, _large(folder)] if recorded else [_sample(folder)]
 
 
 def _sample(folder: Path) -> Path:
