@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.sources import Sources
 
 FLOAT64 = "float64"  # not a function's name: every call that makes 64-bit floats
+MODEL = "Model"  # nor this: wherever a class that the finding blames is made
 MOST = 5  # more calls of one name than that point nowhere
 LARGEST_BYTES = 1_000_000  # a source file beyond that was not written by a person
 
@@ -25,24 +26,33 @@ class CallSite(NamedTuple):
     line: int
 
 
-def call_sites(name: str, measured: Measured, blamed: Iterable[CallSite]) -> list[CallSite]:
+class Blamed(NamedTuple):
+    """A line that a finding blames; ``function``: that it is in, or the class that begins there."""
+
+    file: str
+    line: int
+    function: str = ""
+
+
+def call_sites(name: str, measured: Measured, blamed: Sequence[Blamed]) -> list[CallSite]:
     """The calls of the function or method of that name in the script's own files, as far as they are at hand.
 
     Of what is constructed only the one that matters, where the recorder saw it made: the loader that feeds
-    the steps, the optimizers that step (`Optimizer` stands for every class of them). Where there are many
-    calls, only those on the lines that the finding blames.
+    the steps, the optimizers that step (`Optimizer` stands for every class of them, `Model` for those
+    that are blamed). Where there are many calls, only those on the lines that the finding blames.
     """
     if made := _made_at(name, measured):
         return made
+    names = dict.fromkeys(line.function for line in blamed) if name == MODEL else (name,)
     sources = Sources(measured.recording)
     sites = [
         CallSite(file, line)
         for file in sorted(_own_files(measured))
-        for line in _lines_of_calls(name, sources.path(file))
+        for line in sorted({line for name in names for line in _lines_of_calls(name, sources.path(file))})
     ]
     if len(sites) <= MOST:
         return sites
-    return sorted(set(sites) & set(blamed))[:MOST]
+    return sorted(set(sites) & {CallSite(line.file, line.line) for line in blamed})[:MOST]
 
 
 def _made_at(name: str, measured: Measured) -> list[CallSite]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -534,6 +535,43 @@ def test_what_is_computed_again_is_told_by_the_line_that_computes_it_too() -> No
     told = seen(step)
     assert [text_of(one) for one in told["again"]] == ["second = normalised()"]
     assert [text_of(one) for one in told["computed_again"]] == ["return adjacency / adjacency.sum(1)"]
+
+
+def test_a_loop_that_asks_a_function_for_the_same_is_what_asks_again() -> None:
+    network, points = nn.Linear(3, 1), torch.rand(8, 3)
+
+    def answer() -> torch.Tensor:
+        return network(points)
+
+    def step() -> None:
+        values = []
+        for _ in range(3):
+            values.append(answer())
+        torch.stack(values).sum()
+
+    told = seen(step)
+    assert [(text_of(one), one["call_count"]) for one in told["again"]] == [("values.append(answer())", 2)]
+    assert [text_of(one) for one in told["computed_again"]] == ["return network(points)"]
+
+
+def test_a_call_that_is_over_holds_nothing_until_the_end_of_the_step() -> None:
+    gone = []
+
+    def forgets() -> None:
+        class Held:
+            pass
+
+        held = Held()
+        gone.append(weakref.ref(held))
+        torch.rand(3) + 1
+
+    def step() -> None:
+        forgets()
+        torch.rand(3) + 1  # the next call of torch
+        gone.append(gone[0]())
+
+    seen(step)
+    assert gone[1] is None
 
 
 # ---- products of nearly empty matrices

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
+from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -15,52 +17,90 @@ _CHECKS = {"check", "_validate_sample"}  # functions there; and what Distributio
 _LOADER, _OPTIMIZERS = os.path.join("utils", "data", "dataloader.py"), os.path.join("torch", "optim", "")
 
 
+class Frame(NamedTuple):
+    """A function of the user's that is at work, ``activation``: which call of it; and what it does."""
+
+    activation: int
+    code: int
+    instruction: int
+    place: Place
+
+
 class Site(NamedTuple):
     """Where a call was made: by which instructions, from the innermost line of the user's on inwards; and the
-    user's frames as (code, instruction, line), innermost first. ``checks``: a distribution's arguments;
-    ``of_covariance``: by a normal distribution with a matrix of covariances.
+    user's frames, innermost first. ``checks``: a distribution's arguments; ``of_covariance``: by a normal
+    distribution with a matrix of covariances.
     """
 
     path: tuple[int, ...]
-    frames: tuple[tuple[int, int, Place], ...]
+    frames: tuple[Frame, ...]
     checks: bool
     of_covariance: bool
 
     @property
     def place(self) -> Place:
-        return self.frames[0][2]
+        return self.frames[0].place
 
     @property
     def around(self) -> frozenset[Place]:
-        return frozenset(place for _, _, place in self.frames)
+        return frozenset(frame.place for frame in self.frames)
 
     @property
     def way(self) -> tuple[tuple[int, int], ...]:
         """By which instructions of the user's."""
-        return tuple((code, instruction) for code, instruction, _ in self.frames)
+        return tuple((frame.code, frame.instruction) for frame in self.frames)
 
 
-def site_of_call(places: Places, asking: str) -> Site | None:
+class Activations:
+    """Numbers the calls of functions that go on in a thread: asked at each call of torch, it tells those that
+    still go on from new ones. It holds the frames until it is asked again, so that no other takes their place
+    in memory.
+    """
+
+    def __init__(self) -> None:
+        self._going_on: dict[FrameType, int] = {}
+        self._count = itertools.count()
+
+    def numbers(self, frames: Sequence[FrameType]) -> list[int]:
+        self._going_on = {frame: self._number(frame) for frame in frames}
+        return list(self._going_on.values())
+
+    def _number(self, frame: FrameType) -> int:
+        known = self._going_on.get(frame)
+        return next(self._count) if known is None else known
+
+
+def site_of_call(places: Places, asking: str, activations: Activations) -> Site | None:
     """Of the call that goes on outside of the file that asks. None for calls of the optimizer, of the loader
     and of nobody's.
     """
     frame: FrameType | None = _caller(asking)
     path: list[int] = []
-    frames: list[tuple[int, int, Place]] = []
+    frames: list[FrameType] = []
     checks = of_covariance = False
     while frame is not None:
         code = frame.f_code
-        file = places.user_file(code.co_filename)
+        is_users = bool(places.user_file(code.co_filename))
         if not frames:
             path += (id(code), frame.f_lasti)
             checks = checks or _checks_arguments(code)
             of_covariance = of_covariance or code.co_filename.endswith(_NORMAL_WITH_COVARIANCE)
-        if file:
-            frames.append((id(code), frame.f_lasti, Place(file, frame.f_lineno or -1, code.co_name)))
+        if is_users:
+            frames.append(frame)
         elif _OPTIMIZERS in code.co_filename or code.co_filename.endswith(_LOADER):
             return None
         frame = frame.f_back
-    return Site(tuple(path), tuple(frames), checks, of_covariance) if frames else None
+    if not frames:
+        return None
+    numbered = zip(activations.numbers(frames), frames, strict=True)
+    told = tuple(_told(places, activation, frame) for activation, frame in numbered)
+    return Site(tuple(path), told, checks, of_covariance)
+
+
+def _told(places: Places, activation: int, frame: FrameType) -> Frame:
+    code = frame.f_code
+    place = Place(places.user_file(code.co_filename), frame.f_lineno or -1, code.co_name)
+    return Frame(activation, id(code), frame.f_lasti, place)
 
 
 def _caller(asking: str) -> FrameType | None:
@@ -80,8 +120,12 @@ def _checks_arguments(code: CodeType) -> bool:
 
 
 def apart(site: Site, first: Site) -> Place:
-    """The line where the ways to two calls part, of the one that calls again; the innermost where both come
-    the same way, as in a loop.
+    """The line where the ways to two calls of a step part, of the one that calls again; where both come the
+    same way, as in a loop, that of the innermost function that has been at work all along.
     """
-    ways = zip(reversed(site.frames), reversed(first.frames), strict=False)
-    return next((there[2] for there, other in ways if there[:2] != other[:2]), site.place)
+    ways = list(zip(reversed(site.frames), reversed(first.frames), strict=False))
+    for there, other in ways:
+        if (there.code, there.instruction) != (other.code, other.instruction):
+            return there.place
+    loops = [there.place for there, other in ways if there.activation == other.activation]
+    return loops[-1] if loops else site.place

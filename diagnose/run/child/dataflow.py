@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
 from .accelerator import is_capturing
-from .call_places import Site, apart, site_of_call
+from .call_places import Activations, Site, apart, site_of_call
 from .clock import ENGINE
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
@@ -85,6 +85,7 @@ class Dataflow(TorchFunctionMode):
 
     def step(self) -> bool:
         """A step has ended. Whether it was the last one."""
+        self._activations = Activations()  # a function that is over keeps its tensors no longer
         attempt("looking at what is kept", self._reads_of_step, None)
         is_first = self._first_calls is None
         if is_first:
@@ -124,6 +125,7 @@ class Dataflow(TorchFunctionMode):
         self._written: set[int] = set()  # values (by number) that were written to
         self._first_calls = None
         self._reads, self._made = Reads(), []
+        self._activations = Activations()
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
@@ -163,7 +165,7 @@ class Dataflow(TorchFunctionMode):
             self._segment += 1  # what is trained one after the other is not to be done at once
             self._reads.call(-1, "", call.numbers, [])
             return
-        site = None if call.in_place or not results else site_of_call(self._places, __file__)
+        site = None if call.in_place or not results else self._site()
         bits = call.bits
         if site is not None:
             self._add(call, site, results[0], ns)
@@ -182,6 +184,9 @@ class Dataflow(TorchFunctionMode):
                 self._step.copies[number] = self._made[-1]
         name = call.name if site or not results else ""
         self._reads.call(len(self._made) - 1, name, call.numbers, numbered, call.arguments, call.options)
+
+    def _site(self) -> Site | None:
+        return site_of_call(self._places, __file__, self._activations)
 
     def _add(self, call: Call, site: Site, result: Tensor, ns: int) -> None:
         trained_ns = ns if result.requires_grad else 0
@@ -217,7 +222,7 @@ class Dataflow(TorchFunctionMode):
         """A part of a tensor is written, as a loop does row by row. It needs what it writes, and nothing of
         what was written before: all could be put together at once. Its bit.
         """
-        site = site_of_call(self._places, __file__)
+        site = self._site()
         if site is None:
             return 0
         self._add_to_line(site, ns, ns if call.given[0].requires_grad else 0)
