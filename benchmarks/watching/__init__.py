@@ -25,8 +25,8 @@ from benchmarks.machine import in_words, machine
 from benchmarks.options import parser
 from benchmarks.tables import table
 from benchmarks.watching.case import WINDOW_S
+from diagnose.document.model.watched import Watched
 from diagnose.document.watched import watched_run
-from diagnose.document.watched_model import Watched
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 from diagnose.run.child.watching.changes import LEAST

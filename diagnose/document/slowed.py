@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from diagnose.document.model.watched import WatchCause, Watched, WatchLevel
 from diagnose.document.text import count, end_of, factor, share
-from diagnose.document.watched_model import WatchCause, Watched, WatchLevel
 
 LEADS = 0.05  # of the run's time: what a slow-down has to cost to be what the report is about
 TWICE = 2.0  # from here on a factor says more than per cent

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from diagnose.document import watched_model as model
+from diagnose.document.model import watched as model
 from diagnose.measure.recording import Recording, rank_folders
 from diagnose.measure.sources import Sources
 from diagnose.run.child.watching.windows import FILE

@@ -6,9 +6,9 @@ from itertools import pairwise
 from statistics import fmean
 
 from diagnose.document.model import Document
+from diagnose.document.model.watched import SlowSteps, WatchCause, Watched, WatchLevel, WatchLine, WatchSnap
 from diagnose.document.slowed import longer
 from diagnose.document.text import count, ms, seconds, share, size
-from diagnose.document.watched_model import SlowSteps, WatchCause, Watched, WatchLevel, WatchLine, WatchSnap
 from diagnose.report.operators import Table
 from diagnose.run.child.watching.changes import LEAST
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from diagnose.document.model.watched import Watched
 from diagnose.document.slowed import slowed_headline
 from diagnose.document.stored import read_document, to_json
 from diagnose.document.watched import unwatched, watched_run
-from diagnose.document.watched_model import Watched
 from diagnose.measure.recording import Recording
 from diagnose.measure.sources import Sources
 from diagnose.report import watched as texts

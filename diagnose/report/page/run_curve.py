@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from diagnose.document import text
-from diagnose.document.watched_model import Watched
+from diagnose.document.model.watched import Watched
 from diagnose.report.page.strip import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, ticks
 
 _HIGHEST = 1.3  # times the highest level: single peaks may pass the top
