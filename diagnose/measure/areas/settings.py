@@ -196,21 +196,30 @@ def _thrown_graphs(measured: Measured) -> list[FactPlace] | Missing:
     "channels_first_models", "models that were faster with images laid out channels_last, in this run"
 )
 def _channels_first_models(measured: Measured) -> list[FactPlace] | Missing:
+    return _saved_by_copies(measured, "layouts")
+
+
+@fact_selector("packed_layers", "recurrent layers that were faster with padded sequences, in this run")
+def _packed_layers(measured: Measured) -> list[FactPlace] | Missing:
+    return _saved_by_copies(measured, "packed")
+
+
+def _saved_by_copies(measured: Measured, fact: str) -> list[FactPlace] | Missing:
     """As large a part of their calls as copies of them saved; of no more than torch takes of the step."""
-    told, view = measured.recording.facts.get("layouts"), measured.timeline
+    told, view = measured.recording.facts.get(fact), measured.timeline
     if told is None or view is None:
         return NOT_TRIED if view is not None else NO_STEPS
     torch_ms = sum(measured.row_ms(row) for row in TORCH_ROWS)
     places = []
-    for model in told:
-        as_is, changed = np.array(model["as_is_ms"]), np.array(model["changed_ms"])
+    for called in told:
+        as_is, changed = np.array(called["as_is_ms"]), np.array(called["changed_ms"])
         if min(len(as_is), len(changed)) < PAIRS_AT_LEAST or not _is_shorter(changed, as_is):
             continue
         as_is_ms, changed_ms = (float(np.quantile(ms, QUANTILE)) for ms in (as_is, changed))
-        calls_ms = min(torch_ms, model["call_count"] * as_is_ms)
+        calls_ms = min(torch_ms, called["call_count"] * as_is_ms)
         saved_ms = calls_ms * max(0.0, 1 - changed_ms / as_is_ms)
-        place = (model["file"], model["line"], model["function"])
-        places.append(FactPlace(*place, float(model["call_count"]), saved_ms))
+        place = (called["file"], called["line"], called["function"])
+        places.append(FactPlace(*place, float(called["call_count"]), saved_ms))
     return places
 
 
@@ -220,7 +229,19 @@ def _channels_first_models(measured: Measured) -> list[FactPlace] | Missing:
     "Share of the step that channels_last saves, as copies of the model say",
 )
 def _channels_last_gain_share(measured: Measured) -> Value | Missing:
-    models = _channels_first_models(measured)
-    if isinstance(models, Missing):
-        return models
-    return sum(model.ms_per_step or 0.0 for model in models) / measured.number("step_ms")
+    return _share_of(_channels_first_models(measured), measured)
+
+
+@metric(
+    "padded_gain_share",
+    "share",
+    "Share of the step that padded sequences save in recurrent layers, as copies of these say",
+)
+def _padded_gain_share(measured: Measured) -> Value | Missing:
+    return _share_of(_packed_layers(measured), measured)
+
+
+def _share_of(places: list[FactPlace] | Missing, measured: Measured) -> Value | Missing:
+    if isinstance(places, Missing):
+        return places
+    return sum(place.ms_per_step or 0.0 for place in places) / measured.number("step_ms")

@@ -31,6 +31,7 @@ from .models import CallCounts, model_facts
 from .modes import Modes
 from .module_hooks import module_hooks
 from .optimizers import ZeroGrads, optimizer_facts
+from .packed_look import PackedLook
 from .places import NOWHERE, Place, Places
 from .plain_phase import PlainPhase
 from .rare_work import RareWork
@@ -67,6 +68,7 @@ class Facts:
         self.line_clock, self.dataflow = LineClock(places), Dataflow(places, place_for)
         self.memory = MemoryLook(places)
         self.layouts = LayoutLook(self.calls, place_for, uncounted)
+        self.packed = PackedLook(self.calls, places, place_for, uncounted)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None
         self._optimizers: list[tuple[weakref.ref[Any], Place]] = []
@@ -117,6 +119,7 @@ class Facts:
             "line_times": self.line_clock.facts,
             "dataflow": self.dataflow.facts,
             "layouts": self.layouts.facts,
+            "packed": self.packed.facts,
             "memory_error": self.memory_error,
         }
         write_json(os.path.join(folder, "facts.json"), {**(self._frozen or self._read()), **later})

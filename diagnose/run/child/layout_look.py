@@ -7,14 +7,11 @@ as it is and one laid out so, in turns: the script's own model is not touched, a
 from __future__ import annotations
 
 import contextlib
-import copy
-import itertools
 import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 import torch
@@ -22,21 +19,16 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from . import accelerator
+from .copies import copied, detached, in_turns
 from .guard import guarded
-from .identical import random_state_kept
 from .inspection import compiler_in_use
 from .models import CallCounts
 from .patching import Patches
 from .places import Place
-from .schedule import SECOND
-from .setting_trials import is_changed
-from .tensors import map_tensors, tensors_in, tensors_near
+from .tensors import map_tensors, tensors_near
 
-_PAIRS_AT_LEAST, _PAIRS_AT_MOST = 5, 24
-_ENOUGH_NS, _TOO_LONG_NS = SECOND // 2, 3 * SECOND  # of all pairs of a model
 _MODELS_AT_MOST = 3
 _FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}  # by dimensions
-_COPIED = (Tensor, nn.Module, list, tuple, dict, set)  # of what a module holds
 _BYTES_AT_MOST = 1 << 28  # of a model's weights: two copies are made
 
 
@@ -151,59 +143,23 @@ def _is_picture(tensor: Tensor) -> bool:
 
 
 def _tried(seen: _Seen) -> dict[str, Any]:
-    """Pairs of calls with their backward, as they are and laid out so, ms. Raises whatever the model does."""
-    as_is, changed = _copy(seen.model), _copy(seen.model)
+    """Calls of copies with their backward, as they are and laid out so. Raises whatever the model does."""
+    as_is, changed = copied(seen.model), copied(seen.model)
     for module in changed.modules():
         if isinstance(module, (nn.Conv2d, nn.Conv3d)):
             module.weight.data = _laid_out(module.weight.data)
-    ns: dict[bool, list[int]] = {False: [], True: []}
-    with random_state_kept(), torch.set_grad_enabled(seen.with_graph), _Reshaping():
-        began_ns = perf_counter_ns()
-        for number in itertools.count():
-            laid_out = is_changed(number)
-            ns[laid_out].append(_call_ns(changed if laid_out else as_is, seen.arguments, laid_out=laid_out))
-            pairs, elapsed_ns = len(ns[True]), perf_counter_ns() - began_ns
-            enough = pairs > _PAIRS_AT_LEAST and elapsed_ns > _ENOUGH_NS
-            if len(ns[False]) == pairs and (enough or pairs > _PAIRS_AT_MOST or elapsed_ns > _TOO_LONG_NS):
-                break
-    # what is done for the first time is slow
-    as_is_ms, changed_ms = ([one / 1e6 for one in ns[laid_out][1:]] for laid_out in (False, True))
-    told = {"call_count": seen.count, "as_is_ms": as_is_ms, "changed_ms": changed_ms}
-    return {**seen.place._asdict(), **told}
 
+    def call_as_is() -> Any:
+        args, kwargs = detached(seen.arguments)
+        return as_is(*args, **kwargs)
 
-def _copy(model: nn.Module) -> Any:
-    """Without the script's hooks on results and gradients, which are not to run for a copy; weight norms need
-    those before a forward. What is no part of a model, as a data set or a logger that it holds, is shared.
-    """
-    others = (
-        held for module in model.modules() for held in vars(module).values() if not isinstance(held, _COPIED)
-    )
-    copied = copy.deepcopy(model, {id(held): held for held in others})
-    for module in copied.modules():
-        for hooks in (module._forward_hooks, module._backward_hooks, module._backward_pre_hooks):
-            hooks.clear()
-    return copied
+    def call_laid_out() -> Any:
+        args, kwargs = map_tensors(_laid_out, detached(seen.arguments))
+        return changed(*args, **kwargs)
 
-
-def _call_ns(model: nn.Module, arguments: tuple[tuple[Any, ...], dict[str, Any]], *, laid_out: bool) -> int:
-    """Processor time of the calling thread, which other programs disturb least."""
-    args, kwargs = _fresh(arguments)
-    began_ns = thread_time_ns()
-    if laid_out:
-        args, kwargs = map_tensors(_laid_out, args), map_tensors(_laid_out, kwargs)
-    results = [result for result in tensors_in(model(*args, **kwargs)) if result.requires_grad]
-    if results:
-        torch.autograd.backward(results, [torch.ones_like(result) for result in results])
-    took_ns = thread_time_ns() - began_ns
-    for parameter in model.parameters():
-        parameter.grad = None  # `zero_grad` is watched
-    return took_ns
-
-
-def _fresh(arguments: Any) -> Any:
-    """The tensors without what they were computed from, which has been gone back through already."""
-    return map_tensors(lambda tensor: tensor.detach().requires_grad_(tensor.requires_grad), arguments)
+    with _Reshaping():
+        told = in_turns((as_is, call_as_is), (changed, call_laid_out), with_graph=seen.with_graph)
+    return {**seen.place._asdict(), "call_count": seen.count, **told}
 
 
 def _laid_out(tensor: Tensor) -> Tensor:

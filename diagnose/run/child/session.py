@@ -217,6 +217,7 @@ class Session:
                     self.facts.memory,
                     self.facts.dataflow,
                     self.facts.layouts,
+                    self.facts.packed,
                 ),
                 early_looks=(self.facts.memory,),
                 threads_set=self.facts.threads_set,

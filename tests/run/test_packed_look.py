@@ -1,0 +1,94 @@
+"""What recurrent layers take with padded sequences, on copies of theirs."""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from diagnose.run.child.models import CallCounts
+from diagnose.run.child.packed_look import PackedLook
+from diagnose.run.child.places import Places
+
+HERE = str(Path(__file__).parent)
+LINES = Path(__file__).read_text().splitlines()
+RAGGED, EQUAL = torch.tensor([9, 12, 3, 5]), torch.tensor([12, 12, 12, 12])
+
+
+class Tagger(nn.Module):
+    def __init__(self, layer: type[nn.RNNBase] = nn.LSTM, **options: Any) -> None:
+        super().__init__()
+        self.layer = layer(6, 8, batch_first=True, **options)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return pad_packed_sequence(self.layer(packed)[0], batch_first=True)[0]
+
+
+class Padded(Tagger):
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        return self.layer(x)[0]
+
+
+def told_of(model: nn.Module, lengths: Tensor, times: int = 2) -> list[dict[str, Any]]:
+    calls = CallCounts(Places(HERE, HERE))
+    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
+    look = PackedLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
+    assert look.begin()
+    for _ in range(times):
+        model(torch.randn(4, 12, 6), lengths).sum().backward()
+    assert look.step()
+    look.end()
+    assert nn.Module.__call__.__qualname__ == "Module._wrapped_call_impl"
+    assert look.facts is not None
+    return look.facts
+
+
+def test_packed_and_padded_calls_of_a_copy_are_timed() -> None:
+    (told,) = told_of(Tagger(), RAGGED, times=3)
+    assert told["call_count"] == 3 and "self.layer(packed)" in LINES[told["line"] - 1]
+    assert len(told["as_is_ms"]) == len(told["changed_ms"]) >= 5
+    assert all(ms > 0 for ms in told["as_is_ms"] + told["changed_ms"])
+
+
+def test_every_kind_of_layer() -> None:
+    for layer in (nn.GRU, nn.RNN):
+        assert len(told_of(Tagger(layer), RAGGED)) == 1
+
+
+def test_layers_that_read_backwards_are_tried_only_where_no_padding_is() -> None:
+    assert told_of(Tagger(bidirectional=True), RAGGED) == []
+    assert len(told_of(Tagger(bidirectional=True), EQUAL)) == 1
+
+
+def test_padded_sequences_are_nothing_to_try() -> None:
+    assert told_of(Padded(), RAGGED) == []
+
+
+def test_the_script_goes_on_as_if_nothing_had_been() -> None:
+    """Dropout between layers draws random numbers, in copies too."""
+    model, x = Tagger(num_layers=2, dropout=0.5), torch.randn(4, 12, 6)
+    calls = CallCounts(Places(HERE, HERE))
+    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
+    look = PackedLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
+    assert look.begin()
+    model(x, RAGGED).sum().backward()
+    state, random = copy.deepcopy(model.state_dict()), torch.get_rng_state()
+    gradients = [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
+    look.step()
+    assert look.facts and torch.equal(torch.get_rng_state(), random)
+    assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
+    for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+        assert parameter.grad is not None and torch.equal(parameter.grad, gradient)
+
+
+def test_a_model_without_recurrent_layers_is_not_looked_at() -> None:
+    calls = CallCounts(Places(HERE, HERE))
+    model = nn.Linear(3, 3)
+    calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
+    assert not PackedLook(calls, calls._places, lambda kind: (nn.Module, "__call__")).begin()
