@@ -237,6 +237,13 @@ _products(
     left="Share of the time of these products that is left if each row is in one",
     saved="Share of the step that is saved if each row is in one product",
 )
+_products(
+    "convolutions_beyond",
+    "beyond",
+    "convolutions some of whose taps see nothing but padding",
+    left="Share of these convolutions' taps that see anything",
+    saved="Share of the step that these convolutions save without the other taps",
+)
 
 
 def _left(measured: Measured, what: str) -> float | Missing:

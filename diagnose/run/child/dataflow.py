@@ -8,7 +8,8 @@ earlier one has computed (`again`), or for what is the same in each step (`const
 little is read (`unread`), that is kept and replaced by another before it is read (`replaced`), or that is
 neither read nor trained (`dropped`), products of
 nearly empty matrices (`sparse`), of sparse matrices kept by coordinates (`coordinates`) and of rows that are
-there many times (`repeated`), dense convolutions of channels by themselves (`depthwise`), calls by which
+there many times (`repeated`), convolutions that reach beyond what they are given (`beyond`), dense ones of
+channels by themselves (`depthwise`), calls by which
 `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
 covariances are 0 (`diagonal`).
 """
@@ -35,6 +36,7 @@ from .patching import Patches
 from .places import Place, Places
 from .seen_step import Group, SeenStep
 from .sparse_trial import is_by_coordinates, left_if_by_rows
+from .taps import left_without_padding
 from .tensors import tensors_in
 from .unread import Reads
 from .values import Call, Values
@@ -244,6 +246,9 @@ class Dataflow(TorchFunctionMode):
             for copy in product.copies:
                 if copy in step.copies:
                     _add_left(step.repeated, step.repeated_left, *step.copies.pop(copy), product.copies_left)
+        left = left_without_padding(call.name, call.arguments, call.options)
+        if left is not None:
+            _add_left(step.beyond, step.beyond_left, place, ns, trained_ns, left)
         if is_depthwise(call.name, call.given):
             step.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
 
@@ -348,6 +353,7 @@ class Dataflow(TorchFunctionMode):
             "sparse": self._with_left(step.sparse, step.sparse_left),
             "coordinates": self._with_left(step.coordinates, step.coordinates_left),
             "repeated": self._with_left(step.repeated, step.repeated_left),
+            "beyond": self._with_left(step.beyond, step.beyond_left),
         }
 
     def _again(self) -> tuple[dict[Place, Sum], dict[Place, Sum]]:

@@ -60,6 +60,8 @@ class SeenStep:
     coordinates_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept by rows
     repeated: dict[Place, Sum] = field(default_factory=dict)  # products of rows that are there many times
     repeated_left: Counter[Place] = field(default_factory=Counter)  # ns, if each is multiplied once
+    beyond: dict[Place, Sum] = field(default_factory=dict)  # convolutions with taps on padding alone
+    beyond_left: Counter[Place] = field(default_factory=Counter)  # ns, of the other taps
     rows: RepeatedRows = field(default_factory=RepeatedRows)
     # by the number of a value the call that made it: line, ns, and ns if it is trained
     copies: dict[int, tuple[Place, int, int]] = field(default_factory=dict)
