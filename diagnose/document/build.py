@@ -28,7 +28,7 @@ from diagnose.document.rare_work import unseen_work
 from diagnose.document.stored import checked
 from diagnose.document.text import quantity
 from diagnose.document.watched import unwatched, watched_run
-from diagnose.judge.call_sites import Blamed, call_sites
+from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding
 from diagnose.judge.rules import Advice, Rule, filled, placeholders
@@ -324,7 +324,7 @@ def _shown(value: Any, name: str) -> str | None:
 
 
 def _call_sites(finding: Finding, measured: Measured, sources: Sources) -> list[model.CallSite]:
-    blamed = [Blamed(culprit.file, culprit.line, culprit.function) for culprit in finding.culprits]
+    blamed = [CallSite(culprit.file, culprit.line) for culprit in finding.culprits]
     sites = call_sites(finding.rule.fix.call, measured, blamed)
     return [
         model.CallSite(file=sources.shown(site.file), line=site.line, source=sources.line(*site))

@@ -14,7 +14,7 @@ from diagnose.measure.measured import Measured, Missing
 from diagnose.measure.sources import Sources
 
 FLOAT64 = "float64"  # not a function's name: every call that makes 64-bit floats
-MODEL = "Model"  # nor this: wherever a class that the finding blames is made
+MODEL = "Model"  # nor this: wherever a model is made that the finding blames for its layout
 MOST = 5  # more calls of one name than that point nowhere
 LARGEST_BYTES = 1_000_000  # a source file beyond that was not written by a person
 
@@ -26,24 +26,17 @@ class CallSite(NamedTuple):
     line: int
 
 
-class Blamed(NamedTuple):
-    """A line that a finding blames; ``function``: that it is in, or the class that begins there."""
-
-    file: str
-    line: int
-    function: str = ""
-
-
-def call_sites(name: str, measured: Measured, blamed: Sequence[Blamed]) -> list[CallSite]:
+def call_sites(name: str, measured: Measured, blamed: Sequence[CallSite]) -> list[CallSite]:
     """The calls of the function or method of that name in the script's own files, as far as they are at hand.
 
     Of what is constructed only the one that matters, where the recorder saw it made: the loader that feeds
-    the steps, the optimizers that step (`Optimizer` stands for every class of them, `Model` for those
-    that are blamed). Where there are many calls, only those on the lines that the finding blames.
+    the steps, the optimizers that step (`Optimizer` stands for every class of them, `Model` for those of
+    models that the lines blamed call). Where there are many calls, only those on the lines that the finding
+    blames.
     """
     if made := _made_at(name, measured):
         return made
-    names = dict.fromkeys(line.function for line in blamed) if name == MODEL else (name,)
+    names = _classes(measured, blamed) if name == MODEL else {name}
     sources = Sources(measured.recording)
     sites = [
         CallSite(file, line)
@@ -52,7 +45,13 @@ def call_sites(name: str, measured: Measured, blamed: Sequence[Blamed]) -> list[
     ]
     if len(sites) <= MOST:
         return sites
-    return sorted(set(sites) & {CallSite(line.file, line.line) for line in blamed})[:MOST]
+    return sorted(set(sites) & set(blamed))[:MOST]
+
+
+def _classes(measured: Measured, calling: Sequence[CallSite]) -> set[str]:
+    """Of the models that are called at these lines, where copies of them were tried."""
+    tried = measured.recording.facts.get("layouts") or []
+    return {one["class"] for one in tried if "class" in one and (one["file"], one["line"]) in calling}
 
 
 def _made_at(name: str, measured: Measured) -> list[CallSite]:

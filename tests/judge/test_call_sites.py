@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from diagnose.judge.call_sites import Blamed, CallSite, call_sites
+from diagnose.judge.call_sites import CallSite, call_sites
 from diagnose.judge.timelines import measured_case
 from diagnose.measure.measured import Measured
 
@@ -54,14 +54,14 @@ def test_of_what_the_recorder_saw_made_only_the_one_that_matters_is_named(tmp_pa
 def test_of_many_calls_only_the_blamed_ones_are_named(tmp_path: Path) -> None:
     measured = measured_script(tmp_path, "x.to(d)\n" * 6)
     assert call_sites("to", measured, []) == []
-    assert call_sites("to", measured, [Blamed("/job/train.py", 3)]) == [CallSite("/job/train.py", 3)]
+    assert call_sites("to", measured, [CallSite("/job/train.py", 3)]) == [CallSite("/job/train.py", 3)]
 
 
-def test_a_class_that_is_blamed_is_made_where_it_is_called(tmp_path: Path) -> None:
-    measured = measured_script(tmp_path, "class Net(Module):\n    pass\n\nmodel = Net()\nother = Other()\n")
-    assert call_sites("Model", measured, [Blamed("/job/train.py", 1, "Net")]) == [
-        CallSite("/job/train.py", 4)
-    ]
+def test_a_model_that_is_blamed_for_its_layout_is_made_where_its_class_is_called(tmp_path: Path) -> None:
+    source = "class Net(Module):\n    pass\n\nmodel = Net()\nother = Other()\nmodel(x)\n"
+    called = {"file": "/job/train.py", "line": 6, "class": "Net"}
+    measured = measured_script(tmp_path, source, layouts=[called, {**called, "line": 7, "class": "Other"}])
+    assert call_sites("Model", measured, [CallSite("/job/train.py", 6)]) == [CallSite("/job/train.py", 4)]
 
 
 def test_calls_that_make_64_bit_floats(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from diagnose.run.child.models import CallCounts
 from diagnose.run.child.places import Places
 
 HERE = str(Path(__file__).parent)
+LINES = Path(__file__).read_text().splitlines()
 
 
 class Net(nn.Module):
@@ -45,7 +46,7 @@ def looked_at(*models: nn.Module) -> LayoutLook:
     calls = CallCounts(Places(HERE, HERE))
     for model in models:
         calls._models[id(model)] = (weakref.ref(model), calls._places.nearest(None))
-    return LayoutLook(calls, lambda kind: (nn.Module, "__call__"))
+    return LayoutLook(calls, calls._places, lambda kind: (nn.Module, "__call__"))
 
 
 def trained(look: LayoutLook, model: nn.Module, times: int = 2) -> None:
@@ -64,6 +65,7 @@ def test_pairs_of_calls_are_timed_on_copies() -> None:
     assert look.facts is not None
     (told,) = look.facts
     assert told["call_count"] == 3 and len(hooked) == 3
+    assert told["class"] == "Net" and "model(torch.randn(" in LINES[told["line"] - 1]
     assert len(told["as_is_ms"]) == len(told["changed_ms"]) >= 5
     assert all(ms > 0 for ms in told["as_is_ms"] + told["changed_ms"])
     assert (

@@ -67,7 +67,7 @@ class Facts:
         self.trials: list[dict[str, Any]] = []  # see `SettingTrials`
         self.line_clock, self.dataflow = LineClock(places), Dataflow(places, place_for)
         self.memory = MemoryLook(places)
-        self.layouts = LayoutLook(self.calls, place_for, uncounted)
+        self.layouts = LayoutLook(self.calls, places, place_for, uncounted)
         self.packed = PackedLook(self.calls, places, place_for, uncounted)
         self.rare_work = RareWork(places)
         self._frozen: dict[str, Any] | None = None

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
@@ -24,7 +26,7 @@ from .guard import guarded
 from .inspection import compiler_in_use
 from .models import CallCounts
 from .patching import Patches
-from .places import Place
+from .places import Place, Places
 from .tensors import map_tensors, tensors_near
 
 _MODELS_AT_MOST = 3
@@ -34,7 +36,7 @@ _BYTES_AT_MOST = 1 << 28  # of a model's weights: two copies are made
 
 @dataclass
 class _Seen:
-    """A model's calls in the step; the first one's arguments."""
+    """A model's calls in the step; the first one's line and arguments."""
 
     model: nn.Module
     place: Place
@@ -64,11 +66,13 @@ class LayoutLook:
     def __init__(
         self,
         calls: CallCounts,
+        places: Places,
         place_for: Callable[[str], tuple[Any, str]],
         uncounted: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
         """``uncounted``: a context in which the clock counts no forwards."""
-        self._calls, self._place_for, self._uncounted = calls, place_for, uncounted
+        self._calls, self._places = calls, places
+        self._place_for, self._uncounted = place_for, uncounted
         self._patches = Patches()
         self._seen: dict[int, _Seen] = {}
         self.facts: list[dict[str, Any]] | None = None
@@ -77,7 +81,7 @@ class LayoutLook:
         """Whether a model convolves pictures on the processor."""
         if accelerator.devices() or compiler_in_use() or torch.is_autocast_enabled("cpu"):
             return False
-        models = {id(model): (model, place) for model, place in self._calls.models() if _convolves(model)}
+        models = {id(model): model for model, _ in self._calls.models() if _convolves(model)}
         if not models:
             return False
         self._models, self._seen, self._pid = models, {}, os.getpid()
@@ -110,7 +114,7 @@ class LayoutLook:
         def forward(*args: Any, **kwargs: Any) -> Any:
             if getattr(nesting, "inside", False):
                 return original(*args, **kwargs)
-            self._see(args, kwargs)
+            self._see(args, kwargs, sys._getframe(1))
             nesting.inside = True
             try:
                 return original(*args, **kwargs)
@@ -120,14 +124,15 @@ class LayoutLook:
         return forward
 
     @guarded("trying the layout of pictures")
-    def _see(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        known = self._models.get(id(args[0]))
-        if known is None or os.getpid() != self._pid:
+    def _see(self, args: tuple[Any, ...], kwargs: dict[str, Any], frame: FrameType) -> None:
+        model = self._models.get(id(args[0]))
+        if model is None or os.getpid() != self._pid:
             return
-        if id(args[0]) in self._seen:
-            self._seen[id(args[0])].count += 1
+        if id(model) in self._seen:
+            self._seen[id(model)].count += 1
         elif any(_is_picture(tensor) for tensor in tensors_near((*args[1:], *kwargs.values()))):
-            self._seen[id(args[0])] = _Seen(*known, (args[1:], kwargs), torch.is_grad_enabled())
+            place, with_graph = self._places.nearest(frame), torch.is_grad_enabled()
+            self._seen[id(model)] = _Seen(model, place, (args[1:], kwargs), with_graph)
 
 
 def _convolves(model: nn.Module) -> bool:
@@ -159,7 +164,8 @@ def _tried(seen: _Seen) -> dict[str, Any]:
 
     with _Reshaping():
         told = in_turns((as_is, call_as_is), (changed, call_laid_out), with_graph=seen.with_graph)
-    return {**seen.place._asdict(), "call_count": seen.count, **told}
+    of_class = type(seen.model).__name__
+    return {**seen.place._asdict(), "class": of_class, "call_count": seen.count, **told}
 
 
 def _laid_out(tensor: Tensor) -> Tensor:
