@@ -1,22 +1,27 @@
-"""Fourier transforms whose length has a large prime factor, which a CPU's library computes the long way."""
+"""Fourier transforms that take longer than they need: of a length with a large prime factor, which a CPU's
+library computes the long way; of real numbers as if they were complex.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 
+from diagnose.measure.areas.handwritten import both_ways
 from diagnose.measure.areas.operators import input_shapes, shape_of
 from diagnose.measure.areas.slow_paths import left_of, rows_of
 from diagnose.measure.measured import Measured, Missing, Value, metric
 from diagnose.measure.selection import Selection, selector
-from diagnose.measure.view import Rows, once
+from diagnose.measure.view import Rows, once, test_at
 
 # ns a real number on one core of an EPYC, torch 2.13 with MKL, of 256 to 16,000 numbers: lengths with prime
 # factors up to 13 took 1.2 to 3.6, with 17 7, with 37 12, primes 13 to 40
 SMALL_PRIME, SMALL_PRIME_NS = 13, 3.5
 FAR_LONGER = 2.0
 NUMBERS_AT_LEAST = 10_000
+REAL_FIRST = re.compile(r'\["(?:float|double|c10::Half|c10::BFloat16)"')  # of the inputs' types
 # real numbers of each of the input, which may be one half of a spectrum
 OF_REAL, OF_HALF, OF_COMPLEX = "aten::_fft_r2c", "aten::_fft_c2r", "aten::_fft_c2c"
 REAL_NUMBERS = {OF_REAL: 1, OF_HALF: 2, OF_COMPLEX: 2}
@@ -43,6 +48,34 @@ def _slow_transforms_length(measured: Measured) -> Value | Missing:
     took_ns = view.host["dur_ns"].to_numpy()
     row = max((row for row, _ in slow), key=lambda row: took_ns[row])
     return " or ".join(map(str, _lengths(view, row)))
+
+
+@selector(
+    "complex_transforms",
+    "complex Fourier transforms of real numbers or back to real ones, with their backward",
+    needs="shapes",
+    attributed=both_ways,
+)
+def _complex_transforms(view: Selection) -> Rows:
+    """Back: where the next operator takes the real part."""
+    there = view.named(view.name_matches(r"^aten::fft_fft(2|n)?$"))
+    back = view.named(view.name_matches(r"^aten::fft_ifft(2|n)?$"))
+    of_real = test_at(view.host["dtypes"].array, there, lambda text: REAL_FIRST.match(text) is not None)
+    takes_real = view.name_matches(r"^aten::real$")
+    following = _following_operator(view)[back]
+    return np.sort(np.concatenate([there[of_real], back[(following >= 0) & takes_real[following]]]))
+
+
+def _following_operator(view: Selection) -> Rows:
+    """For each host event the next operator on its thread in the same one; -1 for none."""
+    ops = np.flatnonzero(view.kind == "op")
+    thread, around = (view.host[column].to_numpy()[ops] for column in ("tid", "parent"))
+    ops = ops[np.lexsort((ops, around, thread))]
+    thread, around = (view.host[column].to_numpy()[ops] for column in ("tid", "parent"))
+    together = np.flatnonzero((thread[1:] == thread[:-1]) & (around[1:] == around[:-1]))
+    found = np.full(len(view.host), -1)
+    found[ops[together]] = ops[together + 1]
+    return found
 
 
 @once
