@@ -574,6 +574,34 @@ def test_a_call_that_is_over_holds_nothing_until_the_end_of_the_step() -> None:
     assert gone[1] is None
 
 
+# ---- solutions with the same matrix
+
+
+def test_a_scheme_that_solves_with_one_matrix_at_each_time() -> None:
+    conductance = torch.full((40,), 0.5, requires_grad=True)
+
+    def step() -> None:
+        matrix = torch.diag(1 + conductance)
+        state = torch.ones(40)
+        for _ in range(5):
+            state = torch.linalg.solve(matrix, state + 1)
+        state.sum().backward()
+
+    (told,) = seen(step)["factored"]
+    assert text_of(told) == "state = torch.linalg.solve(matrix, state + 1)" and told["call_count"] == 4
+    assert 0 < told["left_ns"] < told["ns"] and told["trained_ns"] == 0
+
+
+def test_a_matrix_that_changes_is_a_new_one() -> None:
+    def step() -> None:
+        state = torch.ones(40)
+        for time in range(5):
+            matrix = torch.eye(40) * (1 + time)
+            state = torch.linalg.solve(matrix, state + 1)
+
+    assert seen(step)["factored"] == []
+
+
 # ---- products of nearly empty matrices
 
 

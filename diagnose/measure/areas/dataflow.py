@@ -238,6 +238,13 @@ _products(
     saved="Share of the step that is saved if each row is in one product",
 )
 _products(
+    "solved_again",
+    "factored",
+    "solving linear systems with a matrix that was factorized before",
+    left="Share of the time of these solutions that is left with the factors",
+    saved="Share of the step that factorizing once saves",
+)
+_products(
     "convolutions_beyond",
     "beyond",
     "convolutions some of whose taps see nothing but padding",

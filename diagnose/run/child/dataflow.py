@@ -8,8 +8,8 @@ earlier one has computed (`again`), or for what is the same in each step (`const
 little is read (`unread`), that is kept and replaced by another before it is read (`replaced`), or that is
 neither read nor trained (`dropped`), products of
 nearly empty matrices (`sparse`), of sparse matrices kept by coordinates (`coordinates`) and of rows that are
-there many times (`repeated`), convolutions that reach beyond what they are given (`beyond`), dense ones of
-channels by themselves (`depthwise`), calls by which
+there many times (`repeated`), solutions with the same matrix (`factored`), convolutions that reach
+beyond what they are given (`beyond`), dense ones of channels by themselves (`depthwise`), calls by which
 `torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
 covariances are 0 (`diagonal`).
 """
@@ -246,6 +246,9 @@ class Dataflow(TorchFunctionMode):
             for copy in product.copies:
                 if copy in step.copies:
                     _add_left(step.repeated, step.repeated_left, *step.copies.pop(copy), product.copies_left)
+        left = step.factors.left(call.name, call.given, call.numbers)
+        if left is not None:  # a backward has the factors of its forward
+            _add_left(step.factored, step.factored_left, place, ns, 0, left)
         left = left_without_padding(call.name, call.arguments, call.options)
         if left is not None:
             _add_left(step.beyond, step.beyond_left, place, ns, trained_ns, left)
@@ -354,6 +357,7 @@ class Dataflow(TorchFunctionMode):
             "coordinates": self._with_left(step.coordinates, step.coordinates_left),
             "repeated": self._with_left(step.repeated, step.repeated_left),
             "beyond": self._with_left(step.beyond, step.beyond_left),
+            "factored": self._with_left(step.factored, step.factored_left),
         }
 
     def _again(self) -> tuple[dict[Place, Sum], dict[Place, Sum]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from .call_places import Site
+from .factored import Factored
 from .line_sums import Sum
 from .places import Place
 from .repeats import RepeatedRows
@@ -62,6 +63,9 @@ class SeenStep:
     repeated_left: Counter[Place] = field(default_factory=Counter)  # ns, if each is multiplied once
     beyond: dict[Place, Sum] = field(default_factory=dict)  # convolutions with taps on padding alone
     beyond_left: Counter[Place] = field(default_factory=Counter)  # ns, of the other taps
+    factored: dict[Place, Sum] = field(default_factory=dict)  # solutions with a matrix that was factorized
+    factored_left: Counter[Place] = field(default_factory=Counter)  # ns, with its factors
+    factors: Factored = field(default_factory=Factored)
     rows: RepeatedRows = field(default_factory=RepeatedRows)
     # by the number of a value the call that made it: line, ns, and ns if it is trained
     copies: dict[int, tuple[Place, int, int]] = field(default_factory=dict)
