@@ -16,7 +16,8 @@ LAYERS = (
     r"\w*linear|addmm|mm|bmm|baddbmm|matmul|embedding|_?softmax|argmax|multinomial|"
     r"scaled_dot_product\w*|conv\w*"
 )
-LAYER_OP = rf"^aten::({LAYERS})$"
+SOLVERS = r"linalg_\w+|cholesky\w*|lu_\w+|inverse|triangular_solve"  # of matrices: no small operators
+LAYER_OP = rf"^aten::({LAYERS}|{SOLVERS})$"
 # Between two time steps these mean that the next input may depend on the last
 # output, which a fused module cannot do.
 FEEDBACK_OP = rf"^aten::({LAYERS}|item)$"
