@@ -30,6 +30,7 @@ BENCHMARKS = {
     "call-costs": "what a call on a small tensor takes whatever its size",
     "integer-products": "what products of integer matrices take, and what of floats",
     "wide-kernels": "what convolutions take whose kernel is as wide as the picture, or wider",
+    "dead-taps": "what dilated convolutions take whose kernels reach beyond what they are given",
     "real-transforms": "what Fourier transforms of real numbers take, whole and as half spectra",
     "row-indexing": "what picking rows takes by `x[index]` and by `index_select`",
     "duels": "how often `ab` is wrong between real commits",
