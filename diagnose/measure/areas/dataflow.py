@@ -248,8 +248,8 @@ _products(
     "convolutions_beyond",
     "beyond",
     "convolutions some of whose taps see nothing but padding",
-    left="Share of the time of these convolutions that is left without such taps",
-    saved="Share of the step that these convolutions save without them",
+    left="Share of the time of these convolutions that is left without these taps",
+    saved="Share of the step that these convolutions save without these taps",
 )
 
 
