@@ -96,7 +96,7 @@ def names(view: Selection, weight_ns: np.ndarray) -> Names:
     levels, forward = _levels(view), forward_of(view)
     whole = float(weight_ns.sum())
     # what autograd does for a place counts as its own: one around the whole model tells nothing
-    with_backward = _sums(forward, weight_ns, len(weight_ns))
+    with_backward = _weight_of_each(forward, weight_ns, len(weight_ns))
     with_backward += weight_ns
     of, place = (np.full(len(view.host), -1, np.int32) for _ in range(2))
     nameless = np.arange(len(of), dtype=np.int32)
@@ -104,7 +104,7 @@ def names(view: Selection, weight_ns: np.ndarray) -> Names:
         chosen = nameless[numbers[nameless] >= 0]
         if not always and len(chosen):
             weights = with_backward if kind in _PLACES else weight_ns
-            claims = _sums(numbers, weights, int(numbers.max()) + 1)
+            claims = _weight_of_each(numbers, weights, int(numbers.max()) + 1)
             chosen = chosen[claims[numbers[chosen]] <= MOST_TOLD * whole]
         of[chosen] = numbers[chosen].astype(np.int32) * 2 * len(levels) + position
         if kind in _PLACES and not always:
@@ -116,7 +116,7 @@ def names(view: Selection, weight_ns: np.ndarray) -> Names:
     return Names(of, levels)
 
 
-def _sums(numbers: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
+def _weight_of_each(numbers: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
     """The weights of each number below ``count``; -1 is none. In blocks: bincount takes several times their
     memory.
     """

@@ -6,12 +6,11 @@ A mode of torch's sees each call with the tensors that it is given and gives. Fr
 one line makes again and again though none needs the result of another (`at_once`), calls that ask for what an
 earlier one has computed (`again`), or for what is the same in each step (`constant`), calls of whose result
 little is read (`unread`), that is kept and replaced by another before it is read (`replaced`), or that is
-neither read nor trained (`dropped`), products of
-nearly empty matrices (`sparse`), of sparse matrices kept by coordinates (`coordinates`) and of rows that are
-there many times (`repeated`), solutions with the same matrix (`factored`), convolutions that reach
-beyond what they are given (`beyond`), dense ones of channels by themselves (`depthwise`), calls by which
-`torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
-covariances are 0 (`diagonal`).
+neither read nor trained (`dropped`), products of nearly empty matrices (`sparse`), of sparse matrices kept
+by coordinates (`coordinates`) and of rows that are there many times (`repeated`), solutions with the same
+matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), dense ones of channels by
+themselves (`depthwise`), calls by which `torch.distributions` checks what it is given (`checks`), and those
+of normal distributions all of whose covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from .call_places import Activations, Site, apart, site_of_call
 from .clock import ENGINE
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
-from .line_sums import LINES_AT_MOST, Sum, costliest, listed
+from .line_sums import LINES_AT_MOST, Mendable, Sum, costliest, listed
 from .patching import Patches
 from .places import Place, Places
 from .seen_step import Group, SeenStep
@@ -235,31 +234,31 @@ class Dataflow(TorchFunctionMode):
         step, trained_ns = self._step, ns if result.requires_grad else 0
         left = left_if_sparse(call.name, call.given)
         if left is not None:
-            _add_left(step.sparse, step.sparse_left, place, ns, trained_ns, left)
+            step.sparse.add(place, ns, trained_ns, left)
         if is_by_coordinates(call.name, call.given):
             left = self._left_by_rows(call, place, ns, is_trained=result.requires_grad)
             if left is not None:
-                _add_left(step.coordinates, step.coordinates_left, place, ns, trained_ns, left)
+                step.coordinates.add(place, ns, trained_ns, left)
         product = step.rows.product(call.name, call.given, call.numbers)
         if product is not None:
-            _add_left(step.repeated, step.repeated_left, place, ns, trained_ns, product.left)
+            step.repeated.add(place, ns, trained_ns, product.left)
             for copy in product.copies:
                 if copy in step.copies:
-                    _add_left(step.repeated, step.repeated_left, *step.copies.pop(copy), product.copies_left)
+                    step.repeated.add(*step.copies.pop(copy), product.copies_left)
         left = step.factors.left(call.name, call.given, call.numbers)
         if left is not None:  # a backward has the factors of its forward
-            _add_left(step.factored, step.factored_left, place, ns, 0, left)
+            step.factored.add(place, ns, 0, left)
         left = left_without_padding(call.name, call.arguments, call.options)
         if left is not None:
-            _add_left(step.beyond, step.beyond_left, place, ns, trained_ns, left)
+            step.beyond.add(place, ns, trained_ns, left)
         if is_depthwise(call.name, call.given):
             step.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
 
     def _left_by_rows(self, call: Call, place: Place, ns: int, *, is_trained: bool) -> float | None:
         """The first of a line's products is tried, in the first step."""
-        known = self._step.coordinates.get(place)
-        if known is not None:
-            return self._step.coordinates_left[place] / max(known.ns, 1)
+        tried = self._step.coordinates
+        if place in tried.sums:
+            return tried.left_ns[place] / max(tried.sums[place].ns, 1)
         return left_if_by_rows(call.given, ns, is_trained=is_trained) if self._first_calls is None else None
 
     def _bit(self, call: Call, needs: int, site: Site, shape: tuple[int, ...], ns: int) -> int:
@@ -306,10 +305,10 @@ class Dataflow(TorchFunctionMode):
             trained[place.file, place.line] += ns
         return [{**line, "line_trained_ns": trained[line["file"], line["line"]]} for line in listed(sums)]
 
-    def _with_left(self, sums: dict[Place, Sum], left_ns: Counter[Place]) -> list[dict[str, Any]]:
+    def _with_left(self, calls: Mendable) -> list[dict[str, Any]]:
         return [
-            {**line, "left_ns": left_ns[Place(line["file"], line["line"], line["function"])]}
-            for line in self._of_lines(sums)
+            {**line, "left_ns": calls.left_ns[Place(line["file"], line["line"], line["function"])]}
+            for line in self._of_lines(calls.sums)
         ]
 
     def _told(self) -> dict[str, Any]:
@@ -353,11 +352,11 @@ class Dataflow(TorchFunctionMode):
             "checks": listed(step.checks),
             "depthwise": self._of_lines(step.depthwise),
             "diagonal": self._of_lines(step.of_covariance if step.diagonal == {True} else {}),
-            "sparse": self._with_left(step.sparse, step.sparse_left),
-            "coordinates": self._with_left(step.coordinates, step.coordinates_left),
-            "repeated": self._with_left(step.repeated, step.repeated_left),
-            "beyond": self._with_left(step.beyond, step.beyond_left),
-            "factored": self._with_left(step.factored, step.factored_left),
+            "sparse": self._with_left(step.sparse),
+            "coordinates": self._with_left(step.coordinates),
+            "repeated": self._with_left(step.repeated),
+            "beyond": self._with_left(step.beyond),
+            "factored": self._with_left(step.factored),
         }
 
     def _again(self) -> tuple[dict[Place, Sum], dict[Place, Sum]]:
@@ -392,11 +391,3 @@ def _is_view_of(result: Tensor, given: list[Tensor]) -> bool:
     """A result may also be a view of what the call itself has computed."""
     base = result._base
     return base is not None and any(tensor is base or tensor._base is base for tensor in given)
-
-
-def _add_left(
-    products: dict[Place, Sum], left_ns: Counter[Place], place: Place, ns: int, trained_ns: int, left: float
-) -> None:
-    """A product, and the share of its time that is left after a fix."""
-    products.setdefault(place, Sum()).add(ns, trained_ns)
-    left_ns[place] += round(left * ns)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 from .places import Place
@@ -26,6 +27,19 @@ class Sum:
     def add_part(self, other: Sum, part: float, count_part: float) -> None:
         """As large a part of its time and of its count."""
         self.add(round(other.ns * part), round(other.trained_ns * part), other.call_count * count_part)
+
+
+@dataclass
+class Mendable:
+    """Calls of which a fix leaves a part of the time, by line."""
+
+    sums: dict[Place, Sum] = field(default_factory=dict)
+    left_ns: Counter[Place] = field(default_factory=Counter)
+
+    def add(self, place: Place, ns: int, trained_ns: int, left: float) -> None:
+        """``left``: the share of the call's time that is left after the fix."""
+        self.sums.setdefault(place, Sum()).add(ns, trained_ns)
+        self.left_ns[place] += round(left * ns)
 
 
 def listed(sums: dict[Place, Sum]) -> list[dict[str, Any]]:

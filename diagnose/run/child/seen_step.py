@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .call_places import Site
 from .factored import Factored
-from .line_sums import Sum
+from .line_sums import Mendable, Sum
 from .places import Place
 from .repeats import RepeatedRows
 
@@ -55,16 +55,11 @@ class SeenStep:
     # by line and number of the value, what two steps before and earlier was asked for too
     constant: dict[tuple[Place, int], Sum] = field(default_factory=dict)
     checks: dict[Place, Sum] = field(default_factory=dict)
-    sparse: dict[Place, Sum] = field(default_factory=dict)  # products of nearly empty matrices
-    sparse_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept sparse
-    coordinates: dict[Place, Sum] = field(default_factory=dict)  # products of sparse matrices kept so
-    coordinates_left: Counter[Place] = field(default_factory=Counter)  # ns, if these are kept by rows
-    repeated: dict[Place, Sum] = field(default_factory=dict)  # products of rows that are there many times
-    repeated_left: Counter[Place] = field(default_factory=Counter)  # ns, if each is multiplied once
-    beyond: dict[Place, Sum] = field(default_factory=dict)  # convolutions with taps on padding alone
-    beyond_left: Counter[Place] = field(default_factory=Counter)  # ns, of the other taps
-    factored: dict[Place, Sum] = field(default_factory=dict)  # solutions with a matrix that was factorized
-    factored_left: Counter[Place] = field(default_factory=Counter)  # ns, with its factors
+    sparse: Mendable = field(default_factory=Mendable)  # products of nearly empty matrices
+    coordinates: Mendable = field(default_factory=Mendable)  # of sparse matrices kept by coordinates
+    repeated: Mendable = field(default_factory=Mendable)  # of rows that are there many times
+    beyond: Mendable = field(default_factory=Mendable)  # convolutions with taps on padding alone
+    factored: Mendable = field(default_factory=Mendable)  # solutions with a matrix that was factorized
     factors: Factored = field(default_factory=Factored)
     rows: RepeatedRows = field(default_factory=RepeatedRows)
     # by the number of a value the call that made it: line, ns, and ns if it is trained
