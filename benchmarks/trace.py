@@ -130,10 +130,10 @@ def peak_mb() -> float:
 
 
 def _measure(what: str, path: Path, *more: str) -> None:
-    """pandas comes without pyarrow, as it does for `python -m diagnose`."""
-    from diagnose.commands.pandas_alone import import_pandas_alone
+    """As `python -m diagnose` does it."""
+    from diagnose.commands.own_process import prepare
 
-    import_pandas_alone()
+    prepare()
     seconds = globals()[what](path, *more)
     print(seconds, peak_mb())
 

@@ -57,7 +57,8 @@ class Entry:
     @property
     def whole(self) -> float:
         """From the compressed file to the document."""
-        return sum(self.stages[stage] for stage in ("inflate", "tables", "judge", "predict", "document")) + 1
+        stages = ("inflate", "tables", "account", "judge", "predict", "document")
+        return sum(self.stages.get(stage, 0.0) for stage in stages) + 1  # older entries know fewer
 
 
 # ---- one measurement, in a process of its own
@@ -69,6 +70,7 @@ def staged(packed: Path) -> dict[str, float]:
     from diagnose.document.measurements import verification_in
     from diagnose.judge.findings import judge
     from diagnose.judge.rules import load_rules
+    from diagnose.measure.account import account
     from diagnose.measure.metrics import Measured
     from diagnose.measure.recording import load_recording
     from diagnose.measure.sources import Sources
@@ -101,14 +103,16 @@ def staged(packed: Path) -> dict[str, float]:
     with stage("judge"):
         findings = judge(load_rules(), measured)
     prediction = Prediction(measured)
+    with stage("account"):
+        spent = account(measured)
     with stage("predict"):
         assessed = assess(findings, measured, prediction, {})
     with stage("document"):
         document = result_document(
-            measured, prediction, assessed, Sources(recording), verification_in(recording.proof)
+            measured, prediction, assessed, spent, Sources(recording), verification_in(recording.proof)
         )
     analysis = Analysis(measured)
-    analysis.__dict__.update(document=document, _assessed=assessed)
+    analysis.__dict__.update(document=document, _assessed=assessed, _account=spent)
     with tempfile.TemporaryDirectory() as folder:
         with stage("timeline"):
             picture = analysis.picture
@@ -122,9 +126,9 @@ def staged(packed: Path) -> dict[str, float]:
 
 def peak_of(packed: Path) -> float:
     """Peak memory (MB) of making the document, as `python -m diagnose` does."""
-    from diagnose.commands.pandas_alone import import_pandas_alone
+    from diagnose.commands.own_process import prepare
 
-    import_pandas_alone()
+    prepare()
     from diagnose.pipeline import analyse
 
     analyse(packed)

@@ -1,8 +1,8 @@
 """`python -m diagnose`."""
 
 from diagnose.commands.main import main
-from diagnose.commands.pandas_alone import import_pandas_alone
+from diagnose.commands.own_process import prepare
 
 if __name__ == "__main__":
-    import_pandas_alone()
+    prepare()
     raise SystemExit(main())

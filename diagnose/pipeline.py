@@ -19,6 +19,7 @@ from diagnose.document.model import Document
 from diagnose.errors import DiagnoseError, TraceUnreadable
 from diagnose.judge.findings import judge
 from diagnose.judge.rules import load_rules
+from diagnose.measure.account import RowAccount, account
 from diagnose.measure.metrics import Measured
 from diagnose.measure.recording import load_recording
 from diagnose.measure.sources import Sources
@@ -76,8 +77,9 @@ class Analysis:
     @cached_property
     def document(self) -> Document:
         """The result document."""
+        spent = self._account  # needs the most memory, and so comes before what the prediction keeps
         return result_document(
-            self._measured, self._prediction, self._assessed, self._sources, self._verification
+            self._measured, self._prediction, self._assessed, spent, self._sources, self._verification
         )
 
     @cached_property
@@ -101,6 +103,13 @@ class Analysis:
         if is_chrome_trace(trace):  # others cannot hold them
             events = annotation_events(self._measured, self._assessed, self.document)
             write_annotated(trace, events, path)
+
+    @cached_property
+    def _account(self) -> list[RowAccount]:
+        give_back()
+        rows = account(self._measured)
+        give_back()
+        return rows
 
     @cached_property
     def _assessed(self) -> list[Assessed]:

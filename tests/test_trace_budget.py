@@ -17,6 +17,7 @@ BEFORE = Entry(
     {
         "inflate": 0.2,
         "tables": 1.0,
+        "account": 0.5,
         "judge": 1.0,
         "predict": 0.3,
         "document": 0.5,
@@ -43,8 +44,8 @@ def test_memory_has_grown_from_a_tenth_on() -> None:
 
 def test_the_page_has_a_line_for_each_entry() -> None:
     page = page_of([BEFORE, replace(BEFORE, commit="def5678")])
-    # 1 for the decode, 0.2 + 1 + 1 + 0.3 + 0.5
-    assert "| 2026-01-02 | abc1234 | 0.10 s | **4.0** | 0.20 |" in page
+    # 1 for the decode, 0.2 + 1 + 0.5 + 1 + 0.3 + 0.5
+    assert "| 2026-01-02 | abc1234 | 0.10 s | **4.5** | 0.20 |" in page
     assert page.count("## some, 10 MB") == 1 and "def5678" in page
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from diagnose.document import model
-from diagnose.measure.account import RowAccount, Spender, account
+from diagnose.measure.account import RowAccount, Spender
 from diagnose.measure.names import Name
 from diagnose.measure.sources import Sources
 from diagnose.predict.headroom import headroom_ms
 from diagnose.predict.prediction import Prediction
 
 
-def account_rows(prediction: Prediction, sources: Sources) -> tuple[list[model.RowAccount], float | None]:
+def account_rows(
+    rows: list[RowAccount], prediction: Prediction, sources: Sources
+) -> tuple[list[model.RowAccount], float | None]:
     """The rows that have spenders, and the named share; None without a step."""
     measured = prediction.measured
-    rows = account(measured)
     step_ms = measured.number("step_ms")
     on_host: dict[Name, float | None] = {}  # of all that it does, in whichever row
 

@@ -33,6 +33,7 @@ from diagnose.judge.culprits import Culprit
 from diagnose.judge.findings import Evidence, Finding
 from diagnose.judge.rules import Advice, Rule, filled, placeholders
 from diagnose.judge.terms import FRAMEWORK_WORDS, Framework
+from diagnose.measure.account import RowAccount
 from diagnose.measure.endings import about_ranks
 from diagnose.measure.ledger import TITLES
 from diagnose.measure.lines import line_costs
@@ -45,7 +46,6 @@ from diagnose.predict.prediction import Prediction
 from diagnose.predict.utilisation import throughput
 from diagnose.run.child.step_clock import StepClock
 from diagnose.trace.collector import collector_at_rest
-from diagnose.trace.freed import give_back
 from diagnose.trace.notes import Note
 
 
@@ -54,6 +54,7 @@ def result_document(
     measured: Measured,
     prediction: Prediction,
     assessed: list[Assessed],
+    spent: list[RowAccount],
     sources: Sources,
     verification: model.Verification | None = None,
 ) -> Document:
@@ -64,8 +65,7 @@ def result_document(
     ]
     average_ms = _average_ms(assessed, prediction)
     rows = zip(findings, assessed, strict=True)
-    account, named_share = account_rows(prediction, sources)
-    give_back()
+    account, named_share = account_rows(spent, prediction, sources)
     document = Document(
         tool=model.Tool(name="diagnose", version=__version__),
         headline="",

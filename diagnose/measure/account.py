@@ -7,6 +7,7 @@ the user's lines that make calls then in the detail phase; without one it is nam
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,15 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diagnose.measure.areas.user_code import line_times, short_callee
+from diagnose.measure.blocks import blocks, sum_of_each
 from diagnose.measure.innermost import own_pieces
 from diagnose.measure.kernel_names import short_name
-from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
+from diagnose.measure.ledger import BUSY_ROWS, Ledger, dispatching_threads
 from diagnose.measure.measured import Measured
-from diagnose.measure.names import AT_ONCE, MOST_TOLD, Name, Names, around, inside, names, step_ranges
+from diagnose.measure.names import MOST_TOLD, Name, Names, Naming, step_ranges
 from diagnose.measure.selection import Selection
 from diagnose.measure.totals import counted_once
 from diagnose.measure.traced_lines import loading_lines, python_lines
 from diagnose.measure.view import NO_INTERVALS, NO_ROWS, Intervals, Rows, once
+from diagnose.trace.distinct import distinct
 from diagnose.trace.intervals import covered_before, subtract, total, union
 from diagnose.trace.nesting import nearest
 
@@ -66,9 +69,10 @@ class Pieces(NamedTuple):
 
 def _sums(of: Rows, ns: np.ndarray) -> dict[int, int]:
     """By number, lowest first, without what has none."""
-    numbers, which = np.unique(of, return_inverse=True)
+    numbers = distinct(of)
     sums = np.zeros(len(numbers), np.int64)
-    np.add.at(sums, which, ns)
+    for some in blocks(len(of)):
+        np.add.at(sums, np.searchsorted(numbers, of[some]), ns[some])
     return {
         number: ns for number, ns in zip(numbers.tolist(), sums.tolist(), strict=True) if number != UNNAMED
     }
@@ -91,27 +95,44 @@ def account(measured: Measured) -> list[RowAccount]:
     view, ledger = measured.timeline, measured.ledger
     if view is None or ledger is None:
         return []
-    whole = int(np.diff(ledger.span).sum())
-    device = _DeviceTime(view) if view.has_device else None
-    host = _HostTime(view)
-    rows = []
-    for row, intervals in ledger.rows.items():
-        if not len(intervals):
-            continue
-        spent = device if device is not None and row in BUSY_ROWS else host
-        pieces = spent.pieces(row, intervals)
-        named_ns = int(pieces.ns[pieces.key != UNNAMED].sum())
-        ns = int(np.diff(intervals).sum())
-        found: list[Spender] = []
-        if ns >= LEAST_ROW * whole:
-            lines = _lines_in_gaps(measured, row, host, intervals, pieces) if spent is host else []
-            found = _largest(spent, pieces, lines, LEAST_SPENDER * whole)
-            if row in _MODEL_ROWS and spent is host:
-                found = _by_line_of_model(measured, row, ns, LEAST_SPENDER * whole) or found
-            if row == "input_wait":
-                found = _by_data_set(measured, view.step_count, found, ns, LEAST_SPENDER * whole)
-        rows.append(RowAccount(row, ns, named_ns, found))
-    return rows
+    rows = {row: intervals for row, intervals in ledger.rows.items() if len(intervals)}
+    naming = Naming(view)
+    found: dict[str, RowAccount] = {}
+    busy = {row for row in rows if row in BUSY_ROWS and view.has_device}
+    # one after the other: of millions of events each takes as much memory as all that was read
+    if busy:
+        found |= _row_accounts(measured, ledger, busy, _DeviceTime(view, naming))
+    if len(busy) < len(rows):
+        host = _HostTime(view, naming)
+        del naming
+        found |= _row_accounts(measured, ledger, rows.keys() - busy, host)
+    return [found[row] for row in rows]
+
+
+def _row_accounts(
+    measured: Measured, ledger: Ledger, rows: Set[str], spent: _DeviceTime | _HostTime
+) -> dict[str, RowAccount]:
+    return {row: _row_account(measured, ledger, row, spent) for row in rows}
+
+
+def _row_account(measured: Measured, ledger: Ledger, row: str, spent: _DeviceTime | _HostTime) -> RowAccount:
+    intervals = ledger.rows[row]
+    pieces = spent.pieces(row, intervals)
+    named_ns = int(pieces.ns.sum(where=pieces.key != UNNAMED))
+    ns, whole_ns = int(np.diff(intervals).sum()), int(np.diff(ledger.span).sum())
+    least_ns = LEAST_SPENDER * whole_ns
+    if ns < LEAST_ROW * whole_ns:
+        return RowAccount(row, ns, named_ns, [])
+    if isinstance(spent, _HostTime):
+        lines = _lines_in_gaps(measured, row, spent, intervals, pieces)
+        found = _largest(spent, pieces, lines, least_ns)
+        if row in _MODEL_ROWS:
+            found = _by_line_of_model(measured, row, ns, least_ns) or found
+    else:
+        found = _largest(spent, pieces, [], least_ns)
+    if row == "input_wait":
+        found = _by_data_set(measured, spent.view.step_count, found, ns, least_ns)
+    return RowAccount(row, ns, named_ns, found)
 
 
 def _largest(
@@ -242,16 +263,18 @@ class _Thread:
     own: Intervals
 
     @classmethod
-    def of(cls, view: Selection, counts: np.ndarray, rows: Rows) -> _Thread:
+    def of(cls, view: Selection, around: Rows, counts: np.ndarray, rows: Rows) -> _Thread:
         """Of a thread's events (``rows``) of those that count, which may overlap without one enclosing the
-        other.
+        other. ``around``: the innermost event around each.
         """
         start = view.host["start_ns"].to_numpy()
         end = start + view.host["dur_ns"].to_numpy()
-        owner, own = own_pieces(start, end, rows, nearest(counts, around(view), around(view)[rows]))
+        owner, own = own_pieces(start, end, rows, nearest(counts, around, around[rows]))
         del start, end  # of millions of events each array counts
         order = np.argsort(own[:, 0], kind="stable")
-        owner, own = owner[order], own[order]
+        owner = owner[order]
+        for column in own.T:  # one after the other, for memory's sake
+            column[:] = column[order]
         del order
         own[1:, 0] = np.maximum(own[1:, 0], np.maximum.accumulate(own[:, 1])[:-1])
         lasting = own[:, 1] > own[:, 0]
@@ -261,6 +284,11 @@ class _Thread:
     def busy(self) -> Intervals:
         """When it does anything."""
         return union(self.own)
+
+    def spent_by(self, events: np.ndarray) -> Intervals:
+        """The time of its own of these host events (a flag for each)."""
+        spans = [union(self.own[some][events[self.owner[some]]]) for some in blocks(len(self.own))]
+        return union(np.concatenate([NO_INTERVALS, *spans]))
 
     def spent_in(self, intervals: Intervals) -> tuple[Rows, np.ndarray]:
         """The events whose own times lie in the intervals, again for each such time; and its part there,
@@ -279,11 +307,11 @@ class _Thread:
 _NO_THREAD = _Thread(NO_ROWS, NO_INTERVALS)
 
 
-def _threads(view: Selection, counts: np.ndarray) -> dict[int, _Thread]:
+def _threads(view: Selection, around: Rows, counts: np.ndarray) -> dict[int, _Thread]:
     """Of the events that count, by the thread's number; one after the other, for memory's sake."""
     tid = view.host["tid"].to_numpy()
     return {
-        thread: _Thread.of(view, counts, np.flatnonzero(counts & (tid == thread)).astype(np.int32))
+        thread: _Thread.of(view, around, counts, np.flatnonzero(counts & (tid == thread)).astype(np.int32))
         for thread in np.unique(tid[counts]).tolist()
     }
 
@@ -291,26 +319,25 @@ def _threads(view: Selection, counts: np.ndarray) -> dict[int, _Thread]:
 class _HostTime:
     """What the threads do that train or launch; time by the innermost event."""
 
-    def __init__(self, view: Selection) -> None:
+    def __init__(self, view: Selection, naming: Naming) -> None:
         self.view = view
         self.tid = view.host["tid"].to_numpy()
-        self.inside = inside(view)
+        self.around, self.inside = naming.around, naming.inside
         everywhere = step_ranges(view)
-        self._divide(everywhere)
+        self._divide(naming, everywhere)
         while (more := self.names.of_everything(view) & ~everywhere).any():
             everywhere |= more
-            self._divide(everywhere)
+            self._divide(naming, everywhere)
 
-    def _divide(self, left_out: np.ndarray) -> None:
+    def _divide(self, naming: Naming, left_out: np.ndarray) -> None:
         """The threads' time by the innermost event but those left out; and what events are called then."""
         view = self.view
         self.threads, self.names = {}, Names(NO_ROWS, [])  # what is divided anew makes room
-        self.threads = _threads(view, dispatching_threads(view) & ~left_out)
+        self.threads = _threads(view, self.around, dispatching_threads(view) & ~left_out)
         weight_ns = np.zeros(len(view.host))
         for thread in self.threads.values():
-            owner, ns = thread.spent_in(view.host_span)
-            weight_ns += np.bincount(owner, ns, minlength=len(view.host))
-        self.names = names(view, weight_ns)
+            weight_ns += sum_of_each(thread.owner, _inside(view.host_span, thread.own), len(view.host))
+        self.names = naming.names(weight_ns)
 
     @property
     def main(self) -> _Thread:
@@ -330,21 +357,22 @@ class _HostTime:
             left.append(subtract(mine, self.threads[thread].busy) if thread in self.threads else mine)
         rest = union(np.concatenate(left))
         parts += [self._spent(main, rest), self._between(self.gaps(rest))]
-        return Pieces(*map(np.concatenate, zip(*parts, strict=True)))
+        columns = list(zip(*parts, strict=True))
+        del parts  # of millions of pieces, each column goes as soon as it is whole
+        return Pieces(*(np.concatenate(columns.pop(0)) for _ in Pieces._fields))
 
     def _spent(self, thread: int, intervals: Intervals) -> Pieces:
         return self._of(*self.threads.get(thread, _NO_THREAD).spent_in(intervals))
 
     def _of(self, events: Rows, ns: np.ndarray) -> Pieces:
         """Times of these events (-1 for none)."""
-        key, part = (np.append(numbers, UNNAMED)[events] for numbers in (self.names.of, self.inside[0]))
-        return Pieces(key, part, ns)
+        return Pieces(_at(events, self.names.of), _at(events, self.inside[0]), ns)
 
     def _between(self, gaps: Intervals) -> Pieces:
         """Times of the training thread in which nothing of it runs, by the name of what ran before."""
         number = self._before(gaps[:, 0])
         key = np.where(number >= 0, -2 - number, UNNAMED)
-        return Pieces(key, np.full(len(key), UNNAMED), np.diff(gaps).reshape(-1))
+        return Pieces(key, np.full(len(key), UNNAMED, np.int32), np.diff(gaps).reshape(-1))
 
     def gaps(self, intervals: Intervals) -> Intervals:
         """The part of these times in which nothing of the training thread runs."""
@@ -353,7 +381,7 @@ class _HostTime:
     def _before(self, times: np.ndarray) -> Rows:
         """The number of the name of what the training thread did last before each time; -1 if nothing."""
         at = np.searchsorted(self.main.own[:, 0], times, side="right") - 1
-        return np.asarray(np.append(self.names.of[self.main.owner], UNNAMED)[at])
+        return _at(_at(at, self.main.owner), self.names.of)
 
     def _following(self, intervals: Intervals) -> Rows:
         """The call that launches what the busiest device runs after each time; -1 where there is none."""
@@ -362,18 +390,18 @@ class _HostTime:
             return np.full(len(intervals), -1)
         here = np.flatnonzero(view.device["device"].to_numpy() == view.devices[0])
         following = np.searchsorted(view.device["start_ns"].to_numpy()[here], intervals[:, 1])
-        return np.asarray(np.append(view.device["launch"].to_numpy()[here], -1)[following])
+        return _at(following, view.device["launch"].to_numpy()[here])
 
     def spender(self, key: int, pieces: Pieces, ns: int) -> Spender:
         if key < UNNAMED:
             return self._gap(-2 - key, ns)
         lanes = {
-            number: union(thread.own[mine])
+            number: spans
             for number, thread in self.threads.items()
-            if (mine := self.names.of[thread.owner] == key).any()
+            if len(spans := thread.spent_by(self.names.of == key))
         }
         of = np.flatnonzero((self.names.of == key) & self.view.in_steps)
-        outer = around(self.view)[of]
+        outer = self.around[of]
         begins = (outer < 0) | (self.names.of[outer] != key)
         calls = of[np.asarray(self.view.kind == "runtime")[of]]
         part = _mostly(pieces, ns)
@@ -391,7 +419,7 @@ class _HostTime:
 
 @once
 def _host_time(view: Selection) -> _HostTime:
-    return _HostTime(view)
+    return _HostTime(view, Naming(view))
 
 
 # ---- the device
@@ -400,14 +428,14 @@ def _host_time(view: Selection) -> _HostTime:
 class _DeviceTime:
     """What the busiest device runs, by what launched it; time in which several events run counts once."""
 
-    def __init__(self, view: Selection) -> None:
+    def __init__(self, view: Selection, naming: Naming) -> None:
         self.view = view
         self.rows = np.flatnonzero(view.device["device"].to_numpy() == view.devices[0])
         self.row, self.once = counted_once(view, self.rows)
         self.launch = view.device["launch"].to_numpy()[self.rows]
         linked = self.launch >= 0
         weights = np.maximum(self.once[:, 1] - self.once[:, 0], 0) * view.device_in_steps[self.rows]
-        self.names = names(view, np.bincount(self.launch[linked], weights[linked], minlength=len(view.host)))
+        self.names = naming.names(np.bincount(self.launch[linked], weights[linked], minlength=len(view.host)))
         texts = view.device["name"].array
         shorts, of_category = np.unique(
             [short_name(str(name)) for name in texts.categories], return_inverse=True
@@ -435,12 +463,16 @@ class _DeviceTime:
         return Spender(self.names.name(key), mostly, ns, count, device=mine)
 
 
+def _at(rows: Rows, numbers: Rows) -> Rows:
+    """The number of each row; `UNNAMED` for -1 and for a row behind the last."""
+    numbered = np.append(numbers, numbers.dtype.type(UNNAMED))  # of millions, as narrow as they were
+    return np.asarray(numbered[rows])
+
+
 def _inside(intervals: Intervals, pieces: Intervals) -> np.ndarray:
     """How much of each piece lies inside the intervals, ns."""
     found = np.zeros(len(pieces), np.int64)
-    for begin in range(0, len(pieces), AT_ONCE):
-        some = pieces[begin : begin + AT_ONCE]
-        ends = np.maximum(some[:, 1], some[:, 0])
-        found[begin : begin + AT_ONCE] = covered_before(intervals, ends)
-        found[begin : begin + AT_ONCE] -= covered_before(intervals, some[:, 0])
+    for some in blocks(len(pieces)):
+        begin, end = pieces[some].T
+        found[some] = covered_before(intervals, np.maximum(begin, end)) - covered_before(intervals, begin)
     return found

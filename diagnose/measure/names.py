@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from diagnose.measure.areas.user_code import short_callee
+from diagnose.measure.blocks import sum_of_each
 from diagnose.measure.selection import Selection
 from diagnose.measure.view import Rows, once
 from diagnose.trace.columns import among
@@ -24,7 +26,6 @@ from diagnose.trace.quirks import BACKWARD_ROOT, FRAME, LOADER_NEXT, MODULE_CALL
 
 Kind = Literal["line", "annotation", "module", "operator", "function", "call", "kernel", "gap"]
 
-AT_ONCE = 2**18  # events: what is worked out of them takes several times their memory
 MOST_TOLD = 0.8  # of the time: a name that holds more is no answer to who spends it
 # A line that calls one of these is known to every reader: what is inside is asked about.
 _PARTS = ("forward", "backward", "optimizer", "tick")
@@ -47,12 +48,9 @@ class Name(NamedTuple):
 
 
 class Level(NamedTuple):
-    """A kind of name: a number for each host event, -1 for none, and the name that a number stands for. (Of
-    millions of events each column counts: it has the smallest integers that hold its numbers.)
-    """
+    """A kind of name, and the name that a number stands for."""
 
     kind: Kind
-    numbers: np.ndarray
     name: Callable[[int], Name]
     always: bool = False  # taken even where it holds nearly everything
 
@@ -79,95 +77,107 @@ class Names(NamedTuple):
         return found._replace(backward=bool(number // len(self.levels) % 2))
 
 
-@once
-def around(view: Selection) -> Rows:
-    """For each host event the innermost one of any kind that encloses it on its thread; -1 if none."""
-    start, dur, tid = (view.host[column].to_numpy() for column in ("start_ns", "dur_ns", "tid"))
-    return innermost(start, dur, np.ones(len(start), bool), tid)
-
-
 def step_ranges(view: Selection) -> np.ndarray:
     """Which events are ranges around a step, which say nothing of who works in it."""
     return np.asarray(view.kind == "annotation") & view.name_matches(_STEP_RANGE)
 
 
-def names(view: Selection, weight_ns: np.ndarray) -> Names:
-    """The names of all host events where each spends ``weight_ns``."""
-    levels, forward = _levels(view), forward_of(view)
-    whole = float(weight_ns.sum())
-    # what autograd does for a place counts as its own: one around the whole model tells nothing
-    with_backward = _weight_of_each(forward, weight_ns, len(weight_ns))
-    with_backward += weight_ns
-    of, place = (np.full(len(view.host), -1, np.int32) for _ in range(2))
-    nameless = np.arange(len(of), dtype=np.int32)
-    for position, (kind, numbers, _, always) in enumerate(levels):
-        chosen = nameless[numbers[nameless] >= 0]
-        if not always and len(chosen):
-            weights = with_backward if kind in _PLACES else weight_ns
-            claims = _weight_of_each(numbers, weights, int(numbers.max()) + 1)
-            chosen = chosen[claims[numbers[chosen]] <= MOST_TOLD * whole]
-        of[chosen] = numbers[chosen].astype(np.int32) * 2 * len(levels) + position
-        if kind in _PLACES and not always:
-            place[chosen] = of[chosen]
-        nameless = nameless[of[nameless] < 0]
-    place_of_forward = np.where(forward >= 0, place[forward], -1)
-    renamed = (place < 0) & (place_of_forward >= 0)
-    of[renamed] = place_of_forward[renamed] + len(levels)
-    return Names(of, levels)
-
-
-def _weight_of_each(numbers: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
-    """The weights of each number below ``count``; -1 is none. In blocks: bincount takes several times their
-    memory.
+class Naming:
+    """What the host events of a view can be called. Of millions of events that is large, and not kept for
+    longer than the account is worked out.
     """
-    sums = np.zeros(count + 1)
-    for begin in range(0, len(numbers), AT_ONCE):
-        block = slice(begin, begin + AT_ONCE)
-        found = np.bincount(numbers[block].astype(np.intp) + 1, weights[block])
-        sums[: len(found)] += found
-    return sums[1:]
 
+    def __init__(self, view: Selection) -> None:
+        self.view = view
 
-@once
-def _levels(view: Selection) -> list[Level]:
-    rows = np.arange(len(view.host))
-    is_op, is_python = np.asarray(view.kind == "op"), np.asarray(view.kind == "python")
-    outer, inner = around(view), view.name.codes
-    is_module = is_python & view.name_matches(f"^{re.escape(MODULE_CALL)}")
-    is_range = np.asarray(view.kind == "annotation") & ~step_ranges(view)
-    is_frame = is_python & ~is_module & ~view.name_matches(_OURS)
-    is_function = is_frame & view.name_matches(f"^{FRAME.pattern}")
+    @cached_property
+    def around(self) -> Rows:
+        """For each host event the innermost one of any kind that encloses it on its thread; -1 if none."""
+        start, dur, tid = (self.view.host[column].to_numpy() for column in ("start_ns", "dur_ns", "tid"))
+        return innermost(start, dur, np.ones(len(start), bool), tid)
 
-    def named(wanted: np.ndarray) -> np.ndarray:
-        found = nearest(wanted, outer, rows)
-        return np.where(found >= 0, inner[found], -1)
+    @cached_property
+    def inside(self) -> tuple[np.ndarray, Callable[[int], str]]:
+        """For each host event the number of what it is part of, -1 for none, and what a number is called: of
+        a call of the runtime the call, else the innermost operator or function.
+        """
+        last = {level.kind: (level, numbers) for level, numbers in self._numbered}
+        levels = [last[kind][0] for kind in _INNER]
+        inside = np.full(len(self.view.host), -1, np.int32)
+        for position, kind in enumerate(_INNER):
+            numbers = last[kind][1]
+            chosen = (inside < 0) & (numbers >= 0)
+            inside[chosen] = numbers[chosen].astype(np.int32) * len(levels) + position
+        return inside, lambda number: levels[number % len(levels)].name(number // len(levels)).text
 
-    whole, innermost_operator = view.outermost_ops(rows), named(is_op)
-    operator = np.where(is_op[whole], inner[whole], -1)
-    lines, line_name = _lines(view)
-    own = np.where(_is_part(view, lines), -1, lines)
+    def names(self, weight_ns: np.ndarray) -> Names:
+        """The names of all host events where each spends ``weight_ns``."""
+        levels, forward = [level for level, _ in self._numbered], forward_of(self.view)
+        whole = float(weight_ns.sum())
+        # what autograd does for a place counts as its own: one around the whole model tells nothing
+        with_backward = sum_of_each(forward, weight_ns, len(weight_ns))
+        with_backward += weight_ns
+        of, place = (np.full(len(self.view.host), -1, np.int32) for _ in range(2))
+        nameless = np.arange(len(of), dtype=np.int32)
+        for position, ((kind, _, always), numbers) in enumerate(self._numbered):
+            chosen = nameless[numbers[nameless] >= 0]
+            if not always and len(chosen):
+                weights = with_backward if kind in _PLACES else weight_ns
+                claims = sum_of_each(numbers, weights, int(numbers.max()) + 1)
+                chosen = chosen[claims[numbers[chosen]] <= MOST_TOLD * whole]
+            of[chosen] = numbers[chosen].astype(np.int32) * 2 * len(levels) + position
+            if kind in _PLACES and not always:
+                place[chosen] = of[chosen]
+            nameless = nameless[of[nameless] < 0]
+        place_of_forward = np.where(forward >= 0, place[forward], -1)
+        renamed = (place < 0) & (place_of_forward >= 0)
+        of[renamed] = place_of_forward[renamed] + len(levels)
+        return Names(of, levels)
 
-    def by(kind: Kind) -> Callable[[int], Name]:
-        return lambda number: Name(kind, _text(kind, str(view.name.categories[number])))
+    @cached_property
+    def _numbered(self) -> list[tuple[Level, np.ndarray]]:
+        """Each level with a number for each host event, -1 for none: columns of the smallest integers that
+        hold them.
+        """
+        view = self.view
+        rows = np.arange(len(view.host), dtype=np.int32)
+        is_op, is_python = np.asarray(view.kind == "op"), np.asarray(view.kind == "python")
+        outer, inner = self.around, view.name.codes
+        is_module = is_python & view.name_matches(f"^{re.escape(MODULE_CALL)}")
+        is_range = np.asarray(view.kind == "annotation") & ~step_ranges(view)
+        is_frame = is_python & ~is_module & ~view.name_matches(_OURS)
+        is_function = is_frame & view.name_matches(f"^{FRAME.pattern}")
 
-    is_call = among(view.kind, ("runtime", "overhead"))
-    annotation = named(is_range)
-    module, module_name = _classes(view, named(is_module))
-    own_annotation = named(is_range & ~view.name_matches(_WRAPPER))
-    return [
-        Level("line", own, line_name),
-        Level("annotation", own_annotation, by("annotation")),
-        Level("module", module, module_name),
-        Level("operator", operator, by("operator")),
-        Level("operator", innermost_operator, by("operator")),
-        Level("function", named(is_function), by("function")),
-        Level("annotation", annotation, by("annotation"), always=True),
-        Level("module", module, module_name, always=True),
-        Level("operator", innermost_operator, by("operator"), always=True),
-        Level("line", lines, line_name, always=True),
-        Level("function", named(is_frame), by("function"), always=True),
-        Level("call", np.where(is_call, inner, -1), by("call"), always=True),
-    ]
+        def named(wanted: np.ndarray) -> np.ndarray:
+            found = nearest(wanted, outer, rows)
+            return np.where(found >= 0, inner[found], -1)
+
+        whole, innermost_operator = view.outermost_ops(rows), named(is_op)
+        operator = np.where(is_op[whole], inner[whole], -1)
+        lines, line_name = _lines(view)
+        own = np.where(_is_part(view, lines), -1, lines)
+
+        def by(kind: Kind) -> Callable[[int], Name]:
+            return lambda number: Name(kind, _text(kind, str(view.name.categories[number])))
+
+        is_call = among(view.kind, ("runtime", "overhead"))
+        annotation = named(is_range)
+        module, module_name = _classes(view, named(is_module))
+        own_annotation = named(is_range & ~view.name_matches(_WRAPPER))
+        return [
+            (Level("line", line_name), own),
+            (Level("annotation", by("annotation")), own_annotation),
+            (Level("module", module_name), module),
+            (Level("operator", by("operator")), operator),
+            (Level("operator", by("operator")), innermost_operator),
+            (Level("function", by("function")), named(is_function)),
+            (Level("annotation", by("annotation"), always=True), annotation),
+            (Level("module", module_name, always=True), module),
+            (Level("operator", by("operator"), always=True), innermost_operator),
+            (Level("line", line_name, always=True), lines),
+            (Level("function", by("function"), always=True), named(is_frame)),
+            (Level("call", by("call"), always=True), np.where(is_call, inner, -1)),
+        ]
 
 
 def _classes(view: Selection, calls: np.ndarray) -> tuple[np.ndarray, Callable[[int], Name]]:
@@ -233,17 +243,3 @@ def _text(kind: Kind, name: str) -> str:
     if kind == "function":
         return f"{frame['file'].rpartition('/')[2]}: {frame['function']}" if frame else short_callee(name)
     return name
-
-
-@once
-def inside(view: Selection) -> tuple[np.ndarray, Callable[[int], str]]:
-    """For each host event the number of what it is part of, -1 for none, and what a number is called: of a
-    call of the runtime the call, else the innermost operator or function.
-    """
-    last = {level.kind: level for level in _levels(view)}
-    levels = [last[kind] for kind in _INNER]
-    numbers = np.full(len(view.host), -1, np.int32)
-    for position, level in enumerate(levels):
-        chosen = (numbers < 0) & (level.numbers >= 0)
-        numbers[chosen] = level.numbers[chosen].astype(np.int32) * len(levels) + position
-    return numbers, lambda number: levels[number % len(levels)].name(number // len(levels)).text

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from diagnose.measure.blocks import sum_of_each
 from diagnose.measure.innermost import own_pieces
 from diagnose.measure.kernel_names import number_format, short_name, tensor_cores
 from diagnose.measure.ledger import BUSY_ROWS, dispatching_threads
@@ -63,15 +64,14 @@ def operator_totals(measured: Measured) -> list[OperatorTotal]:
     view = measured.timeline
     if view is None:
         return []
-    ops = np.flatnonzero((view.kind == "op") & dispatching_threads(view))
+    ops = np.flatnonzero((view.kind == "op") & dispatching_threads(view)).astype(np.int32)
     start = view.host["start_ns"].to_numpy()
     parent = view.host["parent"].to_numpy()
     caller = nearest(np.asarray(view.kind == "op"), parent, parent[ops])
     owner, own = own_pieces(start, start + view.host["dur_ns"].to_numpy(), ops, caller)
     codes = view.name.codes
-    own_ns = np.bincount(
-        codes[owner], (own[:, 1] - own[:, 0]) * view.in_steps[owner], len(view.name.categories)
-    )
+    ns = (own[:, 1] - own[:, 0]) * view.in_steps[owner]
+    own_ns = sum_of_each(codes[owner], ns, len(view.name.categories))
     calls = np.bincount(codes[ops[view.in_steps[ops]]], minlength=len(view.name.categories))
     costliest = [code for code in np.argsort(-own_ns, kind="stable")[:MOST] if own_ns[code] > 0]
     totals = [

@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Intervals = NDArray[np.int64]
 
+_MANY = 200  # times as many intervals as the other set has: then it is cut by slices, which takes less memory
+_NOTHING = np.empty((0, 2), np.int64)
+
 
 def as_intervals(start: ArrayLike, dur: ArrayLike) -> Intervals:
     """Intervals of the given starts and durations (ns), shape (n, 2), in the order given."""
@@ -24,11 +27,12 @@ def union(a: ArrayLike) -> Intervals:
     intervals = _as_pairs(a)
     if (intervals[:, 1] <= intervals[:, 0]).any():
         intervals = intervals[intervals[:, 1] > intervals[:, 0]]
-    if (intervals[1:, 0] > intervals[:-1, 1]).all():  # it is one already
-        return intervals
     if (intervals[1:, 0] < intervals[:-1, 0]).any():
         intervals = intervals[np.argsort(intervals[:, 0], kind="stable")]
-    reach = np.maximum.accumulate(intervals[:, 1])
+    if (intervals[1:, 0] > intervals[:-1, 1]).all():  # it is one already
+        return intervals
+    touching = (intervals[1:, 0] >= intervals[:-1, 1]).all()
+    reach = intervals[:, 1] if touching else np.maximum.accumulate(intervals[:, 1])
     opens = np.concatenate(([True], intervals[1:, 0] > reach[:-1]))
     closes = np.concatenate((opens[1:], [True]))
     return np.stack([intervals[opens, 0], reach[closes]], axis=1)
@@ -36,8 +40,13 @@ def union(a: ArrayLike) -> Intervals:
 
 def intersect(a: ArrayLike, b: ArrayLike) -> Intervals:
     """The time covered by both ``a`` and ``b``."""
-    left, right = union(a), union(b)
-    # Both are sorted and disjoint, so the intervals of `right` that overlap one of `left` are consecutive.
+    left, right = sorted((union(a), union(b)), key=len, reverse=True)
+    # Both are sorted and disjoint, so the intervals of one that overlap one of the other are consecutive.
+    if len(right) * _MANY < len(left):
+        begin = np.searchsorted(left[:, 1], right[:, 0], side="right")
+        behind = np.searchsorted(left[:, 0], right[:, 1], side="left")
+        parts = zip(begin.tolist(), behind.tolist(), right.tolist(), strict=True)
+        return np.concatenate([_NOTHING, *(np.clip(left[i:j], *within) for i, j, within in parts)])
     first = np.searchsorted(right[:, 1], left[:, 0], side="right")
     last = np.searchsorted(right[:, 0], left[:, 1], side="left")
     count = np.maximum(last - first, 0)

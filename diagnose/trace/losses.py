@@ -245,11 +245,12 @@ def _silent_share(tables: Tables) -> float:
     A graph's capture launches without GPU work.
     """
     host, device = tables.host, tables.device
-    ops = host[(host["kind"] == "op").to_numpy()]
+    is_op = (host["kind"] == "op").to_numpy()
+    start, dur = (host[column].to_numpy()[is_op] for column in ("start_ns", "dur_ns"))
     launches = _launch_rows(tables)
-    if not len(device) or not len(ops) or not len(launches) or named(host, BEGIN_CAPTURE).any():
+    if not len(device) or not len(start) or not len(launches) or named(host, BEGIN_CAPTURE).any():
         return 0.0
-    start, end_ns = ops["start_ns"].to_numpy(), int((ops["start_ns"] + ops["dur_ns"]).max())
+    end_ns = int((start + dur).max())
     done_ns = int((device["start_ns"] + device["dur_ns"]).max())
     silent_ns = max(done_ns, int(host["start_ns"].iloc[launches[-1]]))
     return float(min((start > silent_ns).mean(), 1 - silent_ns / max(end_ns, 1)))

@@ -63,6 +63,20 @@ def _is_normal(intervals: np.ndarray) -> bool:
     return bool((intervals[:, 1] > intervals[:, 0]).all() and (intervals[1:, 0] > intervals[:-1, 1]).all())
 
 
+def test_many_intervals_are_cut_by_few() -> None:
+    """[0, 1), [2, 3), … [1998, 1999) inside [3, 6) and [1990, 1994), which begins and ends between two."""
+    many = as_intervals(np.arange(0, 2000, 2), np.ones(1000, int))
+    few = np.array([[1990, 1994], [3, 7]])
+    cut = [[4, 5], [6, 7], [1990, 1991], [1992, 1993]]
+    assert intersect(many, few).tolist() == intersect(few, many).tolist() == cut
+
+
+def test_an_interval_is_cut_at_both_ends_of_a_short_one() -> None:
+    """A thousand of 10 ns each, 20 ns apart; of the second and the third the inner parts."""
+    many = as_intervals(np.arange(0, 20_000, 20), np.full(1000, 10))
+    assert intersect(many, np.array([[24, 46]])).tolist() == [[24, 30], [40, 46]]
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_agrees_with_brute_force(seed: int) -> None:
     rng = np.random.default_rng(seed)
