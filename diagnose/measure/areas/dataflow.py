@@ -245,6 +245,13 @@ _products(
     saved="Share of the step that factorizing once saves",
 )
 _products(
+    "masked_attention",
+    "masked",
+    "attention over all pairs of which a mask leaves few",
+    left="Share of the time of this attention that is left in blocks",
+    saved="Share of the step that attention in blocks saves",
+)
+_products(
     "convolutions_beyond",
     "beyond",
     "convolutions some of whose taps see nothing but padding",

@@ -9,8 +9,9 @@ little is read (`unread`), that is kept and replaced by another before it is rea
 neither read nor trained (`dropped`), products of nearly empty matrices (`sparse`), of sparse matrices kept
 by coordinates (`coordinates`) and of rows that are there many times (`repeated`), solutions with the same
 matrix (`factored`), convolutions that reach beyond what they are given (`beyond`), dense ones of channels by
-themselves (`depthwise`), calls by which `torch.distributions` checks what it is given (`checks`), and those
-of normal distributions all of whose covariances are 0 (`diagonal`).
+themselves (`depthwise`), attention of which a mask leaves few pairs (`masked`), calls by which
+`torch.distributions` checks what it is given (`checks`), and those of normal distributions all of whose
+covariances are 0 (`diagonal`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from .clock import ENGINE
 from .guard import attempt, guarded
 from .inspection import compiler_in_use, inside_a_mode
 from .line_sums import LINES_AT_MOST, Mendable, Sum, costliest, listed
+from .masked import left_in_blocks
 from .patching import Patches
 from .places import Place, Places
 from .seen_step import Group, SeenStep
@@ -251,6 +253,9 @@ class Dataflow(TorchFunctionMode):
         left = left_without_padding(call.name, call.arguments, call.options)
         if left is not None:
             step.beyond.add(place, ns, trained_ns, left)
+        left = left_in_blocks(call.name, call.arguments, call.options)
+        if left is not None:
+            step.masked.add(place, ns, trained_ns, left)
         if is_depthwise(call.name, call.given):
             step.depthwise.setdefault(place, Sum()).add(ns, trained_ns)
 
@@ -357,6 +362,7 @@ class Dataflow(TorchFunctionMode):
             "repeated": self._with_left(step.repeated),
             "beyond": self._with_left(step.beyond),
             "factored": self._with_left(step.factored),
+            "masked": self._with_left(step.masked),
         }
 
     def _again(self) -> tuple[dict[Place, Sum], dict[Place, Sum]]:

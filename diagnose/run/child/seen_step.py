@@ -60,6 +60,7 @@ class SeenStep:
     repeated: Mendable = field(default_factory=Mendable)  # of rows that are there many times
     beyond: Mendable = field(default_factory=Mendable)  # convolutions with taps on padding alone
     factored: Mendable = field(default_factory=Mendable)  # solutions with a matrix that was factorized
+    masked: Mendable = field(default_factory=Mendable)  # attention of which a mask leaves few pairs
     factors: Factored = field(default_factory=Factored)
     rows: RepeatedRows = field(default_factory=RepeatedRows)
     # by the number of a value the call that made it: line, ns, and ns if it is trained
