@@ -119,8 +119,8 @@ def _forwards_per_backward(measured: Measured) -> Value | Missing:
 @metric("forwards_in_turn", "count", "Number of outermost model calls for each backward of a step")
 def _forwards_in_turn(measured: Measured) -> Value | Missing:
     """All calls of a step that has no backward."""
-    forwards = known(measured.metric("forward_count_per_step"))
-    return forwards / max(1.0, known(measured.metric("backward_count_per_step")))
+    forwards, backwards = map(measured.needed, ("forward_count_per_step", "backward_count_per_step"))
+    return forwards / max(1.0, backwards)
 
 
 @metric("saved_bytes", "bytes", "Memory that the forward of one step keeps for the backward")
